@@ -1,0 +1,5 @@
+"""`python -m slpstream`."""
+
+from slpstream.cli import main
+
+main()

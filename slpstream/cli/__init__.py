@@ -1,0 +1,88 @@
+"""The command line: one module a command, imported when it is called, so that `slpstream --help` and each command start fast.
+
+Exit codes: 0 done; 1 the answer is "no"; 2 wrong usage; 74 input/output error; 78 configuration error. Errors go to stderr as one line;
+there is never a traceback for bad input.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from slpstream._version import __version__
+from slpstream.errors import ConfigError, FormatError, SourceError
+
+EXIT_NO = 1
+EXIT_INPUT_OUTPUT = 74
+EXIT_CONFIG = 78
+
+_COMMANDS = {
+    "serve": "The daemon: watches folders, serves websocket and HTTP.",
+    "demo": "A daemon with a synthetic match, to look at.",
+    "dump": "The log messages of a replay, as JSON lines.",
+    "follow": "The same for a file that is still being written.",
+    "info": "What is in a replay.",
+    "verify": "The first difference between two logs.",
+    "simulate": "Writes a replay again the way a game would.",
+    "check-config": "Validates a configuration.",
+    "reference": "Prints the reference pages.",
+}
+"""Commands in the order of the help page. The module has the command's name with `_` for `-`."""
+
+
+class _Commands(click.Group):
+    """Imports a command's module when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _COMMANDS:
+            return None
+        module = importlib.import_module(f"slpstream.cli.{cmd_name.replace('-', '_')}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="slpstream")
+def cli() -> None:
+    """Live ingest of game replays: tails a Slippi replay while the game writes it and streams its frames."""
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """The entry point: runs a command and turns expected errors into one line and an exit code."""
+    try:
+        cli.main(args=arguments, prog_name="slpstream", standalone_mode=True)
+    except ConfigError as error:
+        fail(str(error), EXIT_CONFIG)
+    except SourceError as error:
+        fail(str(error), EXIT_INPUT_OUTPUT)
+    except FormatError as error:
+        fail(str(error), EXIT_NO)
+    except BrokenPipeError:
+        # The reader of our output has left (`slpstream dump ... | head`): nothing went wrong. What Python would
+        # still flush at exit goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        fail(f"{error.filename or 'input/output'}: {error.strerror or error}", EXIT_INPUT_OUTPUT)
+
+
+def complain(what: str) -> None:
+    """One line on stderr."""
+    print(f"slpstream: {what}".encode("utf-8", "replace").decode(), file=sys.stderr)
+
+
+def fail(what: str, code: int) -> None:
+    """One line on stderr, and the end with this exit code."""
+    complain(what)
+    sys.exit(code)

@@ -1,0 +1,21 @@
+"""`slpstream check-config`: validates a configuration exactly as `serve` does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from slpstream import config as configuration
+
+
+@click.command("check-config")
+@click.argument("file", type=click.Path(path_type=Path))
+def command(file: Path) -> None:
+    """Validates a configuration: errors name the file, the key and what was expected (exit code 78)."""
+    from slpstream.daemon import Daemon
+
+    config = configuration.load(file)
+    Daemon(config, config.stations)
+    stations = ", ".join(station.id for station in config.stations) or "none: the usual Slippi folders are watched"
+    click.echo(f"{file}: good; stations: {stations}")

@@ -1,0 +1,76 @@
+"""`slpstream demo`: a daemon, and a synthetic match written live into a temporary folder, to look at."""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+
+import click
+import msgspec
+import trio
+
+from slpstream import logs
+from slpstream.config import DEFAULT_PORT, Config, Server, StationConfig
+from slpstream.daemon import Daemon
+
+STATION = "demo"
+_PAUSE_SECONDS = 5.0
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option("--seed", default=1, show_default=True, help="Another seed is another match.")
+@click.option("--speed", default=1.0, show_default=True, type=click.FloatRange(min=0.01), help="Times real time.")
+@click.option("--writer", default="frame", show_default=True, help="How it is written; see `simulate`.")
+@click.option("--once", is_flag=True, help="Stop after one match.")
+def command(host: str, port: int, seed: int, speed: float, writer: str, once: bool) -> None:
+    """A daemon with a synthetic match that is written live: needs no replay, no console, no network.
+
+    One match follows the other until it is stopped with Ctrl-C.
+    """
+    from slpstream.simulate.schedule import cutter
+
+    try:
+        cutter(writer)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    logs.configure("auto", "warning")
+    config = msgspec.structs.replace(Config(), server=Server(host=host, port=port))
+    with tempfile.TemporaryDirectory(prefix="slpstream-demo-") as folder:
+        daemon = Daemon(config, [StationConfig(id=STATION, folder=folder, name="Demo")])
+        trio.run(partial(_run, daemon, Path(folder), host=host, seed=seed, speed=speed, writer=writer, once=once))
+
+
+async def _run(daemon: Daemon, folder: Path, *, host: str, seed: int, speed: float, writer: str, once: bool) -> None:
+    async with trio.open_nursery() as nursery:
+        port = await nursery.start(daemon.run)
+        base = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        click.echo(f"overlay    {base}/overlay/{STATION}")
+        click.echo(f"dashboard  {base}/")
+        click.echo(f"stream     {base.replace('http', 'ws')}/v1/stream?station={STATION}")
+        click.echo("Ctrl-C stops the demo.")
+        with trio.CancelScope() as playing:
+            nursery.start_soon(_cancel_when_stopping, daemon, playing)
+            await _play(folder, seed=seed, speed=speed, writer=writer, once=once)
+        daemon.stop()
+
+
+async def _cancel_when_stopping(daemon: Daemon, playing: trio.CancelScope) -> None:
+    await daemon.stopping()
+    playing.cancel()
+
+
+async def _play(folder: Path, *, seed: int, speed: float, writer: str, once: bool) -> None:
+    """Match after match, each with its own seed."""
+    from slpstream.simulate.match import synthetic_match
+    from slpstream.simulate.play import write_replay
+
+    while True:
+        data = await trio.to_thread.run_sync(partial(synthetic_match, seed=seed))
+        await write_replay(data, folder / f"Game_demo_{seed:04}.slp", writer=writer, speed=speed)
+        await trio.sleep(_PAUSE_SECONDS / speed)
+        if once:
+            return
+        seed += 1

@@ -1,0 +1,62 @@
+"""`slpstream dump`: the log messages of replays, as JSON lines."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from slpstream.api import messages
+from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain
+from slpstream.errors import FormatError, SourceError
+from slpstream.messages import TOPICS, FramesMode
+
+DEFAULT_TOPICS = "game,frame"
+
+
+def parse_topics(context: click.Context, parameter: click.Parameter, value: str) -> frozenset[str]:
+    """A comma-separated list of topics."""
+    topics = frozenset(part.strip() for part in value.split(",") if part.strip())
+    unknown = topics - set(TOPICS)
+    if unknown or not topics:
+        raise click.BadParameter(f"expected some of {', '.join(TOPICS)}; found {', '.join(sorted(unknown)) or 'none'}")
+    return topics
+
+
+frames_option = click.option(
+    "--frames",
+    type=click.Choice(["live", "finalized"]),
+    default="live",
+    show_default=True,
+    help="Every revision as it came, or each frame once when final.",
+)
+topics_option = click.option(
+    "--topics",
+    default=DEFAULT_TOPICS,
+    show_default=True,
+    callback=parse_topics,
+    help=f"Which messages, of {','.join(TOPICS)}.",
+)
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
+@frames_option
+@topics_option
+def command(files: tuple[Path, ...], frames: FramesMode, topics: frozenset[str]) -> None:
+    """The log messages of replays, finished or not, as JSON lines on stdout."""
+    code = 0
+    out = sys.stdout.buffer
+    for file in files:
+        try:
+            for message in messages(file, frames=frames, topics=topics):
+                out.write(message.json() + b"\n")
+        except FormatError as error:
+            complain(f"{file}: {error}")
+            code = max(code, EXIT_NO)
+        except SourceError as error:
+            complain(str(error))
+            code = EXIT_INPUT_OUTPUT
+    out.flush()
+    sys.exit(code)

@@ -1,0 +1,38 @@
+"""`slpstream follow`: the log messages of a file that is still being written, until its end."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import aclosing
+from pathlib import Path
+
+import click
+import trio
+
+from slpstream import logs
+from slpstream.api import follow
+from slpstream.cli.dump import frames_option, topics_option
+from slpstream.errors import FormatError
+from slpstream.messages import FramesMode
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@frames_option
+@topics_option
+def command(file: Path, frames: FramesMode, topics: frozenset[str]) -> None:
+    """The log messages of FILE as the game writes it, as JSON lines, until the game has closed it. FILE may not exist yet."""
+    logs.configure("auto", "warning")
+
+    async def run() -> None:
+        async with aclosing(follow(file, frames=frames, topics=topics)) as following:
+            async for message in following:
+                sys.stdout.buffer.write(message.json() + b"\n")
+                sys.stdout.buffer.flush()
+
+    try:
+        trio.run(run)
+    except FormatError as error:
+        raise type(error)(f"{file}: {error.what}", offset=error.offset, command=error.command) from None
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,85 @@
+"""`slpstream reference`: the reference pages, printed from the tables that the code itself runs on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import click
+
+from slpstream import config
+from slpstream.fields import Field
+from slpstream.messages import DROPPABLE_TYPES, PAYLOADS, STATUS_PAYLOADS, TOPIC_OF_TYPE
+from slpstream.slippi import commands, game_start
+
+
+def fields_page() -> Iterator[str]:
+    """Every field of every event, by the field tables."""
+    yield "# Fields of the Slippi events"
+    yield ""
+    yield "Offsets count from the command byte. A field is present when the declared payload size reaches it."
+    for table in sorted(commands.TABLES.values(), key=lambda table: table.command):
+        yield from ("", f"## {table.title} {table.command:#04x}", "", f"Since {table.since}. {table.doc}", "")
+        yield from _rows(table.fields)
+    yield from ("", f"## Game Start {commands.GAME_START:#04x}", "", "Once, as the game begins.", "")
+    yield from _rows(game_start.FIELDS)
+    yield from ("", "For each of the four players, `stride` bytes apart:", "")
+    yield from _rows(game_start.PLAYER_FIELDS)
+
+
+def _rows(fields: tuple[Field, ...]) -> Iterator[str]:
+    yield "| offset | name in messages | type | unit | since | what |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for f in fields:
+        offset = f"{f.offset:#x}" + (f" + {f.stride_bytes:#x}*i" if f.stride_bytes else "")
+        yield f"| {offset} | `{f.wire_name}` | {f.kind.name} | {f.unit} | {f.since} | {f.doc} |"
+
+
+def messages_page() -> Iterator[str]:
+    """Every message type."""
+    yield "# Messages"
+    yield ""
+    yield "| type | topic | may be dropped for a conflating subscriber | payload |"
+    yield "| --- | --- | --- | --- |"
+    for kind, topic in TOPIC_OF_TYPE.items():
+        dropped = "yes" if kind in DROPPABLE_TYPES else "no"
+        yield f"| `{kind}` | {topic} | {dropped} | {PAYLOADS[kind]} |"
+    for kind, payload in STATUS_PAYLOADS.items():
+        yield f"| `{kind}` | status | no | {payload} |"
+
+
+def metrics_page() -> Iterator[str]:
+    """Every metric."""
+    from slpstream.daemon import Daemon
+
+    daemon = Daemon(config.Config(), [])
+    daemon.register_gauges()
+    yield from ("# Metrics", "", "| name | type | what |", "| --- | --- | --- |")
+    for name, kind, what in daemon.metrics.documentation():
+        yield f"| `{name}` | {kind} | {what} |"
+
+
+def config_page() -> Iterator[str]:
+    """Every key of the configuration."""
+    yield from ("# Configuration", "", "| key | type | default | what |", "| --- | --- | --- | --- |")
+    for key in config.all_keys():
+        default = "must be given" if key.default is None else f"`{key.default!r}`"
+        yield f"| `{key.section}.{key.name}` | {key.type} | {default} | {key.description} |"
+
+
+PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
+    "messages": messages_page,
+    "fields": fields_page,
+    "metrics": metrics_page,
+    "config": config_page,
+}
+
+
+@click.command()
+@click.argument("page", required=False, type=click.Choice(list(PAGES)))
+def command(page: str | None) -> None:
+    """Prints a reference page as Markdown: messages, fields, metrics or config. Without PAGE all of them."""
+    for name in [page] if page else PAGES:
+        for line in PAGES[name]():
+            click.echo(line)
+        if not page:
+            click.echo()

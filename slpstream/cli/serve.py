@@ -1,0 +1,53 @@
+"""`slpstream serve`: the daemon."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import msgspec
+import trio
+
+from slpstream import config as configuration
+from slpstream import logs
+from slpstream.config import Config, StationConfig
+from slpstream.daemon import Daemon
+
+
+@click.command()
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[DIR...]")
+@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file (TOML).")
+@click.option("--host", help="Address to listen on.")
+@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
+@click.option("--log-format", type=click.Choice(["auto", "json", "console"]), help="How log lines look.")
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="The least level shown.")
+def command(
+    folders: tuple[Path, ...],
+    config_file: Path | None,
+    host: str | None,
+    port: int | None,
+    log_format: str | None,
+    log_level: str | None,
+) -> None:
+    """The daemon: watches folders for replays and serves their frames.
+
+    Each DIR is a station named after the folder. With no DIR and no configuration, the usual Slippi folders are watched.
+    """
+    config = configuration.load(config_file) if config_file is not None else Config()
+    server = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
+    log = {key: value for key, value in (("format", log_format), ("level", log_level)) if value is not None}
+    config = msgspec.structs.replace(
+        config,
+        server=msgspec.structs.replace(config.server, **server),
+        log=msgspec.structs.replace(config.log, **log),
+    )
+    logs.configure(config.log.format, config.log.level)
+    daemon = Daemon(config, _stations(config, folders))
+    trio.run(daemon.run)
+
+
+def _stations(config: Config, folders: tuple[Path, ...]) -> list[StationConfig]:
+    """Folders of the command line, else the configured stations, else the usual folders."""
+    if folders:
+        return configuration.stations_of_folders(folders)
+    return config.stations or configuration.stations_of_folders(configuration.usual_folders())

@@ -1,0 +1,44 @@
+"""`slpstream simulate`: writes an existing replay again the way a game would."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+import trio
+
+from slpstream.api import read_chunks
+from slpstream.errors import FormatError
+from slpstream.simulate import write_replay
+from slpstream.simulate.schedule import cutter, time_scale
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--into", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write into.")
+@click.option("--speed", default=1.0, show_default=True, help="Times real time; 0 is as fast as possible.")
+@click.option(
+    "--writer",
+    default="dolphin",
+    show_default=True,
+    help="dolphin: bursts every 85 ms in 4,096-byte blocks; frame; bytes:N; random:SEED.",
+)
+def command(file: Path, into: Path, speed: float, writer: str) -> None:
+    """Writes FILE again into a folder the way a game would: raw length 0, growing, metadata and header at the end.
+
+    The finished file equals FILE byte for byte. An existing file is not overwritten.
+    """
+    try:
+        cutter(writer)
+        time_scale(speed)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    data = b"".join(read_chunks(file))
+    into.mkdir(parents=True, exist_ok=True)
+    target = into / file.name
+    try:
+        trio.run(partial(write_replay, data, target, writer=writer, speed=speed))
+    except FormatError as error:
+        raise type(error)(f"{file}: {error.what}", offset=error.offset, command=error.command) from None
+    click.echo(target)

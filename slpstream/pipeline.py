@@ -1,0 +1,154 @@
+"""One game: bytes in, log messages out. Pure: no clock, no files, no dependence on how the bytes were cut.
+
+`dump`, `verify`, resume from an old cursor and the live daemon all run this module; that is why they agree.
+
+There are two logs of a game, for the two `frames` modes of a subscription. The live log has every revision of every frame as
+it comes, and says what has become final. The finalized log has each number once, in order, when nothing can change it any more.
+A pipeline writes the logs that it is asked for.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Self
+
+from slpstream.errors import FormatError
+from slpstream.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, GameStart
+from slpstream.formats import Reader
+from slpstream.messages import START, FramesMode, LogMessage, body_of
+
+Encoded = tuple[str, bytes, int | None]
+
+
+class LogWriter:
+    """Gives the messages of the live log their places."""
+
+    mode: FramesMode = "live"
+
+    def __init__(self) -> None:
+        self._offset, self._count = START
+
+    def copy(self) -> Self:
+        """An independent writer at the same place."""
+        return copy.copy(self)
+
+    def write(self, event: Event, encoded: Encoded, game_id: str | None, out: list[LogMessage]) -> None:
+        """Appends the messages that an event causes."""
+        self.append(event.end_offset, encoded, game_id, out)
+
+    def append(self, offset: int, encoded: Encoded, game_id: str | None, out: list[LogMessage]) -> None:
+        """Appends a message that the bytes up to `offset` have caused."""
+        if game_id is not None:
+            if offset > self._offset:
+                self._offset, self._count = offset, 0
+            else:
+                self._count += 1
+        kind, body, frame = encoded
+        out.append(LogMessage(kind, game_id, self.mode, self._offset, self._count, body, frame))
+
+
+class FinalizedLogWriter(LogWriter):
+    """Holds each frame back until it is final."""
+
+    mode: FramesMode = "finalized"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: dict[int, Encoded] = {}
+        self._through: int | None = None
+
+    def copy(self) -> Self:
+        """An independent writer at the same place."""
+        twin = super().copy()
+        twin._waiting = dict(self._waiting)
+        return twin
+
+    def write(self, event: Event, encoded: Encoded, game_id: str | None, out: list[LogMessage]) -> None:
+        """Appends the messages that an event causes."""
+        if type(event) is Frame:
+            # A frame that comes again although it was final: the first stands.
+            if self._through is None or event.number > self._through:
+                self._waiting[event.number] = encoded
+        elif type(event) is FrameFinalized:
+            self._through = through = event.through
+            for number in sorted(n for n in self._waiting if n <= through):
+                self.append(event.end_offset, self._waiting.pop(number), game_id, out)
+        else:
+            self.append(event.end_offset, encoded, game_id, out)
+
+
+_WRITERS: Mapping[FramesMode, type[LogWriter]] = {"live": LogWriter, "finalized": FinalizedLogWriter}
+
+
+class Pipeline:
+    """The logs of one game. `feed`, `rewrite` and `finish` are those of the format's reader; each returns a list of
+    new messages for every mode, in the order of `modes`."""
+
+    def __init__(self, reader: Reader, modes: Sequence[FramesMode] = ("live",)) -> None:
+        self.reader = reader
+        self.modes = tuple(modes)
+        self._writers = [_WRITERS[mode]() for mode in self.modes]
+        self.game_id: str | None = None
+        self.bytes_read = 0
+        self.last_frame: int | None = None
+        """Highest frame number so far."""
+        self.ended = False
+        """Game End was said."""
+        self.events: list[Event] = []
+        """What the last call made certain, for those who count."""
+
+    def copy(self) -> Self:
+        """An independent pipeline at the same place."""
+        twin = copy.copy(self)
+        twin.reader = self.reader.copy()
+        twin._writers = [writer.copy() for writer in self._writers]
+        twin.events = []
+        return twin
+
+    @property
+    def failure(self) -> FormatError | None:
+        """What was wrong with the bytes, when that ended the log."""
+        return self.reader.failure
+
+    @property
+    def closed(self) -> bool:
+        """Nothing that is appended can change the logs any more."""
+        return self.reader.closed
+
+    def feed(self, data: bytes) -> list[list[LogMessage]]:
+        """The next bytes of the file."""
+        self.bytes_read += len(data)
+        return self._messages(self.reader.feed(data))
+
+    def rewrite(self, header: bytes) -> list[list[LogMessage]]:
+        """The first bytes of the file have changed."""
+        return self._messages(self.reader.rewrite(header))
+
+    def finish(self) -> list[list[LogMessage]]:
+        """No more bytes will come. The daemon never knows that; `dump` does."""
+        return self._messages(self.reader.finish())
+
+    def _messages(self, events: list[Event]) -> list[list[LogMessage]]:
+        self.events = events
+        logs: list[list[LogMessage]] = [[] for _ in self._writers]
+        if not events:
+            return logs
+        sinks = list(zip(self._writers, logs, strict=True))
+        for event in events:
+            if type(event) is Frame:
+                if self.last_frame is None or event.number > self.last_frame:
+                    self.last_frame = event.number
+            elif type(event) is GameStart:
+                self.game_id = event.game_id
+            elif type(event) is GameEnd:
+                self.ended = True
+            encoded = body_of(event)
+            for writer, log in sinks:
+                writer.write(event, encoded, self.game_id, log)
+        return logs
+
+
+def diagnostics(events: Iterable[Event]) -> list[Diagnostic]:
+    """The diagnostics among some events."""
+    return [event for event in events if isinstance(event, Diagnostic)]

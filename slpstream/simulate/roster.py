@@ -1,0 +1,193 @@
+"""The characters of the synthetic match: how they move and what they hit with.
+
+Numbers are close to the game's published frame data (speeds in game units a frame, times in frames), simplified to one
+hitbox a move: a rectangle in front of the character, the same for all frames in which it is out. Aerials carry their landing
+lag, which an L-cancel halves. Enough for a match in which openings, combos and kills look like ones; not a simulator.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from slpstream.simulate import states
+
+
+class Move(NamedTuple):
+    """An attack. `first` to `last` are the frames in which it hits, of `total`; `move_id` is the one of Last Attack Landed.
+
+    `angle` is in degrees, 361 the angle that depends on strength; `base` and `growth` make the knockback. The hitbox reaches from `back`
+    to `front` along the facing and from `low` to `high`, from the character's feet, in game units. `again` is the number of frames
+    after which it can hit the same victim once more, 0 never. Of a throw, `first` is the frame that lets go.
+    """
+
+    name: str
+    move_id: int
+    state: int
+    first: int
+    last: int
+    total: int
+    damage: float
+    angle: int
+    base: float
+    growth: float
+    front: float
+    back: float
+    low: float
+    high: float
+    lag: int = 0
+    again: int = 0
+
+
+class Recovery(NamedTuple):
+    """The move that brings back: `wait` frames in one own state, then `rise` frames at `speed` in the other."""
+
+    start_state: str
+    wait: int
+    flight_state: str
+    rise: int
+    speed: float
+
+
+class Character(NamedTuple):
+    """A character. Speeds in game units a frame; `laser_type` is the item type of the shots that he fires."""
+
+    external_id: int
+    internal_id: int
+    weight: float
+    gravity: float
+    fall: float
+    fast_fall: float
+    air_speed: float
+    air_accel: float
+    friction: float
+    walk: float
+    dash: float
+    run: float
+    jump: float
+    short_hop: float
+    double_jump: float
+    jump_squat: int
+    recovery: Recovery
+    moves: dict[str, Move]
+    laser_type: int | None = None
+
+
+def _kit(*moves: Move) -> dict[str, Move]:
+    return {move.name: move for move in moves}
+
+
+_PUMMEL = Move("pummel", 52, states.CATCH_ATTACK, 6, 6, 20, 3, 0, 0, 0, 0, 0, 0, 0)
+
+_FOX_MOVES = _kit(
+    Move("jab", 2, 0x2C, 2, 3, 17, 4, 70, 8, 50, 14, 2, 3, 12),
+    Move("dash", 6, 0x32, 4, 14, 36, 7, 72, 35, 90, 12, -2, 0, 12),
+    Move("ftilt", 7, 0x35, 5, 8, 26, 9, 361, 5, 100, 18, 2, 2, 11),
+    Move("utilt", 8, 0x38, 5, 11, 23, 9, 96, 20, 135, 10, -10, 2, 24),
+    Move("dtilt", 9, 0x39, 7, 9, 29, 10, 80, 25, 125, 18, 2, 0, 7),
+    Move("fsmash", 10, 0x3C, 12, 20, 39, 15, 361, 10, 102, 20, 0, 2, 14),
+    Move("usmash", 11, 0x3F, 7, 15, 41, 17, 82, 30, 112, 12, -10, 2, 27),
+    Move("dsmash", 12, 0x40, 6, 10, 49, 15, 28, 25, 68, 18, -18, 0, 9),
+    Move("nair", 13, 0x41, 4, 30, 42, 12, 361, 10, 100, 9, -7, -3, 13, 15),
+    Move("fair", 14, 0x42, 6, 34, 53, 5, 361, 8, 90, 12, -2, 0, 14, 22, 9),
+    Move("bair", 15, 0x43, 4, 18, 38, 14, 361, 8, 102, 3, -15, 1, 13, 20),
+    Move("uair", 16, 0x44, 8, 14, 36, 13, 86, 40, 112, 8, -8, 8, 27, 18),
+    Move("dair", 17, 0x45, 5, 24, 49, 2.4, 290, 20, 90, 6, -6, -7, 6, 18, 4),
+    _PUMMEL,
+    Move("fthrow", 53, states.THROW_F, 11, 11, 33, 7, 45, 55, 110, 0, 0, 0, 0),
+    Move("bthrow", 54, states.THROW_B, 10, 10, 33, 6, 124, 80, 85, 0, 0, 0, 0),
+    Move("uthrow", 55, states.THROW_HI, 7, 7, 33, 8, 90, 75, 108, 0, 0, 0, 0),
+    Move("dthrow", 56, states.THROW_LW, 33, 33, 43, 5, 80, 60, 50, 0, 0, 0, 0),
+)
+
+_FALCO_MOVES = _FOX_MOVES | _kit(
+    Move("fsmash", 10, 0x3C, 16, 20, 39, 17, 361, 20, 100, 21, 0, 2, 14),
+    Move("usmash", 11, 0x3F, 7, 15, 41, 14, 80, 25, 105, 12, -10, 2, 27),
+    Move("bair", 15, 0x43, 4, 18, 38, 15, 361, 8, 104, 3, -16, 1, 13, 20),
+    Move("dair", 17, 0x45, 5, 24, 49, 12, 290, 20, 100, 8, -7, -8, 8, 18),
+)
+
+_MARTH_MOVES = _kit(
+    Move("jab", 2, 0x2C, 4, 7, 19, 5, 60, 25, 50, 22, 0, 3, 16),
+    Move("dash", 6, 0x32, 12, 15, 40, 11, 70, 60, 70, 22, 0, 2, 14),
+    Move("ftilt", 7, 0x35, 7, 10, 31, 12, 361, 40, 70, 25, 2, 3, 16),
+    Move("utilt", 8, 0x38, 6, 12, 31, 11, 100, 40, 110, 16, -16, 4, 30),
+    Move("dtilt", 9, 0x39, 7, 9, 19, 10, 32, 45, 42, 24, 2, 0, 6),
+    Move("fsmash", 10, 0x3C, 10, 13, 47, 19, 361, 55, 72, 29, 2, 2, 20),
+    Move("usmash", 11, 0x3F, 13, 16, 54, 17, 89, 45, 90, 9, -9, 6, 36),
+    Move("dsmash", 12, 0x40, 5, 7, 61, 15, 50, 40, 75, 24, -22, 0, 7),
+    Move("nair", 13, 0x41, 6, 21, 49, 9, 60, 30, 80, 18, -14, 2, 18, 15),
+    Move("fair", 14, 0x42, 4, 7, 33, 12, 62, 38, 70, 22, 0, 1, 22, 15),
+    Move("bair", 15, 0x43, 7, 11, 39, 12, 361, 40, 70, 0, -22, 1, 20, 24),
+    Move("uair", 16, 0x44, 5, 8, 45, 12, 80, 40, 80, 12, -14, 8, 32, 15),
+    Move("dair", 17, 0x45, 6, 9, 59, 12, 290, 40, 70, 12, -12, -14, 8, 32),
+    _PUMMEL,
+    Move("fthrow", 53, states.THROW_F, 13, 13, 27, 4, 60, 45, 45, 0, 0, 0, 0),
+    Move("bthrow", 54, states.THROW_B, 7, 7, 31, 4, 130, 55, 40, 0, 0, 0, 0),
+    Move("uthrow", 55, states.THROW_HI, 12, 12, 44, 4, 93, 60, 105, 0, 0, 0, 0),
+    Move("dthrow", 56, states.THROW_LW, 11, 11, 43, 5, 110, 65, 40, 0, 0, 0, 0),
+)
+
+_FALCON_MOVES = _kit(
+    Move("jab", 2, 0x2C, 3, 5, 21, 4, 70, 10, 60, 16, 2, 3, 14),
+    Move("dash", 6, 0x32, 7, 16, 38, 10, 75, 70, 60, 14, -2, 0, 14),
+    Move("ftilt", 7, 0x35, 9, 11, 29, 11, 361, 10, 96, 20, 2, 2, 13),
+    Move("utilt", 8, 0x38, 17, 19, 39, 13, 280, 20, 90, 20, 0, 2, 26),
+    Move("dtilt", 9, 0x39, 10, 12, 35, 12, 75, 25, 80, 20, 2, 0, 8),
+    Move("fsmash", 10, 0x3C, 19, 21, 59, 20, 361, 25, 100, 25, 2, 2, 15),
+    Move("usmash", 11, 0x3F, 22, 28, 50, 17, 88, 35, 98, 14, -10, 4, 30),
+    Move("dsmash", 12, 0x40, 19, 23, 49, 18, 70, 40, 90, 20, -18, 0, 10),
+    Move("nair", 13, 0x41, 7, 29, 44, 7, 361, 20, 90, 14, -8, 0, 14, 15, 10),
+    Move("fair", 14, 0x42, 14, 30, 39, 16, 32, 24, 103, 11, -1, 0, 13, 19),
+    Move("bair", 15, 0x43, 10, 18, 35, 14, 361, 10, 102, 2, -18, 1, 15, 18),
+    Move("uair", 16, 0x44, 6, 12, 33, 13, 66, 25, 95, 14, -14, 6, 28, 15),
+    Move("dair", 17, 0x45, 16, 20, 44, 16, 270, 20, 100, 8, -8, -8, 8, 24),
+    _PUMMEL,
+    Move("fthrow", 53, states.THROW_F, 15, 15, 37, 9, 40, 65, 60, 0, 0, 0, 0),
+    Move("bthrow", 54, states.THROW_B, 12, 12, 39, 9, 140, 65, 60, 0, 0, 0, 0),
+    Move("uthrow", 55, states.THROW_HI, 14, 14, 39, 7, 86, 70, 105, 0, 0, 0, 0),
+    Move("dthrow", 56, states.THROW_LW, 17, 17, 44, 7, 65, 75, 34, 0, 0, 0, 0),
+)
+
+_CLIMBER_MOVES = _kit(
+    Move("jab", 2, 0x2C, 4, 6, 22, 3, 70, 10, 50, 16, 2, 3, 12),
+    Move("dash", 6, 0x32, 10, 15, 38, 8, 60, 60, 60, 15, -2, 0, 12),
+    Move("ftilt", 7, 0x35, 9, 12, 33, 9, 361, 10, 95, 18, 2, 2, 11),
+    Move("utilt", 8, 0x38, 8, 16, 41, 7, 85, 30, 110, 9, -9, 6, 25),
+    Move("dtilt", 9, 0x39, 8, 9, 27, 7, 50, 25, 80, 18, 2, 0, 7),
+    Move("fsmash", 10, 0x3C, 12, 15, 43, 15, 361, 25, 98, 22, 2, 1, 16),
+    Move("usmash", 11, 0x3F, 9, 14, 41, 13, 85, 35, 102, 14, -14, 4, 26),
+    Move("dsmash", 12, 0x40, 8, 13, 41, 13, 55, 40, 70, 18, -18, 0, 9),
+    Move("nair", 13, 0x41, 6, 19, 45, 9, 361, 15, 100, 13, -12, 0, 14, 20),
+    Move("fair", 14, 0x42, 18, 20, 49, 12, 290, 30, 85, 16, 0, 0, 18, 20),
+    Move("bair", 15, 0x43, 8, 12, 38, 12, 361, 15, 100, 2, -17, 1, 14, 20),
+    Move("uair", 16, 0x44, 6, 14, 42, 9, 85, 35, 100, 8, -8, 8, 26, 32),
+    Move("dair", 17, 0x45, 8, 30, 50, 6, 60, 25, 70, 6, -6, -8, 6, 25, 12),
+    _PUMMEL,
+    Move("fthrow", 53, states.THROW_F, 12, 12, 35, 6, 45, 60, 60, 0, 0, 0, 0),
+    Move("bthrow", 54, states.THROW_B, 12, 12, 35, 8, 135, 60, 60, 0, 0, 0, 0),
+    Move("uthrow", 55, states.THROW_HI, 12, 12, 35, 6, 88, 65, 90, 0, 0, 0, 0),
+    Move("dthrow", 56, states.THROW_LW, 20, 20, 45, 6, 65, 60, 40, 0, 0, 0, 0),
+)
+
+_FIRE_FOX = Recovery("SpecialAirHiStart", 42, "SpecialAirHi", 30, 3.8)
+_DOLPHIN_SLASH = Recovery("SpecialAirHi", 5, "SpecialAirHi", 16, 4.2)
+_FALCON_DIVE = Recovery("SpecialAirHi", 14, "SpecialAirHi", 26, 2.6)
+_BELAY = Recovery("SpecialAirHiStart_0", 20, "SpecialAirHiThrow_0", 24, 3.2)
+
+FOX = Character(
+    2, 1, 75, 0.23, 2.8, 3.4, 0.83, 0.08, 0.08, 1.2, 2.02, 2.2, 3.68, 2.1, 4.1, 3, _FIRE_FOX, _FOX_MOVES, 0x36
+)
+MARTH = Character(
+    9, 18, 87, 0.085, 2.2, 2.5, 0.9, 0.05, 0.06, 1.3, 1.5, 1.8, 2.4, 1.5, 2.1, 4, _DOLPHIN_SLASH, _MARTH_MOVES
+)
+FALCO = Character(
+    20, 22, 80, 0.17, 3.1, 3.5, 0.83, 0.07, 0.08, 1.1, 1.9, 1.5, 4.1, 1.9, 3.8, 5, _FIRE_FOX, _FALCO_MOVES, 0x37
+)
+FALCON = Character(
+    0, 2, 104, 0.13, 2.9, 3.5, 1.12, 0.06, 0.08, 0.85, 2.0, 2.3, 3.1, 1.9, 2.8, 4, _FALCON_DIVE, _FALCON_MOVES
+)
+POPO = Character(14, 10, 88, 0.1, 1.6, 2.0, 0.7, 0.04, 0.035, 1.0, 1.4, 1.4, 2.5, 1.6, 2.3, 3, _BELAY, _CLIMBER_MOVES)
+NANA = POPO._replace(internal_id=11)
+
+LINE_UP = (FOX, MARTH, FALCO, FALCON)
+"""Who plays, by player index."""

@@ -1,0 +1,469 @@
+"""One setup: its folder, the games that are played on it, and its state.
+
+A station follows every growing file below its folder with a pipeline of its own and publishes what comes out. Its current game is the
+one with the newest Game Start; a game that never ended stays open and goes on if its file does. What was played before this
+daemon started is not streamed, but it is known: a cursor of an old game finds its file, and all games after it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import structlog
+import trio
+
+from slpstream.errors import NoSuchGame, SourceError
+from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart
+from slpstream.formats import FORMATS, SUFFIXES, of_name
+from slpstream.logs import get_logger
+from slpstream.messages import FramesMode, LogMessage, body_of
+from slpstream.metrics import StationMetrics
+from slpstream.pipeline import Pipeline
+from slpstream.replay import MODES, FileReplay, archived_game
+from slpstream.stream import Channel, Game
+from slpstream.tail import (
+    CaughtUp,
+    FolderTail,
+    Grew,
+    Hints,
+    Lost,
+    Opened,
+    Refused,
+    Rewritten,
+    Scanned,
+    Settled,
+    TailedFile,
+    TailEvent,
+)
+
+_PEEK_BYTES = 16 * 1024
+_OPEN_GAMES = 8
+"""Games that never ended and whose pipelines are kept, so that they can go on; older ones are read again if they do."""
+
+_RECENT_FILES = 50
+_TICK_SECONDS = 0.5
+
+
+class _Following:
+    """A file that is being read, and what has come of it."""
+
+    def __init__(self, file: TailedFile, pipeline: Pipeline, *, existed: bool) -> None:
+        self.file = file
+        self.pipeline = pipeline
+        self.existed = existed
+        self.game: Game | None = None
+        self.grown_at = trio.current_time()
+
+    @property
+    def behind(self) -> bool:
+        """Bytes of the file wait to be read."""
+        return self.pipeline.bytes_read < self.file.size_bytes
+
+
+class Station:
+    """One setup. `run` it once; it ends only by cancellation."""
+
+    def __init__(
+        self,
+        station: str,
+        folder: Path,
+        *,
+        name: str,
+        hints: Hints | None,
+        metrics: StationMetrics,
+        limiter: trio.CapacityLimiter,
+        poll_seconds: float,
+        scan_seconds: float,
+        stalled_seconds: float,
+        idle_seconds: float,
+        ring_bytes: int,
+        wall_clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.id = station
+        self.name = name or station
+        self.folder = folder
+        self.channel = Channel(station, self._locate)
+        self._hints = hints
+        self._metrics = metrics
+        self._limiter = limiter
+        self._poll_seconds = poll_seconds
+        self._scan_seconds = scan_seconds
+        self._stalled_seconds = stalled_seconds
+        self._idle_seconds = idle_seconds
+        self._ring_bytes = ring_bytes
+        self._wall_clock = wall_clock
+        self._log = get_logger()
+        self._tail: FolderTail | None = None
+        self._following: dict[TailedFile, _Following] = {}
+        self._archive: dict[Path, tuple[int, int]] = {}
+        self._game_ids: dict[tuple[Path, int], str | None] = {}
+        self._state = "offline"
+        self._reason = "starting"
+        self._state_game: str | None = None
+
+    # -- what the outside asks ----------------------------------------------------------------------------------------
+
+    @property
+    def state(self) -> str:
+        """`idle`, `playing`, `stalled` or `offline`."""
+        return self._state
+
+    @property
+    def ready(self) -> bool:
+        """The folder can be read and the first look at it is over."""
+        return self.channel.settled and self._state != "offline"
+
+    @property
+    def active_files(self) -> int:
+        """Files that are open."""
+        return len(self._following)
+
+    @property
+    def lag_seconds(self) -> float:
+        """How long bytes have been waiting in files that are being caught up with; 0 when there are none."""
+        behind = [f.file.mtime_ns / 1e9 for f in self._following.values() if f.behind]
+        return max(0.0, self._wall_clock() - min(behind)) if behind else 0.0
+
+    @property
+    def ring_bytes(self) -> int:
+        """Memory of the rings of all games."""
+        return sum(log.size_bytes for game in self.channel.games for log in game.logs.values())
+
+    def describe(self) -> dict[str, Any]:
+        """The station as `/v1/stations` shows it."""
+        game = self.channel.current
+        description: dict[str, Any] = {
+            "id": self.id,
+            "name": self.name,
+            "state": self._state,
+            "reason": self._reason,
+            "subscribers": self.channel.subscribers,
+            "files": {"inProgress": len(self._following), "finished": len(self._archive)},
+        }
+        if self._hints is not None and self._hints.degraded:
+            description["degraded"] = self._hints.degraded
+        if game is not None:
+            snapshot = self.channel.snapshot(game, "live")
+            description["game"] = {
+                key: snapshot[key] for key in ("gameId", "format", "settings", "cursor") if key in snapshot
+            }
+            description["game"] |= {"inProgress": game.in_progress, "lastFrame": _number(game.newest_frame)}
+        return description
+
+    def recordings(self) -> list[dict[str, Any]]:
+        """The newest files that are not being followed, as `/v1/stations/{id}` lists them. Names only, never paths."""
+        newest = sorted(self._archive.items(), key=lambda item: item[1], reverse=True)[:_RECENT_FILES]
+        return [
+            {"file": _printable(path, self.folder), "modifiedAt": _timestamp(mtime_ns / 1e9), "sizeBytes": size_bytes}
+            for path, (mtime_ns, size_bytes) in newest
+        ]
+
+    # -- running ------------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Follows the folder until cancelled."""
+        structlog.contextvars.bind_contextvars(station=self.id)
+        tail = FolderTail(
+            self.folder,
+            suffixes=SUFFIXES,
+            rewritable_bytes=max(format_.rewritable_bytes for format_ in FORMATS),
+            hints=self._hints,
+            poll_seconds=self._poll_seconds,
+            scan_seconds=self._scan_seconds,
+            idle_seconds=self._idle_seconds,
+        )
+        async with tail, trio.open_nursery() as nursery:
+            self._tail = tail
+            nursery.start_soon(self._watch_time)
+            async for event in tail:
+                self._take(event)
+
+    def _take(self, event: TailEvent) -> None:
+        handle = self._TAKES[type(event)]
+        handle(self, event)
+
+    def _scanned(self, event: Scanned) -> None:
+        for file in event.files:
+            self._archive[file.path] = (file.mtime_ns, file.size_bytes)
+        self._log.info("folder scanned", folder=str(self.folder), finished=len(event.files))
+
+    def _settled(self, event: Settled) -> None:
+        self.channel.settled = True
+        self._set_state("idle" if self._state == "offline" else self._state, "watching")
+        self.channel.notify()
+
+    def _opened(self, event: Opened) -> None:
+        file = event.file
+        self._archive.pop(file.path, None)
+        pipeline = Pipeline(of_name(file.path.name).reader(), MODES)
+        self._following[file] = _Following(file, pipeline, existed=event.existed)
+        self._log.debug("file opened", file=_printable(file.path, self.folder), existed=event.existed)
+
+    def _grew(self, event: Grew) -> None:
+        following = self._following.get(event.file)
+        if following is None:
+            return
+        following.grown_at = trio.current_time()
+        logs = following.pipeline.feed(event.data)
+        self._metrics.bytes.inc(len(event.data))
+        self._publish(following, logs)
+
+    def _rewritten(self, event: Rewritten) -> None:
+        following = self._following.get(event.file)
+        if following is not None:
+            following.grown_at = trio.current_time()
+            self._publish(following, following.pipeline.rewrite(event.data))
+            self._release_if_closed(following)
+
+    def _caught_up(self, event: CaughtUp) -> None:
+        following = self._following.get(event.file)
+        if following is None:
+            return
+        game = following.game
+        if game is not None and game.catching_up:
+            self.channel.caught_up(game)
+            if game.in_progress:
+                self._set_state("playing", "game in progress", game.game_id)
+        following.existed = False
+        self._release_if_closed(following)
+
+    def _lost(self, event: Lost) -> None:
+        following = self._following.pop(event.file, None)
+        self._archive.pop(event.file.path, None)
+        self._metrics.source_error(event.error.code)
+        self._log.warning("file lost", file=_printable(event.file.path, self.folder), what=event.error.what)
+        if following is None or following.game is None:
+            return
+        game = following.game
+        was_running = game.in_progress
+        game.lost = True
+        if game.catching_up:
+            self.channel.caught_up(game)
+        if was_running:
+            self._metrics.game("lost")
+        if game is self.channel.current and was_running:
+            self._set_state("idle", event.error.what, game.game_id)
+
+    def _refused(self, event: Refused) -> None:
+        error: SourceError = event.error
+        name = _printable(event.path, self.folder)
+        self._metrics.source_error(error.code)
+        self._log.warning("file refused", file=name, what=error.what)
+        self._publish_loose(Diagnostic(0, "warning", error.code, 0, f"{name}: {error.what}"))
+
+    _TAKES: Mapping[type[TailEvent], Callable[[Station, Any], None]] = {
+        Scanned: _scanned,
+        Settled: _settled,
+        Opened: _opened,
+        Grew: _grew,
+        Rewritten: _rewritten,
+        CaughtUp: _caught_up,
+        Lost: _lost,
+        Refused: _refused,
+    }
+
+    # -- games --------------------------------------------------------------------------------------------------------
+
+    def _publish(self, following: _Following, logs: Sequence[Sequence[LogMessage]]) -> None:
+        """Hands the messages of one file to the channel, and counts."""
+        events = following.pipeline.events
+        if not events:
+            return
+        start = next((event for event in events if isinstance(event, GameStart)), None)
+        loose = [message for message in logs[0] if message.game_id is None]
+        for message in loose:
+            self.channel.publish_loose(message)
+        if start is not None:
+            self._begin(following, start)
+        game = following.game
+        if game is not None:
+            batch: dict[FramesMode, Sequence[LogMessage]] = {
+                mode: messages[len(loose) :] if loose else messages for mode, messages in zip(MODES, logs, strict=True)
+            }
+            self.channel.publish(game, batch)
+        self._count(following, events)
+        self._follow_state(following, events)
+
+    def _begin(self, following: _Following, start: GameStart) -> None:
+        file = following.file
+        replay = FileReplay(lambda: file.path, lambda: following.pipeline.bytes_read, start.game_id, self._limiter)
+        game = Game(
+            start.game_id,
+            replay.messages,
+            replay.find_frame,
+            ring_bytes=self._ring_bytes,
+            order=self.channel.next_order(),
+        )
+        numerator, denominator = start.rate
+        game.frames_per_second = round(numerator / denominator)
+        game.catching_up = following.existed
+        following.game = game
+        self.channel.begin(game)
+        self._log.info(
+            "game start", game_id=start.game_id, file=_printable(file.path, self.folder), format=start.format
+        )
+        self._forget_oldest()
+
+    def _count(self, following: _Following, events: Sequence[Event]) -> None:
+        metrics = self._metrics
+        frames = again = 0
+        for event in events:
+            if type(event) is Frame:
+                frames += 1
+                again += event.revision > 0
+            elif isinstance(event, Diagnostic):
+                metrics.diagnostic(event.code)
+                self._log.warning(
+                    "diagnostic",
+                    game_id=following.pipeline.game_id,
+                    file=_printable(following.file.path, self.folder),
+                    code=event.code,
+                    offset=event.offset,
+                    message=event.message,
+                )
+            elif isinstance(event, GameEnd):
+                metrics.game(event.reason)
+                self._log.info(
+                    "game end",
+                    game_id=following.pipeline.game_id,
+                    reason=event.reason,
+                    last_frame=event.last_frame,
+                    duration_seconds=event.duration_seconds,
+                )
+        metrics.frames.inc(frames)
+        if again:
+            metrics.rollback_frames.inc(again)
+        if following.pipeline.failure is not None:
+            metrics.decode_errors.inc()
+        for command, count in following.pipeline.reader.take_command_counts().items():
+            metrics.event(command, count)
+        game = following.game
+        if frames and game is not None and not game.catching_up:
+            metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
+
+    def _release_if_closed(self, following: _Following) -> None:
+        """A game whose file is closed needs no descriptor and no pipeline any more."""
+        if not following.pipeline.closed or following.behind or self._tail is None:
+            return
+        file = following.file
+        self._following.pop(file, None)
+        self._archive[file.path] = (file.mtime_ns, file.size_bytes)
+        self._tail.release(file)
+
+    def _forget_oldest(self) -> None:
+        """Bounds what is kept of games that never ended: if such a file grows again, it is read again."""
+        quiet = sorted(self._following.values(), key=lambda f: f.grown_at)
+        for following in quiet[: max(0, len(quiet) - _OPEN_GAMES)]:
+            if not following.behind and trio.current_time() - following.grown_at > self._idle_seconds and self._tail:
+                self._following.pop(following.file, None)
+                self._archive[following.file.path] = (following.file.mtime_ns, following.file.size_bytes)
+                self._tail.release(following.file)
+
+    # -- state --------------------------------------------------------------------------------------------------------
+
+    def _follow_state(self, following: _Following, events: Sequence[Event]) -> None:
+        game = following.game
+        if game is None or game is not self.channel.current or game.catching_up:
+            return
+        if game.ended:
+            if any(isinstance(event, GameEnd) for event in events):
+                self._set_state("idle", "game ended", game.game_id)
+        elif self._state != "playing" or self._state_game != game.game_id:
+            self._set_state("playing", "game in progress", game.game_id)
+
+    async def _watch_time(self) -> None:
+        """Says when a running game has stopped growing."""
+        while True:
+            await trio.sleep(_TICK_SECONDS)
+            self._watch_folder()
+            current = self.channel.current
+            following = next((f for f in self._following.values() if f.game is current), None)
+            if following is None or current is None or not current.in_progress or current.catching_up:
+                continue
+            quiet_seconds = trio.current_time() - following.grown_at
+            if quiet_seconds > self._idle_seconds:
+                self._set_state("idle", "the file has not grown for long", current.game_id)
+            elif quiet_seconds > self._stalled_seconds and self._state == "playing":
+                self._set_state("stalled", "the file does not grow", current.game_id)
+
+    def _watch_folder(self) -> None:
+        present = self._tail is not None and self._tail.root_present
+        if not present and self._state != "offline":
+            self._set_state("offline", "the folder is missing")
+        elif present and self._state == "offline" and self.channel.settled:
+            self._set_state("idle", "watching")
+
+    def _set_state(self, state: str, reason: str, game_id: str | None = None) -> None:
+        if (state, reason, game_id) == (self._state, self._reason, self._state_game):
+            return
+        self._state, self._reason, self._state_game = state, reason, game_id
+        payload: dict[str, Any] = {"state": state, "reason": reason, "at": _timestamp(self._wall_clock())}
+        if game_id is not None:
+            payload["gameId"] = game_id
+        self._log.info("station", state=state, reason=reason, game_id=game_id)
+        self.channel.publish_state(payload)
+
+    def _publish_loose(self, diagnostic: Diagnostic) -> None:
+        kind, body, _ = body_of(diagnostic)
+        self.channel.publish_loose(LogMessage(kind, None, "live", 0, 0, body, None))
+
+    # -- the games before this daemon ------------------------------------------------------------------------------------
+
+    async def _locate(self, game_id: str) -> None:
+        """Makes all games known from the one with this id on, by the files that are not followed."""
+        live = {game.game_id for game in self.channel.games if not game.archived}
+        files = sorted(((at, path) for path, at in self._archive.items()), reverse=True)
+        found = await trio.to_thread.run_sync(self._find_files, files, game_id, limiter=self._limiter)
+        self.channel.insert_archived(
+            [
+                archived_game(path, mtime_ns, found_id, self._limiter)
+                for path, mtime_ns, found_id in found
+                if found_id not in live
+            ]
+        )
+
+    def _find_files(self, files: Sequence[tuple[tuple[int, int], Path]], game_id: str) -> list[tuple[Path, int, str]]:
+        """In a worker thread: newest first, until the wanted game is found. Raises `NoSuchGame`."""
+        found: list[tuple[Path, int, str]] = []
+        seen: set[str] = set()
+        for (mtime_ns, _), path in files:
+            key = (path, mtime_ns)
+            if key not in self._game_ids:
+                self._game_ids[key] = peek_game_id(path)
+            found_id = self._game_ids[key]
+            if found_id is None or found_id in seen:
+                continue  # of the same game twice, the newest file counts
+            seen.add(found_id)
+            found.append((path, mtime_ns, found_id))
+            if found_id == game_id:
+                return found
+        raise NoSuchGame(f"no such game: {game_id}")
+
+
+def peek_game_id(path: Path) -> str | None:
+    """The game id of a replay from the first bytes of its file; `None` when there is none or it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(_PEEK_BYTES)
+    except OSError:
+        return None
+    events = of_name(path.name).reader().feed(head)
+    return next((event.game_id for event in events if isinstance(event, GameStart)), None)
+
+
+def _number(message: LogMessage | None) -> int | None:
+    return None if message is None else message.frame
+
+
+def _timestamp(unix_seconds: float) -> str:
+    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _printable(path: Path, folder: Path) -> str:
+    """A file as people see it: relative to its station's folder, and always text."""
+    relative = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
+    return str(relative).encode("utf-8", "replace").decode()

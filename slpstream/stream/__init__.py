@@ -1,0 +1,21 @@
+"""A game's log and its subscribers: rings, positions, fan-out, backpressure. It never opens a file."""
+
+from slpstream.stream.channel import Channel, Hub, StationState
+from slpstream.stream.game import Game, GameLog, Replay
+from slpstream.stream.outbox import Outbox
+from slpstream.stream.subscriber import Subscriber, Wire
+from slpstream.stream.subscription import Subscription, parse_subscription
+
+__all__ = [
+    "Channel",
+    "Game",
+    "GameLog",
+    "Hub",
+    "Outbox",
+    "Replay",
+    "StationState",
+    "Subscriber",
+    "Subscription",
+    "Wire",
+    "parse_subscription",
+]

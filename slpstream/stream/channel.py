@@ -1,0 +1,240 @@
+"""A station's games in their order, and the fan-out to those who are live.
+
+Subscribers that want the same bytes form a group: each batch of messages is encoded once for the group and written with one
+call per subscriber. A channel never waits for anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+import trio
+
+from slpstream.errors import NoSuchGame
+from slpstream.messages import START, Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.game import Game, place_of
+from slpstream.stream.subscriber import StationReader
+
+StationState = Literal["idle", "playing", "stalled", "offline"]
+Locate = Callable[[str], Awaitable[None]]
+"""Makes the games of a station known from the one with this id on; raises `NoSuchGame`."""
+
+_CHUNK_BYTES = 64 * 1024
+
+
+class Channel:
+    """One station as its subscribers see it."""
+
+    def __init__(self, station: str, locate: Locate, *, kept_games: int = 2) -> None:
+        self.station = station
+        self._locate = locate
+        self._kept_games = kept_games
+        self._games: list[Game] = []
+        self._groups: dict[Hashable, list[StationReader]] = {}
+        self._changed: trio.Event | None = None
+        self.current: Game | None = None
+        """The game with the newest Game Start."""
+        self.settled = False
+        """The first look at the source is over: what is live is known."""
+        self._state: dict[str, Any] = {"state": "offline", "reason": "starting"}
+
+    @property
+    def games(self) -> Sequence[Game]:
+        """The known games, oldest first."""
+        return self._games
+
+    @property
+    def subscribers(self) -> int:
+        """How many are live here."""
+        return sum(map(len, self._groups.values()))
+
+    async def locate(self, game_id: str) -> Game:
+        """The game of a cursor, with all later ones known after it. Raises `NoSuchGame`."""
+        for known in (True, False):
+            for game in reversed(self._games):
+                if game.game_id == game_id:
+                    return game
+            if known:
+                await self._locate(game_id)
+        raise NoSuchGame(f"no such game: {game_id}")
+
+    async def changed(self) -> None:
+        """Returns after the next change of anything here."""
+        if self._changed is None:
+            self._changed = trio.Event()
+        await self._changed.wait()
+
+    def notify(self) -> None:
+        """Something has changed."""
+        changed, self._changed = self._changed, None
+        if changed is not None:
+            changed.set()
+
+    # -- games -----------------------------------------------------------------------------------------------------
+
+    def begin(self, game: Game) -> None:
+        """A game has begun: it is the current one. The rings of all but the last few are given back."""
+        self._games = [known for known in self._games if known.game_id != game.game_id or not known.archived]
+        self._games.append(game)
+        self.current = game
+        for older in self._games[: -self._kept_games]:
+            if not older.in_progress:
+                older.forget()
+        self.notify()
+
+    def insert_archived(self, games: Sequence[Game]) -> None:
+        """Games from before this daemon; they come before all that it saw itself."""
+        known = {game.game_id for game in self._games}
+        self._games += [game for game in games if game.game_id not in known]
+        self._games.sort(key=lambda game: game.order)
+
+    def next_order(self) -> tuple[int, int, str]:
+        """The place of the next game that begins."""
+        return (1, max((game.order[1] + 1 for game in self._games if not game.archived), default=0), "")
+
+    # -- publishing -------------------------------------------------------------------------------------------------
+
+    def publish(self, game: Game, logs: Mapping[FramesMode, Sequence[LogMessage]]) -> None:
+        """New messages of a game, in order, for each mode. While the game is catching up nobody is told; its log grows."""
+        before = {mode: game.logs[mode].head for mode in logs}
+        for mode, messages in logs.items():
+            game.append(mode, messages)
+        if not game.catching_up:
+            for readers in list(self._groups.values()):
+                mode = readers[0].subscriber.subscription.frames
+                if logs.get(mode):
+                    self._fan_out(game, logs[mode], before[mode], readers)
+        self.notify()
+
+    def caught_up(self, game: Game) -> None:
+        """The end of the file is reached: from here on the game is live. Who waited for that is told where it stands."""
+        game.catching_up = False
+        for readers in list(self._groups.values()):
+            for reader in list(readers):
+                if reader.subscriber.subscription.delivery == "lossless":
+                    reader.fall_behind(game, START)
+                elif game.in_progress:
+                    reader.subscriber.send_status(self.snapshot(game, reader.subscriber.subscription.frames))
+        self.notify()
+
+    def publish_loose(self, message: LogMessage) -> None:
+        """A diagnostic that belongs to no game."""
+        for readers in self._groups.values():
+            for reader in readers:
+                data = reader.subscriber.encode(message, self.station, 60)
+                if data is not None:
+                    reader.subscriber.put(data, message, self.station)
+
+    def publish_state(self, state: dict[str, Any]) -> None:
+        """The station's state has changed: a status message to everybody."""
+        self._state = state
+        payload = self.state_message()
+        for readers in self._groups.values():
+            for reader in readers:
+                reader.subscriber.send_status(payload)
+        self.notify()
+
+    def state_message(self) -> dict[str, Any]:
+        """The `station` status message."""
+        return {"type": "station", "station": self.station, **self._state}
+
+    def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
+        """The `snapshot` of a game in progress: settings, the newest frame and stats, and where the log goes on."""
+        payload: dict[str, Any] = {"type": "snapshot", "station": self.station, "gameId": game.game_id}
+        if game.start is not None:
+            start = msgspec.json.decode(b"{" + game.start.body, type=dict[str, msgspec.Raw])
+            payload |= {key: start[key] for key in ("format", "rate", "settings") if key in start}
+        for name, message in (("frame", game.newest_frame), ("stats", game.newest_stats)):
+            if message is not None:
+                payload[name] = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])[name]
+        payload["cursor"] = str(Cursor(game.game_id, mode, game.logs[mode].head))
+        return payload
+
+    def _fan_out(
+        self, game: Game, messages: Sequence[LogMessage], position: Position, readers: list[StationReader]
+    ) -> None:
+        """One batch to one group, in chunks that a socket usually takes whole."""
+        first = readers[0].subscriber
+        encoded: list[tuple[bytes, LogMessage]] = []
+        for message in messages:
+            data = first.encode(message, self.station, game.frames_per_second)
+            if data is not None:
+                encoded.append((data, message))
+        fallen: list[tuple[StationReader, LogMessage]] = []
+        for chunk in _chunks(encoded):
+            joined = chunk[0][0] if len(chunk) == 1 else b"".join([data for data, _ in chunk])
+            for reader in readers:
+                subscriber = reader.subscriber
+                if subscriber.outbox.queued_bytes == 0:
+                    if not subscriber.outbox.send(joined):
+                        subscriber.wake()
+                    continue
+                refused = self._put_each(reader, chunk)
+                if refused is not None:
+                    fallen.append((reader, refused))
+            for reader, refused in fallen:
+                reader.fall_behind(game, _before(messages, refused, position))
+            fallen.clear()
+
+    def _put_each(self, reader: StationReader, chunk: Sequence[tuple[bytes, LogMessage]]) -> LogMessage | None:
+        """Message by message into an outbox that is not empty; the one that a lossless subscriber did not take."""
+        for data, message in chunk:
+            if not reader.subscriber.put(data, message, self.station):
+                return message
+        return None
+
+    # -- subscribers ------------------------------------------------------------------------------------------------
+
+    def attach(self, reader: StationReader) -> None:
+        """A reader has reached all heads and is live from here on."""
+        self._groups.setdefault(reader.subscriber.key, []).append(reader)
+
+    def detach(self, reader: StationReader) -> None:
+        """A reader leaves."""
+        readers = self._groups.get(reader.subscriber.key)
+        if readers is not None and reader in readers:
+            readers.remove(reader)
+            if not readers:
+                del self._groups[reader.subscriber.key]
+
+
+def _chunks(encoded: Sequence[tuple[bytes, LogMessage]]) -> Sequence[Sequence[tuple[bytes, LogMessage]]]:
+    chunks: list[list[tuple[bytes, LogMessage]]] = []
+    room = 0
+    for item in encoded:
+        if not chunks or len(item[0]) > room:
+            chunks.append([])
+            room = _CHUNK_BYTES
+        chunks[-1].append(item)
+        room -= len(item[0])
+    return chunks
+
+
+def _before(messages: Sequence[LogMessage], message: LogMessage, first: Position) -> Position:
+    """Position of the message before `message` in its log; `first` is that before the batch."""
+    at = next(i for i, candidate in enumerate(messages) if candidate is message)
+    return place_of(messages[at - 1]) if at else first
+
+
+class Hub:
+    """All channels by station name."""
+
+    def __init__(self) -> None:
+        self.channels: dict[str, Channel] = {}
+        self.subscriptions = 0
+        """How many were ever begun."""
+
+    def add(self, channel: Channel) -> None:
+        """A station comes into being."""
+        self.channels[channel.station] = channel
+
+    def wanted(self, stations: Sequence[str] | None) -> list[Channel]:
+        """The channels of a subscription. Raises `NoSuchGame` for a name that is none."""
+        if stations is None:
+            return list(self.channels.values())
+        missing = [name for name in stations if name not in self.channels]
+        if missing:
+            raise NoSuchGame(f"no such station: {missing[0]}")
+        return [self.channels[name] for name in stations]

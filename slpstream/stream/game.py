@@ -1,0 +1,125 @@
+"""One game as the stream sees it: for each mode the newest messages in a bounded ring, and a way to read older ones.
+
+The whole log is in the file, so the ring may forget: whoever needs what it has dropped is handed `replay`, which reads the file
+again. A position is compared, never looked up, so a cursor stays good across restarts.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+
+from slpstream.messages import START, FramesMode, LogMessage, Position
+
+Replay = Callable[[FramesMode, Position], Awaitable[Sequence[LogMessage]]]
+"""(mode, position) to the next messages behind it, some at a time; empty at the end of what is known. Raises `CursorGone`
+when the file cannot be read any more."""
+
+FindFrame = Callable[[FramesMode, int], Awaitable[Position]]
+"""(mode, frame number) to the position just before the first `frame` message with that number or a higher one."""
+
+
+def place_of(message: LogMessage) -> Position:
+    """Where a message stands in its log."""
+    return Position(message.offset, message.count)
+
+
+class GameLog:
+    """The newest messages of one mode of a game, at most `ring_bytes` of them."""
+
+    def __init__(self, ring_bytes: int) -> None:
+        self._ring_bytes = ring_bytes
+        self._messages: deque[LogMessage] = deque()
+        self._size_bytes = 0
+        self._dropped_through: Position = START
+        self.head: Position = START
+        """Position of the newest message."""
+
+    def append(self, messages: Sequence[LogMessage]) -> None:
+        """Takes the messages that follow the head; forgets the oldest beyond the bound."""
+        if not messages:
+            return
+        for message in messages:
+            self._messages.append(message)
+            self._size_bytes += message.size_bytes()
+        self.head = place_of(messages[-1])
+        while self._size_bytes > self._ring_bytes and len(self._messages) > 1:
+            oldest = self._messages.popleft()
+            self._size_bytes -= oldest.size_bytes()
+            self._dropped_through = place_of(oldest)
+
+    def since(self, position: Position) -> list[LogMessage] | None:
+        """The messages behind `position`; `None` when some of them are no longer here."""
+        if position >= self.head:
+            return []
+        if position < self._dropped_through:
+            return None
+        first = bisect_right(self._messages, position, key=place_of)
+        return [self._messages[i] for i in range(first, len(self._messages))]
+
+    def forget(self) -> None:
+        """Drops the ring; the head stays."""
+        self._messages.clear()
+        self._size_bytes = 0
+        self._dropped_through = self.head
+
+    @property
+    def size_bytes(self) -> int:
+        """What the ring holds."""
+        return self._size_bytes
+
+
+class Game:
+    """A game of a station: its two logs, and what a newcomer has to be told."""
+
+    def __init__(
+        self, game_id: str, replay: Replay, find_frame: FindFrame, *, ring_bytes: int, order: tuple[int, int, str]
+    ) -> None:
+        """`order` places it among the games of its station: `(0, modification time, name)` for one that is known from its
+        file alone, `(1, n, "")` for the n-th that this daemon saw begin."""
+        self.game_id = game_id
+        self.order = order
+        self.replay = replay
+        self.find_frame = find_frame
+        self.logs: dict[FramesMode, GameLog] = {"live": GameLog(ring_bytes), "finalized": GameLog(ring_bytes)}
+        self.start: LogMessage | None = None
+        self.newest_frame: LogMessage | None = None
+        self.newest_stats: LogMessage | None = None
+        self.frames_per_second = 60
+        self.catching_up = False
+        """The file is older than the daemon and is being read up to its end; nothing of it is live yet."""
+        self.ended = False
+        """`game_end` was said."""
+        self.lost = False
+        """The file did what a log must not do, and is not followed any more."""
+
+    @property
+    def archived(self) -> bool:
+        """Known from its file alone: the rings are empty and `replay` has everything."""
+        return self.order[0] == 0
+
+    @property
+    def in_progress(self) -> bool:
+        """Begun, and neither ended nor lost."""
+        return self.start is not None and not (self.ended or self.archived or self.lost)
+
+    def append(self, mode: FramesMode, messages: Sequence[LogMessage]) -> None:
+        """New messages of one mode, in order."""
+        self.logs[mode].append(messages)
+        if mode != "live":
+            return
+        for message in messages:
+            if message.type == "frame":
+                self.newest_frame = message
+            elif message.type == "game_start":
+                self.start = message
+            elif message.type == "stats":
+                self.newest_stats = message
+            elif message.type == "game_end":
+                self.ended = True
+
+    def forget(self) -> None:
+        """Keeps only what cannot be read from the file."""
+        for log in self.logs.values():
+            log.forget()

@@ -1,0 +1,287 @@
+"""One subscriber: is given messages as they come while it keeps up, and reads the logs at its own pace when it does not.
+
+Two states. *Live*: it is in its channel's groups and gets what is published, straight to the socket. *Behind*: it has a position in
+each game, and its `run` task reads on from there, out of the rings or, for what they have dropped, by `replay`; when it has reached
+every head, without a pause between looking and deciding, it is live again. Everybody starts behind.
+
+A conflating subscriber never falls behind by being slow: its outbox drops what is droppable. A lossless one whose outbox is full
+goes behind with the position of the last message that was taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Protocol
+
+import trio
+
+from slpstream.errors import NoSuchGame, TooSlow
+from slpstream.messages import DROPPABLE_TYPES, START, Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.game import Game, place_of
+from slpstream.stream.outbox import Outbox
+from slpstream.stream.subscription import Subscription
+
+STATUS = "status"
+
+
+class Wire(Protocol):
+    """How messages look on one kind of connection. `key` tells kinds apart; equal keys share encodings."""
+
+    @property
+    def key(self) -> Hashable: ...
+
+    def log(self, message: LogMessage, station: str) -> bytes:
+        """A log message, ready for the socket."""
+
+    def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
+        """A `frame` message cut down to some fields, ready for the socket."""
+
+    def status(self, payload: dict[str, Any]) -> bytes:
+        """A status message, ready for the socket."""
+
+
+class Source(Protocol):
+    """What a subscriber needs of a channel."""
+
+    station: str
+
+    def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]: ...
+
+    def state_message(self) -> dict[str, Any]: ...
+
+    @property
+    def games(self) -> Sequence[Game]: ...
+
+    @property
+    def current(self) -> Game | None: ...
+
+    @property
+    def settled(self) -> bool: ...
+
+    async def changed(self) -> None: ...
+
+    async def locate(self, game_id: str) -> Game: ...
+
+    def next_order(self) -> tuple[int, int, str]: ...
+
+    def attach(self, reader: StationReader) -> None: ...
+
+    def detach(self, reader: StationReader) -> None: ...
+
+
+class Subscriber:
+    """One connection's subscription to any number of stations. `run` it; `close` is called once with what went wrong."""
+
+    def __init__(self, subscription: Subscription, wire: Wire, outbox: Outbox, wake_writer: Callable[[], None]) -> None:
+        self.subscription = subscription
+        self.wire = wire
+        self.outbox = outbox
+        self._wake_writer = wake_writer
+        self._readers: dict[str, StationReader] = {}
+        self._drained = trio.Event()
+        self.failure: TooSlow | None = None
+        self.failed = trio.Event()
+
+    @property
+    def key(self) -> Hashable:
+        """Subscribers with equal keys get equal bytes."""
+        wanted = self.subscription
+        return (self.wire.key, wanted.frames, wanted.topics, wanted.rate, wanted.fields)
+
+    async def run(self, channels: Iterable[Source]) -> None:
+        """Follows the channels until cancelled. Raises `NoSuchGame` and `CursorGone` as they are found."""
+        async with trio.open_nursery() as nursery:
+            for channel in channels:
+                reader = StationReader(self, channel)
+                self._readers[channel.station] = reader
+                nursery.start_soon(reader.run)
+
+    def stop(self) -> None:
+        """Leaves all channels."""
+        for reader in self._readers.values():
+            reader.leave()
+        self._readers.clear()
+
+    # -- sending -----------------------------------------------------------------------------------------------------
+
+    def send_status(self, payload: dict[str, Any]) -> None:
+        """A status message; it may not be dropped."""
+        self._put(self.wire.status(payload), None)
+
+    def put(self, data: bytes, message: LogMessage, station: str) -> bool:
+        """A log message of a live subscriber. False when a lossless one is full: then it was not taken."""
+        if self.subscription.delivery == "lossless":
+            if self.outbox.put(data):
+                self._wake_if_waiting()
+                return True
+            return False
+        droppable = message.type in DROPPABLE_TYPES
+        self._put(data, (station, message.type) if droppable else None)
+        return True
+
+    async def put_slowly(self, data: bytes) -> None:
+        """A message that is read back from the log: waits until the outbox has drained before it takes more."""
+        while not self.outbox.empty:
+            self._drained = trio.Event()
+            self.wake()
+            await self._drained.wait()
+        self.outbox.put(data)
+        self._wake_if_waiting()
+
+    def flushed(self) -> None:
+        """The connection has written all that waited."""
+        missed = self.outbox.take_dropped()
+        if missed:
+            self._put(self.wire.status({"type": "lagged", "missed": missed}), None)
+        self._drained.set()
+
+    def _put(self, data: bytes, key: Hashable) -> None:
+        if not self.outbox.put(data, key):
+            self.fail(TooSlow("the connection is too slow for what may not be dropped"))
+        self._wake_if_waiting()
+
+    def fail(self, failure: TooSlow) -> None:
+        """Gives the subscriber up."""
+        if self.failure is None:
+            self.failure = failure
+            self.failed.set()
+
+    def wake(self) -> None:
+        """Something waits in the outbox: the connection writes it when it can."""
+        self._wake_writer()
+
+    def _wake_if_waiting(self) -> None:
+        if not self.outbox.empty:
+            self._wake_writer()
+
+    # -- choosing ----------------------------------------------------------------------------------------------------
+
+    def encode(self, message: LogMessage, station: str, frames_per_second: int) -> bytes | None:
+        """The bytes for this subscription, `None` when it does not want the message."""
+        wanted = self.subscription
+        if message.topic not in wanted.topics:
+            return None
+        if message.type != "frame":
+            return self.wire.log(message, station)
+        if wanted.rate is not None and not keeps_frame(message.frame or 0, wanted.rate, frames_per_second):
+            return None
+        if wanted.fields is not None:
+            return self.wire.cut(message, station, wanted.fields)
+        return self.wire.log(message, station)
+
+
+def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
+    """Whether a frame number is among `rate` a second of game time. The same number is always answered the same."""
+    return rate >= frames_per_second or number * rate % frames_per_second < rate
+
+
+class StationReader:
+    """A subscriber's place in one station."""
+
+    def __init__(self, subscriber: Subscriber, channel: Source) -> None:
+        self.subscriber = subscriber
+        self.channel = channel
+        self._mode = subscriber.subscription.frames
+        self._places: dict[Game, Position] = {}
+        self._first: tuple[int, int, str] = (0, 0, "")
+        self._live = False
+        self._behind = trio.Event()
+
+    async def run(self) -> None:
+        """Finds the beginning, then catches up whenever the subscriber is behind."""
+        await self._begin()
+        while True:
+            await self._catch_up()
+            await self._behind.wait()
+
+    def leave(self) -> None:
+        """Out of the channel's groups."""
+        if self._live:
+            self.channel.detach(self)
+            self._live = False
+
+    def fall_behind(self, game: Game, position: Position) -> None:
+        """The message behind `position` of `game` was not taken: read on from there. All others are at their heads."""
+        if not self._live:
+            return
+        self.leave()
+        self._places = {other: other.logs[self._mode].head for other in self.channel.games}
+        self._places[game] = position
+        self._behind.set()
+
+    async def _begin(self) -> None:
+        channel, subscriber = self.channel, self.subscriber
+        cursor = subscriber.subscription.cursor_of(channel.station)
+        if isinstance(cursor, Cursor):
+            try:
+                game = await channel.locate(cursor.game_id)
+            except NoSuchGame:
+                if subscriber.subscription.stations is not None and len(subscriber.subscription.stations) == 1:
+                    raise
+                cursor = "live"  # the cursor is of another of the stations
+            else:
+                self._first = game.order
+                self._places[game] = await self._position(game, cursor)
+                return
+        while not channel.settled:
+            await channel.changed()
+        current = channel.current
+        if cursor == "start":
+            self._first = channel.next_order() if current is None else current.order
+            return
+        self._first = min((game.order for game in channel.games if game.in_progress), default=channel.next_order())
+        for game in channel.games:
+            self._places[game] = game.logs[self._mode].head
+        if current is not None and current.in_progress:
+            subscriber.send_status(channel.snapshot(current, self._mode))
+
+    async def _position(self, game: Game, cursor: Cursor) -> Position:
+        if cursor.position is not None:
+            return cursor.position
+        return await game.find_frame(self._mode, cursor.frame or 0)
+
+    def _todo(self) -> list[Game]:
+        """The games from the first one on, in the station's order."""
+        return [game for game in self.channel.games if game.order >= self._first]
+
+    async def _catch_up(self) -> None:
+        """Reads on in every game until all heads are reached, then is live."""
+        self._behind = trio.Event()
+        while True:
+            progressed = waiting = False
+            for game in self._todo():
+                progressed |= await self._read(game)
+                place = self._places.get(game, START)
+                waiting |= game.catching_up or place > game.logs[self._mode].head
+            if progressed:
+                continue
+            if not waiting:
+                break
+            await self.channel.changed()
+        self._live = True
+        self.channel.attach(self)
+
+    async def _read(self, game: Game) -> bool:
+        """Delivers what follows in one game. True when there was anything, or when time passed."""
+        log = game.logs[self._mode]
+        place = self._places.get(game, START)
+        messages: Sequence[LogMessage] | None = None if game.archived else log.since(place)
+        if messages is None:
+            messages = await game.replay(self._mode, place)
+        if not messages:
+            return False
+        await trio.lowlevel.checkpoint()
+        subscriber, station = self.subscriber, self.channel.station
+        for message in self._conflated(messages):
+            data = subscriber.encode(message, station, game.frames_per_second)
+            if data is not None:
+                await subscriber.put_slowly(data)
+        self._places[game] = place_of(messages[-1])
+        return True
+
+    def _conflated(self, messages: Sequence[LogMessage]) -> Iterable[LogMessage]:
+        """All of them, or for a conflating subscriber the newest of what is droppable."""
+        if self.subscriber.subscription.delivery == "lossless":
+            return messages
+        newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
+        return [m for m in messages if m.type not in DROPPABLE_TYPES or newest[m.type] is m]

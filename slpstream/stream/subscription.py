@@ -1,0 +1,120 @@
+"""What a subscriber asks for: the `subscribe` message and the query of the URL, checked, as one value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import msgspec
+
+from slpstream.errors import ProtocolViolation
+from slpstream.messages import TOPICS, Cursor, FramesMode, Topic, parse_cursor
+
+MAX_NAMES = 256
+MAX_FIELDS = 64
+MAX_RATE = 240
+_FIELD_LENGTH = 80
+
+Delivery = Literal["conflate", "lossless"]
+Start = Literal["live", "start"]
+
+
+class Subscription(msgspec.Struct, frozen=True):
+    """One subscription. `stations` is `None` for all. `cursor` is for all stations, `cursors` for some by name."""
+
+    stations: tuple[str, ...] | None = None
+    topics: frozenset[Topic] = frozenset(TOPICS)
+    frames: FramesMode = "live"
+    rate: int | None = None
+    fields: tuple[str, ...] | None = None
+    delivery: Delivery = "conflate"
+    cursor: Start | Cursor = "live"
+    cursors: Mapping[str, Start | Cursor] = msgspec.field(default_factory=dict)
+
+    def wants(self, station: str) -> bool:
+        """Whether a station is part of it."""
+        return self.stations is None or station in self.stations
+
+    def cursor_of(self, station: str) -> Start | Cursor:
+        """Where it begins in a station."""
+        return self.cursors.get(station, self.cursor)
+
+
+class _Request(msgspec.Struct, forbid_unknown_fields=True):
+    """The `subscribe` message as it comes."""
+
+    op: Literal["subscribe"]
+    stations: list[str] | Literal["*"] | None = None
+    topics: list[Topic] | None = None
+    frames: FramesMode = "live"
+    rate: int | None = None
+    fields: list[str] | None = None
+    delivery: Delivery = "conflate"
+    cursor: str | dict[str, str] = "live"
+
+
+_STARTS: Mapping[str, Start] = {"live": "live", "start": "start"}
+_LIST_KEYS = ("stations", "topics", "fields")
+
+
+def parse_subscription(request: Mapping[str, Any]) -> Subscription:
+    """A decoded `subscribe` message. Raises `ProtocolViolation` that names the key and what was expected."""
+    try:
+        wanted = msgspec.convert(request, _Request)
+    except msgspec.ValidationError as error:
+        raise ProtocolViolation(f"subscribe: {error}") from None
+    if wanted.rate is not None and not 1 <= wanted.rate <= MAX_RATE:
+        raise ProtocolViolation(f"subscribe: rate is from 1 to {MAX_RATE}")
+    stations = None if wanted.stations in (None, "*") or wanted.stations == ["*"] else tuple(wanted.stations or ())
+    for key, names in (("stations", stations), ("fields", wanted.fields)):
+        limit = MAX_FIELDS if key == "fields" else MAX_NAMES
+        if names is not None and (len(names) > limit or any(not 0 < len(name) <= _FIELD_LENGTH for name in names)):
+            raise ProtocolViolation(f"subscribe: {key} has at most {limit} names of 1 to {_FIELD_LENGTH} characters")
+    common, cursors = _cursors(wanted.cursor, wanted.frames)
+    return Subscription(
+        stations=stations,
+        topics=frozenset(TOPICS if wanted.topics is None else wanted.topics),
+        frames=wanted.frames,
+        rate=wanted.rate,
+        fields=None if wanted.fields is None else tuple(wanted.fields),
+        delivery=wanted.delivery,
+        cursor=common,
+        cursors=cursors,
+    )
+
+
+def parse_query(pairs: Sequence[tuple[str, str]]) -> Subscription | None:
+    """The subscription in a URL's query, `None` when the query asks for none. Lists are separated by commas."""
+    known = set(_Request.__struct_fields__) - {"op"}
+    asked: dict[str, Any] = {}
+    for key, value in pairs:
+        name = "stations" if key == "station" else key
+        if name in known:
+            asked[name] = value
+    if not asked:
+        return None
+    for key in _LIST_KEYS:
+        if key in asked:
+            asked[key] = [part for part in asked[key].split(",") if part]
+    if "rate" in asked:
+        if not asked["rate"].isdecimal() or len(asked["rate"]) > 4:
+            raise ProtocolViolation(f"subscribe: rate is from 1 to {MAX_RATE}")
+        asked["rate"] = int(asked["rate"])
+    return parse_subscription({"op": "subscribe", **asked})
+
+
+def _cursors(given: str | dict[str, str], mode: FramesMode) -> tuple[Start | Cursor, dict[str, Start | Cursor]]:
+    if isinstance(given, str):
+        return _cursor(given, mode), {}
+    if len(given) > MAX_NAMES:
+        raise ProtocolViolation(f"subscribe: at most {MAX_NAMES} cursors")
+    return "live", {station: _cursor(text, mode) for station, text in given.items()}
+
+
+def _cursor(text: str, mode: FramesMode) -> Start | Cursor:
+    if text in _STARTS:
+        return _STARTS[text]
+    cursor = parse_cursor(text)
+    if cursor.mode is not None and cursor.mode != mode:
+        raise ProtocolViolation(f"this cursor is of the frames mode {cursor.mode!r}, the subscription is {mode!r}")
+    return cursor

@@ -1,0 +1,71 @@
+"""The three things systemd tells a service by environment variables, and the one thing we tell it.
+
+The protocol is a few lines (sd_notify(3), sd_watchdog_enabled(3), systemd.exec(5) "Credentials"), the libraries for it
+are dead, and all of it must be a quiet no-op where there is no systemd: on Windows, on macOS, in a terminal.
+"""
+
+import os
+import socket
+from collections.abc import Mapping
+from pathlib import Path
+
+# systemd reads one datagram into a buffer of this size (NOTIFY_BUFFER_MAX) and throws a longer one away *whole*: a
+# STATUS that grew too long would take its READY=1 with it.
+_DATAGRAM_MAX = 4096
+
+# sd_watchdog_enabled() calls both ends of its unsigned 64-bit range invalid: 0 and USEC_INFINITY.
+_USEC_INFINITY = 2**64 - 1
+
+
+def notify(*assignments: str) -> bool:
+    """Send assignments such as `READY=1` or `STATUS=two stations` to systemd; True when the kernel took the datagram.
+
+    False means: nobody asked to be told, or the datagram could not be sent. It never blocks, so it may be called from
+    the event loop: that is where the watchdog's ping belongs, because a ping from a thread would prove nothing about
+    the loop. Put what must arrive first: what does not fit into a datagram is cut off at the end.
+    """
+    address = os.environ.get("NOTIFY_SOCKET", "")
+    # Anything but a path or an abstract name is another transport (vsock, for virtual machines).
+    if not address.startswith(("/", "@")) or not hasattr(socket, "AF_UNIX"):
+        return False
+    if address.startswith("@"):
+        address = "\0" + address[1:]
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
+            sock.setblocking(False)
+            sock.sendto(_datagram(assignments), address)
+    except OSError:  # the socket is gone, its queue is full, its path is too long: all the same to the caller
+        return False
+    return True
+
+
+def watchdog_interval_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
+    """How often to send `WATCHDOG=1`: half of what systemd allows; None when it does not watch this process."""
+    # The variables are inherited. In a child of the watched process they mean somebody else.
+    if environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
+        return None
+    try:
+        usec = int(environ.get("WATCHDOG_USEC", "0"))
+    except ValueError:
+        return None
+    return usec / 2_000_000 if 0 < usec < _USEC_INFINITY else None
+
+
+def credential(name: str, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The file of a credential that the unit loads (`LoadCredential=name:path`); None when it loads no such."""
+    directory = environ.get("CREDENTIALS_DIRECTORY", "")
+    # A name may come from a configuration; a credential is a file of that directory, never a path out of it.
+    if not directory or name in {"", ".", ".."} or "/" in name or "\\" in name or "\0" in name:
+        return None
+    path = Path(directory, name)
+    return path if path.is_file() else None
+
+
+def _datagram(assignments: tuple[str, ...]) -> bytes:
+    # One line is one assignment, and systemd drops a datagram with a NUL inside. A status may carry the name of a file,
+    # a file's name may contain anything but "/": it must not become a second assignment. Nor may it be invalid UTF-8
+    # (surrogates, for bytes that Python could not decode): systemd would ignore the line.
+    lines = (assignment.translate({0: " ", ord("\n"): " "}) for assignment in assignments)
+    datagram = "\n".join(lines).encode("utf-8", "replace")
+    # Cut between characters, not through one, for the same reason.
+    return datagram[:_DATAGRAM_MAX].decode("utf-8", "ignore").encode("utf-8")

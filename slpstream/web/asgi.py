@@ -1,0 +1,103 @@
+"""A thin bridge from h11 to an ASGI application: one HTTP request and its response, no websocket, no lifespan."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import h11
+import trio
+
+from slpstream.web.connection import Connection
+
+MAX_BODY_BYTES = 1 << 20
+REQUEST_SECONDS = 30.0
+
+Application = Callable[
+    [
+        MutableMapping[str, Any],
+        Callable[[], Awaitable[MutableMapping[str, Any]]],
+        Callable[[MutableMapping[str, Any]], Awaitable[None]],
+    ],
+    Awaitable[None],
+]
+
+
+class BodyTooLarge(Exception):
+    """The request's body is longer than any that we take."""
+
+
+class Exchange:
+    """One request and its response over a connection whose h11 state it shares."""
+
+    def __init__(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> None:
+        self._connection = connection
+        self._http = http
+        self._request = request
+        self._port = port
+        self._body_done = False
+        self._body_bytes = 0
+        self.status = 500
+
+    def scope(self) -> dict[str, Any]:
+        """The ASGI scope of the request."""
+        target = bytes(self._request.target)
+        path, _, query = target.partition(b"?")
+        return {
+            "type": "http",
+            "asgi": {"version": "3.0", "spec_version": "2.4"},
+            "http_version": self._request.http_version.decode(),
+            "method": self._request.method.decode().upper(),
+            "scheme": "http",
+            "path": unquote_to_bytes(path).decode("utf-8", "replace"),
+            "raw_path": path,
+            "query_string": query,
+            "root_path": "",
+            "headers": [(name.lower(), value) for name, value in self._request.headers],
+            "client": (self._connection.peer, 0),
+            "server": ("127.0.0.1", self._port),
+        }
+
+    async def run(self, application: Application) -> None:
+        """Runs the application for this request."""
+        await application(self.scope(), self._receive, self._send)
+
+    async def _receive(self) -> dict[str, Any]:
+        if self._body_done:
+            # All was received; what can still come is the end of the connection, which the sending side sees.
+            await trio.sleep_forever()
+        with trio.fail_after(REQUEST_SECONDS):
+            while True:
+                event = self._http.next_event()
+                if event is h11.NEED_DATA:
+                    self._http.receive_data(await self._connection.read())
+                elif isinstance(event, h11.Data):
+                    self._body_bytes += len(event.data)
+                    if self._body_bytes > MAX_BODY_BYTES:
+                        raise BodyTooLarge
+                    return {"type": "http.request", "body": bytes(event.data), "more_body": True}
+                elif isinstance(event, h11.EndOfMessage):
+                    self._body_done = True
+                    return {"type": "http.request", "body": b"", "more_body": False}
+                else:
+                    self._body_done = True
+                    return {"type": "http.disconnect"}
+
+    async def _send(self, message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = [*message.get("headers", ()), (b"server", b"slpstream")]
+            await self._write(h11.Response(status_code=self.status, headers=headers))
+        elif message["type"] == "http.response.body":
+            body = message.get("body", b"")
+            if body and self._request.method != b"HEAD":
+                await self._write(h11.Data(data=body))
+            if not message.get("more_body", False):
+                await self._write(h11.EndOfMessage())
+
+    async def _write(self, event: h11.Event) -> None:
+        data = self._http.send(event)
+        if data:
+            with trio.fail_after(REQUEST_SECONDS):
+                await self._connection.write_all(data)

@@ -1,0 +1,266 @@
+"""One port for everything: h11 reads the request; a websocket upgrade goes to a session, the rest to the HTTP application.
+
+The server owns its connections: each is a task in its nursery. Shutting down closes the listening sockets, says 1001 to every
+websocket, gives all of them a deadline, and cancels what is left.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Callable
+from http import HTTPStatus
+from urllib.parse import parse_qsl
+
+import h11
+import trio
+
+from slpstream.errors import ProtocolViolation
+from slpstream.logs import get_logger
+from slpstream.stream import Hub, Subscription
+from slpstream.stream.subscription import parse_query
+from slpstream.web.access import Access, Denied
+from slpstream.web.app import Stations, make_app, problem, with_headers
+from slpstream.web.asgi import BodyTooLarge, Exchange
+from slpstream.web.connection import Connection
+from slpstream.web.websocket import GOING_DOWN, NOT_AUTHORISED, WebsocketSession
+
+STREAM_PATH = b"/v1/stream"
+HEAD_SECONDS = 10.0
+HEAD_BYTES = 16 * 1024
+_OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+
+
+def listen(host: str, port: int) -> list[socket.socket]:
+    """Listening sockets for a host and port, one for each address family; port 0 takes one free port for all."""
+    sockets: list[socket.socket] = []
+    for family, kind, proto, _, address in socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    ):
+        listener = socket.socket(family, kind, proto)
+        if not sockets:
+            chosen = port
+        try:
+            if hasattr(socket, "SO_REUSEADDR") and socket.has_dualstack_ipv6() is not None:
+                listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            if family == socket.AF_INET6:
+                listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+            listener.bind((address[0], chosen, *address[2:]))
+            listener.listen(1024)
+        except OSError:
+            listener.close()
+            for other in sockets:
+                other.close()
+            raise
+        listener.setblocking(False)
+        chosen = listener.getsockname()[1]
+        sockets.append(listener)
+    return sockets
+
+
+class WebServer:
+    """HTTP and websocket on some listening sockets."""
+
+    def __init__(
+        self,
+        hub: Hub,
+        stations: Stations,
+        access: Access,
+        *,
+        version: str,
+        outbox_bytes: int,
+        socket_buffer_bytes: int,
+        max_connections: int,
+        on_lagged: Callable[[int], None],
+        on_closed: Callable[[int], None],
+        on_request: Callable[[int], None],
+    ) -> None:
+        self._hub = hub
+        self._access = access
+        self._app = with_headers(make_app(stations))
+        self._version = version
+        self._outbox_bytes = outbox_bytes
+        self._socket_buffer_bytes = socket_buffer_bytes
+        self._max_connections = max_connections
+        self._on_lagged = on_lagged
+        self._on_closed = on_closed
+        self._on_request = on_request
+        self._connections = 0
+        self._sessions: set[WebsocketSession] = set()
+        self._all_left = trio.Event()
+        self._log = get_logger()
+
+    @property
+    def queued_bytes(self) -> int:
+        """What waits for all clients."""
+        return sum(session.queued_bytes for session in self._sessions)
+
+    @property
+    def websockets(self) -> int:
+        """Open websockets."""
+        return len(self._sessions)
+
+    async def serve(self, listeners: list[socket.socket], stop: trio.Event, *, grace_seconds: float) -> None:
+        """Serves until `stop`, then closes every websocket with 1001 within `grace_seconds`."""
+        async with trio.open_nursery() as connections:
+            async with trio.open_nursery() as accepting:
+                for listener in listeners:
+                    accepting.start_soon(self._accept, listener, connections)
+                await stop.wait()
+                accepting.cancel_scope.cancel()
+            for listener in listeners:
+                listener.close()
+            self._all_left = trio.Event()
+            for session in list(self._sessions):
+                session.close(GOING_DOWN, "going down")
+            if self._sessions:
+                with trio.move_on_after(grace_seconds):
+                    await self._all_left.wait()
+            connections.cancel_scope.cancel()
+
+    async def _accept(self, listener: socket.socket, connections: trio.Nursery) -> None:
+        while True:
+            await trio.lowlevel.wait_readable(listener)
+            try:
+                sock, address = listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                continue
+            except OSError as error:
+                if error.errno not in _OUT_OF_DESCRIPTORS:
+                    raise
+                self._log.error("cannot accept connections", what=error.strerror)
+                await trio.sleep(0.25)
+                continue
+            if self._connections >= self._max_connections:
+                sock.close()
+                continue
+            sock.setblocking(False)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._connections += 1
+            connections.start_soon(self._handle, Connection(sock, str(address[0])), listener.getsockname()[1])
+
+    async def _handle(self, connection: Connection, port: int) -> None:
+        try:
+            await self._requests(connection, port)
+        except trio.ClosedResourceError:
+            pass  # closed by its own session, which gave it up
+        finally:
+            self._connections -= 1
+            connection.close()
+
+    async def _requests(self, connection: Connection, port: int) -> None:
+        http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
+        raw = b""
+        while True:
+            try:
+                request, raw = await self._read_head(connection, http, raw)
+                if request is None:
+                    return
+                if _is_upgrade(request):
+                    await self._websocket(connection, request, raw)
+                    return
+                keep = await self._exchange(connection, http, request, port)
+            except (h11.RemoteProtocolError, BodyTooLarge) as error:
+                status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 413
+                await self._refuse_raw(connection, http, status)
+                return
+            except trio.TooSlowError:
+                return
+            if not keep:
+                connection.finish()
+                return
+            raw = http.trailing_data[0]
+            http.start_next_cycle()
+
+    async def _read_head(
+        self, connection: Connection, http: h11.Connection, raw: bytes
+    ) -> tuple[h11.Request | None, bytes]:
+        """The next request and all bytes from its first one on; `None` at the end of the connection."""
+        with trio.fail_after(HEAD_SECONDS):
+            while True:
+                event = http.next_event()
+                if isinstance(event, h11.Request):
+                    return event, raw
+                if event is not h11.NEED_DATA:
+                    return None, raw
+                data = await connection.read()
+                if not data and not raw:
+                    return None, raw
+                raw += data
+                http.receive_data(data)
+
+    async def _exchange(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> bool:
+        """One request to the application. True when the connection can be used again."""
+        exchange = Exchange(connection, http, request, port)
+        denied = self._access.check(_headers(request), connection.peer, _token(request))
+        app = self._app if denied is None else with_headers(problem(denied.status, denied.reason))
+        await exchange.run(app)
+        self._on_request(exchange.status)
+        while http.their_state is h11.SEND_BODY:  # a body that nobody wanted
+            if http.next_event() is h11.NEED_DATA:
+                return False
+        return http.our_state is h11.DONE and http.their_state is h11.DONE and not connection.gone
+
+    async def _refuse_raw(self, connection: Connection, http: h11.Connection, status: int) -> None:
+        self._on_request(status)
+        if http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            headers = [("connection", "close"), ("content-length", "0")]
+            data = http.send(h11.Response(status_code=status, headers=headers))
+            with trio.move_on_after(1):
+                await connection.write_all(data or b"")
+        connection.finish()
+
+    # -- websocket -----------------------------------------------------------------------------------------------------
+
+    async def _websocket(self, connection: Connection, request: h11.Request, raw: bytes) -> None:
+        denied = self._access.check(_headers(request), connection.peer, _token(request))
+        path, _, query = bytes(request.target).partition(b"?")
+        status = denied.status if denied in (Denied.HOST, Denied.ORIGIN) else 404 if path != STREAM_PATH else None
+        if status is not None:
+            self._on_request(status)
+            head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
+            await connection.write_all(head.encode())
+            connection.finish()
+            return
+        connection.limit_send_buffer(self._socket_buffer_bytes)
+        session = WebsocketSession(
+            connection,
+            self._hub,
+            version=self._version,
+            outbox_bytes=self._outbox_bytes,
+            on_lagged=self._on_lagged,
+            on_closed=self._on_closed,
+        )
+        if not session.handshake(raw):
+            connection.finish()
+            return
+        refusal = (NOT_AUTHORISED, denied.reason) if denied is not None else None
+        first: Subscription | None = None
+        try:
+            first = parse_query(parse_qsl(query.decode("utf-8", "replace"), max_num_fields=32))
+        except (ProtocolViolation, ValueError) as error:
+            refusal = refusal or (ProtocolViolation.close_code, str(error))
+        self._sessions.add(session)
+        try:
+            await session.run(first, refusal)
+        finally:
+            self._sessions.discard(session)
+            if not self._sessions:
+                self._all_left.set()
+
+
+def _headers(request: h11.Request) -> dict[str, str]:
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers}
+
+
+def _is_upgrade(request: h11.Request) -> bool:
+    headers = _headers(request)
+    return "websocket" in headers.get("upgrade", "").lower() and request.method == b"GET"
+
+
+def _token(request: h11.Request) -> str | None:
+    _, _, query = bytes(request.target).partition(b"?")
+    try:
+        return dict(parse_qsl(query.decode("latin-1"), max_num_fields=32)).get("token")
+    except ValueError:
+        return None

@@ -1,0 +1,147 @@
+/**
+ * What the pages know about Melee: names of ids, and how the values of a game are shown.
+ *
+ * The names come from `slippi_names.json`, which is generated from the daemon's own tables.
+ */
+
+/** @typedef {import("./slpstream.js").Game} Game */
+
+/**
+ * @typedef {object} NameTables
+ * @property {Record<string, {name: string, costumes: string[]}>} characters  By external character id.
+ * @property {Record<string, number>} externalIds  Internal character id to the external one.
+ * @property {Record<string, string>} stages
+ */
+
+/**
+ * @typedef {object} Player           What is shown of a player.
+ * @property {number} index
+ * @property {number} port            1 to 4.
+ * @property {string} name
+ * @property {string} character
+ * @property {string} costume         Empty when it has no name.
+ * @property {"" | "red" | "blue" | "green"} team  Empty when there are no teams.
+ * @property {number | null} stocks   `null` when the game is not about stocks, or the replay does not say.
+ * @property {number} startStocks
+ * @property {number | null} percent  As the game shows it: without decimals.
+ */
+
+/** What a frame may be cut down to for `players`. */
+export const FIELDS = Object.freeze(["post.percent", "post.stocksRemaining", "post.internalCharacterId"]);
+
+export const FORMAT = "slippi";
+
+const STOCK_MODE = 32;
+const COUNTING_DOWN = 2;
+const COUNTING_UP = 3;
+const TEAMS = /** @type {const} */ (["red", "blue", "green"]);
+const RETRY_MS = 2000;
+
+/** @type {NameTables} */
+let tables = { characters: {}, externalIds: {}, stages: {} };
+
+/**
+ * Loads the names, and tries again until it succeeds. Until then things are called by their numbers.
+ * @param {() => void} onLoaded
+ */
+export async function loadNames(onLoaded) {
+  try {
+    const answer = await fetch(new URL("slippi_names.json", import.meta.url));
+    if (!answer.ok) {
+      throw new Error(`slippi_names.json: ${answer.status}`);
+    }
+    tables = await answer.json();
+    onLoaded();
+  } catch {
+    setTimeout(() => loadNames(onLoaded), RETRY_MS);
+  }
+}
+
+/**
+ * The players of a game in the order of their ports.
+ * @param {Game} game
+ * @returns {Player[]}
+ */
+export function players(game) {
+  const { players: setups = [], isTeams = false, inGameMode = STOCK_MODE } = game.settings;
+  return setups.map((/** @type {Record<string, any>} */ setup) => {
+    // Before the first frame it is as the game was set up. A frame without a value means that nobody knows it.
+    const post = game.players.get(setup.playerIndex)?.post ?? {
+      percent: setup.damageStart ?? 0,
+      stocksRemaining: setup.startStocks,
+    };
+    const characterId = tables.externalIds[post.internalCharacterId] ?? setup.characterId;
+    const character = tables.characters[characterId];
+    return {
+      index: setup.playerIndex,
+      port: setup.port,
+      name: setup.displayName || setup.nametag || `P${setup.port}`,
+      character: character?.name ?? `Character ${characterId}`,
+      costume: character?.costumes[setup.characterColor] ?? "",
+      team: isTeams ? (TEAMS[setup.teamId] ?? "") : "",
+      stocks: inGameMode === STOCK_MODE ? (post.stocksRemaining ?? null) : null,
+      startStocks: setup.startStocks,
+      percent: typeof post.percent === "number" ? Math.floor(post.percent) : null,
+    };
+  });
+}
+
+/** @param {Game} game */
+export function stageName(game) {
+  const id = game.settings.stageId;
+  return id === undefined ? "" : (tables.stages[id] ?? `Stage ${id}`);
+}
+
+/**
+ * The game's clock as the game shows it, without the hundredths; empty when it has none.
+ * @param {Game} game
+ */
+export function clock(game) {
+  const { timerType, startingTimerSeconds } = game.settings;
+  const played = Math.max(0, game.frame ?? 0) / 60;
+  if (timerType === COUNTING_UP) {
+    return minutes(played);
+  }
+  return timerType === COUNTING_DOWN ? minutes(Math.max(0, startingTimerSeconds - played)) : "";
+}
+
+/** @param {number} seconds */
+function minutes(seconds) {
+  return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`;
+}
+
+/** Percent and the colour it has: white, yellow, orange, red, dark red; between them in proportion. */
+const DAMAGE_COLOURS = /** @type {const} */ ([
+  [0, [255, 255, 255]],
+  [30, [255, 244, 190]],
+  [60, [255, 209, 64]],
+  [100, [255, 128, 40]],
+  [140, [255, 58, 48]],
+  [220, [226, 26, 44]],
+]);
+
+/**
+ * @param {number | null} percent
+ * @returns {string} A CSS colour.
+ */
+export function damageColour(percent) {
+  const value = percent ?? 0;
+  const above = DAMAGE_COLOURS.findIndex(([at]) => at > value);
+  if (above === -1) {
+    return css(DAMAGE_COLOURS[DAMAGE_COLOURS.length - 1][1]);
+  }
+  const [from, low] = DAMAGE_COLOURS[Math.max(0, above - 1)];
+  const [to, high] = DAMAGE_COLOURS[above];
+  const share = Math.min(1, Math.max(0, (value - from) / (to - from)));
+  return css(low.map((channel, i) => Math.round(channel + (high[i] - channel) * share)));
+}
+
+/** @param {readonly number[]} channels */
+function css(channels) {
+  return `rgb(${channels.join(", ")})`;
+}
+
+/** @param {number} stocks */
+export function stocksText(stocks) {
+  return stocks === 1 ? "1 stock" : `${stocks} stocks`;
+}

@@ -1,0 +1,48 @@
+"""The two websocket subprotocols: a message to a complete websocket message, header included, once for all subscribers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from websockets.frames import Frame, Opcode
+
+from slpstream.messages import LogMessage, cut_frame, to_messagepack
+
+_encode = msgspec.json.Encoder().encode
+
+
+class WebsocketWire:
+    """One subprotocol: its name, its opcode, and what makes its bytes from the JSON line."""
+
+    def __init__(self, subprotocol: str, opcode: Opcode, convert: Callable[[bytes], bytes]) -> None:
+        self.key = subprotocol
+        self._opcode = opcode
+        self._convert = convert
+
+    def log(self, message: LogMessage, station: str) -> bytes:
+        """A log message, ready for the socket."""
+        return message.form((self.key, station), lambda m: self._message(m.json(station)))
+
+    def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
+        """A `frame` message cut down to some fields, ready for the socket."""
+        return message.form(
+            (self.key, station, tuple(fields)), lambda m: self._message(cut_frame(m.json(station), fields))
+        )
+
+    def status(self, payload: dict[str, Any]) -> bytes:
+        """A status message, ready for the socket."""
+        return self._message(_encode(payload))
+
+    def _message(self, json: bytes) -> bytes:
+        return Frame(self._opcode, self._convert(json)).serialize(mask=False)
+
+
+def _as_is(json: bytes) -> bytes:
+    return json
+
+
+JSON = WebsocketWire("slpstream.v1.json", Opcode.TEXT, _as_is)
+MESSAGEPACK = WebsocketWire("slpstream.v1.msgpack", Opcode.BINARY, to_messagepack)
+WIRES = {wire.key: wire for wire in (JSON, MESSAGEPACK)}
