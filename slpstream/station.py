@@ -27,6 +27,7 @@ from slpstream.replay import MODES, FileReplay, archived_game
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
     CaughtUp,
+    FileIdentity,
     FolderTail,
     Grew,
     Hints,
@@ -99,6 +100,7 @@ class Station:
         self._log = get_logger()
         self._tail: FolderTail | None = None
         self._following: dict[TailedFile, _Following] = {}
+        self._sources: dict[tuple[FileIdentity, str], Game] = {}
         self._archive: dict[Path, tuple[int, int]] = {}
         self._game_ids: dict[tuple[Path, int], str | None] = {}
         self._state = "offline"
@@ -225,6 +227,9 @@ class Station:
             return
         game = following.game
         if game is not None and game.catching_up:
+            if following.pipeline.closed and not self.channel.settled:
+                # Over before the daemon started: known, not streamed.
+                self.channel.retire(game, following.file.mtime_ns, following.file.path.name)
             self.channel.caught_up(game)
             if game.in_progress:
                 self._set_state("playing", "game in progress", game.game_id)
@@ -291,6 +296,13 @@ class Station:
     def _begin(self, following: _Following, start: GameStart) -> None:
         file = following.file
         replay = FileReplay(lambda: file.path, lambda: following.pipeline.bytes_read, start.game_id, self._limiter)
+        known = self._sources.get((file.identity, start.game_id))
+        if known is not None and known in self.channel.games and not known.lost:
+            # A file that was closed or left alone for long, and is read again because it has changed: the log is a function
+            # of its bytes, so it goes on where it was.
+            known.replay, known.find_frame, known.read_again = replay.messages, replay.find_frame, True
+            following.game = known
+            return
         game = Game(
             start.game_id,
             replay.messages,
@@ -302,14 +314,16 @@ class Station:
         game.frames_per_second = round(numerator / denominator)
         game.catching_up = following.existed
         following.game = game
+        self._sources = {key: game for key, game in self._sources.items() if game in self.channel.games}
+        self._sources[file.identity, start.game_id] = game
         self.channel.begin(game)
-        self._log.info(
-            "game start", game_id=start.game_id, file=_printable(file.path, self.folder), format=start.format
-        )
+        self._log.info("game start", game_id=start.game_id, file=_printable(file.path, self.folder), format=start.format)
         self._forget_oldest()
 
     def _count(self, following: _Following, events: Sequence[Event]) -> None:
         metrics = self._metrics
+        game = following.game
+        catching_up = game is not None and game.catching_up
         frames = again = 0
         for event in events:
             if type(event) is Frame:
@@ -325,7 +339,7 @@ class Station:
                     offset=event.offset,
                     message=event.message,
                 )
-            elif isinstance(event, GameEnd):
+            elif isinstance(event, GameEnd) and not catching_up:
                 metrics.game(event.reason)
                 self._log.info(
                     "game end",
@@ -334,15 +348,13 @@ class Station:
                     last_frame=event.last_frame,
                     duration_seconds=event.duration_seconds,
                 )
-        metrics.frames.inc(frames)
-        if again:
-            metrics.rollback_frames.inc(again)
         if following.pipeline.failure is not None:
             metrics.decode_errors.inc()
         for command, count in following.pipeline.reader.take_command_counts().items():
             metrics.event(command, count)
-        game = following.game
-        if frames and game is not None and not game.catching_up:
+        if frames and not catching_up:
+            metrics.frames.inc(frames)
+            metrics.rollback_frames.inc(again)
             metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
 
     def _release_if_closed(self, following: _Following) -> None:

@@ -10,7 +10,7 @@ import trio
 
 from slpstream.api import read_chunks
 from slpstream.errors import FormatError
-from slpstream.simulate import write_replay
+from slpstream.simulate.play import write_replay
 from slpstream.simulate.schedule import cutter, time_scale
 
 

@@ -1,7 +1,7 @@
-"""The match itself, frame by frame: pilots decide, fighters move, hits are dealt, stocks are lost, until one side is left.
+"""The match itself: pilots decide, fighters move, hits are dealt, stocks are lost, until one side is left.
 
-A bout is an iterator of `Moment`s, the decoded events of one frame each. Every part draws its chance from a generator of its own, all
-made from one seed, so that asking for items does not change who wins by more than the items do.
+A bout is an iterator of `Moment`s, the decoded events of one frame each. Every part draws its chance from a generator
+of its own, all made from one seed, so that asking for items does not change who wins by more than the items do.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
+from slpstream.simulate.body import Mode
 from slpstream.simulate.combat import Combat
 from slpstream.simulate.controls import QUIT, REST, Command, Hand, Pad, Verb
-from slpstream.simulate.fighter import Fighter, Mode
+from slpstream.simulate.fighter import Fighter
 from slpstream.simulate.items import Items
 from slpstream.simulate.pilot import Pilot
 from slpstream.simulate.record import post_frame, pre_frame
@@ -39,7 +40,7 @@ class Moment(NamedTuple):
 
 
 class Bout:
-    """A match between two to four players. Iterate once; afterwards `fighters`, `ranking` and `ending` say how it went."""
+    """A match of two to four players. Iterate once; afterwards `fighters`, `ranking` and `ending` say how it went."""
 
     def __init__(
         self,
@@ -53,7 +54,7 @@ class Bout:
         items: bool,
         teams: bool,
     ) -> None:
-        """`last_frame`: somebody quits in this frame when the match still goes on. `followers`: player 0 has the Ice Climbers."""
+        """`last_frame`: somebody quits then if the match still goes on. `followers`: player 0 has the Ice Climbers."""
         self.random_seed = random.Random(seed).getrandbits(32)
         self.ending = "game"
         """`game`, `time` or `quit`."""

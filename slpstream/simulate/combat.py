@@ -1,7 +1,8 @@
 """What fighters do to each other: hits, shields, grabs, throws and shots, with the game's own knockback formula.
 
-All hits of a frame are found before the first is dealt, so two that connect in the same frame trade. Angles and launch states
-follow the game: weak hits on the ground slide, strong ones tumble, hits from above bounce off the floor.
+All hits of a frame are found before the first is dealt, so two that connect in the same frame trade. Angles and
+launch states follow the game: weak hits on the ground slide, strong ones tumble, hits from above bounce off the
+floor.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from collections import deque
 from collections.abc import Sequence
 
 from slpstream.simulate import states
+from slpstream.simulate.body import Mode
 from slpstream.simulate.controls import Command, Verb
-from slpstream.simulate.fighter import Fighter, Mode
+from slpstream.simulate.fighter import Fighter
 from slpstream.simulate.roster import Move
 
 _BODY_HALF_WIDTH, _BODY_HEIGHT = 4.5, 14.0
@@ -155,7 +157,9 @@ class Combat:
             ):
                 attacker.victim = victim
                 attacker.speed_x = attacker.knock_x = 0.0
-                attacker.enter(states.CATCH_PULL, Mode.HOLD, _PULL_FRAMES, lambda: attacker.enter(states.CATCH_WAIT, Mode.HOLD))
+                attacker.enter(
+                    states.CATCH_PULL, Mode.HOLD, _PULL_FRAMES, lambda: attacker.enter(states.CATCH_WAIT, Mode.HOLD)
+                )
                 victim.facing = -attacker.facing
                 victim.speed_x = victim.knock_x = 0.0
                 victim.instance_hit_by = attacker.instance
@@ -187,7 +191,9 @@ class Combat:
         if command.verb is Verb.THROW:
             move = holder.character.moves[command.move]
             if command.move == "pummel":
-                holder.enter(move.state, Mode.HOLD, move.total, lambda: holder.enter(states.CATCH_WAIT, Mode.HOLD), counter=1.0)
+                holder.enter(
+                    move.state, Mode.HOLD, move.total, lambda: holder.enter(states.CATCH_WAIT, Mode.HOLD), counter=1.0
+                )
             else:
                 holder.enter(move.state, Mode.HOLD, move.total, counter=1.0)
                 thrown = states.THROWN_F + move.state - states.THROW_F

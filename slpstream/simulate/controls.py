@@ -1,7 +1,8 @@
 """What a player of the synthetic match wants, and the controller that says so.
 
-A pilot decides on one `Command` a frame. The fighter acts on the command; the replay shows the `Pad` that a hand would have
-held for it, with buttons that stay down for a few frames and are then let go, so that counting inputs makes sense.
+A pilot decides on one `Command` a frame. The fighter acts on the command; the replay shows the `Pad` that a hand
+would have held for it, with buttons that stay down for a few frames and are then let go, so that counting inputs
+makes sense.
 """
 
 from __future__ import annotations
@@ -84,28 +85,29 @@ class Pad(NamedTuple):
         return bits | (_TRIGGER if self.trigger > 0 else 0)
 
 
-class Hand:
-    """Turns commands into pads: a button goes down with its command, stays down briefly, and rises before the next press."""
+_BUTTONS = {
+    Verb.JUMP: X,
+    Verb.SHORT_HOP: X,
+    Verb.DOUBLE_JUMP: X,
+    Verb.GRAB: Z,
+    Verb.AIR_DODGE: R,
+    Verb.L_CANCEL: L,
+    Verb.LASER: B,
+    Verb.RECOVER: B,
+    Verb.TECH: R,
+    Verb.DODGE: R,
+    Verb.ROLL: R,
+    Verb.SHIELD: R,
+}
+_SHIELDS = frozenset({Verb.SHIELD, Verb.ROLL, Verb.DODGE, Verb.AIR_DODGE, Verb.L_CANCEL, Verb.TECH})
+_SMASHES = {"fsmash": (1.0, 0.0), "usmash": (0.0, 1.0), "dsmash": (0.0, -1.0)}
+_TILTS = {"ftilt": (0.5, 0.0), "utilt": (0.0, 0.5), "dtilt": (0.0, -0.5)}
+_AERIALS = {"fair": (1.0, 0.0), "bair": (-1.0, 0.0), "uair": (0.0, 1.0), "dair": (0.0, -1.0)}
+_THROWS = {"fthrow": (1.0, 0.0), "bthrow": (-1.0, 0.0), "uthrow": (0.0, 1.0), "dthrow": (0.0, -1.0)}
 
-    _BUTTONS = {
-        Verb.JUMP: X,
-        Verb.SHORT_HOP: X,
-        Verb.DOUBLE_JUMP: X,
-        Verb.GRAB: Z,
-        Verb.AIR_DODGE: R,
-        Verb.L_CANCEL: L,
-        Verb.LASER: B,
-        Verb.RECOVER: B,
-        Verb.TECH: R,
-        Verb.DODGE: R,
-        Verb.ROLL: R,
-        Verb.SHIELD: R,
-    }
-    _SHIELDS = frozenset({Verb.SHIELD, Verb.ROLL, Verb.DODGE, Verb.AIR_DODGE, Verb.L_CANCEL, Verb.TECH})
-    _SMASHES = {"fsmash": (1.0, 0.0), "usmash": (0.0, 1.0), "dsmash": (0.0, -1.0)}
-    _TILTS = {"ftilt": (0.5, 0.0), "utilt": (0.0, 0.5), "dtilt": (0.0, -0.5)}
-    _AERIALS = {"fair": (1.0, 0.0), "bair": (-1.0, 0.0), "uair": (0.0, 1.0), "dair": (0.0, -1.0)}
-    _THROWS = {"fthrow": (1.0, 0.0), "bthrow": (-1.0, 0.0), "uthrow": (0.0, 1.0), "dthrow": (0.0, -1.0)}
+
+class Hand:
+    """Turns commands into pads: a button goes down with its command and stays down for a few frames."""
 
     def __init__(self) -> None:
         self._down = 0
@@ -115,20 +117,20 @@ class Hand:
     def pad(self, command: Command, facing: float) -> Pad:
         """The controller in the frame of a command. `facing` is 1 to the right, -1 to the left."""
         x, y, c_x, c_y = command.x, command.y, 0.0, 0.0
-        press = self._BUTTONS.get(command.verb, 0)
+        press = _BUTTONS.get(command.verb, 0)
         if command.verb is Verb.ATTACK:
-            if command.move in self._SMASHES:
-                c_x, c_y = self._SMASHES[command.move]
-            elif command.move in self._AERIALS:
-                c_x, c_y = self._AERIALS[command.move]
+            if command.move in _SMASHES:
+                c_x, c_y = _SMASHES[command.move]
+            elif command.move in _AERIALS:
+                c_x, c_y = _AERIALS[command.move]
             else:
-                x, y = self._TILTS.get(command.move, (0.0, 0.0))
+                x, y = _TILTS.get(command.move, (0.0, 0.0))
                 x *= facing
                 press = A
             c_x *= facing
         elif command.verb is Verb.THROW:
             press = A if command.move == "pummel" else 0
-            x, y = self._THROWS.get(command.move, (0.0, 0.0))
+            x, y = _THROWS.get(command.move, (0.0, 0.0))
             x *= facing
         elif command.verb is Verb.GET_UP and x == 0.0:
             y = 1.0
@@ -139,7 +141,7 @@ class Hand:
         elif self._held_frames:
             self._held_frames -= 1
         down = self._down if self._held_frames else 0
-        shield = 1.0 if command.verb in self._SHIELDS else 0.0
+        shield = 1.0 if command.verb in _SHIELDS else 0.0
         return Pad(_step(x), _step(y), _step(c_x), _step(c_y), 0.0, shield, down)
 
 

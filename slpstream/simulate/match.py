@@ -1,16 +1,17 @@
 """A whole replay out of nothing: a synthetic match as the complete bytes of a `.slp`, in the layout of any version.
 
-The demo writes one live, and the tests use them where no real replay is at hand. The same arguments give the same bytes. Nothing in
-it is taken from a real replay; characters, stages and rules are in the modules beside this one.
+The demo writes one live, and the tests use them where no real replay is at hand. The same arguments give the same
+bytes. Nothing in it is taken from a real replay; characters, stages and rules are in the modules beside this one.
 """
 
 from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
-from slpstream.simulate.bout import Bout, Moment
+from slpstream.simulate.bout import Bout
 from slpstream.simulate.netplay import Sending, sendings
 from slpstream.simulate.stages import BATTLEFIELD, STAGES
 from slpstream.slippi.commands import FIRST_FRAME
@@ -55,11 +56,12 @@ def synthetic_match(
 ) -> bytes:
     """A replay of a match that never was, complete with metadata and raw length.
 
-    `frames` limits its length: if the match still goes on then, the player who is behind quits. `players` is 2 to 4: Fox,
-    Marth, Falco, Captain Falcon; with `followers` the first has the Ice Climbers. `stage_id` is one of `simulate.stages.STAGES`: Fountain
-    of Dreams, Dream Land and Stadium report their events since 3.18. `rollbacks`: online, with frames sent again. `items`: lasers are
-    shot and items fall. `teams`: players 0 and 2 against 1 and 3. `ended=False`: as a game in progress has it, without Game End and
-    metadata, raw length 0. `gecko`: with a Gecko List (since 3.3).
+    `frames` limits its length: if the match still goes on then, the player who is behind quits. `players` is 2 to 4:
+    Fox, Marth, Falco, Captain Falcon; with `followers` the first has the Ice Climbers. `stage_id` is one of
+    `simulate.stages.STAGES`: Fountain of Dreams, Dream Land and Stadium report their events since 3.18. `rollbacks`:
+    online, with frames sent again. `items`: lasers are shot and items fall. `teams`: players 0 and 2 against 1 and 3.
+    `ended=False`: as a game in progress has it, without Game End and metadata, raw length 0. `gecko`: with a Gecko
+    List (since 3.3).
 
     What a version does not have is left out. Raises `ValueError` for `rollbacks` before 3.0, and for players, stages or
     lengths that there are not.
@@ -109,7 +111,7 @@ def synthetic_match(
     return writer.header() + b"".join(parts)[len(writer.header()) :]
 
 
-def _sent(bout: Bout, seed: int, *, rollbacks: bool) -> Any:
+def _sent(bout: Bout, seed: int, *, rollbacks: bool) -> Iterator[Sending]:
     if rollbacks:
         return sendings(bout, random.Random(f"slpstream {seed} netplay"))
     return (Sending(moment, moment.number) for moment in bout)

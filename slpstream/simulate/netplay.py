@@ -1,7 +1,8 @@
 """What a match looks like in a replay of online play: frames guessed, sent, rolled back and sent again.
 
-While the other player's inputs are on their way the game goes on with his last ones. When they turn out to have been different, it goes
-back and sends the frames once more, all of them, before the next one. Each bookend says up to where nothing will change.
+While the other player's inputs are on their way the game goes on with his last ones. When they turn out to have been
+different, it goes back and sends the frames once more, all of them, before the next one. Each bookend says up to
+where nothing will change.
 """
 
 from __future__ import annotations
@@ -48,8 +49,8 @@ class Sending(NamedTuple):
 def sendings(moments: Iterable[Moment], rng: random.Random, *, remote: int = 1) -> Iterator[Sending]:
     """The frames of a match in the order of a netplay replay. `remote` is the player index whose inputs come late.
 
-    The last sending of each number is the true one. The finalized frame never falls, is at most 6 behind, and what it covers
-    is not sent again; it may lag to the end.
+    The last sending of each number is the true one. The finalized frame never falls, is at most 6 behind, and what it
+    covers is not sent again; it may lag to the end.
     """
     finalized = FIRST_FRAME - 1
     before: Moment | None = None
@@ -87,9 +88,7 @@ def _guessed(moment: Moment, before: Moment, remote: int) -> Moment:
     inputs: dict[str, Any] = {name: getattr(last, name) for name in _INPUTS}
     wrong = (moment.number - before.number) * _WRONG_X
     return moment._replace(
-        pres=[
-            msgspec.structs.replace(pre, **inputs) if pre.player_index == remote else pre for pre in moment.pres
-        ],
+        pres=[msgspec.structs.replace(pre, **inputs) if pre.player_index == remote else pre for pre in moment.pres],
         posts=[
             msgspec.structs.replace(post, position_x=post.position_x + wrong) if post.player_index == remote else post
             for post in moment.posts

@@ -1,26 +1,27 @@
 """Who plays: decides on a command a frame from what can be seen, with a hand that is good and not perfect.
 
-A pilot follows one `plan` at a time (approach with a certain attack, dash dance, retreat, hold the shield, ...) and drops it when it no
-longer fits. While the opponent is stunned he follows up, which makes combos; off the stage he comes back; beyond a percentage
-he looks for the hit that kills. All chance comes from his own generator.
+A pilot follows one `plan` at a time (approach with a certain attack, dash dance, retreat, hold the shield, ...) and
+drops it when it no longer fits. While the opponent is stunned he follows up, which makes combos; off the stage he
+comes back; beyond a percentage he looks for the hit that kills. All chance comes from his own generator.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from slpstream.simulate import states
+from slpstream.simulate.body import Mode
 from slpstream.simulate.controls import REST, Command, Verb
-from slpstream.simulate.fighter import Fighter, Mode
+from slpstream.simulate.fighter import Fighter
+from slpstream.slippi.commands import FIRST_PLAYABLE_FRAME
 
-_FIRST_PLAYABLE_FRAME = -39
-_KILL_PERCENT = 85.0
+_KILL_PERCENT = 70.0
 _CLOSE, _NEAR, _MIDDLE = 14.0, 32.0, 75.0
 _AERIALS = ("nair", "fair", "bair", "uair", "dair")
-_TECH, _L_CANCEL = 0.55, 0.88
+_TECH, _L_CANCEL = 0.4, 0.88
 
 
 class Pilot:
@@ -36,11 +37,10 @@ class Pilot:
         self._direction = 1.0
         self._wavedash = False
         self._l_cancels = False
-        self._delay = 0
 
     def command(self, frame: int, me: Fighter, others: Sequence[Fighter]) -> Command:
         """What to do in a frame. `others` are all fighters of other teams."""
-        if frame < _FIRST_PLAYABLE_FRAME or me.hitlag and me.mode is not Mode.STUN:
+        if frame < FIRST_PLAYABLE_FRAME or (me.hitlag and me.mode is not Mode.STUN):
             return REST
         foe = min((o for o in others if o.in_play), key=lambda o: abs(o.x - me.x) + abs(o.y - me.y), default=None)
         decide = self._DECIDE.get(me.mode)
@@ -57,11 +57,11 @@ class Pilot:
             self._plan = "follow"
         elif self._plan == "follow" or self._patience <= 0:
             self._choose(me, foe)
-        return getattr(self, "_plan_" + self._plan)(me, foe)  # type: ignore[no-any-return]
+        return self._PLANS[self._plan](self, me, foe)
 
     def _choose(self, me: Fighter, foe: Fighter) -> None:
         distance = abs(foe.x - me.x)
-        self._patience = self._rng.randint(8, 26)
+        self._patience = self._rng.randint(6, 20)
         self._beat = self._rng.randint(5, 11)
         self._direction = 1.0 if foe.x > me.x else -1.0
         if foe.offstage or foe.mode is Mode.LEDGE:
@@ -146,6 +146,8 @@ class Pilot:
         if abs(foe.x - me.x) > reach:
             return self._run_to(me, foe)
         self._patience = 0
+        if foe.percent > _KILL_PERCENT and self._rng.random() < 0.6:
+            return self._plan_poke(me, foe)
         if me.state in (states.DASH, states.RUN) and abs(foe.y - me.y) < 6 and self._rng.random() < 0.12:
             return Command(Verb.ATTACK, move="dash")
         return self._leap(me, foe)
@@ -153,9 +155,6 @@ class Pilot:
     def _plan_follow(self, me: Fighter, foe: Fighter) -> Command:
         """The opponent is stunned or lies: go where he will be and hit again."""
         self._patience = 0
-        if self._delay > 0:
-            self._delay -= 1
-            return REST
         ahead = foe.x + (foe.speed_x + foe.knock_x) * 6 - me.x
         above = foe.y - me.y
         if foe.percent > _KILL_PERCENT and above < 25 and abs(ahead) < 18 and self._reaches(me, "usmash", foe):
@@ -204,6 +203,21 @@ class Pilot:
         at = foe.x + (foe.speed_x + foe.knock_x) * move.first * 0.6
         ahead = (at - me.x) * me.facing
         return move.back - 4 <= ahead <= move.front + 4 and move.low - 12 <= foe.y - me.y <= move.high
+
+    _PLANS: ClassVar[dict[str, Callable[[Pilot, Fighter, Fighter], Command]]] = {
+        "wait": _plan_wait,
+        "dance": _plan_dance,
+        "retreat": _plan_retreat,
+        "laser": _plan_laser,
+        "shield": _plan_shield,
+        "dodge": _plan_dodge,
+        "wavedash": _plan_wavedash,
+        "grab": _plan_grab,
+        "poke": _plan_poke,
+        "approach": _plan_approach,
+        "follow": _plan_follow,
+        "edge": _plan_edge,
+    }
 
     # -- in the air ----------------------------------------------------------------------------------------------------
 
@@ -254,7 +268,7 @@ class Pilot:
                 return Command(Verb.DOUBLE_JUMP, inward)
             way = me.character.recovery
             depth = me.y < -18 - way.speed * 4 or beyond > 40
-            if depth and self._rng.random() < 0.25:
+            if depth and self._rng.random() < 0.12:
                 return Command(Verb.RECOVER, *self._way_home(me))
         return Command(Verb.REST, inward)
 
@@ -288,7 +302,7 @@ class Pilot:
     def _helpless(self, me: Fighter, foe: Fighter | None) -> Command:
         return Command(Verb.REST, -1.0 if me.x > 0 else 1.0)
 
-    # -- shield, stun, floor, ledge, grab --------------------------------------------------------------------------------
+    # -- shield, stun, floor, ledge, grab ----------------------------------------------------------------------------
 
     def _shielding(self, me: Fighter, foe: Fighter | None) -> Command:
         self._patience -= 1
@@ -306,7 +320,6 @@ class Pilot:
 
     def _stunned(self, me: Fighter, foe: Fighter | None) -> Command:
         if me.age == 0:
-            self._delay = 0
             self._direction = self._rng.choice((-1.0, 1.0))
         if me.tumbles and not me.grounded and me.y < 12 and me.speed_y + me.knock_y < 0:
             return self._tech()
@@ -350,7 +363,7 @@ class Pilot:
             return Command(Verb.DROP, 0.0, -1.0)
         return REST
 
-    _DECIDE: ClassVar = {
+    _DECIDE: ClassVar[dict[Mode, Callable[[Pilot, Fighter, Fighter | None], Command]]] = {
         Mode.GROUND: _ground,
         Mode.KNEE_BEND: _knee,
         Mode.AIR: _air,

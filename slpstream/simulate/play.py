@@ -1,8 +1,8 @@
 """Writes a replay into a folder the way a game does, in real time or faster.
 
 The times of the schedule are absolute, so a slow disk or a busy machine delays single writes and not the whole match.
-Writes happen in a thread; those that are due together go into one visit to the thread, each still a write of its own, because
-the cuts are what a tail is tested with. A file that exists is never touched.
+Writes happen in a thread; those that are due together go into one visit to the thread, each still a write of its own,
+because the cuts are what a tail is tested with. A file that exists is never touched.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ async def write_replay(
 ) -> None:
     """Writes the replay `data` to the new file `target`; returns when it is complete and closed.
 
-    `writer` and `speed` are those of `simulate.schedule`. `task_status` is told the path once the file exists, still empty. A cancelled
-    call leaves the file as a crashed game would. Raises `SourceError` when the file exists already or cannot be written,
-    `WrongFormat` when `data` is no replay, `ValueError` for an unknown writer or speed.
+    `writer` and `speed` are those of `simulate.schedule`. `task_status` is told the path once the file exists, still
+    empty. A cancelled call leaves the file as a crashed game would. Raises `SourceError` when the file exists already
+    or cannot be written, `WrongFormat` when `data` is no replay, `ValueError` for an unknown writer or speed.
     """
     writes = schedule(data, writer, speed=speed)
     try:

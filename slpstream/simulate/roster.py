@@ -1,8 +1,9 @@
 """The characters of the synthetic match: how they move and what they hit with.
 
-Numbers are close to the game's published frame data (speeds in game units a frame, times in frames), simplified to one
-hitbox a move: a rectangle in front of the character, the same for all frames in which it is out. Aerials carry their landing
-lag, which an L-cancel halves. Enough for a match in which openings, combos and kills look like ones; not a simulator.
+Numbers are close to the game's published frame data (speeds in game units a frame, times in frames), simplified to
+one hitbox a move: a rectangle in front of the character, the same for all frames in which it is out. Aerials carry
+their landing lag, which an L-cancel halves. Enough for a match in which openings, combos and kills look like ones;
+not a simulator.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from slpstream.simulate import states
 
 
 class Move(NamedTuple):
-    """An attack. `first` to `last` are the frames in which it hits, of `total`; `move_id` is the one of Last Attack Landed.
+    """An attack. `first` to `last` are the frames in which it hits, of `total`; `move_id` is as in `ids.MOVES`.
 
-    `angle` is in degrees, 361 the angle that depends on strength; `base` and `growth` make the knockback. The hitbox reaches from `back`
-    to `front` along the facing and from `low` to `high`, from the character's feet, in game units. `again` is the number of frames
-    after which it can hit the same victim once more, 0 never. Of a throw, `first` is the frame that lets go.
+    `angle` is in degrees, 361 the angle that depends on strength; `base` and `growth` make the knockback. The hitbox
+    reaches from `back` to `front` along the facing and from `low` to `high`, from the character's feet, in game
+    units. `again` is the number of frames after which it can hit the same victim once more, 0 never. Of a throw,
+    `first` is the frame that lets go.
     """
 
     name: str
@@ -84,12 +86,12 @@ _FOX_MOVES = _kit(
     Move("ftilt", 7, 0x35, 5, 8, 26, 9, 361, 5, 100, 18, 2, 2, 11),
     Move("utilt", 8, 0x38, 5, 11, 23, 9, 96, 20, 135, 10, -10, 2, 24),
     Move("dtilt", 9, 0x39, 7, 9, 29, 10, 80, 25, 125, 18, 2, 0, 7),
-    Move("fsmash", 10, 0x3C, 12, 20, 39, 15, 361, 10, 102, 20, 0, 2, 14),
-    Move("usmash", 11, 0x3F, 7, 15, 41, 17, 82, 30, 112, 12, -10, 2, 27),
+    Move("fsmash", 10, 0x3C, 12, 20, 39, 17, 361, 20, 105, 20, 0, 2, 14),
+    Move("usmash", 11, 0x3F, 7, 15, 41, 18, 82, 30, 116, 12, -10, 2, 27),
     Move("dsmash", 12, 0x40, 6, 10, 49, 15, 28, 25, 68, 18, -18, 0, 9),
     Move("nair", 13, 0x41, 4, 30, 42, 12, 361, 10, 100, 9, -7, -3, 13, 15),
     Move("fair", 14, 0x42, 6, 34, 53, 5, 361, 8, 90, 12, -2, 0, 14, 22, 9),
-    Move("bair", 15, 0x43, 4, 18, 38, 14, 361, 8, 102, 3, -15, 1, 13, 20),
+    Move("bair", 15, 0x43, 4, 18, 38, 15, 361, 10, 106, 3, -15, 1, 13, 20),
     Move("uair", 16, 0x44, 8, 14, 36, 13, 86, 40, 112, 8, -8, 8, 27, 18),
     Move("dair", 17, 0x45, 5, 24, 49, 2.4, 290, 20, 90, 6, -6, -7, 6, 18, 4),
     _PUMMEL,
@@ -112,12 +114,12 @@ _MARTH_MOVES = _kit(
     Move("ftilt", 7, 0x35, 7, 10, 31, 12, 361, 40, 70, 25, 2, 3, 16),
     Move("utilt", 8, 0x38, 6, 12, 31, 11, 100, 40, 110, 16, -16, 4, 30),
     Move("dtilt", 9, 0x39, 7, 9, 19, 10, 32, 45, 42, 24, 2, 0, 6),
-    Move("fsmash", 10, 0x3C, 10, 13, 47, 19, 361, 55, 72, 29, 2, 2, 20),
+    Move("fsmash", 10, 0x3C, 10, 13, 47, 20, 361, 70, 78, 29, 2, 2, 20),
     Move("usmash", 11, 0x3F, 13, 16, 54, 17, 89, 45, 90, 9, -9, 6, 36),
     Move("dsmash", 12, 0x40, 5, 7, 61, 15, 50, 40, 75, 24, -22, 0, 7),
     Move("nair", 13, 0x41, 6, 21, 49, 9, 60, 30, 80, 18, -14, 2, 18, 15),
-    Move("fair", 14, 0x42, 4, 7, 33, 12, 62, 38, 70, 22, 0, 1, 22, 15),
-    Move("bair", 15, 0x43, 7, 11, 39, 12, 361, 40, 70, 0, -22, 1, 20, 24),
+    Move("fair", 14, 0x42, 4, 7, 33, 13, 58, 40, 76, 22, 0, 1, 22, 15),
+    Move("bair", 15, 0x43, 7, 11, 39, 13, 361, 40, 78, 0, -22, 1, 20, 24),
     Move("uair", 16, 0x44, 5, 8, 45, 12, 80, 40, 80, 12, -14, 8, 32, 15),
     Move("dair", 17, 0x45, 6, 9, 59, 12, 290, 40, 70, 12, -12, -14, 8, 32),
     _PUMMEL,
@@ -154,7 +156,7 @@ _CLIMBER_MOVES = _kit(
     Move("ftilt", 7, 0x35, 9, 12, 33, 9, 361, 10, 95, 18, 2, 2, 11),
     Move("utilt", 8, 0x38, 8, 16, 41, 7, 85, 30, 110, 9, -9, 6, 25),
     Move("dtilt", 9, 0x39, 8, 9, 27, 7, 50, 25, 80, 18, 2, 0, 7),
-    Move("fsmash", 10, 0x3C, 12, 15, 43, 15, 361, 25, 98, 22, 2, 1, 16),
+    Move("fsmash", 10, 0x3C, 12, 15, 43, 16, 361, 30, 104, 22, 2, 1, 16),
     Move("usmash", 11, 0x3F, 9, 14, 41, 13, 85, 35, 102, 14, -14, 4, 26),
     Move("dsmash", 12, 0x40, 8, 13, 41, 13, 55, 40, 70, 18, -18, 0, 9),
     Move("nair", 13, 0x41, 6, 19, 45, 9, 361, 15, 100, 13, -12, 0, 14, 20),

@@ -1,8 +1,9 @@
 """A finished replay to the writes that made it: pieces of the file, each with the game time at which it is written.
 
 Two steps. A `Timeline` walks the events once and says when the game produced each byte: everything up to the first
-frame at 0, each sending of a frame at the end of its sixtieth of a second, what follows the last frame together with it. Then a
-writer cuts the file: a game hands whole frames or whole buffers to the system, a test wants cuts that no game would make.
+frame at 0, each sending of a frame at the end of its sixtieth of a second, what follows the last frame together with
+it. Then a writer cuts the file: a game hands whole frames or whole buffers to the system, a test wants cuts that no
+game would make.
 
 The bytes are those of the original, so odd replays work as well: what cannot be walked counts as produced with what
 stands before it. While the game runs the raw length is 0; the last write puts the original one in its place. Where the
@@ -39,7 +40,8 @@ BLOCK_BYTES = 4096
 _LENGTH_AT = len(container.MAGIC)
 _LENGTH_END = container.HEADER_BYTES
 _FRAME_COMMANDS = frozenset(
-    {table.command for table in (PRE_FRAME, POST_FRAME, FRAME_START, ITEM_UPDATE, FRAME_BOOKEND)} | set(STAGE_EVENT_KINDS)
+    {table.command for table in (PRE_FRAME, POST_FRAME, FRAME_START, ITEM_UPDATE, FRAME_BOOKEND)}
+    | set(STAGE_EVENT_KINDS)
 )
 _FRAME_NUMBER_END = 5
 _LARGEST_RANDOM_PIECES = (1, 8, 64, 700, 5000)
@@ -54,10 +56,10 @@ class Write(NamedTuple):
 
 
 class Timeline:
-    """When the game produced which byte: `ends[i]` is the file offset past the i-th sending of a frame, `seconds[i]` its time.
+    """When the game produced which byte: `ends[i]` is the file offset past the i-th sending, `seconds[i]` its time.
 
-    The first entry is what comes before the frames, at 0 seconds; the last one ends with the file. A frame number that comes
-    again after a rollback belongs to the sixtieth that is going on; a pause of the game takes no time.
+    The first entry is what comes before the frames, at 0 seconds; the last one ends with the file. A frame number
+    that comes again after a rollback belongs to the sixtieth that is going on; a pause of the game takes no time.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -159,7 +161,7 @@ def _pieces(timeline: Timeline, size_bytes: Callable[[], int]) -> Cut:
 
 
 def cutter(writer: str) -> Callable[[Timeline], Cut]:
-    """What a writer's name stands for: `dolphin`, `frame`, `bytes:N` or `random:SEED`. Raises `ValueError` for others."""
+    """What a writer is called: `dolphin`, `frame`, `bytes:N` or `random:SEED`. Raises `ValueError` for others."""
     name, _, argument = writer.partition(":")
     if writer == "dolphin":
         return _dolphin
@@ -193,8 +195,8 @@ def time_scale(speed: float) -> float:
 def schedule(data: bytes, writer: str = "dolphin", *, speed: float = 1.0) -> Iterator[Write]:
     """The writes that make the replay `data`, in order; done one after the other they give it byte for byte.
 
-    Lazy: a large replay in pieces of one byte is not kept as a list. Raises `WrongFormat` when `data` is no Slippi replay and
-    `ValueError` for a writer or speed that does not exist, both before the first write.
+    Lazy: a large replay in pieces of one byte is not kept as a list. Raises `WrongFormat` when `data` is no Slippi
+    replay and `ValueError` for a writer or speed that does not exist, both before the first write.
     """
     container.check_magic(data)
     return _writes(data, cutter(writer), time_scale(speed))

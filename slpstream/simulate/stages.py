@@ -1,8 +1,9 @@
 """The stages of the synthetic match: where one can stand, where one dies, and what moves by itself.
 
 Geometry is that of the six tournament stages in the game's own units, as the community measured it: the floor, the
-platforms one can drop through, the blast zones. Slopes are left out. What a stage reports in replays since 3.18 (platform heights on
-Fountain of Dreams, Whispy's wind, Stadium's transformations) comes from `Scenery`, early enough that a short match has some.
+platforms one can drop through, the blast zones. Slopes are left out. What a stage reports in replays since 3.18
+(platform heights on Fountain of Dreams, Whispy's wind, Stadium's transformations) comes from `Scenery`, early enough
+that a short match has some.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Platform(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """One stage. `blast` is left, right, top, bottom; `spawns` are places per player index; `rebirth` is from y, to y."""
+    """One stage. `blast` is left, right, top, bottom; `spawns` are by player index; `rebirth` is from y, to y."""
 
     stage_id: int
     floor: Platform

@@ -1,7 +1,8 @@
 """The action states that the synthetic match uses, and what the game shows with them.
 
-The numbers are those of `slippi.action_states`; a test compares them by name. A character's own states are looked up by name.
-Animation indices were read off real replays: they follow the action states in runs, -1 (as u32) where nothing is animated.
+The numbers are those of `slippi.action_states`; a test compares them by name. A character's own states are looked up
+by name. Animation indices were read off real replays: they follow the action states in runs, -1 (as u32) where
+nothing is animated.
 """
 
 from __future__ import annotations

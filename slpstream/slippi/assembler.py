@@ -29,6 +29,10 @@ from slpstream.slippi.commands import STAGE_EVENT_KINDS
 
 ROLLBACK_FRAMES = 7
 MAX_LAG_FRAMES = 120
+MAX_THINGS = 1024
+"""Items and stage events of one sending; the game sends at most 15 and 3."""
+MAX_NUMBERS_APART = 1 << 17
+"""Frame numbers that are remembered one by one because they did not come one after the other."""
 _PHYSICAL_BUTTONS = {
     0x1: "dpad_left",
     0x2: "dpad_right",
@@ -177,13 +181,15 @@ class Assembler:
     def item(self, event: Any, end: int) -> None:
         if event.frame != self._number:
             self._open(event.frame, end)
-        self._items.append(event)
+        if self._has_room(self._items, end):
+            self._items.append(event)
 
     def stage_event(self, event: Any, end: int, command: int) -> None:
         if event.frame != self._number:
             self._open(event.frame, end)
-        values = {name: getattr(event, name) for name in event.__struct_fields__}
-        self._stage_events.append(StageEvent(STAGE_EVENT_KINDS[command], **values))
+        if self._has_room(self._stage_events, end):
+            values = {name: getattr(event, name) for name in event.__struct_fields__}
+            self._stage_events.append(StageEvent(STAGE_EVENT_KINDS[command], **values))
 
     def bookend(self, event: Any, end: int) -> None:
         if event.frame != self._number:
@@ -228,8 +234,16 @@ class Assembler:
             self._diagnose("frame_without_bookend", f"frame {self._number} has no Frame Bookend", end)
         closed = self._number
         self._close(end)
-        if not self._bookends and closed is not None:
+        if self._bookends:
+            self._bound_lag(end)
+        elif closed is not None:
             self._final_through(closed, end)
+
+    def _has_room(self, things: list[Any], end: int) -> bool:
+        if len(things) < MAX_THINGS:
+            return True
+        self._diagnose("crowded_frame", f"frame {self._number} has more than {MAX_THINGS} items or stage events", end)
+        return False
 
     def _close(self, end: int) -> None:
         number = self._number
@@ -249,7 +263,7 @@ class Assembler:
     def _emit(
         self, number: int, end: int, start: Any, players: Any, followers: Any, items: Any, stage_events: Any
     ) -> None:
-        revision = self._revision(number)
+        revision = self._revision(number, end)
         if self.through is not None and number <= self.through:
             self._diagnose("final_frame_again", f"frame {number} comes after {self.through} was final", end)
         entry = FrameEntry(number, revision, start, players, followers, items, stage_events)
@@ -268,7 +282,7 @@ class Assembler:
         if self._stage_events:
             self._stage_events = []
 
-    def _revision(self, number: int) -> int:
+    def _revision(self, number: int, end: int) -> int:
         """How often the number was closed before. Numbers that come one after the other cost no memory."""
         if number == self._next and self._first is not None and number not in self._revisions:
             self._next += 1
@@ -277,6 +291,9 @@ class Assembler:
             self._first, self._next = number, number + 1
             revision = 0
         else:
+            if len(self._revisions) == MAX_NUMBERS_APART:
+                self._diagnose("numbers_forgotten", "too many frame numbers out of order; revisions start anew", end)
+                self._revisions.clear()
             seen = number in self._revisions or self._first <= number < self._next
             revision = self._revisions[number] = self._revisions.get(number, 0) + 1 if seen else 0
         if revision == 0 and (self.through is None or number > self.through):

@@ -89,7 +89,7 @@ class SlippiReader:
         self._held_at = 0
         self._assembler: Assembler | None = None
         self._takes: list[Take | None] = []
-        self._split: list[bytes] = []
+        self._split = bytearray()
         self._scan: metadata.MetadataScan | None = None
         self._length_confirmed = False
         self._diagnostic_counts: dict[str, int] = {}
@@ -102,7 +102,7 @@ class SlippiReader:
     def copy(self) -> Self:
         """An independent reader at the same place: a checkpoint costs a few kilobytes."""
         twin = copy.copy(self)
-        twin._split = list(self._split)
+        twin._split = bytearray(self._split)
         twin._diagnostic_counts = dict(self._diagnostic_counts)
         twin._counts = [0] * 256
         twin._shaped_frames = 0
@@ -316,17 +316,17 @@ class SlippiReader:
         if self.event_payloads is None:
             return False
         widths = self.event_payloads.widths
-        while self._buffer and self._base != self._raw_end:
-            code = self._buffer[0]
+        buffer, base, at = self._buffer, self._base, 0
+        while at < len(buffer) and base + at != self._raw_end:
+            code = buffer[at]
             width = widths[code]
-            if width == 0:
+            if width == 0 or at + width > len(buffer):
                 break
-            if len(self._buffer) < width:
-                return False
+            at += width
             kind = "duplicate_game_end" if code == commands.GAME_END.command else "event_after_end"
-            self._warn(kind, f"the event {code:#04x} comes after the end of the game", self._base + width)
-            self._consume(width)
-        if not self._buffer:
+            self._warn(kind, f"the event {code:#04x} comes after the end of the game", base + at)
+        self._consume(at)
+        if not self._buffer or (self._base != self._raw_end and widths[self._buffer[0]]):
             return False
         if self._buffer[:1] == container.CLOSE:
             self.events_end = self._base
@@ -508,13 +508,13 @@ class SlippiReader:
         if buffer[at + _SPLITTER_COMMAND] != commands.GECKO_LIST:
             return
         used = int.from_bytes(buffer[at + _SPLITTER_USED : at + _SPLITTER_COMMAND], "big")
-        self._split.append(buffer[at + 1 : at + 1 + min(used, _SPLITTER_USED - 1)])
-        if sum(map(len, self._split)) > _GECKO_LIST_LIMIT_BYTES:
+        self._split += buffer[at + 1 : at + 1 + min(used, _SPLITTER_USED - 1)]
+        if len(self._split) > _GECKO_LIST_LIMIT_BYTES:
             self._warn("gecko_list_too_long", "the Gecko List is longer than 1 MiB", end)
-            self._split = []
+            self._split.clear()
         if buffer[at + _SPLITTER_LAST]:
-            self.gecko_list = b"".join(self._split)
-            self._split = []
+            self.gecko_list = bytes(self._split)
+            self._split.clear()
 
     def _take_game_end(self, buffer: bytes, at: int, past: int, end: int) -> None:
         event = commands.GAME_END.layout(past - at - 1).decode(buffer, at)

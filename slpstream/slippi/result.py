@@ -43,7 +43,7 @@ def game_end_payload(event: Any) -> GameEndPayload:
 
 
 def winners(settings: Settings, end: GameEndPayload | None, last_posts: Mapping[int, Any]) -> list[Placement]:
-    """The winners: several in teams, with their own positions where the replay has placements; else each has position 0.
+    """The winners: several in teams, with their own positions where the replay has placements, otherwise all at 0.
 
     `last_posts` has for each player index the post-frame update of the last frame, without those who were out by then.
     """

@@ -65,8 +65,9 @@ class FrameShape:
         values = self._unpack(seen, 0)
         self._expected = self._key(values)
         players, followers = _sides(events, values)
-        self.sound = len(players) + len(followers) == (self._count - 2) / 2
-        """Each player has exactly one of each event; anything else goes the ordinary way."""
+        both = (*players, *followers)
+        self.sound = len(both) == (self._count - 2) / 2 and all(pre.first < post.first for _, pre, post in both)
+        """Each player has exactly one of each event, in this order; anything else goes the ordinary way."""
         slices: list[slice] = []
         self._start_cls, self._bookend_cls = events[0].layout.table.cls, events[-1].layout.table.cls
         _slice(events[0], slices)

@@ -1,12 +1,12 @@
-"""Events to the bytes of a `.slp`, in the layout of any version: the mirror of the reader, and as free of files and clocks.
+"""Events to the bytes of a `.slp`, in the layout of any version: the mirror of the reader, as free of files.
 
-The field tables do the encoding, so what the reader decodes the writer encodes back to the same bytes (two values have several
-spellings and come back in the usual one: a flag byte above 1, a signalling NaN). What a version does not have is left out:
-the same calls give a 0.1.0 and a 3.18.0 file, whose declared sizes cut the events.
+The field tables do the encoding, so what the reader decodes the writer encodes back to the same bytes (two values
+have several spellings and come back in the usual one: a flag byte above 1, a signalling NaN). What a version does not
+have is left out: the same calls give a 0.1.0 and a 3.18.0 file, whose declared sizes cut the events.
 
-A writer is a sequence of calls that return the bytes to append: `open`, then events, then `close`. Only the 15 bytes of the header
-change afterwards; `header` returns them with the raw length, to be put over the first ones. The game does the same, in
-this order, which is why a reader may see a closed file whose raw length is still 0.
+A writer is a sequence of calls that return the bytes to append: `open`, then events, then `close`. Only the 15 bytes
+of the header change afterwards; `header` returns them with the raw length, to be put over the first ones. The game
+does the same, in this order, which is why a reader may see a closed file whose raw length is still 0.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ _TABLE_OF_CLASS: Mapping[type[Any], Table] = {table.cls: table for table in TABL
 _PER_FRAME = (PRE_FRAME, POST_FRAME, GAME_END, FRAME_START, ITEM_UPDATE, FRAME_BOOKEND)
 _PER_STAGE = (FOD_PLATFORMS, WHISPY, STADIUM)
 
-# The Game Info Block as the game fills it in a stock match: what real replays of every version have in common. Nobody knows
-# what all of it is for; the rows that have a name in the field tables are set by name below.
+# The Game Info Block as the game fills it in a stock match: what real replays of every version have in common. Nobody
+# knows what all of it is for; the rows that have a name in the field tables are set by name below.
 _BLOCK = (
     (0x09, "c3"),
     (0x12, "6e"),
@@ -87,7 +87,7 @@ _TEXT_BYTES = {
 
 
 class PlayerSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """A player of a Game Start to be built; the attributes are the rows of the field table, texts as people write them."""
+    """A player of a Game Start: the attributes are the rows of the field table, texts as people write them."""
 
     index: int
     character_id: int
@@ -115,8 +115,9 @@ class PlayerSetup(msgspec.Struct, frozen=True, kw_only=True):
 def encode_event(event: Any, payload_size_bytes: int, tail: bytes = b"") -> bytes:
     """A decoded event to its bytes, command byte included, at a declared payload size.
 
-    `tail` is what the declared size has beyond the rows that the table knows; missing bytes are zeros. Raises `ValueError` when a
-    field that the size has is absent, a value does not fit its type, or the result is longer than declared.
+    `tail` is what the declared size has beyond the rows that the table knows; missing bytes are zeros. Raises
+    `ValueError` when a field that the size has is absent, a value does not fit its type, or the result is longer than
+    declared.
     """
     table = _TABLE_OF_CLASS[type(event)]
     try:
@@ -143,8 +144,9 @@ def sizes_at(version: Version, *, gecko_list_bytes: int = 0) -> dict[int, int]:
 def game_start(version: Version, *, players: Sequence[PlayerSetup], stage_id: int, **rows: Any) -> bytes:
     """A Game Start event, command byte included, at the size that the version has.
 
-    `rows` are further rows of `slippi.game_start.FIELDS` by name (`random_seed=7`, `major_scene=8`, `session_id="mode.x"`); what
-    is not given is a four-stock match of eight minutes without items, offline. Rows of later versions are left out.
+    `rows` are further rows of `slippi.game_start.FIELDS` by name (`random_seed=7`, `major_scene=8`,
+    `session_id="mode.x"`); what is not given is a four-stock match of eight minutes without items, offline. Rows of
+    later versions are left out.
     """
     payload = bytearray(game_start_rows.size_at(version) + 1)
     payload[0] = GAME_START
@@ -173,7 +175,7 @@ def split(data: bytes, inner_command: int = GECKO_LIST) -> Iterator[bytes]:
 
 
 class RawWriter:
-    """The file around the events: `open`, `raw` as often as there is something, `close`, then `header` over the first bytes.
+    """The file around the events: `open`, `raw` as often as needed, `close`, then `header` over the first bytes.
 
     For a source that already has the bytes of its events, Event Payloads included.
     """
@@ -207,9 +209,7 @@ class ReplayWriter(RawWriter):
     `sizes` replaces the version's own declared sizes, by command byte: real files disagree with the version they state.
     """
 
-    def __init__(
-        self, version: Version, sizes: Mapping[int, int] | None = None, *, gecko_list_bytes: int = 0
-    ) -> None:
+    def __init__(self, version: Version, sizes: Mapping[int, int] | None = None, *, gecko_list_bytes: int = 0) -> None:
         super().__init__()
         self.version = version
         self.payloads = EventPayloads(dict(sizes or sizes_at(version, gecko_list_bytes=gecko_list_bytes)))
@@ -262,7 +262,7 @@ class ReplayWriter(RawWriter):
     def end(
         self, method: int, *, lras_initiator: int = -1, placements: tuple[int, int, int, int] = (-1, -1, -1, -1)
     ) -> bytes:
-        """Game End: how the game ended, who quit (-1 nobody), and the place of each player index (0 first, -1 not there)."""
+        """Game End: how the game ended, who quit (-1 nobody), and each player index's place (0 first, -1 not there)."""
         places = {f"placement_{i}": place for i, place in enumerate(placements, 1)}
         return self.event(GAME_END.new(game_end_method=method, lras_initiator_index=lras_initiator, **places))
 

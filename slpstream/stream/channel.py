@@ -14,7 +14,7 @@ import trio
 
 from slpstream.errors import NoSuchGame
 from slpstream.messages import START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.game import Game, place_of
+from slpstream.stream.game import Game, Order, place_of
 from slpstream.stream.subscriber import StationReader
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
@@ -90,15 +90,28 @@ class Channel:
         self._games += [game for game in games if game.game_id not in known]
         self._games.sort(key=lambda game: game.order)
 
-    def next_order(self) -> tuple[int, int, str]:
+    def retire(self, game: Game, mtime_ns: int, name: str) -> None:
+        """A game turned out to be over before the daemon started: it is known, but not current."""
+        game.order = (0, mtime_ns, name)
+        game.forget()
+        self._games.sort(key=lambda known: known.order)
+        if self.current is game:
+            self.current = next((known for known in reversed(self._games) if not known.archived), None)
+
+    def next_order(self) -> Order:
         """The place of the next game that begins."""
         return (1, max((game.order[1] + 1 for game in self._games if not game.archived), default=0), "")
 
     # -- publishing -------------------------------------------------------------------------------------------------
 
     def publish(self, game: Game, logs: Mapping[FramesMode, Sequence[LogMessage]]) -> None:
-        """New messages of a game, in order, for each mode. While the game is catching up nobody is told; its log grows."""
+        """New messages of a game, in order, for each mode. While the game is catching up nobody is told; its log grows.
+
+        Messages that the log has already, from a file that is read again, are passed over.
+        """
         before = {mode: game.logs[mode].head for mode in logs}
+        if game.read_again:
+            logs = {mode: [m for m in messages if place_of(m) > before[mode]] for mode, messages in logs.items()}
         for mode, messages in logs.items():
             game.append(mode, messages)
         if not game.catching_up:

@@ -16,6 +16,10 @@ Replay = Callable[[FramesMode, Position], Awaitable[Sequence[LogMessage]]]
 """(mode, position) to the next messages behind it, some at a time; empty at the end of what is known. Raises `CursorGone`
 when the file cannot be read any more."""
 
+Order = tuple[int, int, str]
+"""Where a game stands among those of its station: `(0, modification time, name)` for one that was over before the daemon started, and is
+known from its file alone; `(1, n, "")` for the n-th that the daemon saw begin."""
+
 FindFrame = Callable[[FramesMode, int], Awaitable[Position]]
 """(mode, frame number) to the position just before the first `frame` message with that number or a higher one."""
 
@@ -73,11 +77,7 @@ class GameLog:
 class Game:
     """A game of a station: its two logs, and what a newcomer has to be told."""
 
-    def __init__(
-        self, game_id: str, replay: Replay, find_frame: FindFrame, *, ring_bytes: int, order: tuple[int, int, str]
-    ) -> None:
-        """`order` places it among the games of its station: `(0, modification time, name)` for one that is known from its
-        file alone, `(1, n, "")` for the n-th that this daemon saw begin."""
+    def __init__(self, game_id: str, replay: Replay, find_frame: FindFrame, *, ring_bytes: int, order: Order) -> None:
         self.game_id = game_id
         self.order = order
         self.replay = replay
@@ -89,6 +89,8 @@ class Game:
         self.frames_per_second = 60
         self.catching_up = False
         """The file is older than the daemon and is being read up to its end; nothing of it is live yet."""
+        self.read_again = False
+        """The same file is read from its beginning once more: what the log has already is not new."""
         self.ended = False
         """`game_end` was said."""
         self.lost = False
@@ -105,7 +107,7 @@ class Game:
         return self.start is not None and not (self.ended or self.archived or self.lost)
 
     def append(self, mode: FramesMode, messages: Sequence[LogMessage]) -> None:
-        """New messages of one mode, in order."""
+        """New messages of one mode, in order, all behind the head."""
         self.logs[mode].append(messages)
         if mode != "live":
             return

@@ -17,7 +17,7 @@ import trio
 
 from slpstream.errors import NoSuchGame, TooSlow
 from slpstream.messages import DROPPABLE_TYPES, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.game import Game, place_of
+from slpstream.stream.game import Game, Order, place_of
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscription import Subscription
 
@@ -62,7 +62,7 @@ class Source(Protocol):
 
     async def locate(self, game_id: str) -> Game: ...
 
-    def next_order(self) -> tuple[int, int, str]: ...
+    def next_order(self) -> Order: ...
 
     def attach(self, reader: StationReader) -> None: ...
 
@@ -183,7 +183,8 @@ class StationReader:
         self.channel = channel
         self._mode = subscriber.subscription.frames
         self._places: dict[Game, Position] = {}
-        self._first: tuple[int, int, str] = (0, 0, "")
+        self._first: Game | Order = (0, 0, "")
+        """The first game that concerns this reader. A game can be moved in the order, so it is asked for its place each time."""
         self._live = False
         self._behind = trio.Event()
 
@@ -212,6 +213,8 @@ class StationReader:
     async def _begin(self) -> None:
         channel, subscriber = self.channel, self.subscriber
         cursor = subscriber.subscription.cursor_of(channel.station)
+        while not channel.settled:
+            await channel.changed()  # only then is it known which games there are
         if isinstance(cursor, Cursor):
             try:
                 game = await channel.locate(cursor.game_id)
@@ -220,16 +223,15 @@ class StationReader:
                     raise
                 cursor = "live"  # the cursor is of another of the stations
             else:
-                self._first = game.order
+                self._first = game
                 self._places[game] = await self._position(game, cursor)
                 return
-        while not channel.settled:
-            await channel.changed()
         current = channel.current
         if cursor == "start":
-            self._first = channel.next_order() if current is None else current.order
+            self._first = channel.next_order() if current is None else current
             return
-        self._first = min((game.order for game in channel.games if game.in_progress), default=channel.next_order())
+        running = [game for game in channel.games if game.in_progress]
+        self._first = min(running, key=lambda game: game.order) if running else channel.next_order()
         for game in channel.games:
             self._places[game] = game.logs[self._mode].head
         if current is not None and current.in_progress:
@@ -242,7 +244,8 @@ class StationReader:
 
     def _todo(self) -> list[Game]:
         """The games from the first one on, in the station's order."""
-        return [game for game in self.channel.games if game.order >= self._first]
+        first = self._first.order if isinstance(self._first, Game) else self._first
+        return [game for game in self.channel.games if game.order >= first]
 
     async def _catch_up(self) -> None:
         """Reads on in every game until all heads are reached, then is live."""
@@ -250,9 +253,10 @@ class StationReader:
         while True:
             progressed = waiting = False
             for game in self._todo():
-                progressed |= await self._read(game)
+                while await self._read(game):
+                    progressed = True
                 place = self._places.get(game, START)
-                waiting |= game.catching_up or place > game.logs[self._mode].head
+                waiting |= game.catching_up or (not game.archived and place > game.logs[self._mode].head)
             if progressed:
                 continue
             if not waiting:

@@ -156,10 +156,11 @@ def scan_tree(root: str, suffixes: tuple[str, ...], known: Known) -> Scan:
                             findings[entry.path] = finding
         except OSError as error:
             if error.errno not in GONE:
+                refusal = refusal_of(error)
+                if folder == root:
+                    return Scan(None, refusal, {root: refusal}, folders)
                 blind.append(folder + os.sep)
-                findings[folder] = refusal_of(error)
-    if root in findings:
-        return Scan(None, refusal_of_root(findings), findings, folders)
+                findings[folder] = refusal
     for paths in (known.listed.keys(), known.active.keys(), known.refused):
         for path in paths - seen:
             if not any(path.startswith(prefix) for prefix in blind):

@@ -1,0 +1,152 @@
+"""A real `slpstream serve` in a process of its own, and a websocket client that keeps the lines it is sent."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+START_SECONDS = 20.0
+STATUS_TYPES = {"hello", "snapshot", "station", "set", "lagged", "error"}
+
+
+class DaemonProcess:
+    """`slpstream serve FOLDER...` on a free port."""
+
+    def __init__(self, *folders: Path, arguments: tuple[str, ...] = ()) -> None:
+        command = [sys.executable, "-m", "slpstream", "serve", *map(str, folders), "--port", "0", "--log-format", "json"]
+        self.process = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE)
+        self.lines: list[dict[str, Any]] = []
+        self._listening = threading.Event()
+        self._drain = threading.Thread(target=self._read_log, daemon=True)
+        self._drain.start()
+        if not self._listening.wait(START_SECONDS):
+            self.kill()
+            raise AssertionError(f"the daemon does not listen: {self.lines}")
+        line = next(line for line in self.lines if line.get("event") == "listening")
+        self.url: str = line["url"]
+
+    def _read_log(self) -> None:
+        assert self.process.stderr is not None
+        for raw in self.process.stderr:
+            try:
+                self.lines.append(json.loads(raw))
+            except json.JSONDecodeError:
+                self.lines.append({"event": "not json", "text": raw.decode(errors="replace")})
+            if self.lines[-1].get("event") == "listening":
+                self._listening.set()
+
+    def get(self, path: str) -> Any:
+        """A JSON answer."""
+        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+            return json.load(answer)
+
+    def text(self, path: str) -> str:
+        """An answer as text."""
+        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
+            body: bytes = answer.read()
+            return body.decode()
+
+    def until(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
+        """Waits for something to become true."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, self.lines[-5:]
+            assert self.process.poll() is None, self.lines[-20:]
+            time.sleep(0.02)
+
+    def wait_ready(self) -> None:
+        """Until all folders have been looked at."""
+        self.until(lambda: all(s["state"] != "offline" for s in self.get("/v1/stations")["stations"]))
+
+    def terminate(self) -> tuple[int, float]:
+        """SIGTERM; the exit code and how long it took in seconds."""
+        began = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        code = self.process.wait(timeout=15)
+        self._finish()
+        return code, time.monotonic() - began
+
+    def kill(self) -> None:
+        """SIGKILL."""
+        self.process.kill()
+        self.process.wait(timeout=15)
+        self._finish()
+
+    def _finish(self) -> None:
+        self._drain.join(timeout=5)
+        if self.process.stderr is not None:
+            self.process.stderr.close()
+
+    def stream_url(self, **query: str) -> str:
+        """The websocket's URL."""
+        return f"{self.url.replace('http', 'ws', 1)}/v1/stream?{urlencode(query)}"
+
+
+@contextmanager
+def running(*folders: Path, arguments: tuple[str, ...] = ()) -> Iterator[DaemonProcess]:
+    """A daemon that is surely stopped."""
+    daemon = DaemonProcess(*folders, arguments=arguments)
+    try:
+        yield daemon
+    finally:
+        if daemon.process.poll() is None:
+            daemon.kill()
+
+
+class LogReader:
+    """Keeps the log lines of one lossless subscription across connections, without the station."""
+
+    def __init__(self, station: str, frames: str = "live") -> None:
+        self.lines: list[bytes] = []
+        self.cursor = "start"
+        self.statuses: list[dict[str, Any]] = []
+        self.ended = ""
+        """How the last connection came to its end."""
+        self._station = station
+        self._frames = frames
+        self._mark = b'"station":' + json.dumps(station).encode() + b","
+
+    def read(self, daemon: DaemonProcess, until: Callable[[LogReader], bool], *, seconds: float = 60.0) -> bool:
+        """Connects, resumes, and reads until the condition holds (True) or the connection ends (False)."""
+        url = daemon.stream_url(
+            station=self._station,
+            topics="game,frame,event,stats,diagnostic",
+            frames=self._frames,
+            delivery="lossless",
+            cursor=self.cursor,
+        )
+        deadline = time.monotonic() + seconds
+        try:
+            with connect(url, max_size=None, open_timeout=10) as socket:
+                while not until(self):
+                    self._take(socket.recv(timeout=max(0.01, deadline - time.monotonic()), decode=False))
+                return True
+        except (ConnectionClosed, ConnectionError) as error:
+            self.ended = str(error)
+            return False
+
+    def _take(self, line: bytes) -> None:
+        head = re.match(rb'\{"type":"(\w+)"', line)
+        assert head is not None, line[:100]
+        if head[1].decode() in STATUS_TYPES:
+            self.statuses.append(json.loads(line))
+            return
+        bare = line.replace(self._mark, b"", 1)
+        self.lines.append(bare)
+        cursor = re.search(rb'"cursor":"([^"]+)"', bare[:250])
+        if cursor is not None:
+            self.cursor = cursor[1].decode()
