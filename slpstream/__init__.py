@@ -1,6 +1,7 @@
 """slpstream: live ingest of game replays, Slippi first.
 
-The public API: `open_replay` for a replay on disk, `messages` for its log messages, `follow` for one that is being written.
+The public API: `open_replay` for a replay on disk, `messages` for its log messages, `follow` for one that is being
+written.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-import slpstream.messages  # first, so that loading the module later does not hide the function of the same name
+import slpstream.messages  # noqa: F401 -- first, so that loading the module later does not hide the function of the same name
 from slpstream._version import __version__
 
 if TYPE_CHECKING:

@@ -89,8 +89,8 @@ def messages(
 ) -> Iterator[LogMessage]:
     """The log messages of a replay, finished or not, in order. `message.json()` is the line that `dump` prints.
 
-    Raises `SourceError` when the file cannot be read and `FormatError` when it is no replay; a replay that breaks off or
-    is damaged later ends with its `diagnostic` and `game_end`.
+    Raises `SourceError` when the file cannot be read and `FormatError` when it is no replay; a replay that breaks off
+    or is damaged later ends with its `diagnostic` and `game_end`.
     """
     wanted = frozenset(topics)
     replay = Path(path)
@@ -107,11 +107,11 @@ async def follow(
 ) -> AsyncGenerator[LogMessage, None]:
     """The log messages of a replay that is being written, as they come; ends when the game has closed the file.
 
-    Under trio. Close the iterator (`contextlib.aclosing`) when you leave it early. Raises `SourceError` when the file does what a log
-    must not do, and `FormatError` when it is no replay.
+    Under trio. Close the iterator (`contextlib.aclosing`) when you leave it early. Raises `SourceError` when the file
+    does what a log must not do, and `FormatError` when it is no replay.
     """
     wanted = frozenset(topics)
-    file = Path(os.path.abspath(path))  # noqa: PTH100 -- pure text, no look at the disk
+    file = Path(os.path.abspath(path))  # noqa: PTH100, ASYNC240 -- pure text, no look at the disk
     format_ = of_name(file.name)
     pipeline = Pipeline(format_.reader(), (frames,))
     ours: TailedFile | None = None

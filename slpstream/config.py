@@ -1,8 +1,9 @@
 """TOML to typed values: every key documented, defaulted and checked.
 
-The structs below are the only list of keys: the loader, `check-config`, `slpstream reference config` and the test that holds
-`config/slpstream.toml` to them all read it. Unknown keys are errors, because a misspelt key that does nothing costs an evening.
-Only `daemon` and `cli` see a `Config`; a part of the daemon is handed the scalars that it needs.
+The structs below are the only list of keys: the loader, `check-config`, `slpstream reference config` and the test
+that holds `config/slpstream.toml` to them all read it. Unknown keys are errors, because a misspelt key that does
+nothing costs an evening. Only `daemon` and `cli` see a `Config`; a part of the daemon is handed the scalars that it
+needs.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class Server(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     token_file: Annotated[
         str,
         Meta(
-            description="File with the access token on its first line. Empty: none. A systemd credential `token` also works."
+            description="File whose first line is the access token. Empty: none. A systemd credential `token` also works."
         ),
     ] = ""
     require_token: Annotated[bool, Meta(description="Ask for the token on loopback too.")] = False
@@ -130,7 +131,8 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
 
 
 class Key(NamedTuple):
-    """One key for the reference: section, name, type for people, default (`None` when it must be given), what it does."""
+    """One key for the reference: section, name, type for people, default (`None` when it must be given), what it
+    does."""
 
     section: str
     name: str

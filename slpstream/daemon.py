@@ -1,7 +1,7 @@
 """Where the parts are put together: order of start and stop, signals, systemd.
 
-Start: watcher, stations, listening sockets, then READY. Stop (SIGTERM, SIGINT): listening ends, every websocket is closed
-with 1001, the stations are cancelled, the final metrics are logged; all within 5 seconds.
+Start: watcher, stations, listening sockets, then READY. Stop (SIGTERM, SIGINT): listening ends, every websocket is
+closed with 1001, the stations are cancelled, the final metrics are logged; all within 5 seconds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from typing import Any
 
 import trio
 
-from slpstream import __version__, systemd
+from slpstream import systemd
+from slpstream._version import __version__
 from slpstream.config import Config, StationConfig, is_loopback
 from slpstream.errors import ConfigError
 from slpstream.logs import get_logger

@@ -1,7 +1,8 @@
 """The error tree, by who is at fault.
 
 `ConfigError`: the operator's file. `FormatError`: the bytes of a replay. `SourceError`: the file did what a log must
-not do. `SubscriberError`: the other end of a connection. Anything else that is raised is our own bug and crashes loudly.
+not do. `SubscriberError`: the other end of a connection. Anything else that is raised is our own bug and crashes
+loudly.
 
 Not errors: need more data, an absent field, a declared but unknown command, an unknown enum value.
 """
@@ -24,7 +25,8 @@ class ConfigError(SlpstreamError):
 
 
 class FormatError(SlpstreamError):
-    """The bytes are wrong. `offset` counts from the start of the file, `command` is the command byte where there is one."""
+    """The bytes are wrong. `offset` counts from the start of the file, `command` is the command byte where there is
+    one."""
 
     code = "format_error"
 

@@ -45,17 +45,20 @@ class PlayerFrame(Protocol):
     """One player's part of a frame, the same questions for every game."""
 
     @property
-    def inputs(self) -> Inputs | None: ...
+    def inputs(self) -> Inputs | None:
+        """What the hands did; `None` when the frame does not say."""
 
     @property
-    def state(self) -> State | None: ...
+    def state(self) -> State | None:
+        """Where the player is; `None` when the frame does not say."""
 
 
 class FrameEntry(Protocol):
     """A format's own frame: what the wire shows as `frame`. `players` is keyed by player index."""
 
     @property
-    def players(self) -> Mapping[int, Any]: ...
+    def players(self) -> Mapping[int, Any]:
+        """Player frames by player index."""
 
 
 class Event(msgspec.Struct, gc=False):
@@ -94,7 +97,8 @@ class FrameFinalized(Event, gc=False):
 
 
 class GameEvent(Event, gc=False):
-    """Something that was concluded from final frames: a stock lost, a lap. `values` is the payload beside `kind` and `frame`."""
+    """Something that was concluded from final frames: a stock lost, a lap. `values` is the payload beside `kind` and
+    `frame`."""
 
     kind: str
     frame: int

@@ -51,8 +51,9 @@ def octets(count: int) -> Kind:
 class Field(NamedTuple):
     """One row: documentation, decoder input and test subject at once.
 
-    `offset` counts from the command byte. A dotted `name` puts the value into a nested object. `stride_bytes` is the distance
-    between the values of two players where a row stands for all four. `since` is the first version that has the field.
+    `offset` counts from the command byte. A dotted `name` puts the value into a nested object. `stride_bytes` is the
+    distance between the values of two players where a row stands for all four. `since` is the first version that has
+    the field.
     """
 
     name: str
@@ -82,7 +83,8 @@ def camel(snake: str) -> str:
 
 
 class Group(NamedTuple):
-    """The nested object of a table (one is what the formats have): its class, and the rows `start` to `stop` that it takes."""
+    """The nested object of a table (one is what the formats have): its class, and the rows `start` to `stop` that it
+    takes."""
 
     cls: type[Any]
     start: int

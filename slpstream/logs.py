@@ -1,7 +1,7 @@
 """structlog, set up once: JSON lines under systemd and in pipes, coloured lines on a terminal.
 
-`game_id` and `station` are bound with contextvars, which follow trio tasks and worker threads (not watchdog's threads: those only
-wake tasks and log nothing). Logs go to stderr; stdout belongs to the commands' own output.
+`game_id` and `station` are bound with contextvars, which follow trio tasks and worker threads (not watchdog's
+threads: those only wake tasks and log nothing). Logs go to stderr; stdout belongs to the commands' own output.
 """
 
 from __future__ import annotations

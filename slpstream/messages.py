@@ -1,13 +1,13 @@
 """An event to its message: the JSON line, the envelope, the cursor.
 
-A log message is `{"type", "station", "gameId", "cursor", ...payload}`. The payload is encoded once, when the event is known; the
-envelope is put before it by plain concatenation, because only `station` differs between `dump` and the wire and
-only the cursor differs between the two `frames` modes. MessagePack and the cut-down frames of `fields` are made from the same
-JSON when somebody asks for them, so that every form says the same.
+A log message is `{"type", "station", "gameId", "cursor", ...payload}`. The payload is encoded once, when the event is
+known; the envelope is put before it by plain concatenation, because only `station` differs between `dump` and the
+wire and only the cursor differs between the two `frames` modes. MessagePack and the cut-down frames of `fields` are
+made from the same JSON when somebody asks for them, so that every form says the same.
 
-A cursor is `gameId/` and a place: the mode's letter, the file offset past the bytes that caused the message, and a count of the
-messages with that offset. It is a function of the file's bytes, hence the same for everybody and after every restart; and
-as it names an offset, a reader who resumes need not read what lies before.
+A cursor is `gameId/` and a place: the mode's letter, the file offset past the bytes that caused the message, and a
+count of the messages with that offset. It is a function of the file's bytes, hence the same for everybody and after
+every restart; and as it names an offset, a reader who resumes need not read what lies before.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ PAYLOADS: Mapping[str, str] = {
     "game_start": "`format`, `rate` (frames per second as a fraction), `settings` (slippi-js `GameStartType`)",
     "game_end": "`reason`, `gameEnd` (slippi-js `GameEndType`), `winners`, `lastFrame`, `durationSeconds`",
     "metadata": "`metadata`, when the game has closed the file",
-    "frame": "`frame` (slippi-js `FrameEntryType`, `players` and `followers` keyed by player index) with its `revision`",
+    "frame": "`frame` (slippi-js `FrameEntryType`, `players` and `followers` by player index) with its `revision`",
     "finalized": "`through`: the last frame number that will not change any more; in `live` subscriptions only",
     "event": "`kind`, `frame` and what belongs to the kind",
     "stats": "`stats` (slippi-js `StatsType`) as of `frame`",

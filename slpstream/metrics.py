@@ -1,7 +1,8 @@
 """Prometheus metrics: the one list of them, and labelled children made once.
 
-Names are `slpstream_<noun>_<unit>[_total]`; the widest label is `station`. What exists already as a number somewhere (subscribers,
-queued bytes, active files, process figures) is asked for when Prometheus scrapes, not counted a second time.
+Names are `slpstream_<noun>_<unit>[_total]`; the widest label is `station`. What exists already as a number somewhere
+(subscribers, queued bytes, active files, process figures) is asked for when Prometheus scrapes, not counted a second
+time.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Metrics:
     """All metrics of one daemon."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # a second series for each counter, which nobody reads
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, which nobody reads
         self.registry = registry = CollectorRegistry()
         by_station = ("station",)
         self.frames = Counter(
@@ -156,4 +157,6 @@ class _Process:
         page_bytes = os.sysconf("SC_PAGE_SIZE")
         yield GaugeMetricFamily("process_virtual_memory_bytes", "Virtual memory.", int(pages[0]) * page_bytes)
         yield GaugeMetricFamily("process_resident_memory_bytes", "Resident memory.", int(pages[1]) * page_bytes)
-        yield GaugeMetricFamily("process_open_fds", "Open file descriptors.", sum(1 for _ in Path("/proc/self/fd").iterdir()))
+        yield GaugeMetricFamily(
+            "process_open_fds", "Open file descriptors.", sum(1 for _ in Path("/proc/self/fd").iterdir())
+        )

@@ -2,9 +2,9 @@
 
 `dump`, `verify`, resume from an old cursor and the live daemon all run this module; that is why they agree.
 
-There are two logs of a game, for the two `frames` modes of a subscription. The live log has every revision of every frame as
-it comes, and says what has become final. The finalized log has each number once, in order, when nothing can change it any more.
-A pipeline writes the logs that it is asked for.
+There are two logs of a game, for the two `frames` modes of a subscription. The live log has every revision of every
+frame as it comes, and says what has become final. The finalized log has each number once, in order, when nothing can
+change it any more. A pipeline writes the logs that it is asked for.
 """
 
 from __future__ import annotations

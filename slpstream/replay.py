@@ -1,9 +1,10 @@
 """A game's messages read back from its file, some at a time, for subscribers who need what the rings have dropped.
 
-The log is a pure function of the file's bytes, so a replay is the pipeline over the file once more. It works in slices of the
-file: each slice becomes a list of messages, and copies of the pipeline at some slice borders are kept as checkpoints, so that any
-place is reached without reading from the start again. The newest slices are cached and computed once for all who ask, so a
-hundred subscribers who come back at once share the reading. Reading and decoding happen in a worker thread.
+The log is a pure function of the file's bytes, so a replay is the pipeline over the file once more. It works in
+slices of the file: each slice becomes a list of messages, and copies of the pipeline at some slice borders are kept
+as checkpoints, so that any place is reached without reading from the start again. The newest slices are cached and
+computed once for all who ask, so a hundred subscribers who come back at once share the reading. Reading and decoding
+happen in a worker thread.
 """
 
 from __future__ import annotations

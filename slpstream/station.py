@@ -1,8 +1,9 @@
 """One setup: its folder, the games that are played on it, and its state.
 
-A station follows every growing file below its folder with a pipeline of its own and publishes what comes out. Its current game is the
-one with the newest Game Start; a game that never ended stays open and goes on if its file does. What was played before this
-daemon started is not streamed, but it is known: a cursor of an old game finds its file, and all games after it.
+A station follows every growing file below its folder with a pipeline of its own and publishes what comes out. Its
+current game is the one with the newest Game Start; a game that never ended stays open and goes on if its file does.
+What was played before this daemon started is not streamed, but it is known: a cursor of an old game finds its file,
+and all games after it.
 """
 
 from __future__ import annotations
@@ -298,8 +299,8 @@ class Station:
         replay = FileReplay(lambda: file.path, lambda: following.pipeline.bytes_read, start.game_id, self._limiter)
         known = self._sources.get((file.identity, start.game_id))
         if known is not None and known in self.channel.games and not known.lost:
-            # A file that was closed or left alone for long, and is read again because it has changed: the log is a function
-            # of its bytes, so it goes on where it was.
+            # A file that was closed or left alone for long, and is read again because it has changed: the log is a
+            # function of its bytes, so it goes on where it was.
             known.replay, known.find_frame, known.read_again = replay.messages, replay.find_frame, True
             following.game = known
             return
@@ -317,7 +318,9 @@ class Station:
         self._sources = {key: game for key, game in self._sources.items() if game in self.channel.games}
         self._sources[file.identity, start.game_id] = game
         self.channel.begin(game)
-        self._log.info("game start", game_id=start.game_id, file=_printable(file.path, self.folder), format=start.format)
+        self._log.info(
+            "game start", game_id=start.game_id, file=_printable(file.path, self.folder), format=start.format
+        )
         self._forget_oldest()
 
     def _count(self, following: _Following, events: Sequence[Event]) -> None:
@@ -423,7 +426,8 @@ class Station:
         kind, body, _ = body_of(diagnostic)
         self.channel.publish_loose(LogMessage(kind, None, "live", 0, 0, body, None))
 
-    # -- the games before this daemon ------------------------------------------------------------------------------------
+    # -- the games before this daemon
+    # ------------------------------------------------------------------------------------
 
     async def _locate(self, game_id: str) -> None:
         """Makes all games known from the one with this id on, by the files that are not followed."""

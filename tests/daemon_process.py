@@ -27,7 +27,17 @@ class DaemonProcess:
     """`slpstream serve FOLDER...` on a free port."""
 
     def __init__(self, *folders: Path, arguments: tuple[str, ...] = ()) -> None:
-        command = [sys.executable, "-m", "slpstream", "serve", *map(str, folders), "--port", "0", "--log-format", "json"]
+        command = [
+            sys.executable,
+            "-m",
+            "slpstream",
+            "serve",
+            *map(str, folders),
+            "--port",
+            "0",
+            "--log-format",
+            "json",
+        ]
         self.process = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE)
         self.lines: list[dict[str, Any]] = []
         self._listening = threading.Event()

@@ -1,7 +1,8 @@
-"""The whole way, in real processes: a game writes, the daemon tails, a client reads; and the same with the daemon killed.
+"""The whole way, in real processes: a game writes, the daemon tails, a client reads; and the same with the daemon
+killed.
 
-Determinism: daemons listen on free ports of 127.0.0.1 and are always stopped; replays are written faster than real time, with the same
-cuts; nothing is judged by time but the five seconds that a stop may take.
+Determinism: daemons listen on free ports of 127.0.0.1 and are always stopped; replays are written faster than real
+time, with the same cuts; nothing is judged by time but the five seconds that a stop may take.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ def test_killed_in_mid_game_and_resumed(frames: FramesMode, match: Path, folder:
     check_equal(reader.lines, expected)
 
 
-def test_the_game_ends_while_the_daemon_is_down_and_another_is_played(match: Path, folder: Path, tmp_path: Path) -> None:
+def test_the_game_ends_while_the_daemon_is_down_and_another_is_played(
+    match: Path, folder: Path, tmp_path: Path
+) -> None:
     second = tmp_path / "Game_second.slp"
     second.write_bytes(synthetic_match(seed=9, frames=600))
     third = tmp_path / "Game_third.slp"
@@ -169,7 +172,9 @@ def test_rubbish_in_the_folder_is_said_once_and_does_no_harm(folder: Path) -> No
         (folder / "broken.slp").write_bytes(broken)
         daemon.until(lambda: 'slpstream_games_total{outcome="error",station="station"} 1.0' in daemon.text("/metrics"))
         (folder / "good.slp").write_bytes(synthetic_match(seed=4, frames=300))
-        daemon.until(lambda: 'slpstream_games_total{outcome="game_end",station="station"} 1.0' in daemon.text("/metrics"))
+        daemon.until(
+            lambda: 'slpstream_games_total{outcome="game_end",station="station"} 1.0' in daemon.text("/metrics")
+        )
         said = [line for line in daemon.lines if line["event"] == "diagnostic"]
         assert {line["file"] for line in said} == {"rubbish.slp", "more rubbish.slp", "broken.slp"}
         assert all("offset" in line for line in said)

@@ -73,8 +73,8 @@ def test_a_long_status_does_not_take_ready_with_it(manager: socket.socket, shift
 
 @needs_af_unix
 def test_a_full_queue_is_false_and_does_not_block(manager: socket.socket) -> None:
-    # Nobody reads. The kernel takes net.unix.max_dgram_qlen datagrams or the send buffer's worth, then refuses; if notify
-    # waited instead, this test would hang.
+    # Nobody reads. The kernel takes net.unix.max_dgram_qlen datagrams or the send buffer's worth, then refuses; if
+    # notify waited instead, this test would hang.
     assert any(not notify("WATCHDOG=1") for _ in range(100_000))
     assert manager.recv(65536) == b"WATCHDOG=1"
 

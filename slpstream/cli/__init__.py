@@ -1,7 +1,8 @@
-"""The command line: one module a command, imported when it is called, so that `slpstream --help` and each command start fast.
+"""The command line: one module a command, imported when it is called, so that `slpstream --help` and each command
+start fast.
 
-Exit codes: 0 done; 1 the answer is "no"; 2 wrong usage; 74 input/output error; 78 configuration error. Errors go to stderr as one line;
-there is never a traceback for bad input.
+Exit codes: 0 done; 1 the answer is "no"; 2 wrong usage; 74 input/output error; 78 configuration error. Errors go to
+stderr as one line; there is never a traceback for bad input.
 """
 
 from __future__ import annotations

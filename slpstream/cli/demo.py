@@ -20,7 +20,9 @@ _PAUSE_SECONDS = 5.0
 
 @click.command()
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
-@click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one.")
+@click.option(
+    "--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
+)
 @click.option("--seed", default=1, show_default=True, help="Another seed is another match.")
 @click.option("--speed", default=1.0, show_default=True, type=click.FloatRange(min=0.01), help="Times real time.")
 @click.option("--writer", default="frame", show_default=True, help="How it is written; see `simulate`.")

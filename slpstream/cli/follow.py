@@ -21,7 +21,8 @@ from slpstream.messages import FramesMode
 @frames_option
 @topics_option
 def command(file: Path, frames: FramesMode, topics: frozenset[str]) -> None:
-    """The log messages of FILE as the game writes it, as JSON lines, until the game has closed it. FILE may not exist yet."""
+    """The log messages of FILE as the game writes it, as JSON lines, until the game has closed it. FILE may not exist
+    yet."""
     logs.configure("auto", "warning")
 
     async def run() -> None:

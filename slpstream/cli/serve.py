@@ -31,7 +31,8 @@ def command(
 ) -> None:
     """The daemon: watches folders for replays and serves their frames.
 
-    Each DIR is a station named after the folder. With no DIR and no configuration, the usual Slippi folders are watched.
+    Each DIR is a station named after the folder. With no DIR and no configuration, the usual Slippi folders are
+    watched.
     """
     config = configuration.load(config_file) if config_file is not None else Config()
     server = {key: value for key, value in (("host", host), ("port", port)) if value is not None}

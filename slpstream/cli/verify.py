@@ -26,7 +26,8 @@ _MISSING = object()
 @frames_option
 @topics_option
 def command(left: Path, right: Path, frames: FramesMode, topics: frozenset[str]) -> None:
-    """The first difference between two logs, each a replay or a file of JSON lines: message, frame, player, field, both values.
+    """The first difference between two logs, each a replay or a file of JSON lines: message, frame, player, field,
+    both values.
 
     `station` is not compared. Exit code 0 when they are equal, 1 when they differ.
     """

@@ -1,8 +1,8 @@
 """Events to frames: what belongs together, when a frame is complete, and when it is final.
 
-Complete: at its Frame Bookend; before 3.0, which has none, when the next frame number begins or the game ends. The same number
-can begin again (a rollback on netplay): that is a new sending with `revision` one higher, and it starts empty, so items and
-stage events never double.
+Complete: at its Frame Bookend; before 3.0, which has none, when the next frame number begins or the game ends. The
+same number can begin again (a rollback on netplay): that is a new sending with `revision` one higher, and it starts
+empty, so items and stage events never double.
 
 Final (spec page, rule 3), one of four ways that the Game Start and the declared sizes pick:
 
@@ -11,8 +11,8 @@ Final (spec page, rule 3), one of four ways that the Game Start and the declared
 - online with `latest finalized frame`: what that says, never falling;
 - bookends without those fields: when 7 newer numbers have been closed.
 
-Frames that are complete but not final are few (at most 7 on real netplay). A file whose finalized frame never moves would keep
-them all; beyond `MAX_LAG_FRAMES` the oldest become final anyway, and a diagnostic says so.
+Frames that are complete but not final are few (at most 7 on real netplay). A file whose finalized frame never moves
+would keep them all; beyond `MAX_LAG_FRAMES` the oldest become final anyway, and a diagnostic says so.
 """
 
 from __future__ import annotations
@@ -152,12 +152,14 @@ class Assembler:
     # -- events, in the order of the file; `end` is the offset just past each -------------------------------------
 
     def frame_start(self, event: Any, end: int) -> None:
+        """Frame Start: a sending begins."""
         if self._number is not None:
             self._close_early(event.frame, end)
         self._number = event.frame
         self._start = event
 
     def pre_frame(self, event: Any, end: int) -> None:
+        """Pre-Frame Update of a player or a follower."""
         if event.frame != self._number:
             self._open(event.frame, end)
         side = self._followers if event.is_follower else self._players
@@ -169,6 +171,7 @@ class Assembler:
         side[event.player_index] = PlayerFrame(event)
 
     def post_frame(self, event: Any, end: int) -> None:
+        """Post-Frame Update of a player or a follower."""
         if event.frame != self._number:
             self._open(event.frame, end)
         side = self._followers if event.is_follower else self._players
@@ -179,12 +182,14 @@ class Assembler:
             player.post = event
 
     def item(self, event: Any, end: int) -> None:
+        """Item Update."""
         if event.frame != self._number:
             self._open(event.frame, end)
         if self._has_room(self._items, end):
             self._items.append(event)
 
     def stage_event(self, event: Any, end: int, command: int) -> None:
+        """One of the stage events."""
         if event.frame != self._number:
             self._open(event.frame, end)
         if self._has_room(self._stage_events, end):
@@ -192,6 +197,7 @@ class Assembler:
             self._stage_events.append(StageEvent(STAGE_EVENT_KINDS[command], **values))
 
     def bookend(self, event: Any, end: int) -> None:
+        """Frame Bookend: the frame is complete, and perhaps some are final."""
         if event.frame != self._number:
             if self._number is None:
                 self._diagnose("empty_frame", f"Frame Bookend {event.frame} without a frame", end)
@@ -211,7 +217,8 @@ class Assembler:
         return self._number is None
 
     def finish(self, end: int, *, clean: bool) -> None:
-        """No more frames will come: what is open is complete if the end is `clean`, and all that is complete is final."""
+        """No more frames will come: what is open is complete if the end is `clean`, and all that is complete is
+        final."""
         if self._number is not None:
             if clean:
                 if self._bookends:

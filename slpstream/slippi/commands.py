@@ -4,7 +4,8 @@ Source: the Slippi replay specification, 0.1.0 to 3.18. All values are big-endia
 Rows stand in the order of their offsets, so the first n rows are what a declared size of some version has. Within each
 table the rows have no gaps, hence decoding and encoding again gives the same bytes.
 
-Game Start has its own module: it comes once, has a row for each of four players, and most of it is a block of the game's.
+Game Start has its own module: it comes once, has a row for each of four players, and most of it is a block of the
+game's.
 """
 
 from __future__ import annotations

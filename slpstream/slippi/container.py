@@ -1,7 +1,8 @@
 """The outer element of a `.slp`: `{U\\x03raw[$U#l` and the raw length, the events, `U\\x08metadata{...}`, `}`.
 
-The raw length is 0 while the game runs and is written when it ends, after the metadata; some files keep the 0. Hence the first
-15 bytes are the only ones that may change, and the raw length can confirm where the events end but is not needed.
+The raw length is 0 while the game runs and is written when it ends, after the metadata; some files keep the 0. Hence
+the first 15 bytes are the only ones that may change, and the raw length can confirm where the events end but is not
+needed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Event boundaries: the Event Payloads table, and what it says of every byte that follows.
 
-The loop itself, `code = buffer[at]; at += widths[code]`, is in the reader, where it pays to have it inline. This module reads the
-table: a list of 256 widths, command byte included, where 0 stands for a command that was not declared.
+The loop itself, `code = buffer[at]; at += widths[code]`, is in the reader, where it pays to have it inline. This
+module reads the table: a list of 256 widths, command byte included, where 0 stands for a command that was not
+declared.
 """
 
 from __future__ import annotations

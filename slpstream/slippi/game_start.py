@@ -3,8 +3,9 @@
 The event comes once, so it is read row by row and not for speed. Most of it is a block of the game's own that nobody
 fully understands; the event therefore keeps its payload, and the writer changes single fields in it.
 
-`settings` has the shape of slippi-js's `GameStartType`, with the differences that the contract names: the eight player flags
-come from the player bitfield at 0x71, and there are `damageStart`, `damageSpawn`, `dashbackFix` and `shieldDropFix`.
+`settings` has the shape of slippi-js's `GameStartType`, with the differences that the contract names: the eight
+player flags come from the player bitfield at 0x71, and there are `damageStart`, `damageSpawn`, `dashbackFix` and
+`shieldDropFix`.
 """
 
 from __future__ import annotations
@@ -329,4 +330,4 @@ def size_at(version: tuple[int, int, int]) -> int:
         for f in (*FIELDS, *PLAYER_FIELDS)
         if parse_version(f.since) <= version
     )
-    return max(max(ends), 0x141) - 1
+    return max(0x141, *ends) - 1

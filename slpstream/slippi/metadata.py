@@ -1,8 +1,9 @@
 """The metadata element: a scan that finds its end and refuses what is hostile, then py-ubjson.
 
-py-ubjson trusts counts and types that the bytes claim: nine bytes can ask it for a gigabyte, and a `$Z` container can abort the
-interpreter. So the bytes are walked first, without recursion and within limits that all real metadata keep by far, and
-the library sees only what passed. The scan keeps its place between calls: metadata that arrives byte by byte costs no more.
+py-ubjson trusts counts and types that the bytes claim: nine bytes can ask it for a gigabyte, and a `$Z` container can
+abort the interpreter. So the bytes are walked first, without recursion and within limits that all real metadata keep
+by far, and the library sees only what passed. The scan keeps its place between calls: metadata that arrives byte by
+byte costs no more.
 """
 
 from __future__ import annotations

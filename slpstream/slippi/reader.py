@@ -1,12 +1,13 @@
-"""Bytes of a `.slp` in, events out: the one reader that the live path, `dump`, `verify` and every replay from a cursor share.
+"""Bytes of a `.slp` in, events out: the one reader that the live path, `dump`, `verify` and every replay from a
+cursor share.
 
-It is fed the file from its first byte on, cut anywhere, and returns what became certain. The stages follow each other:
-header, Event Payloads, events, what comes after the end, metadata, the closing brace. The reader keeps only the bytes of an
-incomplete event. Nothing it returns depends on how the bytes were cut.
+It is fed the file from its first byte on, cut anywhere, and returns what became certain. The stages follow each
+other: header, Event Payloads, events, what comes after the end, metadata, the closing brace. The reader keeps only
+the bytes of an incomplete event. Nothing it returns depends on how the bytes were cut.
 
-Where the events end: Game End; the raw length when it is set and reached; at an event boundary, an undeclared command byte
-that begins `U\\x08metadata`. The game writes the metadata before it writes the raw length, so the raw length only
-confirms, after the metadata.
+Where the events end: Game End; the raw length when it is set and reached; at an event boundary, an undeclared command
+byte that begins `U\\x08metadata`. The game writes the metadata before it writes the raw length, so the raw length
+only confirms, after the metadata.
 
 A `FormatError` never leaves the reader: it becomes a `Diagnostic`, and a game that had begun ends with reason `error`.
 """
@@ -63,7 +64,8 @@ class Stage(Enum):
 
 
 class SlippiReader:
-    """One Slippi replay: `feed` the bytes in order, `rewrite` when the header changed, `finish` when no more will come."""
+    """One Slippi replay: `feed` the bytes in order, `rewrite` when the header changed, `finish` when no more will
+    come."""
 
     format: ClassVar[str] = FORMAT
     rewritable_bytes: ClassVar[int] = container.HEADER_BYTES
@@ -132,7 +134,8 @@ class SlippiReader:
         counts, self._counts = self._counts, [0] * 256
         return {f"{command:#04x}": count for command, count in enumerate(counts) if count}
 
-    # -- what the outside calls -----------------------------------------------------------------------------------------
+    # -- what the outside calls
+    # -----------------------------------------------------------------------------------------
 
     def feed(self, data: bytes) -> list[Event]:
         """The next bytes of the file; returns the events that they make certain."""
@@ -164,7 +167,8 @@ class SlippiReader:
             return []
         return self._run(self._finish)
 
-    # -- stages ---------------------------------------------------------------------------------------------------------
+    # -- stages
+    # ---------------------------------------------------------------------------------------------------------
 
     def _run(self, work: Callable[[], None]) -> list[Event]:
         out: list[Event] = []
@@ -410,7 +414,8 @@ class SlippiReader:
         self.stage = Stage.DONE
         self._needed_bytes = 0
 
-    # -- events ---------------------------------------------------------------------------------------------------------
+    # -- events
+    # ---------------------------------------------------------------------------------------------------------
 
     def _bind(self) -> None:
         """The table from command byte to what takes its event, for the declared sizes."""
@@ -541,7 +546,8 @@ class SlippiReader:
             )
         )
 
-    # -- the rest -------------------------------------------------------------------------------------------------------
+    # -- the rest
+    # -------------------------------------------------------------------------------------------------------
 
     @property
     def _raw_end(self) -> int | None:

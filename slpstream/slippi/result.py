@@ -1,7 +1,8 @@
 """Who won, and how long the game was: the two conclusions that `game_end` carries.
 
-Source: the rules of slippi-js 9.1 (`getWinners`), less its bugs: a no contest that nobody initiated has no winner, a second Game
-End changes nothing, and before 3.13 a game that was neither quit nor timed out is decided by stocks, then percent.
+Source: the rules of slippi-js 9.1 (`getWinners`), less its bugs: a no contest that nobody initiated has no winner, a
+second Game End changes nothing, and before 3.13 a game that was neither quit nor timed out is decided by stocks, then
+percent.
 """
 
 from __future__ import annotations

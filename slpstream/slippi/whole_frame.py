@@ -1,10 +1,10 @@
 """The short way for ordinary frames: one `struct` for a whole frame, from its Frame Start to its Frame Bookend.
 
-Between two players nearly all frames of a game have the same events in the same order. A `FrameShape` is learned from one such frame; a
-later frame has the same shape exactly when the command bytes, player indices and follower flags at its offsets are equal, and since a
-command byte fixes the size of its event, that equality proves the framing. One call of `struct` then replaces six, and nothing is
-looked up. Whatever differs (an item, a rollback in the middle, a missing event) goes the ordinary way, event by event; both
-ways end in the same frames, which a test holds.
+Between two players nearly all frames of a game have the same events in the same order. A `FrameShape` is learned from
+one such frame; a later frame has the same shape exactly when the command bytes, player indices and follower flags at
+its offsets are equal, and since a command byte fixes the size of its event, that equality proves the framing. One
+call of `struct` then replaces six, and nothing is looked up. Whatever differs (an item, a rollback in the middle, a
+missing event) goes the ordinary way, event by event; both ways end in the same frames, which a test holds.
 """
 
 from __future__ import annotations
@@ -80,7 +80,8 @@ class FrameShape:
 
     @classmethod
     def learn(cls, buffer: bytes, at: int, limit: int, widths: Sequence[int]) -> Self | None:
-        """The shape of the frame at `buffer[at]`; `None` when it does not end before `limit`, or is of no ordinary kind."""
+        """The shape of the frame at `buffer[at]`; `None` when it does not end before `limit`, or is of no ordinary
+        kind."""
         commands: list[int] = []
         past = at
         while len(commands) < _MOST_EVENTS:
@@ -127,7 +128,8 @@ class FrameShape:
 
 
 def _slice(event: _Event, slices: list[slice]) -> int:
-    """Appends the slices of an event: one, or three when a nested group stands in the middle. The index of the first."""
+    """Appends the slices of an event: one, or three when a nested group stands in the middle. The index of the
+    first."""
     layout, first = event.layout, event.first
     index, stop = len(slices), first + len(layout.fields)
     if layout.group is None:

@@ -1,7 +1,7 @@
 """A station's games in their order, and the fan-out to those who are live.
 
-Subscribers that want the same bytes form a group: each batch of messages is encoded once for the group and written with one
-call per subscriber. A channel never waits for anybody.
+Subscribers that want the same bytes form a group: each batch of messages is encoded once for the group and written
+with one call per subscriber. A channel never waits for anybody.
 """
 
 from __future__ import annotations
@@ -122,7 +122,8 @@ class Channel:
         self.notify()
 
     def caught_up(self, game: Game) -> None:
-        """The end of the file is reached: from here on the game is live. Who waited for that is told where it stands."""
+        """The end of the file is reached: from here on the game is live. Who waited for that is told where it
+        stands."""
         game.catching_up = False
         for readers in list(self._groups.values()):
             for reader in list(readers):

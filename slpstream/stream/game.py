@@ -1,7 +1,7 @@
 """One game as the stream sees it: for each mode the newest messages in a bounded ring, and a way to read older ones.
 
-The whole log is in the file, so the ring may forget: whoever needs what it has dropped is handed `replay`, which reads the file
-again. A position is compared, never looked up, so a cursor stays good across restarts.
+The whole log is in the file, so the ring may forget: whoever needs what it has dropped is handed `replay`, which
+reads the file again. A position is compared, never looked up, so a cursor stays good across restarts.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from collections.abc import Awaitable, Callable, Sequence
 from slpstream.messages import START, FramesMode, LogMessage, Position
 
 Replay = Callable[[FramesMode, Position], Awaitable[Sequence[LogMessage]]]
-"""(mode, position) to the next messages behind it, some at a time; empty at the end of what is known. Raises `CursorGone`
-when the file cannot be read any more."""
+"""(mode, position) to the next messages behind it, some at a time; empty at the end of what is known. Raises
+`CursorGone` when the file cannot be read any more."""
 
 Order = tuple[int, int, str]
-"""Where a game stands among those of its station: `(0, modification time, name)` for one that was over before the daemon started, and is
-known from its file alone; `(1, n, "")` for the n-th that the daemon saw begin."""
+"""Where a game stands among those of its station: `(0, modification time, name)` for one that was over before the
+daemon started, and is known from its file alone; `(1, n, "")` for the n-th that the daemon saw begin."""
 
 FindFrame = Callable[[FramesMode, int], Awaitable[Position]]
 """(mode, frame number) to the position just before the first `frame` message with that number or a higher one."""

@@ -1,8 +1,8 @@
 """What waits for one slow socket: bounded, and the only buffer between us and a subscriber.
 
-As long as nothing waits, data goes straight to the socket with one non-blocking write. What the socket does not take is kept
-here and flushed when it can be written again. A droppable entry gives way to a newer one of the same key; entries
-that may not be dropped count against the bound.
+As long as nothing waits, data goes straight to the socket with one non-blocking write. What the socket does not take
+is kept here and flushed when it can be written again. A droppable entry gives way to a newer one of the same key;
+entries that may not be dropped count against the bound.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ class Outbox:
         return False
 
     def put(self, data: bytes, key: Hashable = None) -> bool:
-        """Queues data behind what waits, or sends it when nothing does. With a `key` it replaces an older entry of that key.
+        """Queues data behind what waits, or sends it when nothing does. With a `key` it replaces an older entry of
+        that key.
 
         False when it does not fit; then it was not taken.
         """

@@ -1,11 +1,13 @@
-"""One subscriber: is given messages as they come while it keeps up, and reads the logs at its own pace when it does not.
+"""One subscriber: is given messages as they come while it keeps up, and reads the logs at its own pace when it does
+not.
 
-Two states. *Live*: it is in its channel's groups and gets what is published, straight to the socket. *Behind*: it has a position in
-each game, and its `run` task reads on from there, out of the rings or, for what they have dropped, by `replay`; when it has reached
-every head, without a pause between looking and deciding, it is live again. Everybody starts behind.
+Two states. *Live*: it is in its channel's groups and gets what is published, straight to the socket. *Behind*: it has
+a position in each game, and its `run` task reads on from there, out of the rings or, for what they have dropped, by
+`replay`; when it has reached every head, without a pause between looking and deciding, it is live again. Everybody
+starts behind.
 
-A conflating subscriber never falls behind by being slow: its outbox drops what is droppable. A lossless one whose outbox is full
-goes behind with the position of the last message that was taken.
+A conflating subscriber never falls behind by being slow: its outbox drops what is droppable. A lossless one whose
+outbox is full goes behind with the position of the last message that was taken.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ class Wire(Protocol):
     """How messages look on one kind of connection. `key` tells kinds apart; equal keys share encodings."""
 
     @property
-    def key(self) -> Hashable: ...
+    def key(self) -> Hashable:
+        """Equal keys share encodings."""
 
     def log(self, message: LogMessage, station: str) -> bytes:
         """A log message, ready for the socket."""
@@ -45,32 +48,43 @@ class Source(Protocol):
 
     station: str
 
-    def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]: ...
+    def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
+        """The `snapshot` of a game in progress."""
 
-    def state_message(self) -> dict[str, Any]: ...
-
-    @property
-    def games(self) -> Sequence[Game]: ...
-
-    @property
-    def current(self) -> Game | None: ...
+    def state_message(self) -> dict[str, Any]:
+        """The `station` message."""
 
     @property
-    def settled(self) -> bool: ...
+    def games(self) -> Sequence[Game]:
+        """The known games, in order."""
 
-    async def changed(self) -> None: ...
+    @property
+    def current(self) -> Game | None:
+        """The game with the newest Game Start."""
 
-    async def locate(self, game_id: str) -> Game: ...
+    @property
+    def settled(self) -> bool:
+        """It is known which games there are."""
 
-    def next_order(self) -> Order: ...
+    async def changed(self) -> None:
+        """Returns after the next change."""
 
-    def attach(self, reader: StationReader) -> None: ...
+    async def locate(self, game_id: str) -> Game:
+        """The game of a cursor, all later ones known. Raises `NoSuchGame`."""
 
-    def detach(self, reader: StationReader) -> None: ...
+    def next_order(self) -> Order:
+        """The place of the next game that begins."""
+
+    def attach(self, reader: StationReader) -> None:
+        """A reader is live from here on."""
+
+    def detach(self, reader: StationReader) -> None:
+        """A reader is not live any more."""
 
 
 class Subscriber:
-    """One connection's subscription to any number of stations. `run` it; `close` is called once with what went wrong."""
+    """One connection's subscription to any number of stations. `run` it; `close` is called once with what went
+    wrong."""
 
     def __init__(self, subscription: Subscription, wire: Wire, outbox: Outbox, wake_writer: Callable[[], None]) -> None:
         self.subscription = subscription
@@ -184,7 +198,8 @@ class StationReader:
         self._mode = subscriber.subscription.frames
         self._places: dict[Game, Position] = {}
         self._first: Game | Order = (0, 0, "")
-        """The first game that concerns this reader. A game can be moved in the order, so it is asked for its place each time."""
+        """The first game that concerns this reader. A game can be moved in the order, so it is asked for its place
+        each time."""
         self._live = False
         self._behind = trio.Event()
 

@@ -16,8 +16,9 @@ from slpstream.tail.events import (
     TailEvent,
 )
 from slpstream.tail.folder import FolderTail
+from slpstream.tail.hints import Hints
 from slpstream.tail.identity import FileIdentity
-from slpstream.tail.watcher import Hints, Watcher
+from slpstream.tail.watcher import Watcher
 
 __all__ = [
     "CaughtUp",

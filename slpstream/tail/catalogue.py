@@ -1,10 +1,13 @@
-"""Which name holds which file. No input or output here: findings of scans go in, what has to be done about them comes out.
+"""Which name holds which file. No input or output here: findings of scans go in, what has to be done about them comes
+out.
 
-A name is listed (known, not open), active (open), refused, or unknown. Files are also found by identity, and that is what makes a
-rename a rename: an active file whose name now holds another file, or none, is *displaced* until its identity turns up elsewhere.
+A name is listed (known, not open), active (open), refused, or unknown. Files are also found by identity, and that is
+what makes a rename a rename: an active file whose name now holds another file, or none, is *displaced* until its
+identity turns up elsewhere.
 
-Findings can be old when they arrive, because a scan runs beside the reading. Everything that changes here is therefore stamped
-with the number of the newest scan, and a finding never overrules what was stamped after its scan began.
+Findings can be old when they arrive, because a scan runs beside the reading. Everything that changes here is
+therefore stamped with the number of the newest scan, and a finding never overrules what was stamped after its scan
+began.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 
 
 class Listed:
-    """A file that is known and not open. `header`: its first bytes when it was released, `None` if they were never read."""
+    """A file that is known and not open. `header`: its first bytes when it was released, `None` if they were never
+    read."""
 
     __slots__ = ("file", "header", "sight", "version")
 
@@ -127,7 +131,7 @@ class Catalogue:
         if entry is not None and entry.file is file:
             self._arrive(Arrival(path, entry.sight, existed=True, header=entry.header))
 
-    def list_older(self, mtime_ns: int) -> tuple[TailedFile, ...]:
+    def list_older(self, mtime_ns: float) -> tuple[TailedFile, ...]:
         """List what has arrived and was last written before a time; the rest is left, oldest first."""
         arrivals = sorted(self.arrivals.values(), key=lambda arrival: (arrival.sight.mtime_ns, arrival.path))
         self.arrivals.clear()
@@ -172,7 +176,8 @@ class Catalogue:
         return [tail for tail in self.open if self.active.get(tail.path) is not tail]
 
     def reconcile(self, findings: Mapping[str, Finding], as_of: int) -> dict[str, Refusal]:
-        """Take in what was found. Fills `arrivals`, moves what was renamed, and returns the names that are no files of ours."""
+        """Take in what was found. Fills `arrivals`, moves what was renamed, and returns the names that are no files
+        of ours."""
         current = {path: finding for path, finding in findings.items() if self._version_of(path) < as_of}
         loose: dict[Key, Listed] = {}
         for path, finding in current.items():
@@ -218,7 +223,8 @@ class Catalogue:
         if sight.size_bytes != entry.file.size_bytes:
             self._arrive(Arrival(path, sight, existed=True))
         elif sight.mtime_ns != entry.file.mtime_ns:
-            # Touched. Only the header can say whether that means anything; of a file that was never read there is none to compare.
+            # Touched. Only the header can say whether that means anything; of a file that was never read there is
+            # none to compare.
             entry.sight = sight
             entry.file.mtime_ns = sight.mtime_ns
             if entry.header is not None:

@@ -1,7 +1,8 @@
-"""What a folder's tail says, as values. They are the whole interface between this room and whoever makes sense of the bytes.
+"""What a folder's tail says, as values. They are the whole interface between this room and whoever makes sense of the
+bytes.
 
-For each `TailedFile` the order is: `Opened`, then `Grew` (from offset 0 on, without gaps), `Rewritten` and `CaughtUp` in any mixture,
-then at most one `Lost`. Nothing comes for a file after its `Lost` or after it was released.
+For each `TailedFile` the order is: `Opened`, then `Grew` (from offset 0 on, without gaps), `Rewritten` and `CaughtUp`
+in any mixture, then at most one `Lost`. Nothing comes for a file after its `Lost` or after it was released.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from slpstream.tail.identity import FileIdentity
 
 
 class TailedFile:
-    """One file that is, was or may be followed. Compared by object: what comes under the same name later is another one."""
+    """One file that is, was or may be followed. Compared by object: what comes under the same name later is another
+    one."""
 
     __slots__ = ("identity", "mtime_ns", "path", "size_bytes")
 
@@ -35,14 +37,16 @@ class TailedFile:
 class Scanned(Struct, frozen=True, gc=False):
     """The files that were there before and that nobody writes any more; listed, not opened.
 
-    The first value ever, even when it is empty. It comes again only when a folder that was missing (has come back and) holds such files.
+    The first value ever, even when it is empty. It comes again only when a folder that was missing (has come back
+    and) holds such files.
     """
 
     files: tuple[TailedFile, ...]
 
 
 class Opened(Struct, frozen=True, gc=False):
-    """A file will be read, from offset 0. `existed`: it was in progress at the start, or it was listed (or released) and has changed."""
+    """A file will be read, from offset 0. `existed`: it was in progress at the start, or it was listed (or released)
+    and has changed."""
 
     file: TailedFile
     existed: bool
@@ -57,7 +61,8 @@ class Grew(Struct, frozen=True, gc=False):
 
 
 class Rewritten(Struct, frozen=True, gc=False):
-    """The first bytes, which the writer may rewrite, are no longer what was delivered. `data` replaces as many bytes from offset 0."""
+    """The first bytes, which the writer may rewrite, are no longer what was delivered. `data` replaces as many bytes
+    from offset 0."""
 
     file: TailedFile
     data: bytes
@@ -77,7 +82,8 @@ class Lost(Struct, frozen=True, gc=False):
 
 
 class Refused(Struct, frozen=True, gc=False):
-    """A name that looks like a replay cannot be opened. Once for each path and reason; it is tried again at each scan."""
+    """A name that looks like a replay cannot be opened. Once for each path and reason; it is tried again at each
+    scan."""
 
     path: Path
     error: Unreadable

@@ -1,12 +1,15 @@
-"""One folder, followed: finds the files in it, reads them as they grow, and says what happens to them as a stream of events.
+"""One folder, followed: finds the files in it, reads them as they grow, and says what happens to them as a stream of
+events.
 
-Three questions are kept apart. *Which files are there* is answered by scans of the tree, every few seconds, beside the reading.
-*Is this still the same file* is answered by each look at it. *When to look* is answered by hints, and at each poll tick for every open
-file, hints or not. All work is done when the consumer asks for the next event, so nothing queues up behind a slow one; and a wake costs
-what the open files cost, whatever the number of files in the folder.
+Three questions are kept apart. *Which files are there* is answered by scans of the tree, every few seconds, beside
+the reading. *Is this still the same file* is answered by each look at it. *When to look* is answered by hints, and at
+each poll tick for every open file, hints or not. All work is done when the consumer asks for the next event, so
+nothing queues up behind a slow one; and a wake costs what the open files cost, whatever the number of files in the
+folder.
 
-Every await comes before the state that depends on it is changed: a consumer that is cancelled and iterates again has lost nothing.
-The wall clock is read in one place only: to judge which of the files that were there before are still being written.
+Every await comes before the state that depends on it is changed: a consumer that is cancelled and iterates again has
+lost nothing. The wall clock is read in one place only: to judge which of the files that were there before are still
+being written.
 """
 
 from __future__ import annotations
@@ -24,16 +27,17 @@ import trio
 from slpstream.errors import Replaced, SourceError, Unreadable, Vanished
 from slpstream.tail.catalogue import Arrival, Catalogue
 from slpstream.tail.events import Lost, Opened, Refused, Scanned, Settled, TailedFile, TailEvent
+from slpstream.tail.hints import Hints
 from slpstream.tail.identity import PREFIX_BYTES, FileIdentity
 from slpstream.tail.scan import Finding, Refusal, Scan, examine_all, folders_changed, scan_tree
 from slpstream.tail.tailer import COARSE_SECONDS, FileTail, Look, lost_by, open_arrival
 from slpstream.tail.threads import T, Threads, TrioThreads
-from slpstream.tail.watcher import Hints
 
 if TYPE_CHECKING:
     from outcome import Outcome
 
-# So many files are opened in one hop to a thread; the rest wait for the next step, in which those may have been released.
+# So many files are opened in one hop to a thread; the rest wait for the next step, in which those may have been
+# released.
 _OPEN_AT_ONCE: Final = 16
 # So many full scans in a row must miss a file before it is given up: a scan can miss what is renamed while it runs.
 _MISSES: Final = 2
@@ -47,7 +51,8 @@ _CLOSE_SECONDS: Final = 5.0
 
 
 class FolderTail:
-    """Follows all files with some suffixes below one folder. An asynchronous context manager, and an iterator of `TailEvent`s.
+    """Follows all files with some suffixes below one folder. An asynchronous context manager, and an iterator of
+    `TailEvent`s.
 
     One task iterates. `release` may be called at any time.
     """
@@ -133,7 +138,8 @@ class FolderTail:
             self._drop(tail)
         self._events.clear()
         if self._scanning is not None:
-            # Its thread cannot be stopped, only be waited for; not for ever, the folder may be on a server that is gone.
+            # Its thread cannot be stopped, only be waited for; not for ever, the folder may be on a server that is
+            # gone.
             with trio.move_on_after(_CLOSE_SECONDS, shield=True):
                 await self._scanning.wait()
 
@@ -149,14 +155,16 @@ class FolderTail:
         return self._events.popleft()
 
     async def step(self, at: float | None = None) -> list[TailEvent]:
-        """One pass: everything that is due at a time (of trio's clock; default: now) is done, once. At most one chunk of each file."""
+        """One pass: everything that is due at a time (of trio's clock; default: now) is done, once. At most one chunk
+        of each file."""
         await self._advance(trio.current_time() if at is None else at)
         events = list(self._events)
         self._events.clear()
         return events
 
     def release(self, file: TailedFile) -> None:
-        """Be finished with a file: it is closed and listed. If it changes later, it is opened anew, as another `TailedFile`.
+        """Be finished with a file: it is closed and listed. If it changes later, it is opened anew, as another
+        `TailedFile`.
 
         Of a file that is not followed (any more), nothing happens.
         """
@@ -228,7 +236,8 @@ class FolderTail:
         for tail in self._catalogue.open:
             self._due.setdefault(tail, False)
         while self._released and self._released[0][0] <= self._at:
-            # On a coarse clock its header can have been rewritten without a trace, just after the last look: compare it once more.
+            # On a coarse clock its header can have been rewritten without a trace, just after the last look: compare
+            # it once more.
             self._catalogue.doubt(self._released.popleft()[1])
 
     # Which files are there: scans of the tree, and looks at single names.
@@ -241,11 +250,13 @@ class FolderTail:
         self._scan_began = self._at
         self._scan_version = self._catalogue.next_version()
         known = self._catalogue.known()
-        refresh, root, suffixes = self._hints.refresh, self._root, self._suffixes
+        hints, root, suffixes = self._hints, self._root, self._suffixes
 
         def scan() -> Scan:
-            refresh()  # first watch, then scan: so nothing can come in between unnoticed
-            return scan_tree(root, suffixes, known)
+            hints.refresh()  # first watch, then scan: so no name can come in between unnoticed
+            scan = scan_tree(root, suffixes, known)
+            hints.attend(scan.folders)
+            return scan
 
         self._scanning = trio.Event()
         self._threads.start(scan, self._scan_done)
@@ -296,9 +307,9 @@ class FolderTail:
         self._judge_by_age = True
 
     def _list_the_old(self) -> tuple[TailedFile, ...]:
-        """Of the files that were there before: list those that nobody writes, leave the others to be opened, oldest first."""
-        limit_ns = int((self._wall_clock() - self._idle_seconds) * 1e9)
-        listed = self._catalogue.list_older(limit_ns)
+        """Of the files that were there before: list those that nobody writes, leave the others to be opened, oldest
+        first."""
+        listed = self._catalogue.list_older((self._wall_clock() - self._idle_seconds) * 1e9)
         for arrival in self._catalogue.arrivals.values():
             arrival.existed = arrival.at_start = self._first_scan
         return listed
@@ -432,7 +443,8 @@ class FolderTail:
 
     def _lose(self, tail: FileTail, error: SourceError) -> None:
         if self._catalogue.active.get(tail.path) is tail and not isinstance(error, Unreadable):
-            # What is there now is read at once. After a read error that waits for the next scan: it is likely to come again.
+            # What is there now is read at once. After a read error that waits for the next scan: it is likely to come
+            # again.
             self._suspects.add(tail.path)
         self._drop(tail)
         self._events.append(Lost(tail.file, error))

@@ -1,9 +1,9 @@
 """Growth, on Linux: inotify read by the event loop itself, for the one kind of event that comes sixty times a second.
 
-Watchdog carries an event through three threads before it reaches us. For folders and names that come and go that does not matter.
-For appends it does: 64 files of 60 appends a second cost more than one core, nearly all of it for the way. So on Linux watchdog
-keeps the tree, and appends come from here: a second inotify instance, whose descriptor trio waits for like for a socket. It watches
-the folders that a scan has found, so it has no tree to keep.
+Watchdog carries an event through three threads before it reaches us. For folders and names that come and go that does
+not matter. For appends it does: 64 files of 60 appends a second cost more than one core, nearly all of it for the
+way. So on Linux watchdog keeps the tree, and appends come from here: a second inotify instance, whose descriptor trio
+waits for like for a socket. It watches the folders that a scan has found, so it has no tree to keep.
 
 The three functions of libc and the constants are watchdog's.
 """
@@ -22,6 +22,9 @@ import trio
 
 _EVENT: Final = struct.Struct("iIII")
 _READ_BYTES: Final = 65536
+# What comes in so short a time is told together. With many files this saves a third of all work; one frame lasts 16.7
+# ms.
+_PAUSE_SECONDS: Final = 0.001
 
 
 class Listener(Protocol):
@@ -60,7 +63,8 @@ class Growth:
         os.set_blocking(self._descriptor, False)
 
     def watch(self, listener: Listener, folders: Iterable[str]) -> OSError | None:
-        """From now on, tell `listener` about the files in these folders, and no others. The first folder's error is returned, if any."""
+        """From now on, tell `listener` about the files in these folders, and no others. The first folder's error is
+        returned, if any."""
         failure: OSError | None = None
         with self._lock:
             if self._descriptor < 0:
@@ -76,12 +80,12 @@ class Growth:
                 after[folder] = watch
                 self._told[watch] = {**self._told.get(watch, {}), listener: folder}
             self._folders[listener] = after
-            for watch in set(before.values()) - set(after.values()):
-                rest = {other: folder for other, folder in self._told.pop(watch, {}).items() if other is not listener}
+            for gone in set(before.values()) - set(after.values()):
+                rest = {other: folder for other, folder in self._told.pop(gone, {}).items() if other is not listener}
                 if rest:
-                    self._told[watch] = rest
+                    self._told[gone] = rest
                 else:
-                    self._libc.inotify_rm_watch(self._descriptor, self._libc.WatchDescriptor(watch))
+                    self._libc.inotify_rm_watch(self._descriptor, self._libc.WatchDescriptor(gone))
         return failure
 
     async def run(self) -> None:
@@ -93,6 +97,7 @@ class Growth:
             except BlockingIOError:
                 continue
             self._tell(events)
+            await trio.sleep(_PAUSE_SECONDS)
 
     def close(self) -> None:
         """Give the instance back. Nobody may be in `run`."""

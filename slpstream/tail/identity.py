@@ -1,9 +1,10 @@
 """Which file is this? Two answers, for two ways in which a name can come to hold other bytes.
 
-A name is no identity: files are renamed, and other files come under their names. `FileIdentity` (device and inode) survives a rename
-and tells a replacement. It says nothing when a file is truncated and written again in place, since the inode stays; for that, `Head`
-keeps the first bytes as they were delivered and compares them again. The very first ones are a container header that the writer
-rewrites when it ends; those may change. What follows them is append-only and may not.
+A name is no identity: files are renamed, and other files come under their names. `FileIdentity` (device and inode)
+survives a rename and tells a replacement. It says nothing when a file is truncated and written again in place, since
+the inode stays; for that, `Head` keeps the first bytes as they were delivered and compares them again. The very first
+ones are a container header that the writer rewrites when it ends; those may change. What follows them is append-only
+and may not.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from __future__ import annotations
 import os
 from typing import Final, NamedTuple, TypeAlias
 
-# Enough to reach past what two replays have in common (the table of command sizes) into what they have not (the random seed).
+# Enough to reach past what two replays have in common (the table of command sizes) into what they have not (the
+# random seed).
 PREFIX_BYTES: Final = 512
 
 

@@ -1,9 +1,10 @@
 """One open file: its next bytes, its head, its state, in one look.
 
-A look reads, in this order, the bytes behind what was delivered, the head, and the status, and only then judges. So bytes that were
-written after a truncation are never taken for growth: the head that is read after them has changed too. On Linux a look runs in the
-event loop: `RWF_NOWAIT` reads from the page cache or says that it would block, and `fstat` of a local file does not wait. Where that is
-not to be had (other systems, tmpfs, network shares: remembered for each file) the same look runs in a thread.
+A look reads, in this order, the bytes behind what was delivered, the head, and the status, and only then judges. So
+bytes that were written after a truncation are never taken for growth: the head that is read after them has changed
+too. On Linux a look runs in the event loop: `RWF_NOWAIT` reads from the page cache or says that it would block, and
+`fstat` of a local file does not wait. Where that is not to be had (other systems, tmpfs, network shares: remembered
+for each file) the same look runs in a thread.
 """
 
 from __future__ import annotations
@@ -20,14 +21,15 @@ from slpstream.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEve
 from slpstream.tail.identity import Head, identity_of
 from slpstream.tail.scan import GONE, Refusal, is_inside, refusal_of
 
-_NOWAIT: Final[int | None] = getattr(os, "RWF_NOWAIT", None)
+_NOWAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0)
 _HAS_PREAD: Final = hasattr(os, "pread")
-# Each of these is missing somewhere. NONBLOCK: a FIFO that comes under the name between our stat and our open must not hold us.
+# Each of these is missing somewhere. NONBLOCK: a FIFO that comes under the name between our stat and our open must
+# not hold us.
 _FLAGS: Final = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_BINARY", "O_NOINHERIT", "O_NOFOLLOW")
 )
-# The clock of some file systems is so coarse (FAT: 2 s) that a change can leave the modification time as it was. For this long after
-# the last change that was seen, a tick looks at the bytes whatever the status says.
+# The clock of some file systems is so coarse (FAT: 2 s) that a change can leave the modification time as it was. For
+# this long after the last change that was seen, a tick looks at the bytes whatever the status says.
 COARSE_SECONDS: Final = 3.0
 
 
@@ -43,16 +45,29 @@ class FileTail:
     """One open file, and how far it has been delivered."""
 
     __slots__ = (
-        "_caught_up", "_changed_at", "_descriptor", "_links", "_seen", "at_start", "behind", "doomed", "fast", "file", "head",
-        "misses", "offset", "path", "version",
-    )  # fmt: skip
+        "_caught_up",
+        "_changed_at",
+        "_descriptor",
+        "_links",
+        "_seen",
+        "at_start",
+        "behind",
+        "doomed",
+        "fast",
+        "file",
+        "head",
+        "misses",
+        "offset",
+        "path",
+        "version",
+    )
 
     def __init__(self, file: TailedFile, descriptor: int, rewritable_bytes: int, links: int) -> None:
         self.file = file
         self.path = str(file.path)
         self.offset = 0
         self.head = Head(rewritable_bytes)
-        self.fast = _NOWAIT is not None
+        self.fast = _NOWAIT != 0
         """Whether a look may run in the event loop."""
         self.behind = True
         self.at_start = False
@@ -102,7 +117,6 @@ class FileTail:
 
     def look_now(self, chunk: memoryview, scratch: memoryview) -> Look | None:
         """A look in the event loop; `None` when it would have to wait, and a thread must do it."""
-        assert _NOWAIT is not None
         descriptor = self._descriptor
         try:
             count = os.preadv(descriptor, (chunk,), self.offset, _NOWAIT)
@@ -134,7 +148,8 @@ class FileTail:
         return os.read(self._descriptor, count)
 
     def absorb(self, look: Look, at: float) -> list[TailEvent]:
-        """Judge a look: what is new. Raises `Truncated`, `Replaced` or `Vanished`; nothing of that look is then delivered."""
+        """Judge a look: what is new. Raises `Truncated`, `Replaced` or `Vanished`; nothing of that look is then
+        delivered."""
         data, found, status = look
         size = status.st_size
         file = self.file
@@ -180,7 +195,8 @@ def lost_by(error: OSError, path: str) -> Unreadable | Vanished:
 
 
 def open_arrival(arrival: Arrival, real_root: str, rewritable_bytes: int) -> FileTail | Refusal | None:
-    """Open what has arrived. Blocks. `None`: there is no file, or only a changed header would be news and it has not changed."""
+    """Open what has arrived. Blocks. `None`: there is no file, or only a changed header would be news and it has not
+    changed."""
     tail = open_file(arrival.path, real_root, rewritable_bytes)
     if not isinstance(tail, FileTail) or arrival.header is None or tail.file.size_bytes != arrival.sight.size_bytes:
         return tail
@@ -203,7 +219,7 @@ def open_file(path: str, real_root: str, rewritable_bytes: int) -> FileTail | Re
             target = os.path.realpath(path, strict=True)
             if not is_inside(target, real_root):
                 return Refusal("a link out of the folder")
-            status = os.stat(target)
+            status = os.stat(target)  # noqa: PTH116 -- text stays text
         # Before it is opened: to open a device can do something to it.
         if not stat.S_ISREG(status.st_mode):
             return Refusal("not a regular file")

@@ -1,5 +1,6 @@
-"""Where blocking calls run. Opening, stat-ing and scanning may hang on a sleeping disk or a network share, so they never run in the
-event loop. This is a seam of its own so that a test can run the very same code in line, thousands of times, without threads.
+"""Where blocking calls run. Opening, stat-ing and scanning may hang on a sleeping disk or a network share, so they
+never run in the event loop. This is a seam of its own so that a test can run the very same code in line, thousands of
+times, without threads.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ class Threads(Protocol):
     """Runs blocking work elsewhere."""
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run `work` and wait for its result. Once it has begun, it is waited for, cancelled or not: it uses our descriptors."""
+        """Run `work` and wait for its result. Once it has begun, it is waited for, cancelled or not: it uses our
+        descriptors."""
         ...
 
     def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> None:

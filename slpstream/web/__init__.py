@@ -1,0 +1,1 @@
+"""HTTP and websocket on one port, the overlay and its assets."""

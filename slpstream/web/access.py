@@ -1,8 +1,8 @@
 """Who may come in: Host, Origin, token. Pure decisions over a request's headers.
 
-Loopback needs no token, unless the configuration asks for one or the request came through a proxy; every other address needs one.
-`Host` must be an address, `localhost` or a configured name: a page whose name was rebound to 127.0.0.1 brings its own name.
-`Origin` must be the daemon's own, a local file's, or a configured one.
+Loopback needs no token, unless the configuration asks for one or the request came through a proxy; every other
+address needs one. `Host` must be an address, `localhost` or a configured name: a page whose name was rebound to
+127.0.0.1 brings its own name. `Origin` must be the daemon's own, a local file's, or a configured one.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ class Access(NamedTuple):
     allowed_hosts: Collection[str] = ()
 
     def check(self, headers: Mapping[str, str], peer: str, query_token: str | None) -> Denied | None:
-        """`None` when the request may come in. Header names are in lower case; `peer` is the address of the other end."""
+        """`None` when the request may come in. Header names are in lower case; `peer` is the address of the other
+        end."""
         if not self._host_is_ours(headers.get("host", "")):
             return Denied.HOST
         if not self._origin_may(headers.get("origin"), headers.get("host", "")):

@@ -1,4 +1,5 @@
-"""The HTTP application: stations, health, metrics, the overlay and its assets. It knows stations by the `Stations` protocol alone."""
+"""The HTTP application: stations, health, metrics, the overlay and its assets. It knows stations by the `Stations`
+protocol alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """One TCP connection as a non-blocking standard socket: trio waits, the socket is read and written directly.
 
-A websocket client is written to straight from the fan-out with one system call; trio's streams would need a task switch for each of
-a thousand clients. `trio.lowlevel.wait_readable` and `wait_writable` work on every platform that trio runs on.
+A websocket client is written to straight from the fan-out with one system call; trio's streams would need a task
+switch for each of a thousand clients. `trio.lowlevel.wait_readable` and `wait_writable` work on every platform that
+trio runs on.
 """
 
 from __future__ import annotations

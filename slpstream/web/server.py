@@ -1,7 +1,8 @@
-"""One port for everything: h11 reads the request; a websocket upgrade goes to a session, the rest to the HTTP application.
+"""One port for everything: h11 reads the request; a websocket upgrade goes to a session, the rest to the HTTP
+application.
 
-The server owns its connections: each is a task in its nursery. Shutting down closes the listening sockets, says 1001 to every
-websocket, gives all of them a deadline, and cancels what is left.
+The server owns its connections: each is a task in its nursery. Shutting down closes the listening sockets, says 1001
+to every websocket, gives all of them a deadline, and cancels what is left.
 """
 
 from __future__ import annotations

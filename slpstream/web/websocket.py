@@ -1,8 +1,9 @@
-"""A websocket session: `websockets`' sans-IO protocol for handshake, control messages and limits; our own way for what is published.
+"""A websocket session: `websockets`' sans-IO protocol for handshake, control messages and limits; our own way for
+what is published.
 
-What subscribers are sent was framed once for all of them and goes from the fan-out straight to the socket (`Outbox`). Everything
-else that the protocol wants to say (pong, close) goes through the same outbox, so that bytes never mix. Three tasks:
-one reads, one writes what waits and keeps the connection alive, one runs the subscription.
+What subscribers are sent was framed once for all of them and goes from the fan-out straight to the socket (`Outbox`).
+Everything else that the protocol wants to say (pong, close) goes through the same outbox, so that bytes never mix.
+Three tasks: one reads, one writes what waits and keeps the connection alive, one runs the subscription.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The two websocket subprotocols: a message to a complete websocket message, header included, once for all subscribers."""
+"""The two websocket subprotocols: a message to a complete websocket message, header included, once for all
+subscribers."""
 
 from __future__ import annotations
 

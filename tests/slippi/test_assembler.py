@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from slpstream.events import Frame, FrameFinalized
 from slpstream.slippi import commands
-from slpstream.slippi.assembler import MAX_LAG_FRAMES, ROLLBACK_FRAMES, Assembler
+from slpstream.slippi.assembler import MAX_LAG_FRAMES, MAX_THINGS, ROLLBACK_FRAMES, Assembler
 from tests.slippi.built import ONLINE, Built, bookend, event, item, post, pre, start
 from tests.slippi.logs import Logs, logs_of
 
@@ -382,6 +382,33 @@ def test_the_neutral_view_of_a_player() -> None:
     assert (state.position, state.damage, state.lives) == ((1.5, 2.5), 42.0, 4)
     assert frame.players[1].state is None
     assert frame.players[2].inputs is None
+
+
+def test_more_items_than_a_game_has() -> None:
+    bench = Bench()
+    for spawn_id in range(MAX_THINGS + 2):
+        bench.assembler.item(item(1, spawn_id), bench.end())
+    bench.bookend(1)
+    (entry,) = bench.entries()
+    assert len(entry["items"]) == MAX_THINGS
+    assert bench.diagnostics == ["crowded_frame"] * 2
+
+
+def test_frames_that_never_get_their_bookend_are_not_all_kept() -> None:
+    bench = Bench()
+    for number in range(MAX_LAG_FRAMES + 2):
+        bench.assembler.frame_start(start(number), bench.end())
+    assert bench.said().endswith(f"{MAX_LAG_FRAMES} <={MAX_LAG_FRAMES // 2 + 1}")
+    assert bench.diagnostics.count("finality_lag") == 1
+
+
+def test_more_numbers_out_of_order_than_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.slippi.assembler.MAX_NUMBERS_APART", 3)
+    bench = Bench(online=False, finalized_field=True)
+    for number in (1, 10, 20, 30, 30, 40, 30):
+        bench.frame(number)
+    assert bench.said() == "1 <=1 10 <=10 20 <=20 30 <=30 30r1 40 <=40 30"
+    assert bench.diagnostics == ["numbers_forgotten", "final_frame_again", "numbers_forgotten", "final_frame_again"]
 
 
 def test_a_copy_goes_on_alone() -> None:

@@ -43,12 +43,12 @@ function draw() {
   drawing = false;
   const view = stream.station(station);
   overlay.classList.toggle("stale", stream.connection !== "open");
+  setStatus(statusText());
   if (view.catchingUp) {
     return;
   }
   const game = view.game?.format === FORMAT ? view.game : null;
   const shown = game === null ? [] : players(game);
-  setStatus(statusText());
   match.hidden = game === null;
   if (game !== null) {
     setText(find(".stage", match), stageName(game));

@@ -1,0 +1,107 @@
+"""Writing a replay into a folder: in game time, into a new file only, and as a crash leaves it when cancelled.
+
+Determinism: the clock is trio's autojump clock and jumps only when every task waits, so no test takes real time.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from slpstream.errors import SourceError, WrongFormat
+from slpstream.simulate.match import synthetic_match
+from slpstream.simulate.play import write_replay
+from slpstream.slippi import container
+
+pytestmark = pytest.mark.trio
+
+FRAMES = 240
+GAME_SECONDS = FRAMES / 60
+
+
+@pytest.fixture(scope="module")
+def match() -> bytes:
+    return synthetic_match(frames=FRAMES)
+
+
+@pytest.mark.parametrize("writer", ["dolphin", "frame", "bytes:100", "random:1"])
+async def test_the_finished_file_is_the_replay(
+    match: bytes, tmp_path: Path, autojump_clock: MockClock, writer: str
+) -> None:
+    target = tmp_path / "Game_1.slp"
+    began = trio.current_time()
+    await write_replay(match, target, writer=writer)
+    assert target.read_bytes() == match
+    assert GAME_SECONDS <= trio.current_time() - began + 1e-6 <= GAME_SECONDS + 0.1
+
+
+async def test_speed(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
+    began = trio.current_time()
+    await write_replay(match, tmp_path / "fast.slp", writer="frame", speed=8)
+    assert trio.current_time() - began == pytest.approx(GAME_SECONDS / 8)
+    began = trio.current_time()
+    await write_replay(match, tmp_path / "fastest.slp", writer="bytes:64", speed=0)
+    assert trio.current_time() == began
+    assert (tmp_path / "fastest.slp").read_bytes() == match
+
+
+async def test_the_file_grows_as_the_game_goes_on(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
+    target = tmp_path / "Game_1.slp"
+    seen: list[bytes] = []
+    async with trio.open_nursery() as nursery:
+        assert await nursery.start(lambda **kw: write_replay(match, target, **kw)) == target
+        for _ in range(4):
+            await trio.sleep(GAME_SECONDS / 5)
+            seen.append(target.read_bytes())
+    lengths = [len(content) for content in seen]
+    assert lengths == sorted(set(lengths))
+    assert lengths[0] > 0
+    for content in seen:
+        assert container.raw_length(content) == 0
+        assert match[15:].startswith(content[15:])
+    assert target.read_bytes() == match
+
+
+async def test_the_file_is_empty_before_the_first_burst(
+    match: bytes, tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    target = tmp_path / "Game_1.slp"
+    async with trio.open_nursery() as nursery:
+        await nursery.start(lambda **kw: write_replay(match, target, **kw))
+        assert target.read_bytes() == b""
+        nursery.cancel_scope.cancel()
+
+
+async def test_what_exists_is_never_touched(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
+    target = tmp_path / "Game_1.slp"
+    target.write_bytes(b"mine")
+    with pytest.raises(SourceError, match=r"Game_1\.slp: exists already"):
+        await write_replay(match, target)
+    assert target.read_bytes() == b"mine"
+
+
+async def test_a_folder_that_is_not_there(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
+    with pytest.raises(SourceError, match="cannot be written"):
+        await write_replay(match, tmp_path / "nowhere" / "Game_1.slp")
+
+
+async def test_nothing_is_created_for_wrong_arguments(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
+    target = tmp_path / "Game_1.slp"
+    with pytest.raises(WrongFormat):
+        await write_replay(b"not a replay", target)
+    with pytest.raises(ValueError, match="writer"):
+        await write_replay(match, target, writer="pigeon")
+    assert not target.exists()
+
+
+async def test_cancelled_it_leaves_what_a_crash_leaves(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
+    target = tmp_path / "Game_1.slp"
+    with trio.move_on_after(GAME_SECONDS / 2):
+        await write_replay(match, target, writer="frame")
+    left = target.read_bytes()
+    assert container.raw_length(left) == 0
+    assert 0 < len(left) < len(match)
+    assert match[15:].startswith(left[15:])

@@ -1,0 +1,222 @@
+"""The schedule: whatever the writer, the writes give the replay byte for byte, in the time that the game took."""
+
+from __future__ import annotations
+
+import math
+from itertools import islice, pairwise
+from pathlib import Path
+
+import pytest
+
+from slpstream.errors import WrongFormat
+from slpstream.events import Frame
+from slpstream.simulate.match import synthetic_match
+from slpstream.simulate.schedule import BLOCK_BYTES, DRAIN_SECONDS, Timeline, Write, schedule
+from slpstream.slippi import container
+from slpstream.slippi.reader import SlippiReader
+from tests.shared_data import needs_shared, replay, replays
+
+WRITERS = ["dolphin", "frame", "bytes:1", "bytes:1000", "random:7", "random:-3"]
+TICK = 1 / 60
+
+
+@pytest.fixture(scope="module")
+def match() -> bytes:
+    return synthetic_match(frames=400, gecko=True)
+
+
+def carried_out(writes: list[Write]) -> bytes:
+    file = bytearray()
+    for write in writes:
+        assert write.offset <= len(file), "a hole in the file"
+        file[write.offset : write.offset + len(write.data)] = write.data
+    return bytes(file)
+
+
+def appended(writes: list[Write]) -> list[Write]:
+    """Without the header's rewriting."""
+    at = 0
+    out = []
+    for write in writes:
+        if write.offset == at:
+            out.append(write)
+            at += len(write.data)
+    return out
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_writes_make_the_replay(match: bytes, writer: str) -> None:
+    writes = list(schedule(match, writer))
+    assert carried_out(writes) == match
+    assert all(earlier.at_seconds <= later.at_seconds for earlier, later in pairwise(writes))
+    assert all(write.data for write in writes)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_raw_length_is_zero_until_the_end(match: bytes, writer: str) -> None:
+    *growth, last = schedule(match, writer)
+    assert container.raw_length(carried_out(growth)) == 0
+    assert (last.offset, last.data) == (11, match[11:15])
+    assert last.at_seconds == growth[-1].at_seconds
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_where_the_original_has_no_raw_length_nothing_is_rewritten(writer: str) -> None:
+    data = synthetic_match(frames=60, ended=False)
+    writes = list(schedule(data, writer))
+    assert writes == appended(writes)
+    assert carried_out(writes) == data
+
+
+@needs_shared
+@pytest.mark.parametrize("writer", ["dolphin", "frame", "bytes:4093", "random:1"])
+@pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
+def test_real_replays_come_out_as_they_are(path: Path, writer: str) -> None:
+    data = path.read_bytes()
+    if not data.startswith(container.MAGIC):
+        with pytest.raises(WrongFormat):
+            schedule(data, writer)
+        return
+    assert carried_out(list(schedule(data, writer))) == data
+
+
+# -- writers -----------------------------------------------------------------------------------------------------------
+
+
+def test_dolphin_writes_whole_blocks_when_the_queue_is_emptied(match: bytes) -> None:
+    *blocks, last = appended(list(schedule(match, "dolphin")))
+    assert all(len(write.data) % BLOCK_BYTES == 0 for write in blocks)
+    for write in [*blocks, last]:
+        assert write.at_seconds / DRAIN_SECONDS == pytest.approx(round(write.at_seconds / DRAIN_SECONDS))
+    gaps = [later.at_seconds - earlier.at_seconds for earlier, later in pairwise(blocks)]
+    assert max(gaps) < 0.4
+    assert min(gaps) >= DRAIN_SECONDS * 0.99
+    # Nothing is written before the game has produced it.
+    timeline = Timeline(match)
+    for write in blocks:
+        assert timeline.at(write.offset + len(write.data)) <= write.at_seconds
+
+
+def test_dolphin_cuts_events(match: bytes) -> None:
+    reader = SlippiReader()
+    cuts = 0
+    for write in appended(list(schedule(match, "dolphin")))[:-1]:
+        reader.feed(write.data)
+        cuts += bool(reader._buffer)
+    assert cuts > 5
+
+
+def test_frame_writes_one_frame_a_sixtieth(match: bytes) -> None:
+    start, *frames = appended(list(schedule(match, "frame")))
+    assert start.at_seconds == 0
+    reader = SlippiReader()
+    assert not [event for event in reader.feed(start.data) if isinstance(event, Frame)]
+    for tick, write in enumerate(frames[:-1], 1):
+        assert write.at_seconds == pytest.approx(tick * TICK)
+        assert len([event for event in reader.feed(write.data) if isinstance(event, Frame)]) == 1
+    assert len(frames) - 1 == 400
+    assert frames[-1].data.endswith(container.CLOSE)
+
+
+@pytest.mark.parametrize("version", [(1, 0, 0), (2, 2, 0)], ids=str)
+def test_frame_knows_frames_without_bookends(version: tuple[int, int, int]) -> None:
+    data = synthetic_match(version=version, frames=90)
+    times = [write.at_seconds for write in appended(list(schedule(data, "frame")))]
+    assert times == pytest.approx([tick * TICK for tick in range(91)])
+
+
+def test_frames_sent_again_take_no_time_of_their_own() -> None:
+    data = synthetic_match(frames=500, rollbacks=True)
+    times = [write.at_seconds for write in appended(list(schedule(data, "frame")))]
+    assert times[-1] == pytest.approx(500 * TICK)
+    assert len(times) > 520
+    assert len(set(times)) == 501
+
+
+def test_bytes_writes_so_many(match: bytes) -> None:
+    *whole, last = appended(list(schedule(match, "bytes:777")))
+    assert {len(write.data) for write in whole} == {777}
+    assert len(last.data) <= 777
+
+
+def test_bytes_of_a_frame_come_when_it_is_complete(match: bytes) -> None:
+    reader = SlippiReader()
+    for write in appended(list(schedule(match, "bytes:50"))):
+        for event in reader.feed(write.data):
+            if isinstance(event, Frame):
+                assert write.at_seconds == pytest.approx((event.number + 124) * TICK)
+
+
+def test_random_is_the_same_for_the_same_seed(match: bytes) -> None:
+    one, again, other = (list(schedule(match, f"random:{seed}")) for seed in (1, 1, 2))
+    assert one == again
+    assert one != other
+    sizes = {len(write.data) for write in one}
+    assert min(sizes) <= 2
+    assert max(sizes) > 1000
+
+
+# -- speed -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_speed_divides_the_times(match: bytes, writer: str) -> None:
+    for write, fast in islice(zip(schedule(match, writer), schedule(match, writer, speed=4), strict=True), 5000):
+        assert fast.at_seconds == pytest.approx(write.at_seconds / 4)
+        assert fast[1:] == write[1:]
+
+
+@pytest.mark.parametrize("speed", [0, math.inf])
+def test_as_fast_as_possible(match: bytes, speed: float) -> None:
+    writes = list(schedule(match, "dolphin", speed=speed))
+    assert {write.at_seconds for write in writes} == {0.0}
+    assert carried_out(writes) == match
+
+
+# -- odd files ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("length", [0, 1, 11, 12, 15, 16, 17, 40, 500])
+def test_cut_off_anywhere(match: bytes, writer: str, length: int) -> None:
+    data = match[:length]
+    assert carried_out(list(schedule(data, writer))) == data
+
+
+def test_bytes_that_are_no_events_come_with_what_stands_before_them(match: bytes) -> None:
+    data = match[:100_000] + bytes(range(256)) * 10
+    writes = list(schedule(data, "frame"))
+    assert carried_out(writes) == data
+
+
+def test_wrong_event_payloads_are_no_obstacle(match: bytes) -> None:
+    data = match[: container.HEADER_BYTES] + b"\x77" + match[container.HEADER_BYTES + 1 :]
+    assert carried_out(list(schedule(data, "frame"))) == data
+
+
+@needs_shared
+def test_a_file_without_frames_is_written_at_once() -> None:
+    data = replay("corrupt")
+    assert [write.at_seconds for write in schedule(data, "dolphin")] == [DRAIN_SECONDS]
+
+
+# -- wrong arguments ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "writer", ["", "Dolphin", "dolphin:1", "frame:2", "bytes", "bytes:", "bytes:0", "bytes:x", "random"]
+)
+def test_unknown_writer(match: bytes, writer: str) -> None:
+    with pytest.raises(ValueError, match="writer"):
+        schedule(match, writer)
+
+
+@pytest.mark.parametrize("speed", [-1, math.nan])
+def test_unknown_speed(match: bytes, speed: float) -> None:
+    with pytest.raises(ValueError, match="speed"):
+        schedule(match, speed=speed)
+
+
+def test_not_a_replay() -> None:
+    with pytest.raises(WrongFormat):
+        schedule(b"hello, this is a text")

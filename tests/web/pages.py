@@ -1,0 +1,154 @@
+"""Debian's Chromium, driven by Playwright, for the tests of the pages.
+
+Determinism: daemons are processes of their own on free ports of 127.0.0.1 and are always stopped; a test waits for what the page
+shows, with a deadline, and compares by frame number, so it does not matter how fast anything is.
+
+The pages may not say anything on the console, and may not ask anybody but the daemon for anything.
+"""
+
+from __future__ import annotations
+
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+
+from tests.shared_data import IN_CI
+
+CHROMIUM = Path("/usr/bin/chromium")
+ARTIFACTS = Path(__file__).resolve().parents[1] / "artifacts"
+TIMEOUT_MS = 20_000
+STOP_SECONDS = 10.0
+_ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-quic",
+)
+
+LIKE_A_VIDEO = """document.documentElement.style.background =
+    "linear-gradient(115deg, #f4f7ff 0 18%, #7fb2e5 18% 40%, #2c5f2e 40% 55%, #e9c46a 55% 70%, #8a1c3b 70% 85%, #fff 85%)" """
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """A browser for one test module. Missing: the tests are skipped, and fail in CI."""
+    if not CHROMIUM.exists():
+        if IN_CI:
+            pytest.fail(f"there is no {CHROMIUM}, and CI needs it")
+        pytest.skip(f"there is no {CHROMIUM} (Debian: apt install chromium); only CI insists on it")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS, timeout=60_000)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class WatchedPage:
+    """A page, what it says on the console, and whom it asks for something."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.complaints: list[str] = []
+        self.asked: set[str] = set()
+        page.set_default_timeout(TIMEOUT_MS)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("request", self._request)
+        page.on("websocket", lambda socket: self.asked.add(socket.url.replace("ws", "http", 1)))
+
+    def _console(self, message: ConsoleMessage) -> None:
+        if message.type in ("error", "warning"):
+            self.complaints.append(message.text)
+
+    def _request(self, request: Request) -> None:
+        if not request.url.startswith("data:"):
+            self.asked.add(request.url)
+
+    def check(self, base: str, *, interrupted: bool = False) -> None:
+        """Nothing on the console, nothing from elsewhere. When the daemon was `interrupted`, the browser itself says so."""
+        own = re.compile(r"WebSocket connection to .* failed|Failed to load resource: net::ERR_")
+        complaints = [text for text in self.complaints if not (interrupted and own.search(text))]
+        assert complaints == []
+        assert {url for url in self.asked if not url.startswith(base + "/")} == set()
+
+
+@contextmanager
+def open_page(browser: Browser, **options: Any) -> Iterator[WatchedPage]:
+    """A page of 1920x1080 with nothing remembered."""
+    context = browser.new_context(**({"viewport": {"width": 1920, "height": 1080}} | options))
+    try:
+        yield WatchedPage(context.new_page())
+    finally:
+        context.close()
+
+
+def screenshot(page: Page, name: str) -> None:
+    """A picture for people to look at, in `tests/artifacts/`."""
+    ARTIFACTS.mkdir(exist_ok=True)
+    path = ARTIFACTS / f"{name}.png"
+    page.screenshot(path=path, omit_background=True)
+    print(f"screenshot: {path}")
+
+
+class Demo:
+    """`slpstream demo` in a process of its own, on a free port."""
+
+    def __init__(self, *arguments: str, log: Path) -> None:
+        command = [sys.executable, "-m", "slpstream", "demo", "--port", "0", *arguments]
+        with log.open("wb") as stderr:
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
+        self._log = log
+        self._said: list[str] = []
+        self._listening = threading.Event()
+        self._reading = threading.Thread(target=self._read, daemon=True)
+        self._reading.start()
+        if not self._listening.wait(STOP_SECONDS):
+            self.stop()
+            raise AssertionError(f"the demo does not say its URL: {self._said}, {log.read_text()}")
+        found = re.search(r"http://127\.0\.0\.1:\d+(?=/overlay/demo)", "".join(self._said))
+        assert found is not None
+        self.url = found[0]
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self._said.append(line)
+            if "/overlay/demo" in line:
+                self._listening.set()
+
+    def stop(self) -> int:
+        """The exit code after SIGTERM."""
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+        try:
+            self.process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(STOP_SECONDS)
+        self._reading.join(STOP_SECONDS)
+        assert self.process.stdout is not None
+        self.process.stdout.close()
+        return self.process.returncode
+
+
+@contextmanager
+def demo(*arguments: str, log: Path) -> Iterator[Demo]:
+    """A demo that is surely stopped."""
+    running = Demo(*arguments, log=log)
+    try:
+        yield running
+    finally:
+        running.stop()
