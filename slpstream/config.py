@@ -38,9 +38,7 @@ class Server(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     port: Annotated[Port, Meta(description="TCP port for HTTP and websocket; 0 takes a free one.")] = DEFAULT_PORT
     token_file: Annotated[
         str,
-        Meta(
-            description="File whose first line is the access token. Empty: none. A systemd credential `token` also works."
-        ),
+        Meta(description="File whose first line is the access token. Empty: none. Or systemd's credential `token`."),
     ] = ""
     require_token: Annotated[bool, Meta(description="Ask for the token on loopback too.")] = False
     allowed_origins: Annotated[

@@ -46,6 +46,7 @@ _PEEK_BYTES = 16 * 1024
 _OPEN_GAMES = 8
 """Games that never ended and whose pipelines are kept, so that they can go on; older ones are read again if they do."""
 
+_RELEASE_SECONDS = 2.0
 _RECENT_FILES = 50
 _TICK_SECONDS = 0.5
 
@@ -220,22 +221,22 @@ class Station:
         if following is not None:
             following.grown_at = trio.current_time()
             self._publish(following, following.pipeline.rewrite(event.data))
-            self._release_if_closed(following)
 
     def _caught_up(self, event: CaughtUp) -> None:
         following = self._following.get(event.file)
         if following is None:
             return
-        game = following.game
-        if game is not None and game.catching_up:
-            if following.pipeline.closed and not self.channel.settled:
-                # Over before the daemon started: known, not streamed.
-                self.channel.retire(game, following.file.mtime_ns, following.file.path.name)
-            self.channel.caught_up(game)
-            if game.in_progress:
-                self._set_state("playing", "game in progress", game.game_id)
         following.existed = False
-        self._release_if_closed(following)
+        game = following.game
+        if game is None or not game.catching_up:
+            return
+        was_over = following.pipeline.closed and not self.channel.settled
+        if was_over:  # before the daemon started: known, not streamed
+            self.channel.retire(game, following.file.mtime_ns, following.file.path.name)
+            self._release(following)
+        self.channel.caught_up(game)
+        if game.in_progress:
+            self._set_state("playing", "game in progress", game.game_id)
 
     def _lost(self, event: Lost) -> None:
         following = self._following.pop(event.file, None)
@@ -321,7 +322,6 @@ class Station:
         self._log.info(
             "game start", game_id=start.game_id, file=_printable(file.path, self.folder), format=start.format
         )
-        self._forget_oldest()
 
     def _count(self, following: _Following, events: Sequence[Event]) -> None:
         metrics = self._metrics
@@ -360,23 +360,33 @@ class Station:
             metrics.rollback_frames.inc(again)
             metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
 
-    def _release_if_closed(self, following: _Following) -> None:
-        """A game whose file is closed needs no descriptor and no pipeline any more."""
-        if not following.pipeline.closed or following.behind or self._tail is None:
-            return
-        file = following.file
-        self._following.pop(file, None)
-        self._archive[file.path] = (file.mtime_ns, file.size_bytes)
-        self._tail.release(file)
+    def _release_quiet(self) -> None:
+        """Gives back the descriptors and pipelines of files that are done with.
 
-    def _forget_oldest(self) -> None:
-        """Bounds what is kept of games that never ended: if such a file grows again, it is read again."""
-        quiet = sorted(self._following.values(), key=lambda f: f.grown_at)
-        for following in quiet[: max(0, len(quiet) - _OPEN_GAMES)]:
-            if not following.behind and trio.current_time() - following.grown_at > self._idle_seconds and self._tail:
-                self._following.pop(following.file, None)
-                self._archive[following.file.path] = (following.file.mtime_ns, following.file.size_bytes)
-                self._tail.release(following.file)
+        That is a file that is closed, a little after it has last grown (what still grows, rubbish for example, would
+        only be opened again); and, of games that never ended, all but the newest few.
+        """
+        now = trio.current_time()
+        open_games: list[_Following] = []
+        for following in list(self._following.values()):
+            quiet_seconds = now - following.grown_at
+            if following.behind or following.existed:
+                continue
+            if following.pipeline.closed and quiet_seconds > _RELEASE_SECONDS:
+                self._release(following)
+            elif quiet_seconds > self._idle_seconds:
+                open_games.append(following)
+        open_games.sort(key=lambda following: following.grown_at)
+        for following in open_games[:-_OPEN_GAMES]:
+            self._release(following)
+
+    def _release(self, following: _Following) -> None:
+        """The file goes back among those that are known and not followed; if it changes, it is read again."""
+        file = following.file
+        del self._following[file]
+        self._archive[file.path] = (file.mtime_ns, file.size_bytes)
+        if self._tail is not None:
+            self._tail.release(file)
 
     # -- state --------------------------------------------------------------------------------------------------------
 
@@ -394,6 +404,7 @@ class Station:
         """Says when a running game has stopped growing."""
         while True:
             await trio.sleep(_TICK_SECONDS)
+            self._release_quiet()
             self._watch_folder()
             current = self.channel.current
             following = next((f for f in self._following.values() if f.game is current), None)

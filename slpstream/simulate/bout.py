@@ -50,11 +50,13 @@ class Bout:
         players: int,
         stocks: int,
         last_frame: int | None,
+        gives_up: bool,
         followers: bool,
         items: bool,
         teams: bool,
     ) -> None:
-        """`last_frame`: somebody quits then if the match still goes on. `followers`: player 0 has the Ice Climbers."""
+        """`last_frame`: the match stops there; with `gives_up` because the one who is behind quits. `followers`: player 0 has
+        the Ice Climbers."""
         self.random_seed = random.Random(seed).getrandbits(32)
         self.ending = "game"
         """`game`, `time` or `quit`."""
@@ -72,6 +74,7 @@ class Bout:
             fighter.team = fighter.index % 2 if teams else fighter.index
         self._out: list[int] = []
         self._last_frame = last_frame
+        self._gives_up = gives_up
         self._scenery = Scenery(stage, _generator(seed, "stage"))
         self._combat = Combat(_generator(seed, "combat"))
         self._items = Items(_generator(seed, "items"), spawning=items)
@@ -90,26 +93,26 @@ class Bout:
         seed = self.random_seed
         limit = TIME_LIMIT_SECONDS * FRAMES_PER_SECOND
         for number in count(FIRST_FRAME):
-            quits = number == self._last_frame
-            if quits:
+            stops = number == self._last_frame
+            if stops and self._gives_up:
                 self.quitter = self.ranking[-1]
             seed = (seed * 214013 + 2531011) & 0xFFFF_FFFF
-            yield self._moment(number, seed, quits)
+            yield self._moment(number, seed)
             self.last_number = number
             if len({f.team for f in self._leaders if f.stocks > 0}) <= 1:
                 self.quitter = None
                 return
-            if quits or number == limit:
-                self.ending = "quit" if quits else "time"
+            if stops or number == limit:
+                self.ending = "quit" if stops else "time"
                 return
 
-    def _moment(self, number: int, seed: int, quits: bool) -> Moment:
+    def _moment(self, number: int, seed: int) -> Moment:
         present = [f for f in self.fighters if f.mode is not Mode.GONE]
         commands = self._commands(number, present)
         pres = []
         for fighter in present:
             pad = self._hands[fighter].pad(commands[fighter], fighter.facing)
-            if quits and fighter.index == self.quitter and not fighter.follower:
+            if fighter.index == self.quitter and not fighter.follower:
                 pad = Pad(left=1.0, right=1.0, physical=QUIT)
             pres.append(pre_frame(fighter, number, seed, pad))
         stage_events = self._scenery.advance(number)

@@ -21,7 +21,7 @@ _ENTRY_FRAMES, _ENTRY_START_FRAMES, _ENTRY_END_FRAMES, _ENTRY_RISE = 5, 29, 30, 
 _SHIELD_LOSS, _SHIELD_GAIN, _WEAK_SHIELD = 0.28, 0.07, 8.0
 _AIR_DODGE_SPEED, _AIR_DODGE_FRAMES = 3.1, 49
 _L_CANCEL_WINDOW = 7
-_LEDGE_COOLDOWN, _LEDGE_PATIENCE = 30, 240
+_LEDGE_COOLDOWN, _LEDGE_PATIENCE, _LEDGE_JUMP_FRAMES = 30, 240, 12
 _DASH_FRAMES, _RUN_AFTER = 21, 14
 _GRAB_FRAMES = 30
 _AERIALS = frozenset({"nair", "fair", "bair", "uair", "dair"})
@@ -291,24 +291,29 @@ class Fighter(Body):
         elif command.verb is Verb.ROLL:
             self._climb(states.CLIFF_ESCAPE_QUICK, 49)
         elif command.verb is Verb.JUMP:
-            self.ledge_wait = _LEDGE_COOLDOWN
-            self.x += self.facing * 3.0
-            self.y = self.stage.floor.y + 1.0
-            self.speed_x, self.speed_y = self.facing * 0.7, self.character.jump * 0.9
-            self.enter(states.CLIFF_JUMP_QUICK_2, Mode.AIR)
+            self._climb(states.CLIFF_JUMP_QUICK_1, _LEDGE_JUMP_FRAMES, self._ledge_jump)
         elif command.verb is Verb.DROP or self.age > _LEDGE_PATIENCE:
             self.ledge_wait = _LEDGE_COOLDOWN
             self.settle()
 
-    def _climb(self, state: int, frames: int) -> None:
+    def _climb(self, state: int, frames: int, then: Callable[[], None] | None = None) -> None:
         self._climb_from = self.x, self.y
         self.intangible = frames - 8
-        self.enter(state, Mode.CLIMB, frames)
+        self.enter(state, Mode.CLIMB, frames, then)
+
+    def _ledge_jump(self) -> None:
+        self.ledge_wait = _LEDGE_COOLDOWN
+        self.speed_x, self.speed_y = self.facing * 0.7, self.character.jump * 0.9
+        self.enter(states.CLIFF_JUMP_QUICK_2, Mode.AIR)
 
     def _climbing(self, command: Command) -> None:
         """First up, then inward."""
-        rolls = self.state == states.CLIFF_ESCAPE_QUICK
         start_x, start_y = self._climb_from
+        if self.state == states.CLIFF_JUMP_QUICK_1:
+            share = self.age / _LEDGE_JUMP_FRAMES
+            self.x, self.y = start_x, start_y + (self.stage.floor.y - start_y) * share
+            return
+        rolls = self.state == states.CLIFF_ESCAPE_QUICK
         inward = HANG_X + (35.0 if rolls else 6.0)
         share = min(1.0, self.age / (48.0 if rolls else 32.0))
         self.x = start_x + self.facing * inward * max(0.0, share * 2 - 1)

@@ -67,14 +67,15 @@ class Pilot:
         if foe.offstage or foe.mode is Mode.LEDGE:
             plans = {"edge": 6, "wait": 2, "dance": 2}
         elif distance < _NEAR:
-            plans = {"poke": 7, "grab": 4, "shield": 2, "retreat": 2, "approach": 5, "dodge": 1}
+            plans = {"poke": 7, "grab": 4, "shield": 3, "retreat": 2, "approach": 5, "dodge": 2}
         elif distance < _MIDDLE:
-            plans = {"approach": 9, "dance": 3, "wavedash": 2, "retreat": 1, "grab": 2}
+            plans = {"approach": 9, "dance": 3, "wavedash": 2, "retreat": 1, "grab": 2} | self._shots(me, 3)
         else:
-            plans = {"approach": 8, "dance": 2, "wavedash": 2, "wait": 1}
-            if self._shoots and me.character.laser_type is not None:
-                plans["laser"] = 5
+            plans = {"approach": 8, "dance": 2, "wavedash": 2, "wait": 1} | self._shots(me, 6)
         self._plan = self._rng.choices(list(plans), list(plans.values()))[0]
+
+    def _shots(self, me: Fighter, weight: int) -> dict[str, int]:
+        return {"laser": weight} if self._shoots and me.character.laser_type is not None else {}
 
     def _idle(self, me: Fighter) -> Command:
         if abs(me.x) > 15:
@@ -295,7 +296,7 @@ class Pilot:
         return Command(Verb.REST, toward)
 
     def _lands_within(self, me: Fighter, frames: int) -> bool:
-        drop = -me.speed_y * frames
+        drop = -(me.speed_y + me.knock_y) * frames
         heights = [me.stage.floor.y, *(p.y for p in me.stage.platforms if p.left <= me.x <= p.right)]
         return any(0 <= me.y - height <= drop for height in heights)
 
@@ -321,14 +322,14 @@ class Pilot:
     def _stunned(self, me: Fighter, foe: Fighter | None) -> Command:
         if me.age == 0:
             self._direction = self._rng.choice((-1.0, 1.0))
-        if me.tumbles and not me.grounded and me.y < 12 and me.speed_y + me.knock_y < 0:
+        if me.tumbles and not me.grounded and self._lands_within(me, 3):
             return self._tech()
         return Command(Verb.REST, self._direction * 0.7, 0.5)
 
     def _tumbling(self, me: Fighter, foe: Fighter | None) -> Command:
         if me.offstage:
             return self._come_back(me)
-        if me.y < 8 + 3 * abs(me.speed_y):
+        if self._lands_within(me, 3):
             return self._tech()
         if me.jumps and self._rng.random() < 0.03:
             return Command(Verb.DOUBLE_JUMP, -1.0 if me.x > 0 else 1.0)

@@ -119,6 +119,9 @@ class Channel:
                 mode = readers[0].subscriber.subscription.frames
                 if logs.get(mode):
                     self._fan_out(game, logs[mode], before[mode], readers)
+            for messages in logs.values():
+                for message in messages:
+                    message.forms = None  # the ring keeps what is said, not every form of it
         self.notify()
 
     def caught_up(self, game: Game) -> None:

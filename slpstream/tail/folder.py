@@ -18,6 +18,7 @@ import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -179,7 +180,8 @@ class FolderTail:
 
     async def _wait(self) -> None:
         """Until something can be done. Always lets others run."""
-        if self._due or self._suspects or self._catalogue.arrivals or self._scan_outcome is not None:
+        ready = self._due or self._catalogue.arrivals or (self._suspects and not self._first_scan)
+        if ready or self._scan_outcome is not None:
             await trio.lowlevel.checkpoint()
             return
         now = trio.current_time()
@@ -192,8 +194,7 @@ class FolderTail:
 
     async def _advance(self, at: float) -> None:
         self._at = at
-        if not self._first_scan:
-            self._take_hints()
+        self._take_hints()
         if at >= self._next_tick:
             self._next_tick = at + self._poll_seconds
             self._tick()
@@ -203,7 +204,7 @@ class FolderTail:
             scan = self._scan_outcome.unwrap()
             self._scan_outcome = None
             self._take_scan(scan)
-        if self._suspects:
+        if self._suspects and not self._first_scan:
             await self._look_at_suspects()
         if self._hints.degraded is not None and at >= self._next_folders and self._scanning is None:
             await self._look_at_folders()
@@ -346,7 +347,7 @@ class FolderTail:
 
     async def _open_arrivals(self) -> None:
         catalogue = self._catalogue
-        arrivals = list(catalogue.arrivals.values())[:_OPEN_AT_ONCE]
+        arrivals = list(islice(catalogue.arrivals.values(), _OPEN_AT_ONCE))
         root, rewritable_bytes = self._root, self._rewritable_bytes
 
         def open_all() -> list[FileTail | Refusal | None]:

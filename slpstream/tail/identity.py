@@ -59,4 +59,5 @@ class Head:
 
     def same_file(self, expected: bytes, found: bytes) -> bool:
         """Whether the append-only part of the head is still as it was delivered."""
-        return found[self._rewritable : len(expected)] == expected[self._rewritable :]
+        end = len(expected)
+        return len(found) >= end and found[self._rewritable : end] == expected[self._rewritable :]

@@ -90,7 +90,7 @@ def examine(path: str, real_root: str) -> Finding:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
             target = os.path.realpath(path, strict=True)
-            status = os.stat(target)  # noqa: PTH116 -- text stays text
+            status = os.stat(target)
             if not stat.S_ISDIR(status.st_mode) and not is_inside(target, real_root):
                 return Refusal("a link out of the folder")
     except OSError as error:
@@ -117,7 +117,7 @@ def folders_changed(folders: Mapping[str, int]) -> bool:
     """Whether a name has come or gone in one of these folders."""
     for folder, mtime_ns in folders.items():
         try:
-            if os.stat(folder).st_mtime_ns != mtime_ns:  # noqa: PTH116 -- text stays text
+            if os.stat(folder).st_mtime_ns != mtime_ns:
                 return True
         except OSError:
             return True  # the scan will say what has become of it
@@ -129,7 +129,7 @@ def scan_tree(root: str, suffixes: tuple[str, ...], known: Known) -> Scan:
     findings: dict[str, Finding] = {}
     folders: dict[str, int] = {}
     try:
-        status = os.stat(root)  # noqa: PTH116 -- text stays text
+        status = os.stat(root)
     except OSError as error:
         if error.errno in GONE:
             return Scan(None, None, findings, folders)
@@ -137,15 +137,22 @@ def scan_tree(root: str, suffixes: tuple[str, ...], known: Known) -> Scan:
         return Scan(None, refusal, {root: refusal}, folders)
     if not stat.S_ISDIR(status.st_mode):
         return Scan(None, None, {root: Refusal("not a folder")}, folders)
+    root_identity = identity_of(status)
     real_root = os.path.realpath(root)
     seen: set[str] = set()
     blind: list[str] = []
+    visited: set[FileIdentity] = set()
     waiting = [root]
     while waiting:
         folder = waiting.pop()
         try:
             # Its time is taken before its names: a name that comes in between then shows as a change.
-            folders[folder] = os.stat(folder).st_mtime_ns  # noqa: PTH116 -- text stays text
+            status = os.stat(folder)
+            identity = identity_of(status)
+            if identity.inode and identity in visited:
+                continue  # a junction or a mount leads back up
+            visited.add(identity)
+            folders[folder] = status.st_mtime_ns
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
@@ -164,9 +171,9 @@ def scan_tree(root: str, suffixes: tuple[str, ...], known: Known) -> Scan:
                 findings[folder] = refusal
     for paths in (known.listed.keys(), known.active.keys(), known.refused):
         for path in paths - seen:
-            if not any(path.startswith(prefix) for prefix in blind):
+            if path not in findings and not any(path.startswith(prefix) for prefix in blind):
                 findings[path] = None
-    return Scan(identity_of(status), None, findings, folders)
+    return Scan(root_identity, None, findings, folders)
 
 
 def _look(entry: os.DirEntry[str], real_root: str) -> Finding:

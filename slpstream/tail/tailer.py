@@ -83,11 +83,6 @@ class FileTail:
         self._seen = (-1, -1)
         self._changed_at = 0.0
 
-    @property
-    def closed(self) -> bool:
-        """Whether the descriptor has been given back."""
-        return self._descriptor < 0
-
     def close(self) -> None:
         """Give the descriptor back."""
         if self._descriptor >= 0:
@@ -148,8 +143,7 @@ class FileTail:
         return os.read(self._descriptor, count)
 
     def absorb(self, look: Look, at: float) -> list[TailEvent]:
-        """Judge a look: what is new. Raises `Truncated`, `Replaced` or `Vanished`; nothing of that look is then
-        delivered."""
+        """Judge a look: what is new. Raises `Truncated` or `Replaced`; nothing of that look is then delivered."""
         data, found, status = look
         size = status.st_size
         file = self.file
@@ -219,7 +213,7 @@ def open_file(path: str, real_root: str, rewritable_bytes: int) -> FileTail | Re
             target = os.path.realpath(path, strict=True)
             if not is_inside(target, real_root):
                 return Refusal("a link out of the folder")
-            status = os.stat(target)  # noqa: PTH116 -- text stays text
+            status = os.stat(target)
         # Before it is opened: to open a device can do something to it.
         if not stat.S_ISREG(status.st_mode):
             return Refusal("not a regular file")

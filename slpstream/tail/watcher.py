@@ -169,7 +169,7 @@ class _WatchedRoot(FileSystemEventHandler):
         with self._lock:
             try:
                 real = os.path.realpath(self._root)
-                identity = identity_of(os.stat(real))  # noqa: PTH116 -- text stays text
+                identity = identity_of(os.stat(real))
             except OSError as error:
                 self._unwatch()
                 self._say(f"the folder cannot be watched: {error.strerror}")

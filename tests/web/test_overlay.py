@@ -19,8 +19,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page
-from websockets.exceptions import ConnectionClosed
-from websockets.sync.client import connect
+from websockets.sync.client import ClientConnection, connect
 
 from slpstream.api import messages
 from slpstream.simulate.match import synthetic_match
@@ -136,30 +135,17 @@ def log_of(replay: Path) -> Log:
 
 
 class Listener:
-    """A lossless subscriber beside the page; its games by id."""
+    """What a lossless subscriber beside the page is told: games by id."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self) -> None:
         self.games: dict[str, Log] = {}
-        self._socket = connect(
-            f"{url.replace('http', 'ws', 1)}/v1/stream?station=demo&topics=game,frame&delivery=lossless&cursor=start",
-            max_size=None,
-            open_timeout=SECONDS,
-        )
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
 
-    def _listen(self) -> None:
-        try:
-            for line in self._socket:
-                message = json.loads(line)
-                if message.get("gameId") and message["type"] in ("game_start", "frame", "game_end"):
-                    self.games.setdefault(message["gameId"], Log()).take(message)
-        except ConnectionClosed:
-            return
-
-    def close(self) -> None:
-        self._socket.close()
-        self._thread.join(SECONDS)
+    def listen(self, socket: ClientConnection) -> None:
+        """Until the connection is closed."""
+        for line in socket:
+            message = json.loads(line)
+            if message["type"] in ("game_start", "frame", "game_end"):
+                self.games.setdefault(message["gameId"], Log()).take(message)
 
     def log(self, game: str, frame: int) -> Log:
         """A game's log, once it has this frame."""
@@ -172,11 +158,16 @@ class Listener:
 
 @contextmanager
 def listening(url: str) -> Iterator[Listener]:
-    listener = Listener(url)
-    try:
-        yield listener
-    finally:
-        listener.close()
+    listener = Listener()
+    query = "station=demo&topics=game,frame&delivery=lossless&cursor=start"
+    with connect(f"{url.replace('http', 'ws', 1)}/v1/stream?{query}", max_size=None, open_timeout=SECONDS) as socket:
+        thread = threading.Thread(target=listener.listen, args=[socket], daemon=True)
+        thread.start()
+        try:
+            yield listener
+        finally:
+            socket.close()
+            thread.join(SECONDS)
 
 
 @contextmanager

@@ -1,0 +1,639 @@
+"""The synthetic match: readable in every version, the same every time, and played as a match is played.
+
+What is checked here is what other tests and the demo lean on: options do what they say, numbers stay within what the game can do,
+and the things that stats count do happen.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from slpstream import events
+from slpstream.simulate import states
+from slpstream.simulate.body import DEAD_FRAMES, FULL_SHIELD
+from slpstream.simulate.controls import QUIT, REST, Command, Hand, Pad, Verb
+from slpstream.simulate.match import synthetic_match
+from slpstream.simulate.roster import LINE_UP, NANA, POPO
+from slpstream.simulate.stages import (
+    BATTLEFIELD,
+    DREAM_LAND,
+    FINAL_DESTINATION,
+    FOUNTAIN_OF_DREAMS,
+    POKEMON_STADIUM,
+    STAGES,
+)
+from slpstream.slippi import action_states, ids
+from slpstream.slippi.commands import FIRST_FRAME, TABLES
+from slpstream.slippi.game_start import MAJOR_SCENE_ONLINE
+from slpstream.slippi.reader import SlippiReader, Stage
+
+ERAS = [(0, 1, 0), (1, 0, 0), (2, 0, 1), (2, 2, 0), (3, 0, 0), (3, 3, 0), (3, 7, 0), (3, 13, 0), (3, 18, 0)]
+DYING = range(0x0B)
+FIRST_CONTROLLED_FRAME = -39
+
+
+class Read:
+    """A replay as the reader sees it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.reader = SlippiReader()
+        self.out = self.reader.feed(data)
+        self.frames = [event for event in self.out if isinstance(event, events.Frame)]
+        self.last = {frame.number: frame for frame in self.frames}
+
+    def one(self, kind: type[Any]) -> Any:
+        (event,) = (event for event in self.out if isinstance(event, kind))
+        return event
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.out if isinstance(event, kind)]
+
+    def posts(self, player: int, side: str = "players") -> Iterator[Any]:
+        """Post-frame updates of a player, in order, last sendings only."""
+        for number in sorted(self.last):
+            characters = getattr(self.last[number].entry, side)
+            if characters is not UNSET and player in characters:
+                yield characters[player].post
+
+
+@cache
+def read(**options: Any) -> Read:
+    return Read(synthetic_match(**options))
+
+
+@pytest.fixture(scope="module")
+def match() -> Read:
+    """The match of the demo, whole."""
+    return read()
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", ERAS, ids=lambda v: "{}.{}.{}".format(*v))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"items": True},
+        {"followers": True},
+        {"players": 4},
+        {"players": 4, "teams": True},
+        {"gecko": True},
+        {"ended": False},
+        *({"stage_id": stage_id} for stage_id in STAGES),
+    ],
+    ids=lambda options: ",".join(f"{k}={v}" for k, v in options.items()) or "plain",
+)
+def test_readable_in_every_version(version: tuple[int, int, int], options: dict[str, Any]) -> None:
+    match = Read(synthetic_match(version=version, frames=250, **options))
+    assert not match.of(events.Diagnostic)
+    assert [frame.number for frame in match.frames] == list(range(FIRST_FRAME, FIRST_FRAME + 250)) or (
+        version < (3, 0, 0) and not options.get("ended", True)
+    )
+    assert match.one(events.GameStart).settings.slp_version == "{}.{}.{}".format(*version)
+    if options.get("ended", True):
+        assert match.reader.stage is Stage.DONE
+        assert match.reader.raw_length_bytes > 0
+        assert match.one(events.GameEnd).reason == "game_end"
+    else:
+        assert match.reader.stage is Stage.EVENTS
+        assert match.reader.raw_length_bytes == 0
+
+
+def test_same_arguments_same_bytes() -> None:
+    assert synthetic_match(frames=300, seed=5) == synthetic_match(frames=300, seed=5)
+    assert synthetic_match(frames=300, seed=5) != synthetic_match(frames=300, seed=6)
+
+
+def test_a_shorter_match_is_the_beginning_of_the_longer_one() -> None:
+    short = synthetic_match(frames=300, ended=False)
+    assert synthetic_match(frames=400, ended=False)[: len(short)] == short
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"rollbacks": True, "version": (2, 2, 0)}, "rollbacks"),
+        ({"players": 1}, "players"),
+        ({"players": 5}, "players"),
+        ({"stage_id": 9}, "stage_id"),
+        ({"frames": 0}, "frames"),
+        ({"stocks": 0}, "stocks"),
+    ],
+)
+def test_what_there_is_not(options: dict[str, Any], what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        synthetic_match(**options)
+
+
+@pytest.mark.parametrize("frames", [1, 2, 100])
+def test_as_short_as_one_likes(frames: int) -> None:
+    match = read(frames=frames)
+    assert match.one(events.GameEnd).last_frame == FIRST_FRAME + frames - 1
+    assert match.one(events.Metadata).metadata["lastFrame"] == FIRST_FRAME + frames - 1
+
+
+# -- what was set up ---------------------------------------------------------------------------------------------------
+
+
+def test_settings(match: Read) -> None:
+    settings = match.one(events.GameStart).settings
+    assert settings.stage_id == BATTLEFIELD
+    assert [p.character_id for p in settings.players] == [2, 9]
+    assert [p.start_stocks for p in settings.players] == [4, 4]
+    assert [p.connect_code for p in settings.players] == ["VIXN#101", "ALTE#202"]
+    assert all(p.display_name and p.nametag and p.user_id for p in settings.players)
+    assert settings.game_mode != MAJOR_SCENE_ONLINE
+
+
+def test_metadata(match: Read) -> None:
+    values = match.one(events.Metadata).metadata
+    count = len(match.frames)
+    assert values["lastFrame"] == match.one(events.GameEnd).last_frame
+    assert values["playedOn"] == "dolphin"
+    assert values["players"]["0"] == {"names": {"netplay": "Vixen", "code": "VIXN#101"}, "characters": {"1": count}}
+    assert values["players"]["1"]["characters"] == {"18": count}
+
+
+def test_metadata_of_the_oldest_version() -> None:
+    assert set(read(version=(0, 1, 0), frames=5).one(events.Metadata).metadata) == {"startAt", "playedOn"}
+
+
+def test_teams() -> None:
+    match = read(players=4, teams=True, frames=900)
+    settings = match.one(events.GameStart).settings
+    assert settings.is_teams
+    assert [p.team_id for p in settings.players] == [0, 1, 0, 1]
+    for player in range(4):
+        hitters = {post.last_hit_by for post in match.posts(player)} - {6}
+        assert all(hitter % 2 != player % 2 for hitter in hitters)
+
+
+# -- how it went -------------------------------------------------------------------------------------------------------
+
+
+def test_it_takes_as_long_as_a_match_takes(match: Read) -> None:
+    end = match.one(events.GameEnd)
+    assert 90 <= end.duration_seconds <= 150
+    assert end.game_end.game_end_method == 2
+    assert end.game_end.lras_initiator_index == -1
+
+
+def test_one_is_left(match: Read) -> None:
+    end = match.one(events.GameEnd)
+    last = match.frames[-1].players
+    loser = next(i for i, p in last.items() if p.post.stocks_remaining == 0)
+    assert [w.player_index for w in end.winners] == [1 - loser]
+    assert [p.position for p in end.game_end.placements] == [int(loser == 0), int(loser == 1), -1, -1]
+    assert last[1 - loser].post.stocks_remaining > 0
+
+
+def test_stocks_fall_one_by_one_and_percent_with_them(match: Read) -> None:
+    for player in (0, 1):
+        lost = 0
+        for before, now in pairwise(match.posts(player)):
+            drop = before.stocks_remaining - now.stocks_remaining
+            assert drop in (0, 1)
+            lost += drop
+            if drop:
+                assert now.action_state_id in DYING
+            if now.percent < before.percent:
+                assert (before.action_state_id in DYING, now.action_state_id, now.percent) == (True, 0x0C, 0)
+        assert lost >= 1
+
+
+def test_who_dies_comes_back(match: Read) -> None:
+    for player in (0, 1):
+        runs = list(state_runs(match.posts(player)))
+        for (state, length), (following, _) in pairwise(runs):
+            if state in (0x00, 0x01, 0x02):
+                assert (length, following) == (DEAD_FRAMES, states.REBIRTH)
+            elif state == states.REBIRTH:
+                assert following == states.REBIRTH_WAIT
+            elif state == states.REBIRTH_WAIT:
+                assert following == states.FALL
+
+
+def test_everyone_enters_and_stands_before_go(match: Read) -> None:
+    for player in (0, 1):
+        posts = {post.frame: post for post in match.posts(player)}
+        assert posts[FIRST_FRAME].action_state_id == states.ENTRY
+        assert {posts[f].action_state_id for f in range(FIRST_FRAME, -89)} == {states.ENTRY, states.ENTRY_START}
+        assert not posts[FIRST_CONTROLLED_FRAME].is_airborne
+        pads = [match.last[f].entry.players[player].pre for f in range(FIRST_FRAME, FIRST_CONTROLLED_FRAME)]
+        assert {(pre.joystick_x, pre.joystick_y, pre.buttons) for pre in pads} == {(0.0, 0.0, 0)}
+
+
+def test_pre_is_the_post_of_the_frame_before(match: Read) -> None:
+    for before, now in pairwise(match.frames):
+        for player in (0, 1):
+            post, pre = before.entry.players[player].post, now.entry.players[player].pre
+            assert (pre.action_state_id, pre.position_x, pre.percent) == (
+                post.action_state_id,
+                post.position_x,
+                post.percent,
+            )
+
+
+@pytest.mark.parametrize("stage_id", STAGES)
+def test_nobody_stands_where_there_is_nothing(stage_id: int) -> None:
+    stage = STAGES[stage_id]
+    match = read(stage_id=stage_id, seed=3, frames=2500)
+    left, right, top, bottom = stage.blast
+    for player in (0, 1):
+        for before, now in pairwise(match.posts(player)):
+            if now.action_state_id in DYING or now.action_state_id == states.REBIRTH:
+                continue
+            # One frame's way beyond the line is where a death is noticed.
+            assert left - 15 < now.position_x < right + 15
+            assert bottom - 15 < now.position_y < top + 80
+            if not now.is_airborne:
+                assert abs(now.position_x) <= max(stage.edge, 60.0) + 12.0
+                assert now.position_y >= -15
+            if before.action_state_id in DYING or states.CAPTURE_PULLED_LW <= now.action_state_id <= 0xE5:
+                continue
+            assert abs(now.position_x - before.position_x) < 14
+            assert abs(now.position_y - before.position_y) < 16
+
+
+def test_values_stay_in_their_ranges(match: Read) -> None:
+    for frame in match.frames:
+        for player in frame.players.values():
+            pre, post = player.pre, player.post
+            assert all(-1 <= axis <= 1 for axis in (pre.joystick_x, pre.joystick_y, pre.c_stick_x, pre.c_stick_y))
+            assert all(0 <= t <= 1 for t in (pre.trigger, pre.physical_l_trigger, pre.physical_r_trigger))
+            assert pre.raw_joystick_x == round(pre.joystick_x * 80)
+            assert pre.buttons & 0xFFFF == pre.physical_buttons
+            assert 0 < post.shield_size <= FULL_SHIELD
+            assert post.facing_direction in (-1, 1)
+            assert 0 <= post.jumps_remaining <= 2
+            assert post.percent < 400
+            assert bool(post.hitlag_remaining) == bool(post.state_flags_2 & 0x20)
+            assert bool(post.state_flags_4 & 0x02) == (post.misc_action_state > 0)
+
+
+def test_what_stats_count_happens(match: Read) -> None:
+    seen: Counter[int] = Counter()
+    cancels: Counter[int] = Counter()
+    moves: set[int] = set()
+    for player in (0, 1):
+        seen.update(state for state, _ in state_runs(match.posts(player)))
+        posts = list(match.posts(player))
+        cancels.update(post.l_cancel_status for post in posts)
+        moves |= {post.last_attack_landed for post in posts} - {0}
+        combos = max(post.current_combo_count for post in posts)
+        assert combos >= 3
+    assert cancels[1] > cancels[2] > 0
+    assert moves <= set(ids.MOVES)
+    assert len(moves) >= 8
+    wanted = {
+        "dash": states.DASH,
+        "turn": states.TURN,
+        "jump": states.JUMP_F,
+        "double jump": states.JUMP_AERIAL_F,
+        "shield": states.GUARD_ON,
+        "roll": states.ESCAPE_F,
+        "spot dodge": states.ESCAPE,
+        "air dodge": states.ESCAPE_AIR,
+        "wavedash": states.LANDING_FALL_SPECIAL,
+        "grab": states.CATCH,
+        "throw": states.THROW_HI,
+        "ledge": states.CLIFF_CATCH,
+        "tech": states.PASSIVE,
+        "missed tech": states.DOWN_BOUND_U,
+        "tumble": states.DAMAGE_FLY_N,
+        "rebirth": states.REBIRTH,
+    }
+    assert not [name for name, state in wanted.items() if not seen[state]]
+
+
+def test_hits_name_both_sides(match: Read) -> None:
+    hits = 0
+    posts = {player: list(match.posts(player)) for player in (0, 1)}
+    for victim in (0, 1):
+        attacker = posts[1 - victim]
+        for i, (before, now) in enumerate(pairwise(posts[victim]), 1):
+            if now.percent > before.percent:
+                hits += 1
+                assert now.last_hit_by == 1 - victim
+                assert attacker[i].last_attack_landed > 0
+                assert now.instance_hit_by or attacker[i].last_attack_landed == 52
+    assert hits > 60
+
+
+def test_instances_count_up(match: Read) -> None:
+    highest = 0
+    for frame in match.frames:
+        ids_now = sorted(p.post.instance_id for p in frame.players.values())
+        assert ids_now[-1] >= highest
+        assert ids_now[0] != ids_now[1]
+        highest = ids_now[-1]
+    assert highest > 800
+
+
+def test_buttons_are_pressed_and_let_go(match: Read) -> None:
+    for player in (0, 1):
+        pads = [frame.players[player].pre.physical_buttons for frame in match.frames]
+        presses = sum(1 for before, now in pairwise(pads) if now & ~before)
+        per_minute = presses / (len(pads) / 3600)
+        assert 30 < per_minute < 400
+
+
+# -- options -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_one_who_is_behind_quits() -> None:
+    match = read(frames=700)
+    end = match.one(events.GameEnd)
+    quitter = end.game_end.lras_initiator_index
+    assert end.game_end.game_end_method == 7
+    assert [w.player_index for w in end.winners] == [1 - quitter]
+    assert match.frames[-1].players[quitter].pre.physical_buttons == QUIT
+    assert read(version=(1, 0, 0), frames=700).one(events.GameEnd).game_end.game_end_method == 0
+
+
+def test_a_match_that_is_won_before_the_limit_is_not_quit() -> None:
+    match = read(stocks=1, frames=20_000, seed=4)
+    assert match.one(events.GameEnd).game_end.game_end_method == 2
+    assert read(stocks=1, version=(1, 0, 0), seed=4).one(events.GameEnd).game_end.game_end_method == 3
+
+
+def test_followers_die_and_return_with_their_leader() -> None:
+    match = read(followers=True, seed=1)
+    nana = list(match.posts(0, "followers"))
+    assert {post.internal_character_id for post in nana} == {NANA.internal_id}
+    assert {post.internal_character_id for post in match.posts(0)} == {POPO.internal_id}
+    assert all(post.state_flags_5 & 0x08 for post in nana)
+    gaps = [(a, b) for a, b in pairwise(nana) if b.frame != a.frame + 1]
+    assert gaps
+    for last, first in gaps:
+        assert last.action_state_id in DYING
+        assert first.action_state_id == states.REBIRTH
+        assert match.last[first.frame].entry.players[0].post.action_state_id == states.REBIRTH
+    characters = match.one(events.Metadata).metadata["players"]["0"]["characters"]
+    assert characters == {"10": len(match.frames), "11": len(nana)}
+
+
+def test_four_players_leave_one_after_the_other() -> None:
+    match = read(players=4, seed=2)
+    end = match.one(events.GameEnd)
+    assert sorted(p.position for p in end.game_end.placements) == [0, 1, 2, 3]
+    gone = [p.player_index for p in end.game_end.placements if p.position in (2, 3)]
+    last = match.frames[-1].number
+    for player in gone:
+        final = list(match.posts(player))[-1]
+        assert final.stocks_remaining == 0
+        assert final.frame < last
+    assert [w.player_index for w in end.winners] == [
+        p.player_index for p in end.game_end.placements if p.position == 0
+    ]
+
+
+def test_items() -> None:
+    match = read(items=True, frames=2500, seed=2)
+    items = [item for frame in match.frames if frame.entry.items is not UNSET for item in frame.entry.items]
+    kinds = {item.type_id for item in items}
+    assert 0x36 in kinds
+    assert kinds - {0x36}
+    assert all(ids.item_name(kind) for kind in kinds)
+    assert {item.owner for item in items} == {-1, 0}
+    assert max(len(frame.entry.items) for frame in match.frames if frame.entry.items is not UNSET) <= 15
+    by_spawn: dict[int, list[float]] = {}
+    for item in items:
+        by_spawn.setdefault(item.spawn_id, []).append(item.expiration_timer)
+    assert all(b == a - 1 for timers in by_spawn.values() for a, b in pairwise(timers))
+    assert match.one(events.GameStart).settings.item_spawn_behavior == 2
+    assert read(frames=300).one(events.GameStart).settings.item_spawn_behavior == 255
+
+
+def stage_events(match: Read) -> list[Any]:
+    return [event for frame in match.frames if frame.entry.stage_events is not UNSET for event in frame.entry.stage_events]
+
+
+def test_fountain_moves_its_platforms() -> None:
+    moved = stage_events(read(stage_id=FOUNTAIN_OF_DREAMS, frames=900))
+    assert {event.kind for event in moved} == {"fod_platform"}
+    assert {event.platform for event in moved} == {0, 1}
+    for platform in (0, 1):
+        run = [event for event in moved if event.platform == platform]
+        assert all(
+            abs(b.height - a.height) < 0.2 for a, b in pairwise(run) if b.frame == a.frame + 1
+        )
+
+
+def test_whispy_blows_and_stops() -> None:
+    winds = stage_events(read(stage_id=DREAM_LAND, frames=700))
+    assert [event.kind for event in winds] == ["whispy"] * len(winds)
+    assert winds[0].direction in (1, 2)
+    assert winds[1].direction == 0
+    assert winds[1].frame - winds[0].frame == 274
+
+
+def test_stadium_transforms() -> None:
+    phases = stage_events(read(stage_id=POKEMON_STADIUM, frames=700))
+    assert [event.event for event in phases][:6] == [2, 3, 4, 5, 6, 0]
+    assert len({event.transformation for event in phases[:6]}) == 1
+
+
+@pytest.mark.parametrize("stage_id", [FOUNTAIN_OF_DREAMS, DREAM_LAND, POKEMON_STADIUM])
+def test_stages_report_nothing_before_the_format_had_it(stage_id: int) -> None:
+    assert not stage_events(read(version=(3, 17, 0), stage_id=stage_id, frames=400))
+    assert not stage_events(read(stage_id=FINAL_DESTINATION, frames=400))
+
+
+def test_gecko_list() -> None:
+    match = read(gecko=True, frames=5)
+    assert match.reader.gecko_list is not None
+    assert len(match.reader.gecko_list) == 1200
+    assert match.reader.event_payloads is not None
+    assert match.reader.event_payloads.size(0x3D) == 1200
+    assert read(gecko=True, frames=5, version=(3, 2, 0)).reader.gecko_list is None
+
+
+# -- rollbacks ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("version", [(3, 0, 0), (3, 6, 0), (3, 7, 0), (3, 18, 0)], ids=str)
+@pytest.mark.parametrize("followers", [False, True])
+def test_rollbacks(version: tuple[int, int, int], followers: bool) -> None:
+    options = {"version": version, "frames": 1500, "items": True, "followers": followers}
+    match, calm = read(rollbacks=True, **options), read(**options)
+    assert not match.of(events.Diagnostic)
+    revisions = Counter(frame.revision for frame in match.frames)
+    assert revisions[1] > 40
+    assert revisions[2] > 5
+    assert set(match.last) == set(calm.last)
+    # What was sent last is what happened.
+    for number, frame in calm.last.items():
+        assert match.last[number].entry.players == frame.entry.players
+        assert match.last[number].entry.items == frame.entry.items
+    guessed = [f for f in match.frames if f.entry.players != match.last[f.number].entry.players]
+    assert len(guessed) > 40
+    if version >= (3, 7, 0):
+        assert match.one(events.GameStart).settings.game_mode == MAJOR_SCENE_ONLINE
+    counted = match.one(events.Metadata).metadata["players"]["0"]["characters"]["10" if followers else "1"]
+    assert counted == len(match.frames)
+
+
+def test_what_is_final_is_not_sent_again() -> None:
+    match = read(rollbacks=True, frames=3000)
+    bookends = list(raw_bookends(synthetic_match(rollbacks=True, frames=3000)))
+    final = None
+    lags = Counter()
+    for bookend in bookends:
+        if final is not None:
+            assert bookend.latest_finalized_frame >= final
+            assert bookend.frame > final
+        lags[bookend.frame - bookend.latest_finalized_frame] += 1
+        final = bookend.latest_finalized_frame
+    assert min(lags) == 0
+    assert 2 <= max(lags) <= 7
+    assert len(bookends) == len(match.frames)
+    throughs = [event.through for event in match.of(events.FrameFinalized)]
+    assert throughs == sorted(set(throughs))
+
+
+def raw_bookends(data: bytes) -> Iterator[Any]:
+    reader = SlippiReader()
+    reader.feed(data)
+    payloads = reader.event_payloads
+    assert payloads is not None
+    at = 15 + data[16] + 1
+    while payloads.widths[data[at]]:
+        if data[at] == 0x3C:
+            yield TABLES[0x3C].layout(payloads.sizes[0x3C]).decode(data, at)
+        at += payloads.widths[data[at]]
+
+
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def state_runs(posts: Iterable[Any]) -> Iterator[tuple[int, int]]:
+    """(action state, frames in it), in order."""
+    state, length = -1, 0
+    for post in posts:
+        if post.action_state_id == state:
+            length += 1
+            continue
+        if length:
+            yield state, length
+        state, length = post.action_state_id, 1
+    if length:
+        yield state, length
+
+
+def test_states_are_called_what_the_game_calls_them() -> None:
+    spelled = {"DOWN_FORWARD_U": "DownFowardU", "GUARD_SET_OFF": "GuardSetOff"}
+    names = [name for name, value in vars(states).items() if name.isupper() and isinstance(value, int)]
+    checked = 0
+    for name in names:
+        value = getattr(states, name)
+        if name.startswith("_") or value >= len(action_states.COMMON_ACTION_STATES) or name == "FIRST_OWN_STATE":
+            continue
+        expected = spelled.get(name) or "".join(part.title() for part in name.split("_"))
+        assert action_states.COMMON_ACTION_STATES[value] == expected
+        checked += 1
+    assert checked > 60
+
+
+@pytest.mark.parametrize("character", [*LINE_UP, POPO, NANA], ids=lambda c: ids.internal_character_name(c.internal_id))
+def test_roster(character: Any) -> None:
+    assert ids.INTERNAL_CHARACTERS[character.internal_id].external_id == character.external_id
+    recovery = character.recovery
+    for name in (recovery.start_state, recovery.flight_state):
+        assert states.own_state(character.internal_id, name) > 0x154
+    for name, move in character.moves.items():
+        assert move.name == name
+        assert move.move_id in ids.MOVES
+        assert 0 < move.first <= move.last <= move.total
+        is_aerial = states.ATTACK_AIR_N <= move.state <= states.ATTACK_AIR_LW
+        assert bool(move.lag) == is_aerial
+        assert is_aerial == (name in ("nair", "fair", "bair", "uair", "dair"))
+
+
+@pytest.mark.parametrize(
+    ("state", "animation"),
+    # Read off real replays.
+    [
+        (0x00, 0xFFFFFFFF),
+        (0x04, 29),
+        (0x0C, 2),
+        (0x0E, 2),
+        (0x11, 9),
+        (0x12, 10),
+        (0x14, 12),
+        (0x15, 13),
+        (0x17, 14),
+        (0x18, 15),
+        (0x1D, 20),
+        (0x23, 26),
+        (0x26, 29),
+        (0x28, 31),
+        (0x2A, 35),
+        (0x2B, 36),
+        (0x2C, 46),
+        (0x3C, 62),
+        (0x3F, 66),
+        (0x45, 72),
+        (0x4A, 77),
+        (0x4E, 168),
+        (0x5A, 180),
+        (0xB2, 0xFFFFFFFF),
+        (0xB4, 39),
+        (0xB5, 40),
+        (0xB7, 183),
+        (0xC7, 199),
+        (0xD4, 242),
+        (0xD5, 242),
+        (0xD8, 244),
+        (0xDD, 249),
+        (0xE2, 254),
+        (0xE9, 42),
+        (0xEB, 41),
+        (0xEC, 44),
+        (0xF1, 264),
+        (0xF4, 209),
+        (0xFC, 216),
+        (0xFF, 220),
+        (0x107, 228),
+        (0x142, 0xFFFFFFFF),
+        (0x143, 238),
+        (0x144, 0xFFFFFFFF),
+        (0x158, 298),
+    ],
+)
+def test_animation_index(state: int, animation: int) -> None:
+    assert states.animation_index(state) == animation
+
+
+# -- controller --------------------------------------------------------------------------------------------------------
+
+
+def test_a_button_is_held_and_let_go() -> None:
+    hand = Hand()
+    jump = Command(Verb.JUMP, 1.0)
+    pads = [hand.pad(command, 1.0) for command in (jump, REST, REST, REST, REST)]
+    assert [bool(pad.physical) for pad in pads] == [True, True, True, False, False]
+
+
+def test_sticks_follow_the_facing() -> None:
+    left = Hand().pad(Command(Verb.ATTACK, move="fsmash"), -1.0)
+    assert (left.c_x, left.physical) == (-1.0, 0)
+    tilt = Hand().pad(Command(Verb.ATTACK, move="ftilt"), -1.0)
+    assert (tilt.stick_x, tilt.physical) == (-0.5, 0x100)
+
+
+def test_processed_buttons_have_sticks_and_triggers() -> None:
+    pad = Pad(stick_x=-1.0, c_y=1.0, right=0.5, physical=0x100)
+    assert pad.processed == 0x100 | 0x4_0000 | 0x10_0000 | 0x8000_0000
+    assert pad.trigger == 0.5
+    assert Pad(physical=0x40).trigger == 1.0
+    assert Pad().processed == 0
