@@ -73,9 +73,10 @@ class Daemon:
                 for station in self._stations.values():
                     background.start_soon(station.run)
                 background.start_soon(self._feed_watchdog)
-                background.start_soon(self._say_ready)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
                 self._log.info("listening", url=url, stations=sorted(self._stations), version=__version__)
+                # Ready to be asked: `/readyz` says which folders have been looked at, however long a network share takes.
+                systemd.notify("READY=1", f"STATUS=watching {len(self._stations)} stations")
                 task_status.started(self.port)
                 await web.serve(listeners, self._stop, grace_seconds=GRACE_SECONDS)
                 background.cancel_scope.cancel()
@@ -189,13 +190,6 @@ class Daemon:
                 self._log.info("stopping", signal=signal.Signals(number).name)
                 systemd.notify("STOPPING=1")
                 self._stop.set()
-
-    async def _say_ready(self) -> None:
-        """READY=1 as soon as the sockets listen and the folders were looked at, missing folders notwithstanding."""
-        for station in self._stations.values():
-            while not station.channel.settled and station.state != "offline":
-                await station.channel.changed()
-        systemd.notify("READY=1", f"STATUS=watching {len(self._stations)} stations")
 
     async def _feed_watchdog(self) -> None:
         """From the event loop itself, so that a stuck loop is noticed."""

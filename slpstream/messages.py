@@ -60,7 +60,8 @@ DROPPABLE_TYPES = frozenset({"frame", "finalized", "stats"})
 
 _encode = msgspec.json.Encoder().encode
 _CURSOR = re.compile(
-    r"(?P<game>[0-9a-f]{32})/(?:(?P<mode>[lf])(?P<offset>\d{1,18})\.(?P<count>\d{1,9})|frame:(?P<frame>-?\d{1,9}))"
+    r"(?P<game>[0-9a-f]{32})/"
+    r"(?:(?P<mode>[lf])(?P<offset>[0-9]{1,18})\.(?P<count>[0-9]{1,9})|frame:(?P<frame>-?[0-9]{1,9}))"
 )
 _MODE_LETTERS: Mapping[FramesMode, str] = {"live": "l", "finalized": "f"}
 _LETTER_MODES: Mapping[str, FramesMode] = {letter: mode for mode, letter in _MODE_LETTERS.items()}

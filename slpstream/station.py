@@ -197,7 +197,7 @@ class Station:
 
     def _settled(self, event: Settled) -> None:
         self.channel.settled = True
-        self._set_state("idle" if self._state == "offline" else self._state, "watching")
+        self._watch_folder()
         self.channel.notify()
 
     def _opened(self, event: Opened) -> None:
@@ -418,9 +418,9 @@ class Station:
 
     def _watch_folder(self) -> None:
         present = self._tail is not None and self._tail.root_present
-        if not present and self._state != "offline":
+        if not present:
             self._set_state("offline", "the folder is missing")
-        elif present and self._state == "offline" and self.channel.settled:
+        elif self._state == "offline" and self.channel.settled:
             self._set_state("idle", "watching")
 
     def _set_state(self, state: str, reason: str, game_id: str | None = None) -> None:

@@ -55,8 +55,10 @@ class Bout:
         items: bool,
         teams: bool,
     ) -> None:
-        """`last_frame`: the match stops there; with `gives_up` because the one who is behind quits. `followers`: player 0 has
-        the Ice Climbers."""
+        """`last_frame`: the match stops there, and with `gives_up` the one who is behind quits.
+
+        `followers`: player 0 has the Ice Climbers.
+        """
         self.random_seed = random.Random(seed).getrandbits(32)
         self.ending = "game"
         """`game`, `time` or `quit`."""

@@ -30,7 +30,7 @@ from slpstream.tail.catalogue import Arrival, Catalogue
 from slpstream.tail.events import Lost, Opened, Refused, Scanned, Settled, TailedFile, TailEvent
 from slpstream.tail.hints import Hints
 from slpstream.tail.identity import PREFIX_BYTES, FileIdentity
-from slpstream.tail.scan import Finding, Refusal, Scan, examine_all, folders_changed, scan_tree
+from slpstream.tail.scan import Refusal, Scan, examine_all, folders_changed, scan_tree
 from slpstream.tail.tailer import COARSE_SECONDS, FileTail, Look, lost_by, open_arrival
 from slpstream.tail.threads import T, Threads, TrioThreads
 
@@ -281,7 +281,7 @@ class FolderTail:
             self._next_scan = min(self._next_scan, self._at + _MISSING_SECONDS)
         elif moved:
             self._scan_soon()  # this one was compared with what is forgotten now
-        self._reconcile({} if moved else scan.findings, self._scan_version)
+        refusals = self._catalogue.reconcile({} if moved else scan.findings, self._scan_version)
         listed: tuple[TailedFile, ...] = ()
         if scan.root is not None and not moved and self._judge_by_age:
             self._judge_by_age = False
@@ -289,6 +289,7 @@ class FolderTail:
         if self._first_scan or listed:
             self._events.append(Scanned(listed))
         self._first_scan = False
+        self._refuse(refusals)
         if scan.root_error is None:
             self._miss_the_displaced()
 
@@ -324,7 +325,7 @@ class FolderTail:
         if others:
             findings |= await self._run(lambda: examine_all(others, root))
         self._suspects -= suspects
-        self._reconcile(findings, version)
+        self._refuse(self._catalogue.reconcile(findings, version))
         for tail in self._catalogue.displaced():
             self._due[tail] = True
             if not tail.misses:
@@ -337,13 +338,10 @@ class FolderTail:
         if changed:
             self._scan_soon()
 
-    def _reconcile(self, findings: dict[str, Finding], as_of: int) -> None:
-        for path, refusal in self._catalogue.reconcile(findings, as_of).items():
-            self._refuse(path, refusal)
-
-    def _refuse(self, path: str, refusal: Refusal) -> None:
-        if self._catalogue.refuse(path, refusal):
-            self._events.append(Refused(Path(path), Unreadable(path, refusal.what)))
+    def _refuse(self, refusals: dict[str, Refusal]) -> None:
+        for path, refusal in refusals.items():
+            if self._catalogue.refuse(path, refusal):
+                self._events.append(Refused(Path(path), Unreadable(path, refusal.what)))
 
     async def _open_arrivals(self) -> None:
         catalogue = self._catalogue
@@ -360,7 +358,7 @@ class FolderTail:
             if isinstance(result, FileTail):
                 self._begin(arrival, result)
             elif result is not None:
-                self._refuse(arrival.path, result)
+                self._refuse({arrival.path: result})
 
     def _begin(self, arrival: Arrival, tail: FileTail) -> None:
         if self._closed or not self._catalogue.activate(tail):

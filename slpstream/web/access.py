@@ -2,7 +2,8 @@
 
 Loopback needs no token, unless the configuration asks for one or the request came through a proxy; every other
 address needs one. `Host` must be an address, `localhost` or a configured name: a page whose name was rebound to
-127.0.0.1 brings its own name. `Origin` must be the daemon's own, a local file's, or a configured one.
+127.0.0.1 brings its own name. `Origin` must be the daemon's own, a local file's, or a configured one; not `null`,
+which any page can have by a frame.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import NamedTuple
 from urllib.parse import urlsplit
 
 _PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
-_LOCAL_ORIGINS = ("null", "file://")
+_LOCAL_ORIGIN = "file://"
 
 
 class Denied(Enum):
@@ -60,7 +61,7 @@ class Access(NamedTuple):
         return not name or name == "localhost" or name in self.allowed_hosts or _is_address(name)
 
     def _origin_may(self, origin: str | None, host: str) -> bool:
-        if origin is None or origin in _LOCAL_ORIGINS or origin in self.allowed_origins:
+        if origin is None or origin == _LOCAL_ORIGIN or origin in self.allowed_origins:
             return True
         parts = urlsplit(origin)
         return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()

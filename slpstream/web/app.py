@@ -28,6 +28,7 @@ _CONTENT_SECURITY_POLICY = (
 _HEADERS = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",  # with its ETag: after an upgrade no browser source keeps old scripts
     "content-security-policy": _CONTENT_SECURITY_POLICY,
 }
 
@@ -70,10 +71,10 @@ def make_app(stations: Stations) -> Starlette:
 
     async def overlay(request: Request) -> Response:
         _known(request.path_params["station"])
-        return FileResponse(STATIC / "overlay.html", headers={"cache-control": "no-cache"})
+        return FileResponse(STATIC / "overlay.html")
 
     async def index(request: Request) -> Response:
-        return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+        return FileResponse(STATIC / "index.html")
 
     def _known(name: str) -> dict[str, Any]:
         description = stations.station(name)

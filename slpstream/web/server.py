@@ -27,6 +27,7 @@ from slpstream.web.connection import Connection
 from slpstream.web.websocket import GOING_DOWN, NOT_AUTHORISED, WebsocketSession
 
 STREAM_PATH = b"/v1/stream"
+_ASSETS = b"/static/"
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
@@ -143,8 +144,6 @@ class WebServer:
     async def _handle(self, connection: Connection, port: int) -> None:
         try:
             await self._requests(connection, port)
-        except trio.ClosedResourceError:
-            pass  # closed by its own session, which gave it up
         finally:
             self._connections -= 1
             connection.close()
@@ -194,6 +193,8 @@ class WebServer:
         """One request to the application. True when the connection can be used again."""
         exchange = Exchange(connection, http, request, port)
         denied = self._access.check(_headers(request), connection.peer, _token(request))
+        if denied is Denied.TOKEN and bytes(request.target).startswith(_ASSETS):
+            denied = None  # the same for everybody, and a page cannot pass its token on to them
         app = self._app if denied is None else with_headers(problem(denied.status, denied.reason))
         await exchange.run(app)
         self._on_request(exchange.status)

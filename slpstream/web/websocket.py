@@ -62,6 +62,7 @@ class WebsocketSession:
         self._wire: WebsocketWire = JSON
         self._subscriber: Subscriber | None = None
         self._subscription_scope: trio.CancelScope | None = None
+        self._scope: trio.CancelScope | None = None
 
     @property
     def queued_bytes(self) -> int:
@@ -85,6 +86,7 @@ class WebsocketSession:
         name = self._protocol.subprotocol
         self._wire = WIRES[name] if name else JSON
         async with trio.open_nursery() as nursery:
+            self._scope = nursery.cancel_scope
             nursery.start_soon(self._write)
             if refusal is not None:
                 self.close(*refusal)
@@ -153,10 +155,11 @@ class WebsocketSession:
             self._flush_protocol()
 
     def _abort(self) -> None:
-        """The other end does not answer: the reading task, and with it the session, comes to its end."""
+        """The other end does not answer: the session is over without its consent."""
         self._connection.gone = True
         self._leave()
-        self._connection.close()
+        if self._scope is not None:
+            self._scope.cancel()
 
     async def _follow(self, subscriber: Subscriber, channels: Any) -> None:
         with trio.CancelScope() as scope:

@@ -1,7 +1,7 @@
 """The synthetic match: readable in every version, the same every time, and played as a match is played.
 
-What is checked here is what other tests and the demo lean on: options do what they say, numbers stay within what the game can do,
-and the things that stats count do happen.
+What is checked here is what other tests and the demo lean on: options do what they say, numbers stay within what the
+game can do, and the things that stats count do happen.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from msgspec import UNSET
 from slpstream import events
 from slpstream.simulate import states
 from slpstream.simulate.body import DEAD_FRAMES, FULL_SHIELD
-from slpstream.simulate.controls import QUIT, REST, Command, Hand, Pad, Verb
+from slpstream.simulate.controls import QUIT
 from slpstream.simulate.match import synthetic_match
-from slpstream.simulate.roster import LINE_UP, NANA, POPO
+from slpstream.simulate.roster import NANA, POPO
 from slpstream.simulate.stages import (
     BATTLEFIELD,
     DREAM_LAND,
@@ -29,7 +29,7 @@ from slpstream.simulate.stages import (
     POKEMON_STADIUM,
     STAGES,
 )
-from slpstream.slippi import action_states, ids
+from slpstream.slippi import ids
 from slpstream.slippi.commands import FIRST_FRAME, TABLES
 from slpstream.slippi.game_start import MAJOR_SCENE_ONLINE
 from slpstream.slippi.reader import SlippiReader, Stage
@@ -189,7 +189,7 @@ def test_it_takes_as_long_as_a_match_takes(match: Read) -> None:
 
 def test_one_is_left(match: Read) -> None:
     end = match.one(events.GameEnd)
-    last = match.frames[-1].players
+    last = match.frames[-1].entry.players
     loser = next(i for i, p in last.items() if p.post.stocks_remaining == 0)
     assert [w.player_index for w in end.winners] == [1 - loser]
     assert [p.position for p in end.game_end.placements] == [int(loser == 0), int(loser == 1), -1, -1]
@@ -266,7 +266,7 @@ def test_nobody_stands_where_there_is_nothing(stage_id: int) -> None:
 
 def test_values_stay_in_their_ranges(match: Read) -> None:
     for frame in match.frames:
-        for player in frame.players.values():
+        for player in frame.entry.players.values():
             pre, post = player.pre, player.post
             assert all(-1 <= axis <= 1 for axis in (pre.joystick_x, pre.joystick_y, pre.c_stick_x, pre.c_stick_y))
             assert all(0 <= t <= 1 for t in (pre.trigger, pre.physical_l_trigger, pre.physical_r_trigger))
@@ -295,24 +295,24 @@ def test_what_stats_count_happens(match: Read) -> None:
     assert moves <= set(ids.MOVES)
     assert len(moves) >= 8
     wanted = {
-        "dash": states.DASH,
-        "turn": states.TURN,
-        "jump": states.JUMP_F,
-        "double jump": states.JUMP_AERIAL_F,
-        "shield": states.GUARD_ON,
-        "roll": states.ESCAPE_F,
-        "spot dodge": states.ESCAPE,
-        "air dodge": states.ESCAPE_AIR,
-        "wavedash": states.LANDING_FALL_SPECIAL,
-        "grab": states.CATCH,
-        "throw": states.THROW_HI,
-        "ledge": states.CLIFF_CATCH,
-        "tech": states.PASSIVE,
-        "missed tech": states.DOWN_BOUND_U,
-        "tumble": states.DAMAGE_FLY_N,
-        "rebirth": states.REBIRTH,
+        "dash": (states.DASH,),
+        "turn": (states.TURN,),
+        "jump": (states.JUMP_F, states.JUMP_B),
+        "double jump": (states.JUMP_AERIAL_F,),
+        "shield": (states.GUARD_ON,),
+        "roll": (states.ESCAPE_F, states.ESCAPE_B),
+        "spot dodge": (states.ESCAPE,),
+        "air dodge": (states.ESCAPE_AIR,),
+        "wavedash": (states.LANDING_FALL_SPECIAL,),
+        "grab": (states.CATCH,),
+        "throw": (states.THROW_F, states.THROW_B, states.THROW_HI, states.THROW_LW),
+        "ledge": (states.CLIFF_CATCH,),
+        "tech": (states.PASSIVE, states.PASSIVE_STAND_F, states.PASSIVE_STAND_B),
+        "missed tech": (states.DOWN_BOUND_U,),
+        "tumble": (states.DAMAGE_FLY_N,),
+        "rebirth": (states.REBIRTH,),
     }
-    assert not [name for name, state in wanted.items() if not seen[state]]
+    assert not [name for name, any_of in wanted.items() if not sum(seen[state] for state in any_of)]
 
 
 def test_hits_name_both_sides(match: Read) -> None:
@@ -332,7 +332,7 @@ def test_hits_name_both_sides(match: Read) -> None:
 def test_instances_count_up(match: Read) -> None:
     highest = 0
     for frame in match.frames:
-        ids_now = sorted(p.post.instance_id for p in frame.players.values())
+        ids_now = sorted(p.post.instance_id for p in frame.entry.players.values())
         assert ids_now[-1] >= highest
         assert ids_now[0] != ids_now[1]
         highest = ids_now[-1]
@@ -341,7 +341,7 @@ def test_instances_count_up(match: Read) -> None:
 
 def test_buttons_are_pressed_and_let_go(match: Read) -> None:
     for player in (0, 1):
-        pads = [frame.players[player].pre.physical_buttons for frame in match.frames]
+        pads = [frame.entry.players[player].pre.physical_buttons for frame in match.frames]
         presses = sum(1 for before, now in pairwise(pads) if now & ~before)
         per_minute = presses / (len(pads) / 3600)
         assert 30 < per_minute < 400
@@ -356,7 +356,7 @@ def test_the_one_who_is_behind_quits() -> None:
     quitter = end.game_end.lras_initiator_index
     assert end.game_end.game_end_method == 7
     assert [w.player_index for w in end.winners] == [1 - quitter]
-    assert match.frames[-1].players[quitter].pre.physical_buttons == QUIT
+    assert match.frames[-1].entry.players[quitter].pre.physical_buttons == QUIT
     assert read(version=(1, 0, 0), frames=700).one(events.GameEnd).game_end.game_end_method == 0
 
 
@@ -392,9 +392,7 @@ def test_four_players_leave_one_after_the_other() -> None:
         final = list(match.posts(player))[-1]
         assert final.stocks_remaining == 0
         assert final.frame < last
-    assert [w.player_index for w in end.winners] == [
-        p.player_index for p in end.game_end.placements if p.position == 0
-    ]
+    assert [w.player_index for w in end.winners] == [p.player_index for p in end.game_end.placements if p.position == 0]
 
 
 def test_items() -> None:
@@ -415,7 +413,9 @@ def test_items() -> None:
 
 
 def stage_events(match: Read) -> list[Any]:
-    return [event for frame in match.frames if frame.entry.stage_events is not UNSET for event in frame.entry.stage_events]
+    return [
+        event for frame in match.frames if frame.entry.stage_events is not UNSET for event in frame.entry.stage_events
+    ]
 
 
 def test_fountain_moves_its_platforms() -> None:
@@ -424,9 +424,7 @@ def test_fountain_moves_its_platforms() -> None:
     assert {event.platform for event in moved} == {0, 1}
     for platform in (0, 1):
         run = [event for event in moved if event.platform == platform]
-        assert all(
-            abs(b.height - a.height) < 0.2 for a, b in pairwise(run) if b.frame == a.frame + 1
-        )
+        assert all(abs(b.height - a.height) < 0.2 for a, b in pairwise(run) if b.frame == a.frame + 1)
 
 
 def test_whispy_blows_and_stops() -> None:
@@ -487,7 +485,7 @@ def test_what_is_final_is_not_sent_again() -> None:
     match = read(rollbacks=True, frames=3000)
     bookends = list(raw_bookends(synthetic_match(rollbacks=True, frames=3000)))
     final = None
-    lags = Counter()
+    lags: Counter[int] = Counter()
     for bookend in bookends:
         if final is not None:
             assert bookend.latest_finalized_frame >= final
@@ -513,9 +511,6 @@ def raw_bookends(data: bytes) -> Iterator[Any]:
         at += payloads.widths[data[at]]
 
 
-# -- tables ------------------------------------------------------------------------------------------------------------
-
-
 def state_runs(posts: Iterable[Any]) -> Iterator[tuple[int, int]]:
     """(action state, frames in it), in order."""
     state, length = -1, 0
@@ -528,112 +523,3 @@ def state_runs(posts: Iterable[Any]) -> Iterator[tuple[int, int]]:
         state, length = post.action_state_id, 1
     if length:
         yield state, length
-
-
-def test_states_are_called_what_the_game_calls_them() -> None:
-    spelled = {"DOWN_FORWARD_U": "DownFowardU", "GUARD_SET_OFF": "GuardSetOff"}
-    names = [name for name, value in vars(states).items() if name.isupper() and isinstance(value, int)]
-    checked = 0
-    for name in names:
-        value = getattr(states, name)
-        if name.startswith("_") or value >= len(action_states.COMMON_ACTION_STATES) or name == "FIRST_OWN_STATE":
-            continue
-        expected = spelled.get(name) or "".join(part.title() for part in name.split("_"))
-        assert action_states.COMMON_ACTION_STATES[value] == expected
-        checked += 1
-    assert checked > 60
-
-
-@pytest.mark.parametrize("character", [*LINE_UP, POPO, NANA], ids=lambda c: ids.internal_character_name(c.internal_id))
-def test_roster(character: Any) -> None:
-    assert ids.INTERNAL_CHARACTERS[character.internal_id].external_id == character.external_id
-    recovery = character.recovery
-    for name in (recovery.start_state, recovery.flight_state):
-        assert states.own_state(character.internal_id, name) > 0x154
-    for name, move in character.moves.items():
-        assert move.name == name
-        assert move.move_id in ids.MOVES
-        assert 0 < move.first <= move.last <= move.total
-        is_aerial = states.ATTACK_AIR_N <= move.state <= states.ATTACK_AIR_LW
-        assert bool(move.lag) == is_aerial
-        assert is_aerial == (name in ("nair", "fair", "bair", "uair", "dair"))
-
-
-@pytest.mark.parametrize(
-    ("state", "animation"),
-    # Read off real replays.
-    [
-        (0x00, 0xFFFFFFFF),
-        (0x04, 29),
-        (0x0C, 2),
-        (0x0E, 2),
-        (0x11, 9),
-        (0x12, 10),
-        (0x14, 12),
-        (0x15, 13),
-        (0x17, 14),
-        (0x18, 15),
-        (0x1D, 20),
-        (0x23, 26),
-        (0x26, 29),
-        (0x28, 31),
-        (0x2A, 35),
-        (0x2B, 36),
-        (0x2C, 46),
-        (0x3C, 62),
-        (0x3F, 66),
-        (0x45, 72),
-        (0x4A, 77),
-        (0x4E, 168),
-        (0x5A, 180),
-        (0xB2, 0xFFFFFFFF),
-        (0xB4, 39),
-        (0xB5, 40),
-        (0xB7, 183),
-        (0xC7, 199),
-        (0xD4, 242),
-        (0xD5, 242),
-        (0xD8, 244),
-        (0xDD, 249),
-        (0xE2, 254),
-        (0xE9, 42),
-        (0xEB, 41),
-        (0xEC, 44),
-        (0xF1, 264),
-        (0xF4, 209),
-        (0xFC, 216),
-        (0xFF, 220),
-        (0x107, 228),
-        (0x142, 0xFFFFFFFF),
-        (0x143, 238),
-        (0x144, 0xFFFFFFFF),
-        (0x158, 298),
-    ],
-)
-def test_animation_index(state: int, animation: int) -> None:
-    assert states.animation_index(state) == animation
-
-
-# -- controller --------------------------------------------------------------------------------------------------------
-
-
-def test_a_button_is_held_and_let_go() -> None:
-    hand = Hand()
-    jump = Command(Verb.JUMP, 1.0)
-    pads = [hand.pad(command, 1.0) for command in (jump, REST, REST, REST, REST)]
-    assert [bool(pad.physical) for pad in pads] == [True, True, True, False, False]
-
-
-def test_sticks_follow_the_facing() -> None:
-    left = Hand().pad(Command(Verb.ATTACK, move="fsmash"), -1.0)
-    assert (left.c_x, left.physical) == (-1.0, 0)
-    tilt = Hand().pad(Command(Verb.ATTACK, move="ftilt"), -1.0)
-    assert (tilt.stick_x, tilt.physical) == (-0.5, 0x100)
-
-
-def test_processed_buttons_have_sticks_and_triggers() -> None:
-    pad = Pad(stick_x=-1.0, c_y=1.0, right=0.5, physical=0x100)
-    assert pad.processed == 0x100 | 0x4_0000 | 0x10_0000 | 0x8000_0000
-    assert pad.trigger == 0.5
-    assert Pad(physical=0x40).trigger == 1.0
-    assert Pad().processed == 0

@@ -1,11 +1,15 @@
 """Writing a replay into a folder: in game time, into a new file only, and as a crash leaves it when cancelled.
 
-Determinism: the clock is trio's autojump clock and jumps only when every task waits, so no test takes real time.
+Determinism: the clock is trio's autojump clock and jumps only when every task waits, so no test takes real time. A
+thread at work counts as waiting; a test in which somebody else has a deadline therefore uses `inline`, which needs no
+thread.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -25,6 +29,17 @@ GAME_SECONDS = FRAMES / 60
 @pytest.fixture(scope="module")
 def match() -> bytes:
     return synthetic_match(frames=FRAMES)
+
+
+@pytest.fixture
+def inline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What would run in a thread runs at once."""
+
+    async def run_sync(work: Callable[..., Any], *args: Any) -> Any:
+        await trio.lowlevel.checkpoint()
+        return work(*args)
+
+    monkeypatch.setattr(trio.to_thread, "run_sync", run_sync)
 
 
 @pytest.mark.parametrize("writer", ["dolphin", "frame", "bytes:100", "random:1"])
@@ -48,6 +63,7 @@ async def test_speed(match: bytes, tmp_path: Path, autojump_clock: MockClock) ->
     assert (tmp_path / "fastest.slp").read_bytes() == match
 
 
+@pytest.mark.usefixtures("inline")
 async def test_the_file_grows_as_the_game_goes_on(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
     target = tmp_path / "Game_1.slp"
     seen: list[bytes] = []
@@ -65,6 +81,7 @@ async def test_the_file_grows_as_the_game_goes_on(match: bytes, tmp_path: Path, 
     assert target.read_bytes() == match
 
 
+@pytest.mark.usefixtures("inline")
 async def test_the_file_is_empty_before_the_first_burst(
     match: bytes, tmp_path: Path, autojump_clock: MockClock
 ) -> None:
@@ -97,6 +114,7 @@ async def test_nothing_is_created_for_wrong_arguments(match: bytes, tmp_path: Pa
     assert not target.exists()
 
 
+@pytest.mark.usefixtures("inline")
 async def test_cancelled_it_leaves_what_a_crash_leaves(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
     target = tmp_path / "Game_1.slp"
     with trio.move_on_after(GAME_SECONDS / 2):

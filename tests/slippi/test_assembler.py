@@ -419,6 +419,7 @@ def test_a_copy_goes_on_alone() -> None:
     twin = bench.assembler.copy(lambda code, message, offset: codes.append(code))
     twin.out = []
     twin.post_frame(post(2, 0), 100)
+    twin.item(item(2), 105)
     twin.bookend(bookend(7, 1), 110)
     assert codes == ["frame_without_bookend"]
     assert [type(said) for said in twin.out] == [Frame, Frame, FrameFinalized]
@@ -428,4 +429,5 @@ def test_a_copy_goes_on_alone() -> None:
     frame = bench.assembler.out[0]
     assert isinstance(frame, Frame)
     assert frame.entry.players[0].post is UNSET
+    assert frame.entry.items is UNSET
     assert bench.said() == "2 <=1"

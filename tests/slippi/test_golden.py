@@ -91,11 +91,17 @@ def first_changed_block(golden: str, logs: Logs) -> str:
     return "the live log is unchanged, the finalized log differs"
 
 
-def assert_same(expected: Logs, seen: Logs, how: str) -> None:
-    """Fails with the first message that differs."""
-    for mode, a, b in zip(("live", "finalized"), expected.lines(), seen.lines(), strict=True):
-        difference = first_difference(a, b)
-        assert difference is None, f"{how}, {mode} log: {difference}"
+class Expected:
+    """The message lines of a replay that is read in one go; the other ways of reading it must give the same."""
+
+    def __init__(self, logs: Logs) -> None:
+        self._lines = logs.lines()
+
+    def check(self, seen: Logs, how: str) -> None:
+        """Fails with the first message that differs."""
+        for mode, a, b in zip(("live", "finalized"), self._lines, seen.lines(), strict=True):
+            difference = first_difference(a, b)
+            assert difference is None, f"{how}, {mode} log: {difference}"
 
 
 @pytest.fixture(scope="module")
@@ -112,47 +118,49 @@ def test_the_golden_file_has_the_replays(golden: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_golden(name: str, golden: dict[str, Any]) -> None:
     data = replay(name)
-    whole = logs_of([data])
-    expected, seen = golden[name], summary(whole)
-    assert seen == expected, first_changed_block(expected["blocks"], whole)
+    logs = logs_of([data])
+    expected, seen = golden[name], summary(logs)
+    assert seen == expected, first_changed_block(expected["blocks"], logs)
+    whole = Expected(logs)
 
-    assert_same(whole, logs_of(bytewise(data)), "byte by byte")
+    whole.check(logs_of(bytewise(data)), "byte by byte")
     for seed in SEEDS:
-        assert_same(whole, logs_of(cut_at(data, random_cuts(len(data), seed))), f"split with seed {seed}")
-    assert_same(whole, as_live(data, random_cuts(len(data), SEEDS[0])), "raw length 0 first")
-    assert_same(whole, as_live(data, ()), "raw length 0 first, in one piece")
+        whole.check(logs_of(cut_at(data, random_cuts(len(data), seed))), f"split with seed {seed}")
+    whole.check(as_live(data, random_cuts(len(data), SEEDS[0])), "raw length 0 first")
+    whole.check(as_live(data, ()), "raw length 0 first, in one piece")
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda v: ".".join(map(str, v)))
 def test_built_replay_of_every_era_is_the_same_however_it_is_cut(version: tuple[int, int, int]) -> None:
     data = Built(version).frames(-123, -103, items=2, followers=(1,), stage_events=True).end().closed()
-    whole = logs_of([data])
-    assert [m.frame for m in whole.finalized if m.frame is not None] == list(range(-123, -102))
-    assert_same(whole, logs_of(bytewise(data)), "byte by byte")
-    assert_same(whole, as_live(data, range(1, len(data))), "raw length 0 first, byte by byte")
+    logs = logs_of([data])
+    assert [m.frame for m in logs.finalized if m.frame is not None] == list(range(-123, -102))
+    whole = Expected(logs)
+    whole.check(logs_of(bytewise(data)), "byte by byte")
+    whole.check(as_live(data, range(1, len(data))), "raw length 0 first, byte by byte")
 
 
 def test_every_single_cut_of_a_small_replay() -> None:
     """One cut, at each event's boundary and one byte to either side, and at every byte behind Game End."""
     data = varied_replay()
-    whole = logs_of([data])
+    whole = Expected(logs_of([data]))
     boundaries = event_boundaries(data)
     near = {place + step for place in boundaries for step in (-1, 0, 1)} | set(range(boundaries[-1], len(data)))
     for cut in sorted(near | set(range(HEADER_BYTES + 1))):
-        assert_same(whole, logs_of([data[:cut], data[cut:]]), f"cut at {cut}")
-        assert_same(whole, as_live(data, [cut]), f"raw length 0 first, cut at {cut}")
+        whole.check(logs_of([data[:cut], data[cut:]]), f"cut at {cut}")
+        whole.check(as_live(data, [cut]), f"raw length 0 first, cut at {cut}")
 
 
 @needs_shared
 @pytest.mark.parametrize("step", [-1, 0, 1])
 def test_all_boundaries_of_a_real_replay(step: int) -> None:
     data = replay("v3.12")
-    whole = logs_of([data])
+    whole = Expected(logs_of([data]))
     cuts = [place + step for place in event_boundaries(data)]
-    assert_same(whole, logs_of(cut_at(data, cuts)), f"cut at every boundary {step:+}")
-    assert_same(whole, as_live(data, cuts), f"raw length 0 first, cut at every boundary {step:+}")
+    whole.check(logs_of(cut_at(data, cuts)), f"cut at every boundary {step:+}")
+    whole.check(as_live(data, cuts), f"raw length 0 first, cut at every boundary {step:+}")
     for cut in cuts:
-        assert_same(whole, logs_of([data[:cut], data[cut:]]), f"cut at {cut}")
+        whole.check(logs_of([data[:cut], data[cut:]]), f"cut at {cut}")
 
 
 def write_golden() -> None:

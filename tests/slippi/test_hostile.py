@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slpstream.errors import FormatError
+from slpstream.errors import FieldError, FormatError
 from slpstream.messages import Position
 from slpstream.pipeline import Pipeline
 from slpstream.simulate.match import synthetic_match
@@ -90,14 +90,24 @@ def assert_finality(logs: Logs) -> None:
         assert waiting == {}
 
 
-def read_to_the_end(data: bytes, cuts: Iterable[int] = ()) -> tuple[Logs, FormatError | None]:
-    """The logs, after checks that hold while reading: nothing is raised, little is kept."""
+class Reading(NamedTuple):
+    """What reading some bytes to their end gave."""
+
+    logs: Logs
+    before_finish: int
+    """Live messages that were said before anybody knew that no more bytes come."""
+    failure: FormatError | None
+
+
+def read_to_the_end(data: bytes, cuts: Iterable[int] = ()) -> Reading:
+    """The logs; while reading, nothing may be raised and little may be kept."""
     reading, logs = pipeline(), Logs()
     for piece in cut_at(data, cuts):
         logs.take(reading.feed(piece))
         assert kept_bytes(reading) <= MOST_PENDING_BYTES
+    before_finish = len(logs.live)
     logs.take(reading.finish())
-    return logs, reading.failure
+    return Reading(logs, before_finish, reading.failure)
 
 
 def kept_bytes(reading: Pipeline) -> int:
@@ -108,13 +118,13 @@ def kept_bytes(reading: Pipeline) -> int:
 
 def check(data: bytes, cuts: Iterable[int]) -> Logs:
     """All that holds for any bytes; returns the logs."""
-    whole, failure = read_to_the_end(data)
-    assert_is_a_log(whole, failure)
-    in_pieces, failure_in_pieces = read_to_the_end(data, cuts)
-    for expected, seen in zip(whole.lines(), in_pieces.lines(), strict=True):
+    whole, in_pieces = read_to_the_end(data), read_to_the_end(data, cuts)
+    assert_is_a_log(whole.logs, whole.failure)
+    for expected, seen in zip(whole.logs.lines(), in_pieces.logs.lines(), strict=True):
         assert first_difference(expected, seen) is None
-    assert str(failure) == str(failure_in_pieces)
-    return whole
+    assert whole.before_finish == in_pieces.before_finish
+    assert str(whole.failure) == str(in_pieces.failure)
+    return whole.logs
 
 
 # -- any bytes --------------------------------------------------------------------------------------------------------
@@ -403,14 +413,32 @@ def test_raw_length_at_the_end_of_an_event() -> None:
 
 def test_raw_length_in_the_middle_of_an_event() -> None:
     shorter = small().writer.raw_length_bytes + 5
-    logs = checked(small().frames(-119, -110).end().closed(raw_length_bytes=shorter))
+    data = small().frames(-119, -110).end().closed(raw_length_bytes=shorter)
+    logs = checked(data)
     assert ending(logs) == "raw_length event_crosses_raw_length garbage_after_end"
     assert frames_of(logs) == FOUR
+    # It is said as soon as the last byte is there, not when more come.
+    assert (
+        ending(logs_of(bytewise(data[: HEADER_BYTES + shorter]), finish=False)) == "raw_length event_crosses_raw_length"
+    )
 
 
 @pytest.mark.parametrize(("lie", "codes"), [(1, "framing"), (20, "framing"), (200, "event_crosses_raw_length framing")])
 def test_raw_length_before_game_start(lie: int, codes: str) -> None:
     assert ending(checked(small().end().closed(raw_length_bytes=lie))) == codes
+
+
+def test_raw_length_in_the_middle_of_an_event_comes_late() -> None:
+    """The reader waits for the rest of an event; the header then says that there is none."""
+    data = small().raw(b"\x37" + bytes(4)).closed({})
+    cut = data.index(metadata.MARKER)
+    reading, logs = pipeline(), Logs()
+    logs.take(reading.feed(header(0) + data[HEADER_BYTES:cut]))
+    logs.take(reading.rewrite(data[:HEADER_BYTES]))
+    assert ending(logs) == "raw_length event_crosses_raw_length"
+    logs.take(reading.feed(data[cut:]))
+    assert len(logs.of_type("metadata")) == 1
+    assert reading.closed
 
 
 def test_raw_length_zero_for_good() -> None:
@@ -468,7 +496,7 @@ HOSTILE_METADATA = {
     "depth 17, arrays": nested(metadata.MAX_DEPTH, b"[", b"]"),
     "depth 17, objects": nested(metadata.MAX_DEPTH, b"{U\x01a", b"}"),
     "depth of thousands": nested(5000, b"[", b"]"),
-    "too many values": b"{" + b"U\x01aT" * (metadata.MAX_ITEMS + 1) + b"}",
+    "too many values": b"{" + b"U\x01aT" * metadata.MAX_ITEMS + b"}",
     "too long, one text": b"{U\x01aSl"
     + (metadata.MAX_BYTES - 4).to_bytes(4, "big")
     + b"a" * (metadata.MAX_BYTES - 4)
@@ -525,6 +553,27 @@ def test_odd_metadata_that_is_read(octets: bytes, values: Any) -> None:
     (said,) = logs.of_type("metadata")
     if values is not None:
         assert said["metadata"] == values
+
+
+def metadata_of_bytes(length: int, last: bytes) -> bytes:
+    """An object of so many bytes: long texts, then `last` as the value of `b`."""
+    head, tail = b"{U\x01aSl", b"U\x01b" + last + b"}"
+    text = b"a" * (length - len(head) - 4 - len(tail))
+    return head + len(text).to_bytes(4, "big") + text + tail
+
+
+@pytest.mark.parametrize("last", [b"T", b"D" + bytes(8), b"SU\x03abc", b"[]"])
+def test_metadata_of_the_greatest_length(last: bytes) -> None:
+    for length, code in ((metadata.MAX_BYTES, ""), (metadata.MAX_BYTES + 1, " bad_metadata")):
+        data = small().end().closed(None)[:-1] + metadata.MARKER + metadata_of_bytes(length, last) + b"}"
+        logs = check(data, [*range(1, 2000, 100), *range(len(data) - 30, len(data))])
+        assert ending(logs) == "game_end" + code
+
+
+def test_a_text_that_is_too_long_is_refused_before_it_comes() -> None:
+    scan = metadata.MetadataScan(0)
+    with pytest.raises(FieldError, match="longer than 65536"):
+        scan.advance(b"{U\x01aSl\x00\x00\xff\xff")
 
 
 @pytest.mark.parametrize("cut", range(1, 40))
@@ -610,6 +659,40 @@ def test_posts_before_pres() -> None:
     for number in range(-123, -100):
         game.add(start(number), post(number), pre(number), post(number, 1), pre(number, 1), bookend(number))
     checked(game.end().closed())
+
+
+PART_OF = {type(pre(0)): "pre", type(post(0)): "post"}
+ODD_FRAMES: Mapping[str, list[Any]] = {
+    "another player": [pre(7, 0), pre(7, 2), post(7, 0), post(7, 2)],
+    "the follower instead": [pre(7, 0), pre(7, 1, follower=True), post(7, 0), post(7, 1, follower=True)],
+    "posts between pres": [pre(7, 0), post(7, 0), pre(7, 1), post(7, 1)],
+    "players exchanged": [pre(7, 1), pre(7, 0), post(7, 1), post(7, 0)],
+    "a pre of another number": [pre(7, 0), pre(8, 1), post(7, 0), post(7, 1)],
+    "a post of another number": [pre(7, 0), pre(7, 1), post(7, 0), post(6, 1)],
+    "a player twice": [pre(7, 0), pre(7, 0), post(7, 0), post(7, 0)],
+    "a post missing": [pre(7, 0), pre(7, 1), post(7, 0)],
+    "a player missing": [pre(7, 0), post(7, 0)],
+    "an item": [pre(7, 0), pre(7, 1), item(7), post(7, 0), post(7, 1)],
+}
+
+
+@pytest.mark.parametrize("odd", ODD_FRAMES.values(), ids=ODD_FRAMES)
+def test_a_frame_that_is_not_like_those_before(odd: list[Any]) -> None:
+    """However usual the frames around it are, it says what its events say."""
+    game = Built().frames(0, 6).add(start(7), *odd, bookend(7)).frames(8, 14)
+    logs = checked(game.end().closed())
+    entries = [msgspec.json.decode(m.entry()) for m in logs.live if m.frame == 7]
+    assert {
+        (side, index, part)
+        for entry in entries
+        for side in ("players", "followers")
+        for index, player in entry.get(side, {}).items()
+        for part in player
+    } == {
+        ("followers" if e.is_follower else "players", str(e.player_index), PART_OF[type(e)])
+        for e in odd
+        if e.frame == 7 and type(e) in PART_OF
+    }
 
 
 @pytest.mark.parametrize("major_scene", [2, ONLINE])

@@ -1,7 +1,7 @@
-"""The writer: what the reader decodes it encodes back to the same bytes, for every version, field by field and file by file.
+"""The writer: what the reader decodes it encodes back to the same bytes, for every version, event by event.
 
-The strongest evidence are the real replays, taken apart and written again. Where they are absent the synthetic match has to do,
-in every era of the format.
+The strongest evidence are the real replays, taken apart and written again. Where they are absent the synthetic match
+has to do, in every era of the format.
 """
 
 from __future__ import annotations
@@ -80,7 +80,12 @@ DECLARED: dict[Version, tuple[int, ...]] = {
 
 def whole_replays() -> list[Path]:
     """The real replays that can be walked from the header to an end."""
-    return [path for path in replays() if path.read_bytes().startswith(container.MAGIC)]
+    found = []
+    for path in replays():
+        with path.open("rb") as file:
+            if file.read(len(container.MAGIC)) == container.MAGIC:
+                found.append(path)
+    return found
 
 
 def named(version: Version) -> str:
@@ -124,7 +129,7 @@ class TakenApart:
 
 
 def written_again(data: bytes) -> bytes:
-    """A replay with every event and the metadata decoded and encoded; what a cut file lacks at its end it lacks again."""
+    """A replay with every event and the metadata decoded and encoded; a file that was cut off is cut off again."""
     parts = TakenApart(data)
     writer = parts.writer()
     body = writer.open() + b"".join(writer.event(parts.again(event)) for event in parts.events)

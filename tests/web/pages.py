@@ -1,7 +1,7 @@
 """Debian's Chromium, driven by Playwright, for the tests of the pages.
 
-Determinism: daemons are processes of their own on free ports of 127.0.0.1 and are always stopped; a test waits for what the page
-shows, with a deadline, and compares by frame number, so it does not matter how fast anything is.
+Determinism: daemons are processes of their own on free ports of 127.0.0.1 and are always stopped; a test waits for
+what the page shows, with a deadline, and compares by frame number, so it does not matter how fast anything is.
 
 The pages may not say anything on the console, and may not ask anybody but the daemon for anything.
 """
@@ -38,7 +38,9 @@ _ARGUMENTS = (
 )
 
 LIKE_A_VIDEO = """document.documentElement.style.background =
-    "linear-gradient(115deg, #f4f7ff 0 18%, #7fb2e5 18% 40%, #2c5f2e 40% 55%, #e9c46a 55% 70%, #8a1c3b 70% 85%, #fff 85%)" """
+    "linear-gradient(115deg, #f4f7ff 18%, #7fb2e5 18% 40%, #2c5f2e 40% 55%, #e9c46a 55% 70%, #8a1c3b 70% 85%, #fff 85%)"
+"""
+"""A background with all that is hard to read on: white, light, dark, colourful."""
 
 
 @contextmanager
@@ -62,12 +64,12 @@ class WatchedPage:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.complaints: list[str] = []
-        self.asked: set[str] = set()
+        self.asked: list[str] = []
         page.set_default_timeout(TIMEOUT_MS)
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", self._request)
-        page.on("websocket", lambda socket: self.asked.add(socket.url.replace("ws", "http", 1)))
+        page.on("websocket", lambda socket: self.asked.append(socket.url.replace("ws", "http", 1)))
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -75,14 +77,14 @@ class WatchedPage:
 
     def _request(self, request: Request) -> None:
         if not request.url.startswith("data:"):
-            self.asked.add(request.url)
+            self.asked.append(request.url)
 
     def check(self, base: str, *, interrupted: bool = False) -> None:
-        """Nothing on the console, nothing from elsewhere. When the daemon was `interrupted`, the browser itself says so."""
+        """Nothing on the console, nothing from elsewhere. That a daemon was `interrupted`, the browser may say."""
         own = re.compile(r"WebSocket connection to .* failed|Failed to load resource: net::ERR_")
         complaints = [text for text in self.complaints if not (interrupted and own.search(text))]
         assert complaints == []
-        assert {url for url in self.asked if not url.startswith(base + "/")} == set()
+        assert [url for url in self.asked if not url.startswith(base + "/")] == []
 
 
 @contextmanager

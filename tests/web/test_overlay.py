@@ -1,7 +1,7 @@
 """The overlay in a real browser: what it shows is what the stream says, frame by frame, and it survives its daemon.
 
-The page writes the number of the frame that it shows into `data-frame`, so each look at the page is compared with exactly that frame.
-The determinism rules are in `pages.py`.
+The page writes the number of the frame that it shows into `data-frame`, so each look at the page is compared with
+exactly that frame. The determinism rules are in `pages.py`.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ READ_PAGE = """() => {
 RECORD_WHAT_IS_SHOWN = f"""() => {{
   const read = {READ_PAGE};
   window.shown = [];
-  new MutationObserver(() => window.shown.push(read())).observe(document.querySelector(".players"), {{attributes: true}});
+  const observer = new MutationObserver(() => window.shown.push(read()));
+  observer.observe(document.querySelector(".players"), {{attributes: true}});
 }}"""
 
 
@@ -101,12 +102,13 @@ class Log:
         return [self._page(number, entry) for entry in self.frames.get(number, ())]
 
     def _page(self, number: int, entry: Mapping[str, Any]) -> dict[str, Any]:
+        players = entry["players"]
         seconds = max(0.0, self.settings["startingTimerSeconds"] - max(0, number) / 60)
         return {
             "frame": str(number),
             "stage": ids.stage_name(self.settings["stageId"]),
             "clock": f"{int(seconds) // 60}:{int(seconds) % 60:02}",
-            "players": [self._player(p, entry["players"][str(p["playerIndex"])]["post"]) for p in self.settings["players"]],
+            "players": [self._player(p, players[str(p["playerIndex"])]["post"]) for p in self.settings["players"]],
         }
 
     def _player(self, setup: Mapping[str, Any], post: Mapping[str, Any]) -> dict[str, Any]:
@@ -190,9 +192,13 @@ def shown(page: Page) -> dict[str, Any]:
 
 def shows_a_frame(page: Page, after: int = -124) -> None:
     page.wait_for_function(
-        "after => { const shown = document.querySelector('.players').dataset.frame; return shown !== '' && Number(shown) > after }",
+        "after => ((shown) => shown !== '' && Number(shown) > after)(document.querySelector('.players').dataset.frame)",
         arg=after,
     )
+
+
+def shows_the_last_frame(page: Page, log: Log) -> None:
+    page.locator(f".players[data-frame='{max(log.frames)}']").wait_for()
 
 
 def values(read: Mapping[str, Any]) -> dict[str, Any]:
@@ -214,6 +220,7 @@ def test_shows_what_the_stream_says(browser: Browser, shared_demo: Demo) -> None
         page.wait_for_function("() => document.querySelector('.icon.lost') !== null")
         compared = set()
         for _ in range(60):
+            shows_a_frame(page)
             read = shown(page)
             check(read, listener.log(read["game"], int(read["frame"])))
             compared.add(read["frame"])
@@ -240,8 +247,8 @@ def test_is_transparent_and_fits_any_size(browser: Browser, shared_demo: Demo) -
             boxes = [box for part in page.locator(".match, .player").all() if (box := part.bounding_box())]
             assert len(boxes) == 3
             for box in boxes:
-                assert 0 <= box["x"] and box["x"] + box["width"] <= width, (width, height, boxes)
-                assert 0 <= box["y"] and box["y"] + box["height"] <= height, (width, height, boxes)
+                assert 0 <= box["x"] <= width - box["width"], (width, height, boxes)
+                assert 0 <= box["y"] <= height - box["height"], (width, height, boxes)
             _, left, right = boxes
             assert left["x"] + left["width"] < right["x"], (width, height)
         watched.check(shared_demo.url)
@@ -259,8 +266,8 @@ def test_damage_goes_from_white_over_yellow_to_red(browser: Browser, shared_demo
         )
     assert (red[0], green[0], blue[0]) == (255, 255, 255)
     assert list(green) == sorted(green, reverse=True)
-    assert red[2] > 200 and green[2] > 180 and blue[2] < 100
-    assert min(red) > 200 and max(green[4:]) < 80
+    assert blue[2] < 100 < 180 < green[2]
+    assert max(green[4:]) < 80 < 200 < min(red)
 
 
 def test_waits_for_a_game_and_keeps_the_last_values(browser: Browser, folder: Path, tmp_path: Path) -> None:
@@ -274,7 +281,7 @@ def test_waits_for_a_game_and_keeps_the_last_values(browser: Browser, folder: Pa
         assert shown(page)["players"] == []
         with written_live(replay, folder, speed=4.0):
             shows_a_frame(page)
-            page.wait_for_function("last => document.querySelector('.players').dataset.frame === last", arg=str(max(log.frames)))
+            shows_the_last_frame(page, log)
         daemon.until(lambda: daemon.get("/v1/stations")["stations"][0]["state"] == "idle")
         read = shown(page)
         check(read, log)
@@ -305,13 +312,15 @@ def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path
             assert second.url == first.url
             page.locator(".overlay:not(.stale)").wait_for()
             shows_a_frame(page, int(before["frame"]) + 60)
-            page.wait_for_function("last => document.querySelector('.players').dataset.frame === last", arg=str(max(log.frames)))
+            shows_the_last_frame(page, log)
             assert shown(page)["status"] is None
             for read in page.evaluate("window.shown"):
                 check(read, log)
             numbers = [int(read["frame"]) for read in page.evaluate("window.shown")]
             assert numbers == sorted(numbers)
             assert len(numbers) > 100
+        joined_live = [url for url in watched.asked if "cursor=live" in url]
+        assert len(joined_live) == 1, "it went on at its cursor"
         watched.check(first.url, interrupted=True)
 
 
@@ -334,4 +343,52 @@ def test_begins_anew_when_its_game_is_gone(browser: Browser, folder: Path, tmp_p
                 log = log_of(tmp_path / "Game_b.slp")
                 read = shown(page)
                 check(read, log)
+            joined_live = [url for url in watched.asked if "cursor=live" in url]
+            assert len(joined_live) == 2, "its cursor was of no use"
             watched.check(second.url, interrupted=True)
+
+
+def test_passes_the_token_on(browser: Browser, folder: Path, tmp_path: Path) -> None:
+    replay = tmp_path / "Game.slp"
+    replay.write_bytes(synthetic_match(seed=8, frames=600))
+    (tmp_path / "token").write_text("sesame\n")
+    config = tmp_path / "slpstream.toml"
+    config.write_text(f'[server]\nrequire_token = true\ntoken_file = "{tmp_path / "token"}"\n')
+    with running(folder, arguments=("--config", str(config))) as daemon, open_page(browser) as watched:
+        watched.page.set_default_timeout(5000)
+        watched.page.goto(f"{daemon.url}/overlay/station?token=sesame")
+        with written_live(replay, folder, speed=3.0):
+            shows_a_frame(watched.page)
+        watched.check(daemon.url)
+
+
+def test_the_game_that_began_last_counts(browser: Browser, shared_demo: Demo) -> None:
+    def frame(game: str, number: int, percent: float) -> dict[str, Any]:
+        entry = {"frame": number, "players": {"0": {"post": {"percent": percent}}}}
+        return {"type": "frame", "gameId": game, "cursor": f"{game}/l{number}", "frame": entry}
+
+    def start(game: str) -> dict[str, Any]:
+        return {"type": "game_start", "gameId": game, "cursor": f"{game}/l0", "format": "slippi", "settings": {}}
+
+    script = """(messages) => import("/static/slpstream.js").then(({StationView}) => {
+      const view = new StationView("station");
+      return messages.map((message) => {
+        view.take(message);
+        const percent = view.game?.players.get(0)?.post.percent ?? null;
+        return [view.game?.gameId ?? null, view.cursor, percent, view.catchingUp];
+      });
+    })"""
+    playing = {"type": "station", "state": "playing", "gameId": "b"}
+    told = [frame("a", 1, 1), start("a"), frame("a", 5, 12.5), playing, start("b"), frame("a", 6, 30), frame("b", 1, 0)]
+    with open_page(browser) as watched:
+        watched.page.goto(f"{shared_demo.url}/overlay/demo")
+        seen = watched.page.evaluate(script, told)
+    assert seen == [
+        [None, None, None, False],
+        ["a", "a/l0", None, False],
+        ["a", "a/l5", 12.5, False],
+        ["a", "a/l5", 12.5, True],
+        ["b", "b/l0", None, False],
+        ["b", "b/l0", None, False],
+        ["b", "b/l1", 0, False],
+    ]

@@ -1,0 +1,1 @@
+"""Tests of following files while they are written."""

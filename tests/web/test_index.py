@@ -1,0 +1,86 @@
+"""The start page in a real browser. The determinism rules are in `pages.py`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.daemon_process import running
+from tests.web.pages import chromium, demo, open_page, screenshot
+
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[Path]:
+    folders = [tmp_path / "main", tmp_path / "side"]
+    for folder in folders:
+        folder.mkdir()
+    return folders
+
+
+def test_shows_stations_and_what_is_played(browser: Browser, tmp_path: Path) -> None:
+    with demo("--speed", "3", log=tmp_path / "stderr") as playing, open_page(browser) as watched:
+        page = watched.page
+        page.goto(f"{playing.url}/")
+        station = page.locator(".station")
+        expect(station.locator(".state")).to_have_text("playing")
+        expect(page.locator(".health")).to_have_text("ready")
+        expect(station.locator("h2")).to_have_text("Demo")
+        expect(station.locator(".player")).to_have_count(2)
+        expect(station.locator(".character").first).to_have_text("Fox · Default")
+        expect(station.locator(".percent").filter(has_text=re.compile(r"[1-9]")).first).to_be_visible()
+        expect(station.locator(".stocks").first).to_have_text("4 stocks")
+        expect(page.locator(".version")).to_contain_text("version")
+        assert station.get_by_role("link").get_attribute("href") == f"{playing.url}/overlay/demo"
+        screenshot(page, "index-1920x1080")
+        page.set_viewport_size(PHONE)  # type: ignore[arg-type]
+        assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        screenshot(page, "index-390x844")
+        watched.check(playing.url)
+
+
+def test_the_address_for_obs_is_copied(browser: Browser, folders: list[Path]) -> None:
+    with running(*folders) as daemon, open_page(browser, permissions=["clipboard-read", "clipboard-write"]) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/")
+        expect(page.locator(".station")).to_have_count(2)
+        page.get_by_role("button", name="Copy the address of the overlay of side").click()
+        expect(page.get_by_text("Copied")).to_be_visible()
+        assert page.evaluate("navigator.clipboard.readText()") == f"{daemon.url}/overlay/side"
+        watched.check(daemon.url)
+
+
+def test_says_when_the_daemon_is_gone_and_when_it_is_back(browser: Browser, folders: list[Path]) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        health = page.locator(".health")
+        with running(*folders) as first:
+            page.goto(f"{first.url}/")
+            expect(health).to_have_text("ready")
+            first.kill()
+            expect(health).to_have_text("daemon not reachable", timeout=15_000)
+            expect(page.locator(".station")).to_have_count(2)
+        with running(*folders, arguments=("--port", first.url.rpartition(":")[2])) as second:
+            expect(health).to_have_text("ready", timeout=15_000)
+            watched.check(second.url, interrupted=True)
+
+
+def test_says_what_is_not_working(browser: Browser, folders: list[Path]) -> None:
+    with running(folders[0], folders[0] / "missing") as daemon, open_page(browser) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/")
+        expect(page.locator(".health")).to_have_text("not ready")
+        expect(page.locator(".missing")).to_contain_text("station missing")
+        expect(page.locator("[data-station=missing] .state")).to_have_text("offline")
+        screenshot(page, "index-not-ready")
