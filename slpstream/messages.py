@@ -178,12 +178,13 @@ _OVERHEAD_BYTES = 400
 
 def body_of(event: Event) -> tuple[str, bytes, int | None]:
     """An event to (type, encoded payload up to the closing brace, frame number of a `frame`)."""
-    if type(event) is events.Frame:  # the hot one
-        return "frame", _FRAME_KEY + _encode(event.entry) + b"}", event.number
-    if type(event) is events.FrameFinalized:
-        return "finalized", b'"through":%d}' % event.through, None
-    kind, payload = _PAYLOADS[type(event)](event)
-    return kind, _encode(payload)[1:], None
+    kind = type(event)
+    if kind is events.Frame:  # the hot one
+        return "frame", b'"frame":%b}' % _encode(event.entry), event.number  # type: ignore[attr-defined]
+    if kind is events.FrameFinalized:
+        return "finalized", b'"through":%d}' % event.through, None  # type: ignore[attr-defined]
+    name, payload = _PAYLOADS[kind](event)
+    return name, _encode(payload)[1:], None
 
 
 def to_messagepack(json: bytes) -> bytes:

@@ -35,13 +35,10 @@ class LogWriter:
 
     def write(self, event: Event, encoded: Encoded, game_id: str | None, out: list[LogMessage]) -> None:
         """Appends the messages that an event causes."""
-        self.append(event.end_offset, encoded, game_id, out)
-
-    def append(self, offset: int, encoded: Encoded, game_id: str | None, out: list[LogMessage]) -> None:
-        """Appends a message that the bytes up to `offset` have caused."""
         if game_id is not None:
-            if offset > self._offset:
-                self._offset, self._count = offset, 0
+            if event.end_offset > self._offset:
+                self._offset = event.end_offset
+                self._count = 0
             else:
                 self._count += 1
         kind, body, frame = encoded
@@ -73,9 +70,9 @@ class FinalizedLogWriter(LogWriter):
         elif type(event) is FrameFinalized:
             self._through = through = event.through
             for number in sorted(n for n in self._waiting if n <= through):
-                self.append(event.end_offset, self._waiting.pop(number), game_id, out)
+                super().write(event, self._waiting.pop(number), game_id, out)
         else:
-            self.append(event.end_offset, encoded, game_id, out)
+            super().write(event, encoded, game_id, out)
 
 
 _WRITERS: Mapping[FramesMode, type[LogWriter]] = {"live": LogWriter, "finalized": FinalizedLogWriter}
@@ -134,18 +131,20 @@ class Pipeline:
         logs: list[list[LogMessage]] = [[] for _ in self._writers]
         if not events:
             return logs
-        sinks = list(zip(self._writers, logs, strict=True))
+        writes = [(writer.write, log) for writer, log in zip(self._writers, logs, strict=True)]
         for event in events:
-            if type(event) is Frame:
-                if self.last_frame is None or event.number > self.last_frame:
-                    self.last_frame = event.number
-            elif type(event) is GameStart:
-                self.game_id = event.game_id
-            elif type(event) is GameEnd:
+            kind = type(event)
+            if kind is Frame:
+                number = event.number  # type: ignore[attr-defined]
+                if self.last_frame is None or number > self.last_frame:
+                    self.last_frame = number
+            elif kind is GameStart:
+                self.game_id = event.game_id  # type: ignore[attr-defined]
+            elif kind is GameEnd:
                 self.ended = True
             encoded = body_of(event)
-            for writer, log in sinks:
-                writer.write(event, encoded, self.game_id, log)
+            for write, log in writes:
+                write(event, encoded, self.game_id, log)
         return logs
 
 

@@ -215,12 +215,14 @@ class Station:
         logs = following.pipeline.feed(event.data)
         self._metrics.bytes.inc(len(event.data))
         self._publish(following, logs)
+        self._release_if_done(following)
 
     def _rewritten(self, event: Rewritten) -> None:
         following = self._following.get(event.file)
         if following is not None:
             following.grown_at = trio.current_time()
             self._publish(following, following.pipeline.rewrite(event.data))
+            self._release_if_done(following)
 
     def _caught_up(self, event: CaughtUp) -> None:
         following = self._following.get(event.file)
@@ -229,6 +231,7 @@ class Station:
         following.existed = False
         game = following.game
         if game is None or not game.catching_up:
+            self._release_if_done(following)
             return
         was_over = following.pipeline.closed and not self.channel.settled
         if was_over:  # before the daemon started: known, not streamed
@@ -360,24 +363,27 @@ class Station:
             metrics.rollback_frames.inc(again)
             metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
 
-    def _release_quiet(self) -> None:
-        """Gives back the descriptors and pipelines of files that are done with.
+    def _release_if_done(self, following: _Following) -> None:
+        """A game that is complete, and whose file is closed, needs no descriptor any more: thousands can be copied
+        in."""
+        pipeline = following.pipeline
+        if pipeline.closed and pipeline.failure is None and not following.behind and not following.existed:
+            self._release(following)
 
-        That is a file that is closed, a little after it has last grown (what still grows, rubbish for example, would
-        only be opened again); and, of games that never ended, all but the newest few.
+    def _release_quiet(self) -> None:
+        """Bounds what is kept of files that never end: broken ones, and games that were never finished.
+
+        A broken file is kept a little after it has last grown, because one that still grows would only be opened again.
         """
         now = trio.current_time()
-        open_games: list[_Following] = []
-        for following in list(self._following.values()):
-            quiet_seconds = now - following.grown_at
-            if following.behind or following.existed:
-                continue
-            if following.pipeline.closed and quiet_seconds > _RELEASE_SECONDS:
+        quiet = [f for f in self._following.values() if not f.behind and not f.existed]
+        quiet.sort(key=lambda following: following.grown_at)
+        broken = [f for f in quiet if f.pipeline.failure is not None]
+        for following in broken:
+            if now - following.grown_at > _RELEASE_SECONDS or len(broken) > _OPEN_GAMES:
                 self._release(following)
-            elif quiet_seconds > self._idle_seconds:
-                open_games.append(following)
-        open_games.sort(key=lambda following: following.grown_at)
-        for following in open_games[:-_OPEN_GAMES]:
+        unfinished = [f for f in quiet if f.pipeline.failure is None and now - f.grown_at > self._idle_seconds]
+        for following in unfinished[:-_OPEN_GAMES]:
             self._release(following)
 
     def _release(self, following: _Following) -> None:

@@ -326,6 +326,10 @@ class FolderTail:
             findings |= await self._run(lambda: examine_all(others, root))
         self._suspects -= suspects
         self._refuse(self._catalogue.reconcile(findings, version))
+        for path in suspects:
+            tail = self._catalogue.active.get(path)
+            if tail is not None:  # renamed to this, and perhaps written to since
+                self._due.setdefault(tail, False)
         for tail in self._catalogue.displaced():
             self._due[tail] = True
             if not tail.misses:

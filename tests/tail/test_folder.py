@@ -429,6 +429,17 @@ def test_renamed_in_the_tree(root: Path, start: Start, hinted: bool) -> None:
     assert driver.live() == {target: record}
 
 
+def test_renamed_and_written_to_in_one_hint(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER)
+    hints = Hints(None)
+    driver = start(hints=hints)
+    driver.settle()
+    target = path.rename(root / "b.slp")
+    append(target, b"more")
+    hints.grew(str(target))
+    assert [type(event) for event in driver.step(0.0)] == [Grew]
+
+
 def test_two_files_exchange_their_names(root: Path, start: Start) -> None:
     a, b = write(root / "a.slp", b"aaa"), write(root / "b.slp", b"bbb")
     driver = start()
