@@ -205,10 +205,10 @@ class Assembler:
         self._close(end)
         self._finalize(event, end)
 
-    def whole_frame(self, frame: tuple[int, Any, dict[int, PlayerFrame], Any, Any], end: int) -> None:
-        """All of a frame at once: number, start, players, followers, bookend. Only while `between_frames`."""
-        number, start, players, followers, bookend = frame
-        self._emit(number, end, start, players, followers, UNSET, UNSET)
+    def whole_frame(self, frame: tuple[int, Any, dict[int, PlayerFrame], Any, Any, Any], end: int) -> None:
+        """All of a frame at once: number, start, players, followers, items, bookend. Only while `between_frames`."""
+        number, start, players, followers, items, bookend = frame
+        self._emit(number, end, start, players, followers, items, UNSET)
         self._finalize(bookend, end)
 
     @property

@@ -35,7 +35,7 @@ from slpstream.slippi.game_start import (
     GameStartPayload,
     Settings,
 )
-from slpstream.slippi.whole_frame import FrameShape
+from slpstream.slippi.whole_frame import FrameShapes
 
 FORMAT = "slippi"
 
@@ -44,7 +44,6 @@ Take = Callable[[bytes, int, int, int], None]
 
 _DIAGNOSTICS_PER_CODE = 16
 _FRAME_START = commands.FRAME_START.command
-_FRAMES_BETWEEN_LESSONS = 4
 _GECKO_LIST_LIMIT_BYTES = 1 << 20
 _SPLITTER_USED, _SPLITTER_COMMAND, _SPLITTER_LAST = 0x201, 0x203, 0x204
 
@@ -96,9 +95,7 @@ class SlippiReader:
         self._length_confirmed = False
         self._diagnostic_counts: dict[str, int] = {}
         self._counts = [0] * 256
-        self._shape: FrameShape | None = None
-        self._shaped_frames = 0
-        self._misshapen_frames = 0
+        self._shapes: FrameShapes | None = None
         self._out: list[Event] = []
 
     def copy(self) -> Self:
@@ -107,7 +104,7 @@ class SlippiReader:
         twin._split = bytearray(self._split)
         twin._diagnostic_counts = dict(self._diagnostic_counts)
         twin._counts = [0] * 256
-        twin._shaped_frames = 0
+        twin._shapes = None if self._shapes is None else self._shapes.copy()
         twin._out = []
         if self._scan is not None:
             twin._scan = self._scan.copy()
@@ -130,7 +127,8 @@ class SlippiReader:
 
     def take_command_counts(self) -> dict[str, int]:
         """How many events were read since the last call, by command byte as `0x37`."""
-        self._count_shaped()
+        for command, count in self._shapes.take_counts().items() if self._shapes is not None else ():
+            self._counts[command] += count
         counts, self._counts = self._counts, [0] * 256
         return {f"{command:#04x}": count for command, count in enumerate(counts) if count}
 
@@ -206,6 +204,7 @@ class SlippiReader:
         if width is None or len(self._buffer) < width:
             return False
         self.event_payloads = read_event_payloads(self._buffer[:width])
+        self._shapes = FrameShapes(self.event_payloads.widths)
         self._consume(width)
         self._bind()
         self.stage = Stage.EVENTS
@@ -259,37 +258,15 @@ class SlippiReader:
 
     def _take_whole_frame(self, buffer: bytes, at: int, limit: int) -> int:
         """The short way (`whole_frame`): bytes taken, 0 when the frame has to go event by event."""
-        assembler, shape = self._assembler, self._shape
-        if assembler is None or not assembler.between_frames:
+        assembler, shapes = self._assembler, self._shapes
+        if assembler is None or shapes is None or not assembler.between_frames:
             return 0
-        frame = None
-        if shape is not None:
-            if at + shape.width_bytes > limit:
-                return 0
-            frame = shape.read(buffer, at)
-        if shape is None or frame is None:
-            self._learn_shape(buffer, at, limit)
+        found = shapes.read(buffer, at, limit)
+        if found is None:
             return 0
-        assembler.whole_frame(frame, self._base + at + shape.width_bytes)
-        self._shaped_frames += 1
-        self._misshapen_frames = 0
-        return shape.width_bytes
-
-    def _learn_shape(self, buffer: bytes, at: int, limit: int) -> None:
-        """After some frames of another shape, the shape may have changed: a player is out, or back."""
-        if self._misshapen_frames % _FRAMES_BETWEEN_LESSONS == 0 and self.event_payloads is not None:
-            shape = FrameShape.learn(buffer, at, limit, self.event_payloads.widths)
-            if shape is not None:
-                self._count_shaped()
-                self._shape = shape
-        self._misshapen_frames += 1
-
-    def _count_shaped(self) -> None:
-        """Adds the events of the frames that went the short way to the counts."""
-        if self._shape is not None:
-            for command in self._shape.commands:
-                self._counts[command] += self._shaped_frames
-        self._shaped_frames = 0
+        frame, width = found
+        assembler.whole_frame(frame, self._base + at + width)
+        return width
 
     def _end_at_raw_length(self, raw_end: int) -> bool:
         """The raw length is set and its bytes are here."""

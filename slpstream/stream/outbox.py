@@ -1,13 +1,14 @@
 """What waits for one slow socket: bounded, and the only buffer between us and a subscriber.
 
 As long as nothing waits, data goes straight to the socket with one non-blocking write. What the socket does not take
-is kept here and flushed when it can be written again. A droppable entry gives way to a newer one of the same key;
-entries that may not be dropped count against the bound.
+is kept here and flushed when it can be written again. A droppable entry gives way to a newer one of the same key, and
+all droppable ones give way, oldest first, before anything is refused. The reader of the socket is told at the gap,
+before the next message, how many it missed.
 """
 
 from __future__ import annotations
 
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 Write = Callable[[bytes | memoryview], int]
@@ -17,17 +18,20 @@ Write = Callable[[bytes | memoryview], int]
 class Outbox:
     """A bounded queue of encoded messages in front of a non-blocking `write`."""
 
-    def __init__(self, write: Write, *, limit_bytes: int) -> None:
+    def __init__(self, write: Write, *, limit_bytes: int, tell_missed: Callable[[int], bytes]) -> None:
+        """`tell_missed` makes the message that says how many entries were dropped."""
         self._write = write
         self._limit_bytes = limit_bytes
+        self._tell_missed = tell_missed
         self._rest: bytes | memoryview = b""
         """What remains of data of which the socket has taken a part."""
-        self._queue: deque[_Entry] = deque()
-        self._newest: dict[Hashable, _Entry] = {}
+        self._queue: OrderedDict[Hashable, bytes] = OrderedDict()
+        """By key; what has none, and may not be dropped, by an object of its own."""
+        self._droppable: dict[Hashable, None] = {}
+        """The keys among them, oldest first."""
+        self._missed = 0
         self.queued_bytes = 0
         """Everything that waits."""
-        self.dropped = 0
-        """How many entries gave way since `take_dropped` was last called."""
 
     @property
     def empty(self) -> bool:
@@ -44,66 +48,64 @@ class Outbox:
         return False
 
     def put(self, data: bytes, key: Hashable = None) -> bool:
-        """Queues data behind what waits, or sends it when nothing does. With a `key` it replaces an older entry of
-        that key.
+        """Queues data behind what waits, or sends it when nothing does. With a `key` it may be dropped, and replaces
+        what waits with that key.
 
-        False when it does not fit; then it was not taken.
+        False when it does not fit and may not be dropped; then it was not taken.
         """
         if self.queued_bytes == 0:
             self.send(data)
             return True
-        if key is not None:
-            older = self._newest.pop(key, None)
-            if older is not None:
-                self.queued_bytes -= len(older.data)
-                older.data = b""
-                self.dropped += 1
+        if key in self._droppable:
+            self._drop(key)
+        while self._droppable and self.queued_bytes + len(data) > self._limit_bytes:
+            self._drop(next(iter(self._droppable)))
         if self.queued_bytes + len(data) > self._limit_bytes:
-            if key is not None:
-                self.dropped += 1
-                return True
-            return False
-        entry = _Entry(data, key)
-        self._queue.append(entry)
+            self._missed += key is not None
+            return key is not None
+        if key is None:
+            self._queue[object()] = data
+        else:
+            self._queue[key] = data
+            self._droppable[key] = None
         self.queued_bytes += len(data)
-        if key is not None:
-            self._newest[key] = entry
         return True
 
     def flush(self) -> bool:
         """The socket can be written again. True when nothing waits any more."""
-        while self.queued_bytes:
+        while True:
             if not self._rest:
-                entry = self._queue.popleft()
-                if not entry.data:
-                    continue
-                if entry.key is not None and self._newest.get(entry.key) is entry:
-                    del self._newest[entry.key]
-                self._rest = entry.data
+                if not self._queue and not self._missed:
+                    return True
+                self._rest = self._next()
             taken = self._write(self._rest)
             self.queued_bytes -= taken
             if taken < len(self._rest):
                 self._rest = memoryview(self._rest)[taken:]
                 return False
             self._rest = b""
-        self._queue.clear()
-        return True
 
     def clear(self) -> None:
         """Drops what has not been begun; the rest of a message that was begun stays."""
         self._queue.clear()
-        self._newest.clear()
+        self._droppable.clear()
+        self._missed = 0
         self.queued_bytes = len(self._rest)
 
-    def take_dropped(self) -> int:
-        """How many entries were dropped, counted anew from here."""
-        dropped, self.dropped = self.dropped, 0
-        return dropped
+    def _next(self) -> bytes:
+        """The next entry, behind what is to be said of those before it that were dropped."""
+        data = b""
+        if self._queue:
+            key, data = self._queue.popitem(last=False)
+            self._droppable.pop(key, None)
+        if self._missed:
+            told = self._tell_missed(self._missed)
+            self._missed = 0
+            self.queued_bytes += len(told)
+            data = told + data
+        return data
 
-
-class _Entry:
-    __slots__ = ("data", "key")
-
-    def __init__(self, data: bytes, key: Hashable) -> None:
-        self.data = data
-        self.key = key
+    def _drop(self, key: Hashable) -> None:
+        del self._droppable[key]
+        self.queued_bytes -= len(self._queue.pop(key))
+        self._missed += 1

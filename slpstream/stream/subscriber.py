@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import trio
 
-from slpstream.errors import NoSuchGame, TooSlow
+from slpstream.errors import CursorGone, NoSuchGame, TooSlow
 from slpstream.messages import DROPPABLE_TYPES, START, Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.game import Game, Order, place_of
 from slpstream.stream.outbox import Outbox
@@ -83,7 +83,7 @@ class Source(Protocol):
 
 
 class Subscriber:
-    """One connection's subscription to any number of stations. `run` it; `close` is called once with what went
+    """One connection's subscription to any number of stations. `run` it until it is cancelled or raises what is
     wrong."""
 
     def __init__(self, subscription: Subscription, wire: Wire, outbox: Outbox, wake_writer: Callable[[], None]) -> None:
@@ -91,10 +91,11 @@ class Subscriber:
         self.wire = wire
         self.outbox = outbox
         self._wake_writer = wake_writer
-        self._readers: dict[str, StationReader] = {}
+        self._readers: list[StationReader] = []
+        self._strays = 0
         self._drained = trio.Event()
-        self.failure: TooSlow | None = None
-        self.failed = trio.Event()
+        self._late_states: dict[str, bytes] = {}
+        self._failed = trio.Event()
 
     @property
     def key(self) -> Hashable:
@@ -103,24 +104,38 @@ class Subscriber:
         return (self.wire.key, wanted.frames, wanted.topics, wanted.rate, wanted.fields)
 
     async def run(self, channels: Iterable[Source]) -> None:
-        """Follows the channels until cancelled. Raises `NoSuchGame` and `CursorGone` as they are found."""
+        """Follows the channels until cancelled. Raises `NoSuchGame` and `CursorGone` as they are found, and `TooSlow`;
+        in groups."""
+        self._readers = [StationReader(self, channel) for channel in channels]
         async with trio.open_nursery() as nursery:
-            for channel in channels:
-                reader = StationReader(self, channel)
-                self._readers[channel.station] = reader
+            for reader in self._readers:
                 nursery.start_soon(reader.run)
+            await self._failed.wait()
+            raise TooSlow("the connection is too slow for what may not be dropped")
 
     def stop(self) -> None:
-        """Leaves all channels."""
-        for reader in self._readers.values():
+        """Leaves all channels: nothing is sent any more."""
+        self._failed.set()
+        for reader in self._readers:
             reader.leave()
-        self._readers.clear()
+
+    def stray(self, error: NoSuchGame) -> None:
+        """The cursor is not of one of the stations; raises `error` when it is of none of them."""
+        self._strays += 1
+        if self._strays == len(self._readers):
+            raise error
 
     # -- sending -----------------------------------------------------------------------------------------------------
 
     def send_status(self, payload: dict[str, Any]) -> None:
-        """A status message; it may not be dropped."""
-        self._put(self.wire.status(payload), None)
+        """A status message; it may not be dropped. A lossless subscriber that has no room for a station's state is
+        told the newest one later."""
+        data = self.wire.status(payload)
+        if self.subscription.delivery == "lossless" and not self.outbox.put(data):
+            self._late_states[payload["station"]] = data
+        elif self.subscription.delivery == "conflate":
+            self._put(data, None)
+        self._wake_if_waiting()
 
     def put(self, data: bytes, message: LogMessage, station: str) -> bool:
         """A log message of a live subscriber. False when a lossless one is full: then it was not taken."""
@@ -130,39 +145,35 @@ class Subscriber:
                 return True
             return False
         droppable = message.type in DROPPABLE_TYPES
-        self._put(data, (station, message.type) if droppable else None)
+        self._put(data, (station, message.game_id, message.type) if droppable else None)
         return True
 
     async def put_slowly(self, data: bytes) -> None:
         """A message that is read back from the log: waits until the outbox has drained before it takes more."""
-        while not self.outbox.empty:
-            self._drained = trio.Event()
-            self.wake()
+        while not self.outbox.empty or self._failed.is_set():
+            if self._drained.is_set():
+                self._drained = trio.Event()
+            self._wake_if_waiting()
             await self._drained.wait()
         self.outbox.put(data)
         self._wake_if_waiting()
 
     def flushed(self) -> None:
         """The connection has written all that waited."""
-        missed = self.outbox.take_dropped()
-        if missed:
-            self._put(self.wire.status({"type": "lagged", "missed": missed}), None)
+        late, self._late_states = self._late_states, {}
+        for data in late.values():
+            self.outbox.put(data)
         self._drained.set()
-
-    def _put(self, data: bytes, key: Hashable) -> None:
-        if not self.outbox.put(data, key):
-            self.fail(TooSlow("the connection is too slow for what may not be dropped"))
-        self._wake_if_waiting()
-
-    def fail(self, failure: TooSlow) -> None:
-        """Gives the subscriber up."""
-        if self.failure is None:
-            self.failure = failure
-            self.failed.set()
 
     def wake(self) -> None:
         """Something waits in the outbox: the connection writes it when it can."""
         self._wake_writer()
+
+    def _put(self, data: bytes, key: Hashable) -> None:
+        """What follows something that did not fit is not sent either: a cursor says that all before it was seen."""
+        if not self._failed.is_set() and not self.outbox.put(data, key):
+            self.stop()
+        self._wake_if_waiting()
 
     def _wake_if_waiting(self) -> None:
         if not self.outbox.empty:
@@ -197,6 +208,8 @@ class StationReader:
         self.channel = channel
         self._mode = subscriber.subscription.frames
         self._places: dict[Game, Position] = {}
+        self._exhausted: set[Game] = set()
+        """Archived games that were read to their end: that cannot change."""
         self._first: Game | Order = (0, 0, "")
         """The first game that concerns this reader. A game can be moved in the order, so it is asked for its place
         each time."""
@@ -205,10 +218,13 @@ class StationReader:
 
     async def run(self) -> None:
         """Finds the beginning, then catches up whenever the subscriber is behind."""
-        await self._begin()
-        while True:
-            await self._catch_up()
-            await self._behind.wait()
+        try:
+            await self._begin()
+            while True:
+                await self._catch_up()
+                await self._behind.wait()
+        finally:
+            self.leave()
 
     def leave(self) -> None:
         """Out of the channel's groups."""
@@ -216,46 +232,70 @@ class StationReader:
             self.channel.detach(self)
             self._live = False
 
-    def fall_behind(self, game: Game, position: Position) -> None:
-        """The message behind `position` of `game` was not taken: read on from there. All others are at their heads."""
+    def fall_behind(self, game: Game, position: Position | None = None) -> None:
+        """The message behind `position` of `game` was not taken: read on from there, or from where this reader has
+        been in it. Of all that were live it is at the heads."""
         if not self._live:
             return
         self.leave()
-        self._places = {other: other.logs[self._mode].head for other in self.channel.games}
-        self._places[game] = position
+        places = {other: self._place(other) for other in self.channel.games}
+        for other in places:
+            if not (other.archived or other.catching_up or other is game):
+                places[other] = other.logs[self._mode].head
+        if position is not None:
+            places[game] = position
+        self._places = places
         self._behind.set()
 
     async def _begin(self) -> None:
         channel, subscriber = self.channel, self.subscriber
-        cursor = subscriber.subscription.cursor_of(channel.station)
+        subscription = subscriber.subscription
+        cursor = subscription.cursor_of(channel.station)
         while not channel.settled:
             await channel.changed()  # only then is it known which games there are
         if isinstance(cursor, Cursor):
             try:
                 game = await channel.locate(cursor.game_id)
-            except NoSuchGame:
-                if subscriber.subscription.stations is not None and len(subscriber.subscription.stations) == 1:
+            except NoSuchGame as error:
+                if channel.station in subscription.cursors:
                     raise
-                cursor = "live"  # the cursor is of another of the stations
+                subscriber.stray(error)
+                cursor = "live"  # it is of another of the stations
             else:
                 self._first = game
                 self._places[game] = await self._position(game, cursor)
                 return
-        current = channel.current
         if cursor == "start":
+            current = channel.current
             self._first = channel.next_order() if current is None else current
             return
+        while any(game.catching_up for game in channel.games):
+            await channel.changed()
         running = [game for game in channel.games if game.in_progress]
         self._first = min(running, key=lambda game: game.order) if running else channel.next_order()
         for game in channel.games:
             self._places[game] = game.logs[self._mode].head
-        if current is not None and current.in_progress:
-            subscriber.send_status(channel.snapshot(current, self._mode))
+        if channel.current is not None and channel.current.in_progress:
+            subscriber.send_status(channel.snapshot(channel.current, self._mode))
 
     async def _position(self, game: Game, cursor: Cursor) -> Position:
-        if cursor.position is not None:
-            return cursor.position
-        return await game.find_frame(self._mode, cursor.frame or 0)
+        position = cursor.position
+        if position is None:
+            return await game.find_frame(self._mode, cursor.frame or 0)
+        while game.catching_up and position > game.logs[self._mode].head:
+            await self.channel.changed()
+        if position > game.logs[self._mode].head and not game.archived and not game.in_progress:
+            raise CursorGone("the game has ended before this place")
+        return position
+
+    def _place(self, game: Game) -> Position:
+        """Where this reader is in a game. A file that was archived and has grown is another `Game` with the same
+        log."""
+        place = self._places.get(game)
+        if place is None:
+            same = (p for other, p in self._places.items() if other.archived and other.game_id == game.game_id)
+            place = next(same, START)
+        return place
 
     def _todo(self) -> list[Game]:
         """The games from the first one on, in the station's order."""
@@ -270,8 +310,9 @@ class StationReader:
             for game in self._todo():
                 while await self._read(game):
                     progressed = True
-                place = self._places.get(game, START)
-                waiting |= game.catching_up or (not game.archived and place > game.logs[self._mode].head)
+                waiting |= game.catching_up or (
+                    not game.archived and self._place(game) > game.logs[self._mode].head
+                )
             if progressed:
                 continue
             if not waiting:
@@ -282,11 +323,17 @@ class StationReader:
 
     async def _read(self, game: Game) -> bool:
         """Delivers what follows in one game. True when there was anything, or when time passed."""
+        if game in self._exhausted:
+            return False
         log = game.logs[self._mode]
-        place = self._places.get(game, START)
+        place = self._place(game)
         messages: Sequence[LogMessage] | None = None if game.archived else log.since(place)
         if messages is None:
             messages = await game.replay(self._mode, place)
+            if not messages:
+                if game.archived:
+                    self._exhausted.add(game)
+                return True
         if not messages:
             return False
         await trio.lowlevel.checkpoint()
