@@ -6,10 +6,11 @@ All of it is the daemon's own pipeline over the same bytes, so what a script see
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import AsyncGenerator, Iterable, Iterator
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from slpstream.errors import Unreadable
 from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata
@@ -79,9 +80,8 @@ class Replay:
 def open_replay(path: str | PathLike[str]) -> Replay:
     """A replay on disk. Raises `SourceError` when it cannot be read; reading happens when a value is asked for."""
     replay = Path(path)
-    if not replay.is_file():
-        raise Unreadable(str(path), "no such file" if not replay.exists() else "not a regular file")
-    return Replay(replay)
+    with open_file(replay):
+        return Replay(replay)
 
 
 def messages(
@@ -111,7 +111,9 @@ async def follow(
     does what a log must not do, and `FormatError` when it is no replay.
     """
     wanted = frozenset(topics)
-    file = Path(os.path.abspath(path))  # noqa: PTH100, ASYNC240 -- pure text, no look at the disk
+    file = Path(os.path.realpath(path))  # noqa: ASYNC240 -- a moment, and before anything else waits
+    if file.is_dir():  # noqa: ASYNC240
+        raise Unreadable(str(path), "is a directory")
     format_ = of_name(file.name)
     pipeline = Pipeline(format_.reader(), (frames,))
     ours: TailedFile | None = None
@@ -148,11 +150,27 @@ async def follow(
 def read_chunks(path: Path) -> Iterator[bytes]:
     """The bytes of a file in pieces. Raises `SourceError`."""
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             while chunk := file.read(_READ_BYTES):
                 yield chunk
     except OSError as error:
         raise Unreadable(str(path), error.strerror or "cannot be read") from error
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A regular file, open for reading; to open anything else can wait for ever. Raises `Unreadable`."""
+    try:
+        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
+        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return file
+        file.close()
+    except OSError as error:
+        raise Unreadable(str(path), (error.strerror or "cannot be read").lower()) from error
+    raise Unreadable(str(path), "not a regular file")
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _wanted(batch: list[LogMessage], topics: frozenset[str]) -> Iterator[LogMessage]:

@@ -80,12 +80,16 @@ class Stream(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         int,
         Meta(
             ge=65536,
+            le=1 << 40,
             description="Newest messages kept in memory, for each game and mode; older ones are read from the file.",
         ),
     ] = 1 << 20
-    outbox_bytes: Annotated[int, Meta(ge=16384, description="What may wait for one slow subscriber.")] = 256 * 1024
+    outbox_bytes: Annotated[int, Meta(ge=16384, le=1 << 30, description="What may wait for one slow subscriber.")] = (
+        256 * 1024
+    )
     socket_buffer_bytes: Annotated[
-        int, Meta(ge=4096, description="Send buffer of a subscriber's socket: what the system may keep for it.")
+        int,
+        Meta(ge=4096, le=1 << 30, description="Send buffer of a subscriber's socket: what the system may keep for it."),
     ] = 256 * 1024
 
 
@@ -172,18 +176,32 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     try:
         config = msgspec.convert(table, Config)
     except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at `$")
-        key = where.rstrip("`").lstrip(".") if where else ""
-        unknown = re.search(r"unknown field `(.*?)`", what)
-        if unknown:
-            key = f"{key}.{unknown[1]}" if key else unknown[1]
-            what = "unknown key"
-        raise ConfigError(file, key, what[:1].lower() + what[1:]) from None
+        raise _explained(error, file) from None
     _check_server(config.server, file)
     _check_stations(config.stations, file)
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
     return config
+
+
+_OF_A_KEY = re.compile(r"Object (contains unknown|missing required) field `(?P<name>.*?)`")
+
+
+def _explained(error: msgspec.ValidationError, file: str) -> ConfigError:
+    """What msgspec says, in the words of a configuration."""
+    what, _, where = str(error).rpartition(" - at `$")
+    key = where.rstrip("`").lstrip(".")
+    if not what:
+        what, key = str(error), ""
+    of_a_key = _OF_A_KEY.match(what)
+    if of_a_key:
+        key = f"{key}.{of_a_key['name']}".lstrip(".")
+        return ConfigError(file, key, "unknown key" if "unknown" in of_a_key[1] else "must be given")
+    if what.startswith("Invalid enum value"):
+        section, _, name = key.partition(".")
+        expected = next(known.type for known in all_keys() if (known.section, known.name) == (section, name))
+        what = f"expected {expected}, got{what.removeprefix('Invalid enum value')}"
+    return ConfigError(file, key, what[:1].lower() + what[1:])
 
 
 def _check_server(server: Server, file: str) -> None:

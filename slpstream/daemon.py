@@ -75,7 +75,7 @@ class Daemon:
                 background.start_soon(self._feed_watchdog)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
                 self._log.info("listening", url=url, stations=sorted(self._stations), version=__version__)
-                # Ready to be asked: `/readyz` says which folders have been looked at, however long a network share takes.
+                # Ready to be asked. Which folders have been looked at is what `/readyz` says: a share can take long.
                 systemd.notify("READY=1", f"STATUS=watching {len(self._stations)} stations")
                 task_status.started(self.port)
                 await web.serve(listeners, self._stop, grace_seconds=GRACE_SECONDS)

@@ -104,6 +104,12 @@ class ProtocolViolation(SubscriberError):
     """The request does not follow the protocol."""
 
 
+class NotAuthorised(SubscriberError):
+    """The token is missing or wrong."""
+
+    close_code = 4401
+
+
 class NoSuchGame(SubscriberError):
     """No such station or game."""
 

@@ -245,7 +245,12 @@ class Station:
         following = self._following.pop(event.file, None)
         self._archive.pop(event.file.path, None)
         self._metrics.source_error(event.error.code)
-        self._log.warning("file lost", file=_printable(event.file.path, self.folder), what=event.error.what)
+        self._log.warning(
+            "file lost",
+            game_id=None if following is None else following.pipeline.game_id,
+            file=_printable(event.file.path, self.folder),
+            what=event.error.what,
+        )
         if following is None or following.game is None:
             return
         game = following.game

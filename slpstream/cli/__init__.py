@@ -8,8 +8,11 @@ stderr as one line; there is never a traceback for bad input.
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -20,6 +23,7 @@ from slpstream.errors import ConfigError, FormatError, SourceError
 EXIT_NO = 1
 EXIT_INPUT_OUTPUT = 74
 EXIT_CONFIG = 78
+EXIT_INTERRUPTED = 130
 
 _COMMANDS = {
     "serve": "The daemon: watches folders, serves websocket and HTTP.",
@@ -48,6 +52,17 @@ class _Commands(click.Group):
         command: click.Command = module.command
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """As click does it, but for two things that it would call a failure."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            # The reader of our output has left (`slpstream dump ... | head`): nothing went wrong.
+            _forget_output()
+            ctx.exit(0)
+        except KeyboardInterrupt:
+            ctx.exit(EXIT_INTERRUPTED)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
@@ -61,6 +76,9 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """The entry point: runs a command and turns expected errors into one line and an exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that does not have a character gets a `?`
     try:
         cli.main(args=arguments, prog_name="slpstream", standalone_mode=True)
     except ConfigError as error:
@@ -69,18 +87,35 @@ def main(arguments: list[str] | None = None) -> Any:
         fail(str(error), EXIT_INPUT_OUTPUT)
     except FormatError as error:
         fail(str(error), EXIT_NO)
-    except BrokenPipeError:
-        # The reader of our output has left (`slpstream dump ... | head`): nothing went wrong. What Python would
-        # still flush at exit goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
     except OSError as error:
-        fail(f"{error.filename or 'input/output'}: {error.strerror or error}", EXIT_INPUT_OUTPUT)
+        _forget_output()
+        fail(f"{error.filename or 'output'}: {error.strerror or error}", EXIT_INPUT_OUTPUT)
+
+
+def printable(text: object) -> str:
+    """What can be shown on one line: names of files and players can have anything in them."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
+
+
+@contextmanager
+def naming(file: object) -> Iterator[None]:
+    """What is wrong with the bytes of a file says which file."""
+    try:
+        yield
+    except FormatError as error:
+        raise type(error)(f"{file}: {error.what}", offset=error.offset, command=error.command) from error
 
 
 def complain(what: str) -> None:
     """One line on stderr."""
-    print(f"slpstream: {what}".encode("utf-8", "replace").decode(), file=sys.stderr)
+    print(f"slpstream: {printable(what)}", file=sys.stderr)
+
+
+def _forget_output() -> None:
+    """What Python would still write at its exit goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
 
 
 def fail(what: str, code: int) -> None:

@@ -7,15 +7,16 @@ from pathlib import Path
 import click
 
 from slpstream import config as configuration
+from slpstream.cli import printable
 
 
 @click.command("check-config")
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
     """Validates a configuration: errors name the file, the key and what was expected (exit code 78)."""
-    from slpstream.daemon import Daemon
+    from slpstream.cli.serve import make_daemon
 
     config = configuration.load(file)
-    Daemon(config, config.stations)
+    make_daemon(config, config.stations, file)
     stations = ", ".join(station.id for station in config.stations) or "none: the usual Slippi folders are watched"
-    click.echo(f"{file}: good; stations: {stations}")
+    click.echo(f"{printable(file)}: good; stations: {stations}")

@@ -11,8 +11,8 @@ import trio
 
 from slpstream import logs
 from slpstream.api import follow
+from slpstream.cli import naming
 from slpstream.cli.dump import frames_option, topics_option
-from slpstream.errors import FormatError
 from slpstream.messages import FramesMode
 
 
@@ -31,9 +31,5 @@ def command(file: Path, frames: FramesMode, topics: frozenset[str]) -> None:
                 sys.stdout.buffer.write(message.json() + b"\n")
                 sys.stdout.buffer.flush()
 
-    try:
+    with naming(file):
         trio.run(run)
-    except FormatError as error:
-        raise type(error)(f"{file}: {error.what}", offset=error.offset, command=error.command) from None
-    except KeyboardInterrupt:
-        sys.exit(130)

@@ -11,7 +11,7 @@ import click
 import msgspec
 
 from slpstream.api import Replay, open_replay
-from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain
+from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, printable
 from slpstream.errors import FormatError, SourceError
 from slpstream.formats import SUFFIXES
 
@@ -77,6 +77,7 @@ def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
 def _print_table(rows: list[dict[str, Any]]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from slpstream.slippi.ids import stage_name
 
@@ -89,14 +90,15 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         players = "\n".join(_player(player, player.player_index in winners) for player in settings.players)
         odd = "".join(f"\n{d['code']} at {d['offset']}" for d in row["diagnostics"])
         stage = stage_name(settings.stage_id) or f"stage {settings.stage_id}"
-        table.add_row(
-            Path(row["file"]).name,
+        cells = (
+            printable(Path(row["file"]).name),
             settings.slp_version,
             stage,
             players,
             _length(row["durationSeconds"]),
             row["reason"] + odd,
         )
+        table.add_row(*map(Text, cells))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
@@ -107,7 +109,7 @@ def _player(player: Any, won: bool) -> str:
     code = f" ({player.connect_code})" if player.connect_code else ""
     character = character_name(player.character_id) or f"character {player.character_id}"
     crown = " *" if won else ""
-    return f"P{player.port} {character}{f' {name}' if name else ''}{code}{crown}"
+    return printable(f"P{player.port} {character}{f' {name}' if name else ''}{code}{crown}")
 
 
 def _length(seconds: float | None) -> str:

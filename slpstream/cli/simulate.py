@@ -9,7 +9,7 @@ import click
 import trio
 
 from slpstream.api import read_chunks
-from slpstream.errors import FormatError
+from slpstream.cli import naming, printable
 from slpstream.simulate.play import write_replay
 from slpstream.simulate.schedule import cutter, time_scale
 
@@ -37,8 +37,6 @@ def command(file: Path, into: Path, speed: float, writer: str) -> None:
     data = b"".join(read_chunks(file))
     into.mkdir(parents=True, exist_ok=True)
     target = into / file.name
-    try:
+    with naming(file):
         trio.run(partial(write_replay, data, target, writer=writer, speed=speed))
-    except FormatError as error:
-        raise type(error)(f"{file}: {error.what}", offset=error.offset, command=error.command) from None
-    click.echo(target)
+    click.echo(printable(target))

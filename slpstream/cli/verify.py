@@ -11,10 +11,11 @@ from typing import Any
 import click
 import msgspec
 
-from slpstream.api import messages
-from slpstream.cli import EXIT_NO
+from slpstream.api import messages, open_file
+from slpstream.cli import EXIT_NO, naming
 from slpstream.cli.dump import frames_option, topics_option
-from slpstream.errors import Unreadable, WrongFormat
+from slpstream.errors import WrongFormat
+from slpstream.formats import SUFFIXES
 from slpstream.messages import TOPIC_OF_TYPE, FramesMode
 
 _MISSING = object()
@@ -44,30 +45,39 @@ def command(left: Path, right: Path, frames: FramesMode, topics: frozenset[str])
 
 def _log(path: Path, frames: FramesMode, topics: frozenset[str]) -> Iterator[dict[str, Any]]:
     """The messages of a replay or of a file of JSON lines, as plain values."""
-    with _open(path) as file:
-        is_lines = file.read(2) in (b'{"', b"")
-    if not is_lines:
-        for message in messages(path, frames=frames, topics=topics):
-            yield msgspec.json.decode(message.json())
-        return
+    with naming(path):
+        if path.suffix.lower() in SUFFIXES or not _is_lines(path):
+            for message in messages(path, frames=frames, topics=topics):
+                yield msgspec.json.decode(message.json())
+        else:
+            yield from _lines(path, topics)
+
+
+def _is_lines(path: Path) -> bool:
+    """Whether a file whose name says nothing begins like JSON, or is empty."""
+    with open_file(path) as file:
+        start = file.read(64).lstrip()
+    return not start or (start.startswith(b"{") and not start.startswith(b"{U"))
+
+
+def _lines(path: Path, topics: frozenset[str]) -> Iterator[dict[str, Any]]:
     offset = 0
-    with _open(path) as file:
+    with open_file(path) as file:
         for line in file:
-            try:
-                values = msgspec.json.decode(line, type=dict[str, Any])
-            except msgspec.DecodeError:
-                raise WrongFormat(f"{path}: not a JSON line", offset=offset) from None
+            if line.strip():
+                yield from _line(line, offset, topics)
             offset += len(line)
-            values.pop("station", None)
-            if TOPIC_OF_TYPE.get(values.get("type", "")) in topics:
-                yield values
 
 
-def _open(path: Path) -> Any:
+def _line(line: bytes, offset: int, topics: frozenset[str]) -> Iterator[dict[str, Any]]:
     try:
-        return path.open("rb")
-    except OSError as error:
-        raise Unreadable(str(path), error.strerror or "cannot be read") from error
+        values = msgspec.json.decode(line, type=dict[str, Any])
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise WrongFormat("not a JSON line", offset=offset) from None
+    values.pop("station", None)
+    kind = values.get("type")
+    if isinstance(kind, str) and TOPIC_OF_TYPE.get(kind) in topics:
+        yield values
 
 
 def _report(count: int, ours: dict[str, Any] | None, theirs: dict[str, Any] | None) -> None:

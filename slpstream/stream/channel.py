@@ -13,7 +13,7 @@ import msgspec
 import trio
 
 from slpstream.errors import NoSuchGame
-from slpstream.messages import START, Cursor, FramesMode, LogMessage, Position
+from slpstream.messages import Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.game import Game, Order, place_of
 from slpstream.stream.subscriber import StationReader
 
@@ -48,7 +48,7 @@ class Channel:
     @property
     def subscribers(self) -> int:
         """How many are live here."""
-        return sum(map(len, self._groups.values()))
+        return len(self._readers())
 
     async def locate(self, game_id: str) -> Game:
         """The game of a cursor, with all later ones known after it. Raises `NoSuchGame`."""
@@ -128,29 +128,26 @@ class Channel:
         """The end of the file is reached: from here on the game is live. Who waited for that is told where it
         stands."""
         game.catching_up = False
-        for readers in list(self._groups.values()):
-            for reader in list(readers):
-                if reader.subscriber.subscription.delivery == "lossless":
-                    reader.fall_behind(game, START)
-                elif game.in_progress:
-                    reader.subscriber.send_status(self.snapshot(game, reader.subscriber.subscription.frames))
+        for reader in self._readers():
+            if reader.subscriber.subscription.delivery == "lossless":
+                reader.fall_behind(game)
+            elif game.in_progress:
+                reader.subscriber.send_status(self.snapshot(game, reader.subscriber.subscription.frames))
         self.notify()
 
     def publish_loose(self, message: LogMessage) -> None:
         """A diagnostic that belongs to no game."""
-        for readers in self._groups.values():
-            for reader in readers:
-                data = reader.subscriber.encode(message, self.station, 60)
-                if data is not None:
-                    reader.subscriber.put(data, message, self.station)
+        for reader in self._readers():
+            data = reader.subscriber.encode(message, self.station, 60)
+            if data is not None:
+                reader.subscriber.put(data, message, self.station)
 
     def publish_state(self, state: dict[str, Any]) -> None:
         """The station's state has changed: a status message to everybody."""
         self._state = state
         payload = self.state_message()
-        for readers in self._groups.values():
-            for reader in readers:
-                reader.subscriber.send_status(payload)
+        for reader in self._readers():
+            reader.subscriber.send_status(payload)
         self.notify()
 
     def state_message(self) -> dict[str, Any]:
@@ -163,7 +160,7 @@ class Channel:
         if game.start is not None:
             start = msgspec.json.decode(b"{" + game.start.body, type=dict[str, msgspec.Raw])
             payload |= {key: start[key] for key in ("format", "rate", "settings") if key in start}
-        for name, message in (("frame", game.newest_frame), ("stats", game.newest_stats)):
+        for name, message in (("frame", game.newest_frames.get(mode)), ("stats", game.newest_stats)):
             if message is not None:
                 payload[name] = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])[name]
         payload["cursor"] = str(Cursor(game.game_id, mode, game.logs[mode].head))
@@ -182,7 +179,7 @@ class Channel:
         fallen: list[tuple[StationReader, LogMessage]] = []
         for chunk in _chunks(encoded):
             joined = chunk[0][0] if len(chunk) == 1 else b"".join([data for data, _ in chunk])
-            for reader in readers:
+            for reader in list(readers):  # who has failed leaves it
                 subscriber = reader.subscriber
                 if subscriber.outbox.queued_bytes == 0:
                     if not subscriber.outbox.send(joined):
@@ -203,6 +200,10 @@ class Channel:
         return None
 
     # -- subscribers ------------------------------------------------------------------------------------------------
+
+    def _readers(self) -> list[StationReader]:
+        """All that are live, as of now: who is told something can leave by it."""
+        return [reader for readers in self._groups.values() for reader in readers]
 
     def attach(self, reader: StationReader) -> None:
         """A reader has reached all heads and is live from here on."""

@@ -84,7 +84,7 @@ class Game:
         self.find_frame = find_frame
         self.logs: dict[FramesMode, GameLog] = {"live": GameLog(ring_bytes), "finalized": GameLog(ring_bytes)}
         self.start: LogMessage | None = None
-        self.newest_frame: LogMessage | None = None
+        self.newest_frames: dict[FramesMode, LogMessage] = {}
         self.newest_stats: LogMessage | None = None
         self.frames_per_second = 60
         self.catching_up = False
@@ -102,6 +102,11 @@ class Game:
         return self.order[0] == 0
 
     @property
+    def newest_frame(self) -> LogMessage | None:
+        """Of the live log."""
+        return self.newest_frames.get("live")
+
+    @property
     def in_progress(self) -> bool:
         """Begun, and neither ended nor lost."""
         return self.start is not None and not (self.ended or self.archived or self.lost)
@@ -109,12 +114,13 @@ class Game:
     def append(self, mode: FramesMode, messages: Sequence[LogMessage]) -> None:
         """New messages of one mode, in order, all behind the head."""
         self.logs[mode].append(messages)
+        newest = next((message for message in reversed(messages) if message.type == "frame"), None)
+        if newest is not None:
+            self.newest_frames[mode] = newest
         if mode != "live":
             return
         for message in messages:
-            if message.type == "frame":
-                self.newest_frame = message
-            elif message.type == "game_start":
+            if message.type == "game_start":
                 self.start = message
             elif message.type == "stats":
                 self.newest_stats = message

@@ -23,8 +23,6 @@ from slpstream.stream.game import Game, Order, place_of
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscription import Subscription
 
-STATUS = "status"
-
 
 class Wire(Protocol):
     """How messages look on one kind of connection. `key` tells kinds apart; equal keys share encodings."""
@@ -94,8 +92,9 @@ class Subscriber:
         self._readers: list[StationReader] = []
         self._strays = 0
         self._drained = trio.Event()
-        self._late_states: dict[str, bytes] = {}
+        self._late: dict[tuple[str, str], bytes] = {}
         self._failed = trio.Event()
+        self._left = False
 
     @property
     def key(self) -> Hashable:
@@ -115,7 +114,7 @@ class Subscriber:
 
     def stop(self) -> None:
         """Leaves all channels: nothing is sent any more."""
-        self._failed.set()
+        self._left = True
         for reader in self._readers:
             reader.leave()
 
@@ -128,13 +127,13 @@ class Subscriber:
     # -- sending -----------------------------------------------------------------------------------------------------
 
     def send_status(self, payload: dict[str, Any]) -> None:
-        """A status message; it may not be dropped. A lossless subscriber that has no room for a station's state is
-        told the newest one later."""
+        """A status message; it may not be dropped. A lossless subscriber that has no room is told the newest one of
+        its type and station later."""
         data = self.wire.status(payload)
-        if self.subscription.delivery == "lossless" and not self.outbox.put(data):
-            self._late_states[payload["station"]] = data
-        elif self.subscription.delivery == "conflate":
+        if self.subscription.delivery == "conflate":
             self._put(data, None)
+        elif not self.outbox.put(data):
+            self._late[payload["type"], payload["station"]] = data
         self._wake_if_waiting()
 
     def put(self, data: bytes, message: LogMessage, station: str) -> bool:
@@ -150,7 +149,7 @@ class Subscriber:
 
     async def put_slowly(self, data: bytes) -> None:
         """A message that is read back from the log: waits until the outbox has drained before it takes more."""
-        while not self.outbox.empty or self._failed.is_set():
+        while not self.outbox.empty or self._left:
             if self._drained.is_set():
                 self._drained = trio.Event()
             self._wake_if_waiting()
@@ -160,7 +159,7 @@ class Subscriber:
 
     def flushed(self) -> None:
         """The connection has written all that waited."""
-        late, self._late_states = self._late_states, {}
+        late, self._late = self._late, {}
         for data in late.values():
             self.outbox.put(data)
         self._drained.set()
@@ -171,8 +170,9 @@ class Subscriber:
 
     def _put(self, data: bytes, key: Hashable) -> None:
         """What follows something that did not fit is not sent either: a cursor says that all before it was seen."""
-        if not self._failed.is_set() and not self.outbox.put(data, key):
+        if not self._left and not self.outbox.put(data, key):
             self.stop()
+            self._failed.set()
         self._wake_if_waiting()
 
     def _wake_if_waiting(self) -> None:
@@ -280,10 +280,10 @@ class StationReader:
 
     async def _position(self, game: Game, cursor: Cursor) -> Position:
         position = cursor.position
+        while game.catching_up and (position is None or position > game.logs[self._mode].head):
+            await self.channel.changed()
         if position is None:
             return await game.find_frame(self._mode, cursor.frame or 0)
-        while game.catching_up and position > game.logs[self._mode].head:
-            await self.channel.changed()
         if position > game.logs[self._mode].head and not game.archived and not game.in_progress:
             raise CursorGone("the game has ended before this place")
         return position
@@ -310,9 +310,7 @@ class StationReader:
             for game in self._todo():
                 while await self._read(game):
                     progressed = True
-                waiting |= game.catching_up or (
-                    not game.archived and self._place(game) > game.logs[self._mode].head
-                )
+                waiting |= game.catching_up or (not game.archived and self._place(game) > game.logs[self._mode].head)
             if progressed:
                 continue
             if not waiting:
@@ -331,8 +329,9 @@ class StationReader:
         if messages is None:
             messages = await game.replay(self._mode, place)
             if not messages:
-                if game.archived:
-                    self._exhausted.add(game)
+                if not game.archived:
+                    raise CursorGone("the replay does not have what follows any more")
+                self._exhausted.add(game)
                 return True
         if not messages:
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
@@ -65,7 +66,9 @@ def parse_subscription(request: Mapping[str, Any]) -> Subscription:
         raise ProtocolViolation(f"subscribe: {error}") from None
     if wanted.rate is not None and not 1 <= wanted.rate <= MAX_RATE:
         raise ProtocolViolation(f"subscribe: rate is from 1 to {MAX_RATE}")
-    stations = None if wanted.stations in (None, "*") or wanted.stations == ["*"] else tuple(wanted.stations or ())
+    stations = None if wanted.stations in (None, "*", ["*"]) else tuple(dict.fromkeys(wanted.stations or ()))
+    if stations == ():
+        raise ProtocolViolation("subscribe: stations has at least one name")
     for key, names in (("stations", stations), ("fields", wanted.fields)):
         limit = MAX_FIELDS if key == "fields" else MAX_NAMES
         if names is not None and (len(names) > limit or any(not 0 < len(name) <= _FIELD_LENGTH for name in names)):
@@ -97,7 +100,7 @@ def parse_query(pairs: Sequence[tuple[str, str]]) -> Subscription | None:
         if key in asked:
             asked[key] = [part for part in asked[key].split(",") if part]
     if "rate" in asked:
-        if not asked["rate"].isdecimal() or len(asked["rate"]) > 4:
+        if not re.fullmatch("[0-9]{1,4}", asked["rate"]):
             raise ProtocolViolation(f"subscribe: rate is from 1 to {MAX_RATE}")
         asked["rate"] = int(asked["rate"])
     return parse_subscription({"op": "subscribe", **asked})

@@ -122,7 +122,7 @@ class Catalogue:
         self.open.pop(tail, None)
         if self.active.get(tail.path) is tail:
             del self.active[tail.path]
-        self._open_by_key.pop(key_of(tail.file.identity, tail.path), None)
+        self._forget_key(tail)
 
     def doubt(self, file: TailedFile) -> None:
         """A released file may have another header than when it was released, whatever its status says."""
@@ -184,6 +184,8 @@ class Catalogue:
             tail = self.active.get(path)
             if tail is not None and not _holds(finding, tail.file, path):
                 del self.active[path]
+                if not tail.file.identity.inode:
+                    self._forget_key(tail)  # without its name there is nothing left to find it by
             entry = self.listed.get(path)
             if entry is not None and not _holds(finding, entry.file, path):
                 self.unlist(path)
@@ -229,6 +231,11 @@ class Catalogue:
             entry.file.mtime_ns = sight.mtime_ns
             if entry.header is not None:
                 self._arrive(Arrival(path, sight, existed=True, header=entry.header))
+
+    def _forget_key(self, tail: FileTail) -> None:
+        key = key_of(tail.file.identity, tail.path)
+        if self._open_by_key.get(key) is tail:
+            del self._open_by_key[key]
 
     def _arrive(self, arrival: Arrival) -> None:
         arrival.version = self.version

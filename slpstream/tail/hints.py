@@ -60,10 +60,10 @@ class Hints:
     async def wait(self, timeout_seconds: float) -> None:
         """Wait until there is something to take, or someone rings, or the time is up."""
         if self._paths or self._rescan:
-            await trio.lowlevel.checkpoint()  # somebody rang, and was not heard: the one who waited was cancelled
-            return
-        with trio.CancelScope(deadline=trio.current_time() + timeout_seconds):
-            await self._bell.wait()
+            await trio.lowlevel.checkpoint()  # the bell may have been heard by someone who was cancelled then
+        else:
+            with trio.CancelScope(deadline=trio.current_time() + timeout_seconds):
+                await self._bell.wait()
         if self._bell.is_set():
             self._bell = trio.Event()
 

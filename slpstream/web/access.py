@@ -58,12 +58,16 @@ class Access(NamedTuple):
 
     def _host_is_ours(self, host: str) -> bool:
         name = _host_name(host)
-        return not name or name == "localhost" or name in self.allowed_hosts or _is_address(name)
+        allowed = ("", "localhost", *(allowed.lower() for allowed in self.allowed_hosts))
+        return name in allowed or _is_address(name)
 
     def _origin_may(self, origin: str | None, host: str) -> bool:
         if origin is None or origin == _LOCAL_ORIGIN or origin in self.allowed_origins:
             return True
-        parts = urlsplit(origin)
+        try:
+            parts = urlsplit(origin)
+        except ValueError:
+            return False
         return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
 
     def _needs_token(self, headers: Mapping[str, str], peer: str) -> bool:

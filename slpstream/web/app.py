@@ -3,7 +3,7 @@ protocol alone."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Protocol
@@ -25,12 +25,15 @@ _CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self' ws: wss:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-_HEADERS = {
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-cache",  # with its ETag: after an upgrade no browser source keeps old scripts
-    "content-security-policy": _CONTENT_SECURITY_POLICY,
-}
+SECURITY_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"content-security-policy", _CONTENT_SECURITY_POLICY.encode()),
+)
+_HEADERS = (
+    *SECURITY_HEADERS,
+    (b"cache-control", b"no-cache"),  # with its ETag: after an upgrade no browser source keeps old scripts
+)
 
 
 class Stations(Protocol):
@@ -107,7 +110,7 @@ def with_headers(app: Any) -> Callable[..., Awaitable[None]]:
                 present = {name for name, _ in message["headers"]}
                 message["headers"] = [
                     *message["headers"],
-                    *((k.encode(), v.encode()) for k, v in _HEADERS.items() if k.encode() not in present),
+                    *((name, value) for name, value in _HEADERS if name not in present),
                 ]
             await send(message)
 
@@ -116,19 +119,19 @@ def with_headers(app: Any) -> Callable[..., Awaitable[None]]:
     return wrapped
 
 
-def problem(status: int, detail: str) -> Response:
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
     """An error as `application/problem+json`."""
     return Response(
         msgspec.json.encode({"type": "about:blank", "status": status, "detail": detail}),
         status,
-        headers={"content-type": "application/problem+json"},
+        headers={**(headers or {}), "content-type": "application/problem+json"},
     )
 
 
 async def _problem(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = error.detail if isinstance(error, HTTPException) else "internal error"
-    return problem(status, detail)
+    return problem(status, detail, error.headers if isinstance(error, HTTPException) else None)
 
 
 def _json(value: Any, status: int = 200) -> Response:

@@ -48,7 +48,7 @@ class Exchange:
             "type": "http",
             "asgi": {"version": "3.0", "spec_version": "2.4"},
             "http_version": self._request.http_version.decode(),
-            "method": self._request.method.decode().upper(),
+            "method": self._request.method.decode(),
             "scheme": "http",
             "path": unquote_to_bytes(path).decode("utf-8", "replace"),
             "raw_path": path,

@@ -7,16 +7,18 @@ trio runs on.
 
 from __future__ import annotations
 
+import errno
 import socket
 
 import trio
 
 _READ_BYTES = 64 * 1024
-_GONE = (BrokenPipeError, ConnectionResetError, ConnectionAbortedError, TimeoutError)
+_LINGER_SECONDS = 1.0
+_LINGER_BYTES = 4 << 20
 
 
 class Connection:
-    """A connected non-blocking socket. Closing is the caller's business, with `close`."""
+    """A connected socket. Closing is the caller's business, with `finish` and `close`."""
 
     def __init__(self, sock: socket.socket, peer: str) -> None:
         self._socket = sock
@@ -24,6 +26,8 @@ class Connection:
         """Address of the other end."""
         self.gone = False
         """The other end can no longer be written to."""
+        sock.setblocking(False)
+        self._set(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     async def read(self) -> bytes:
         """The next bytes; empty at the end, also when the connection was reset."""
@@ -32,8 +36,8 @@ class Connection:
                 return self._socket.recv(_READ_BYTES)
             except (BlockingIOError, InterruptedError):
                 await trio.lowlevel.wait_readable(self._socket)
-            except _GONE:
-                self.gone = True
+            except OSError as error:
+                self._lose(error)
                 return b""
 
     def write_now(self, data: bytes | memoryview) -> int:
@@ -44,8 +48,8 @@ class Connection:
             return self._socket.send(data)
         except (BlockingIOError, InterruptedError):
             return 0
-        except _GONE:
-            self.gone = True
+        except OSError as error:
+            self._lose(error)
             return len(data)
 
     async def writable(self) -> None:
@@ -63,17 +67,39 @@ class Connection:
 
     def limit_send_buffer(self, size_bytes: int) -> None:
         """Bounds what the system keeps for a slow client: data that lies there is neither ours to drop nor fresh."""
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, size_bytes)
+        self._set(socket.SOL_SOCKET, socket.SO_SNDBUF, size_bytes)
 
-    def finish(self) -> None:
-        """Says that no more will be written."""
+    async def finish(self) -> None:
+        """Says that no more will be written, and lets the other end do the same for a moment. A socket that is closed
+        while bytes wait to be read is reset, and what was written last is lost with it."""
+        if self.gone:
+            return
         try:
             self._socket.shutdown(socket.SHUT_WR)
-        except OSError:  # not connected any more: nothing to say, to nobody
-            self.gone = True
+        except OSError as error:
+            self._lose(error)
+        left = _LINGER_BYTES
+        with trio.move_on_after(_LINGER_SECONDS):
+            while not self.gone and left > 0:
+                data = await self.read()
+                if not data:
+                    return
+                left -= len(data)
 
     def close(self) -> None:
-        """Closes the socket; tasks that wait for it are woken with `trio.ClosedResourceError`."""
+        """Closes the socket."""
         if self._socket.fileno() >= 0:
             trio.lowlevel.notify_closing(self._socket)
             self._socket.close()
+
+    def _set(self, level: int, option: int, value: int) -> None:
+        try:
+            self._socket.setsockopt(level, option, value)
+        except OSError as error:  # some systems refuse it when the other end has left already
+            self._lose(error)
+
+    def _lose(self, error: OSError) -> None:
+        """The network has many ways to say that a connection is over. A closed socket would be our own mistake."""
+        if error.errno == errno.EBADF:
+            raise error
+        self.gone = True

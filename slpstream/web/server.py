@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import socket
+import sys
 from collections.abc import Callable
 from http import HTTPStatus
 from urllib.parse import parse_qsl
@@ -16,48 +17,61 @@ from urllib.parse import parse_qsl
 import h11
 import trio
 
-from slpstream.errors import ProtocolViolation
+from slpstream.errors import NotAuthorised, ProtocolViolation, SubscriberError
 from slpstream.logs import get_logger
 from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
 from slpstream.web.access import Access, Denied
-from slpstream.web.app import Stations, make_app, problem, with_headers
+from slpstream.web.app import SECURITY_HEADERS, Stations, make_app, problem, with_headers
 from slpstream.web.asgi import BodyTooLarge, Exchange
 from slpstream.web.connection import Connection
-from slpstream.web.websocket import GOING_DOWN, NOT_AUTHORISED, WebsocketSession
+from slpstream.web.websocket import GOING_DOWN, WebsocketSession
 
 STREAM_PATH = b"/v1/stream"
+MAX_QUERY_FIELDS = 32
 _ASSETS = b"/static/"
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
+_OUT_OF_DESCRIPTORS_SECONDS = 0.25
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_OUR_MISTAKES = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Listening sockets for a host and port, one for each address family; port 0 takes one free port for all."""
+    """Listening sockets for a host and port, one for each address family that there is; port 0 takes one free port
+    for all. Raises `OSError`."""
     sockets: list[socket.socket] = []
+    failure: OSError | None = None
     for family, kind, proto, _, address in socket.getaddrinfo(
         host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     ):
-        listener = socket.socket(family, kind, proto)
-        if not sockets:
-            chosen = port
         try:
-            if hasattr(socket, "SO_REUSEADDR") and socket.has_dualstack_ipv6() is not None:
+            listener = socket.socket(family, kind, proto)
+        except OSError as error:
+            failure = error  # a family that this machine knows of and does not have
+            continue
+        try:
+            if sys.platform != "win32":  # there it would let two listen on one port
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
                 listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-            listener.bind((address[0], chosen, *address[2:]))
+            listener.bind((address[0], port, *address[2:]))
             listener.listen(1024)
-        except OSError:
+        except OSError as error:
             listener.close()
-            for other in sockets:
-                other.close()
-            raise
+            failure = error
+            if error.errno == errno.EADDRNOTAVAIL:
+                continue
+            break
         listener.setblocking(False)
-        chosen = listener.getsockname()[1]
+        port = listener.getsockname()[1]
         sockets.append(listener)
-    return sockets
+    else:
+        if sockets:
+            return sockets
+    for listener in sockets:
+        listener.close()
+    raise failure or OSError(errno.EADDRNOTAVAIL, "no address")
 
 
 class WebServer:
@@ -88,6 +102,7 @@ class WebServer:
         self._on_closed = on_closed
         self._on_request = on_request
         self._connections = 0
+        self._stopping = False
         self._sessions: set[WebsocketSession] = set()
         self._all_left = trio.Event()
         self._log = get_logger()
@@ -95,7 +110,7 @@ class WebServer:
     @property
     def queued_bytes(self) -> int:
         """What waits for all clients."""
-        return sum(session.queued_bytes for session in self._sessions)
+        return sum(session.queued_bytes for session in list(self._sessions))  # asked from a worker thread
 
     @property
     def websockets(self) -> int:
@@ -112,6 +127,7 @@ class WebServer:
                 accepting.cancel_scope.cancel()
             for listener in listeners:
                 listener.close()
+            self._stopping = True
             self._all_left = trio.Event()
             for session in list(self._sessions):
                 session.close(GOING_DOWN, "going down")
@@ -125,52 +141,54 @@ class WebServer:
             await trio.lowlevel.wait_readable(listener)
             try:
                 sock, address = listener.accept()
-            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
-                continue
             except OSError as error:
-                if error.errno not in _OUT_OF_DESCRIPTORS:
+                if error.errno in _OUR_MISTAKES:
                     raise
-                self._log.error("cannot accept connections", what=error.strerror)
-                await trio.sleep(0.25)
-                continue
+                if error.errno in _OUT_OF_DESCRIPTORS:
+                    self._log.error("cannot accept connections", what=error.strerror)
+                    await trio.sleep(_OUT_OF_DESCRIPTORS_SECONDS)
+                continue  # the connection is gone already, for one of many reasons
             if self._connections >= self._max_connections:
                 sock.close()
                 continue
-            sock.setblocking(False)
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._connections += 1
             connections.start_soon(self._handle, Connection(sock, str(address[0])), listener.getsockname()[1])
 
     async def _handle(self, connection: Connection, port: int) -> None:
         try:
             await self._requests(connection, port)
+            await connection.finish()
         finally:
             self._connections -= 1
             connection.close()
 
     async def _requests(self, connection: Connection, port: int) -> None:
+        """Requests, one after the other, until the connection cannot be used any more."""
         http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
         raw = b""
-        while True:
+        keep = True
+        while keep:
             try:
                 request, raw = await self._read_head(connection, http, raw)
                 if request is None:
                     return
                 if _is_upgrade(request):
-                    await self._websocket(connection, request, raw)
+                    await self._websocket(connection, http, request, raw)
                     return
                 keep = await self._exchange(connection, http, request, port)
-            except (h11.RemoteProtocolError, BodyTooLarge) as error:
-                status = error.error_status_hint if isinstance(error, h11.RemoteProtocolError) else 413
-                await self._refuse_raw(connection, http, status)
+            except h11.RemoteProtocolError as error:
+                await self._refuse(connection, http, error.error_status_hint)
+                return
+            except BodyTooLarge:
+                await self._refuse(connection, http, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
                 return
             except trio.TooSlowError:
+                if http.our_state is h11.IDLE and http.trailing_data[0]:
+                    await self._refuse(connection, http, HTTPStatus.REQUEST_TIMEOUT)
                 return
-            if not keep:
-                connection.finish()
-                return
-            raw = http.trailing_data[0]
-            http.start_next_cycle()
+            if keep:
+                raw = http.trailing_data[0]
+                http.start_next_cycle()
 
     async def _read_head(
         self, connection: Connection, http: h11.Connection, raw: bytes
@@ -203,26 +221,33 @@ class WebServer:
                 return False
         return http.our_state is h11.DONE and http.their_state is h11.DONE and not connection.gone
 
-    async def _refuse_raw(self, connection: Connection, http: h11.Connection, status: int) -> None:
+    async def _refuse(
+        self, connection: Connection, http: h11.Connection, status: int, detail: str | None = None
+    ) -> None:
+        """The answer to what does not reach the application; the last on its connection."""
+        if http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
+            return
         self._on_request(status)
-        if http.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            headers = [("connection", "close"), ("content-length", "0")]
-            data = http.send(h11.Response(status_code=status, headers=headers))
-            with trio.move_on_after(1):
-                await connection.write_all(data or b"")
-        connection.finish()
+        answer = problem(status, detail or HTTPStatus(status).phrase)
+        headers = [*answer.raw_headers, *SECURITY_HEADERS, (b"connection", b"close"), (b"server", b"slpstream")]
+        parts = (h11.Response(status_code=status, headers=headers), h11.Data(bytes(answer.body)), h11.EndOfMessage())
+        data = b"".join(http.send(part) or b"" for part in parts)
+        with trio.move_on_after(1):
+            await connection.write_all(data)
 
     # -- websocket -----------------------------------------------------------------------------------------------------
 
-    async def _websocket(self, connection: Connection, request: h11.Request, raw: bytes) -> None:
+    async def _websocket(self, connection: Connection, http: h11.Connection, request: h11.Request, raw: bytes) -> None:
         denied = self._access.check(_headers(request), connection.peer, _token(request))
         path, _, query = bytes(request.target).partition(b"?")
-        status = denied.status if denied in (Denied.HOST, Denied.ORIGIN) else 404 if path != STREAM_PATH else None
-        if status is not None:
-            self._on_request(status)
-            head = f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
-            await connection.write_all(head.encode())
-            connection.finish()
+        if denied in (Denied.HOST, Denied.ORIGIN):
+            await self._refuse(connection, http, denied.status, denied.reason)
+            return
+        if path != STREAM_PATH:
+            await self._refuse(connection, http, HTTPStatus.NOT_FOUND)
+            return
+        if self._stopping:
+            await self._refuse(connection, http, HTTPStatus.SERVICE_UNAVAILABLE, "going down")
             return
         connection.limit_send_buffer(self._socket_buffer_bytes)
         session = WebsocketSession(
@@ -233,18 +258,21 @@ class WebServer:
             on_lagged=self._on_lagged,
             on_closed=self._on_closed,
         )
-        if not session.handshake(raw):
-            connection.finish()
+        rest = http.trailing_data[0]
+        if not session.handshake(raw[: len(raw) - len(rest)]):
             return
-        refusal = (NOT_AUTHORISED, denied.reason) if denied is not None else None
         first: Subscription | None = None
-        try:
-            first = parse_query(parse_qsl(query.decode("utf-8", "replace"), max_num_fields=32))
-        except (ProtocolViolation, ValueError) as error:
-            refusal = refusal or (ProtocolViolation.close_code, str(error))
+        refusal: SubscriberError | None = NotAuthorised(denied.reason) if denied is not None else None
+        if refusal is None:
+            try:
+                first = parse_query(parse_qsl(query.decode("utf-8", "replace"), max_num_fields=MAX_QUERY_FIELDS))
+            except ProtocolViolation as error:
+                refusal = error
+            except ValueError as error:
+                refusal = ProtocolViolation(str(error))
         self._sessions.add(session)
         try:
-            await session.run(first, refusal)
+            await session.run(first, refusal, rest)
         finally:
             self._sessions.discard(session)
             if not self._sessions:
@@ -263,6 +291,6 @@ def _is_upgrade(request: h11.Request) -> bool:
 def _token(request: h11.Request) -> str | None:
     _, _, query = bytes(request.target).partition(b"?")
     try:
-        return dict(parse_qsl(query.decode("latin-1"), max_num_fields=32)).get("token")
+        return dict(parse_qsl(query.decode("latin-1"), max_num_fields=MAX_QUERY_FIELDS)).get("token")
     except ValueError:
         return None

@@ -8,18 +8,19 @@ Three tasks: one reads, one writes what waits and keeps the connection alive, on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 import trio
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
+from websockets.protocol import SEND_EOF, State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from slpstream.errors import ProtocolViolation, SubscriberError, TooSlow
-from slpstream.stream import Hub, Outbox, Subscriber, Subscription, parse_subscription
+from slpstream.errors import NotAuthorised, ProtocolViolation, SubscriberError
+from slpstream.stream import Channel, Hub, Outbox, Subscriber, Subscription, parse_subscription
 from slpstream.web.connection import Connection
 from slpstream.web.wires import JSON, WIRES, WebsocketWire
 
@@ -27,7 +28,6 @@ MAX_MESSAGE_BYTES = 64 * 1024
 PING_SECONDS = 20.0
 CLOSE_SECONDS = 2.0
 GOING_DOWN = 1001
-NOT_AUTHORISED = 4401
 _PROTOCOL_VERSION = 1
 _REASON_BYTES = 120
 
@@ -55,14 +55,17 @@ class WebsocketSession:
             select_subprotocol=_select_subprotocol,
             max_size=MAX_MESSAGE_BYTES,
         )
-        self._outbox = Outbox(connection.write_now, limit_bytes=outbox_bytes)
+        self._outbox = Outbox(connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed)
         self._work = trio.Event()
         self._closing = False
-        self._heard = False
+        """We have begun to close."""
+        self._over = False
+        """Nothing is read any more; what waits is still written."""
+        self._heard = True
         self._wire: WebsocketWire = JSON
         self._subscriber: Subscriber | None = None
-        self._subscription_scope: trio.CancelScope | None = None
-        self._scope: trio.CancelScope | None = None
+        self._subscription_scope = trio.CancelScope()
+        self._scope = trio.CancelScope()
 
     @property
     def queued_bytes(self) -> int:
@@ -78,99 +81,104 @@ class WebsocketSession:
                 self._protocol.send_response(response)
                 self._flush_protocol()
                 return response.status_code == 101
-        self._flush_protocol()
         return False
 
-    async def run(self, first: Subscription | None, refusal: tuple[int, str] | None) -> None:
-        """The session after its handshake. `refusal` closes it at once with a code and a reason."""
+    async def run(self, first: Subscription | None, refusal: SubscriberError | None, rest: bytes = b"") -> None:
+        """The session after its handshake. `refusal` closes it at once; `rest` came behind the handshake."""
         name = self._protocol.subprotocol
         self._wire = WIRES[name] if name else JSON
-        async with trio.open_nursery() as nursery:
-            self._scope = nursery.cancel_scope
-            nursery.start_soon(self._write)
-            if refusal is not None:
-                self.close(*refusal)
-            else:
-                self._send_status(self._hello())
-                if first is not None:
-                    self._subscribe(first, nursery)
-            await self._read(nursery)
-            nursery.cancel_scope.cancel()
+        try:
+            with self._scope:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(self._write)
+                    if not isinstance(refusal, NotAuthorised):
+                        self._send_status(self._hello())
+                    if refusal is not None:
+                        self._refuse(refusal)
+                    elif first is not None:
+                        self._subscribe(first, nursery)
+                    await self._read(nursery, rest)
+        finally:
+            self._leave()
+        self._connection.gone |= self._scope.cancelled_caught
 
     def close(self, code: int, reason: str) -> None:
-        """Begins the closing handshake; what was not sent yet is not sent any more, but a message that was begun is."""
-        if self._closing:
+        """Begins the closing handshake; what was not sent yet is not sent any more, but a message that was begun is,
+        and the `error` that says why."""
+        self._close(code, reason, None)
+
+    def _close(self, code: int, reason: str, error: dict[str, Any] | None) -> None:
+        if self._protocol.state is not State.OPEN:
             return
         self._closing = True
         self._on_closed(code)
         self._leave()
         self._outbox.clear()
+        if error is not None:
+            self._send_status(error)
         self._protocol.send_close(code, reason.encode()[:_REASON_BYTES].decode(errors="ignore"))
         self._flush_protocol()
-        self._work.set()
+        self._end_soon()
+
+    def _end_soon(self) -> None:
+        """Whatever the other end does, the session ends."""
+        self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_SECONDS)
 
     # -- the three tasks ---------------------------------------------------------------------------------------------
 
-    async def _read(self, nursery: trio.Nursery) -> None:
-        while not self._connection.gone:
-            data = await self._connection.read()
-            self._heard = True
+    async def _read(self, nursery: trio.Nursery, data: bytes) -> None:
+        """Until the other end has closed, or has broken the protocol. When we close, that is waited for."""
+        while not self._over:
             if data:
                 self._protocol.receive_data(data)
-            else:
-                self._protocol.receive_eof()
-            for event in self._protocol.events_received():
-                if isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
-                    self._message(event, nursery)
-            self._flush_protocol()
-            if not data or self._protocol.close_expected():
-                self._leave()
-                with trio.move_on_after(CLOSE_SECONDS):
-                    while not self._outbox.empty and not self._connection.gone:
-                        await self._connection.writable()
-                        self._outbox.flush()
-                return
+                for event in self._protocol.events_received():
+                    if isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
+                        self._message(event, nursery)
+                self._flush_protocol()
+            if not self._over:
+                data = await self._connection.read()
+                self._heard = True
+                if not data:
+                    self._protocol.receive_eof()
+                    self._flush_protocol()
+                    self._over = True
+        self._leave()
+        self._end_soon()
+        self._work.set()
 
     async def _write(self) -> None:
-        silent = False
-        while True:
+        """Writes what waits, and asks from time to time whether anybody is there."""
+        ping_at = trio.current_time() + PING_SECONDS
+        while not (self._over and self._outbox.empty):
             self._work = trio.Event()
-            if not self._outbox.empty:
-                with trio.move_on_after(CLOSE_SECONDS if self._closing else PING_SECONDS) as waiting:
-                    await self._connection.writable()
-                    if self._outbox.flush() and self._subscriber is not None:
-                        self._lagged(self._subscriber)
-                if not waiting.cancelled_caught:
-                    continue
-            else:
-                with trio.move_on_after(CLOSE_SECONDS if self._closing else PING_SECONDS) as waiting:
+            with trio.move_on_at(ping_at) as waiting:
+                if self._outbox.empty:
                     await self._work.wait()
-                if not waiting.cancelled_caught:
-                    continue
-            if self._closing or (silent and not self._heard):
-                self._abort()
-                return
-            silent, self._heard = not self._heard, False
+                else:
+                    await self._connection.writable()
+                    self._heard = True  # it takes data
+                    if self._outbox.flush() and self._subscriber is not None:
+                        self._subscriber.flushed()
+            if waiting.cancelled_caught:
+                ping_at += PING_SECONDS
+                self._ask()
+
+    def _ask(self) -> None:
+        """A ping; the end, when nothing has been heard since the last one."""
+        if not self._heard:
+            self._scope.cancel()
+        elif self._protocol.state is State.OPEN:
+            self._heard = False
             self._protocol.send_ping(b"")
             self._flush_protocol()
 
-    def _abort(self) -> None:
-        """The other end does not answer: the session is over without its consent."""
-        self._connection.gone = True
-        self._leave()
-        if self._scope is not None:
-            self._scope.cancel()
-
-    async def _follow(self, subscriber: Subscriber, channels: Any) -> None:
-        with trio.CancelScope() as scope:
-            self._subscription_scope = scope
+    async def _follow(self, subscriber: Subscriber, channels: Sequence[Channel], scope: trio.CancelScope) -> None:
+        with scope:
             try:
-                async with trio.open_nursery() as nursery:
-                    nursery.start_soon(subscriber.run, channels)
-                    await subscriber.failed.wait()
-                    raise subscriber.failure or TooSlow("too slow")
+                await subscriber.run(channels)
             except* SubscriberError as group:
-                self._refuse(_first_of(group))
+                if self._subscriber is subscriber:
+                    self._refuse(_first_of(group))
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
@@ -206,27 +214,24 @@ class WebsocketSession:
         self._leave()
         self._hub.subscriptions += 1
         subscriber = Subscriber(subscription, self._wire, self._outbox, self._wake)
-        self._subscriber = subscriber
+        scope = trio.CancelScope()
+        self._subscriber, self._subscription_scope = subscriber, scope
         for channel in channels:
             subscriber.send_status(channel.state_message())
-        nursery.start_soon(self._follow, subscriber, channels)
+        nursery.start_soon(self._follow, subscriber, channels, scope)
 
     def _refuse(self, error: SubscriberError) -> None:
-        if not self._closing:
-            self._send_status({"type": "error", "code": error.close_code, "message": error.what})
-            self.close(error.close_code, error.what)
+        self._close(error.close_code, error.what, {"type": "error", "code": error.close_code, "message": error.what})
 
     def _leave(self) -> None:
-        if self._subscription_scope is not None:
-            self._subscription_scope.cancel()
-            self._subscription_scope = None
+        self._subscription_scope.cancel()
         if self._subscriber is not None:
             self._subscriber.stop()
             self._subscriber = None
 
-    def _lagged(self, subscriber: Subscriber) -> None:
-        self._on_lagged(subscriber.outbox.dropped)
-        subscriber.flushed()
+    def _tell_missed(self, missed: int) -> bytes:
+        self._on_lagged(missed)
+        return self._wire.status({"type": "lagged", "missed": missed})
 
     def _hello(self) -> dict[str, Any]:
         return {
@@ -245,9 +250,15 @@ class WebsocketSession:
 
     def _flush_protocol(self) -> None:
         """What the protocol wants to say goes behind what waits."""
-        data = b"".join(part for part in self._protocol.data_to_send())
+        parts = self._protocol.data_to_send()
+        data = b"".join(parts)
         if data and not self._outbox.put(data):
-            self._connection.gone = True
+            self._scope.cancel()  # somebody who pings, and does not read
+        if SEND_EOF in parts:
+            self._over = True
+            closed = self._protocol.close_sent
+            if not self._closing and closed is not None and self._protocol.close_rcvd is None:
+                self._on_closed(closed.code)  # the other end broke the protocol, or its message was too big
         if not self._outbox.empty:
             self._wake()
 

@@ -382,6 +382,19 @@ def test_deleted(root: Path, start: Start, hinted: bool) -> None:
     assert driver.tail.catalogued == 0
 
 
+def test_deleted_long_after_the_last_append(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER)
+    driver = start(hints=Hints(None))
+    driver.settle()
+    driver.step(4)
+    driver.step(0.1)
+    path.unlink()
+    driver.step(0.1)
+    driver.step(0.1)
+    driver.step(0.1)
+    assert not driver.live(), "no scan was needed"
+
+
 def test_deleted_and_made_again(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER + b"events")
     driver = start()
@@ -504,6 +517,7 @@ def test_a_second_link_is_not_a_second_file(root: Path, start: Start) -> None:
     os.link(path, root / "b.slp")
     driver.step(6)
     record = driver.only()
+    assert record.file.path == path
     path.unlink()
     driver.settle(6)
     assert record.error is None
@@ -701,6 +715,10 @@ def test_permission_is_refused_and_given_back(root: Path, start: Start, monkeypa
     monkeypatch.setattr(os, "open", real)
     driver.settle(6)
     assert bytes(driver.only().data) == b"x"
+    monkeypatch.setattr(os, "open", refuse)
+    os.truncate(root / "a.slp", 0)
+    driver.settle(6)
+    assert len(driver.refused) == 2
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="to root everything is permitted")
@@ -793,7 +811,8 @@ def test_another_folder_in_the_place_of_the_root(root: Path, start: Start, tmp_p
     root.mkdir()
     write(path, b"new")
     write(root / "old.slp", HEADER, age=1000)
-    driver.settle(6)
+    driver.step(6)
+    driver.step(0.1)
     assert before.error is not None
     assert bytes(driver.only().data) == b"new"
     assert driver.tail.catalogued == 1
@@ -807,23 +826,27 @@ def test_a_root_that_is_a_file(tmp_path: Path, start: Start) -> None:
     assert not driver.root_present()
 
 
-def test_a_root_that_fails_for_a_while(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("call", ["stat", "scandir"])
+def test_a_root_that_fails_for_a_while(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     write(root / "a.slp", b"x")
     driver = start(hints=Hints(None))
     driver.settle()
-    real = os.scandir
+    real = getattr(os, call)
 
-    def scandir(path: str) -> object:
-        raise OSError(errno.EHOSTDOWN, "Host is down")
+    def fail(path: object, **options: object) -> object:
+        if path == str(root):
+            raise OSError(errno.EHOSTDOWN, "Host is down")
+        return real(path, **options)
 
-    monkeypatch.setattr(os, "scandir", scandir)
-    driver.settle(6)
-    driver.settle(6)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail)
+        driver.settle(6)
+        driver.settle(6)
     assert driver.only().error is None
     assert [refused.error.what for refused in driver.refused] == ["Host is down"]
-    monkeypatch.setattr(os, "scandir", real)
     driver.settle(6)
     assert driver.only().error is None
+    assert driver.root_present()
 
 
 # Finding names.
@@ -904,6 +927,15 @@ def test_without_inodes_a_name_is_the_identity(root: Path, start: Start, monkeyp
     os.truncate(root / "b.slp", 1)
     driver.settle()
     assert isinstance(before[root / "b.slp"].error, Truncated)
+    path = root / "c.slp"
+    record = driver.live()[path]
+    away = path.rename(root / "away")
+    driver.step()
+    write(path, b"new")
+    driver.settle()
+    assert isinstance(record.error, Replaced)
+    assert bytes(driver.live()[path].data) == b"new"
+    assert away.exists()
 
 
 def test_where_reads_in_the_loop_are_not_to_be_had(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:

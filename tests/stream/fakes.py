@@ -1,0 +1,325 @@
+"""A station without files and a connection without a network: logs made of nothing, a socket that takes as many
+bytes as a test allows, a wire whose messages are lines.
+
+Determinism: nothing here waits for time. A test says what happens, then lets every task run until all are waiting
+(`settle`), and looks at what has arrived. Random schedules come from seeds.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import msgspec
+import trio
+from trio.testing import wait_all_tasks_blocked
+
+from slpstream.errors import CursorGone, NoSuchGame, SubscriberError
+from slpstream.messages import FramesMode, LogMessage, Position, cut_frame
+from slpstream.stream import Channel, Game, Hub, Outbox, Subscriber, Subscription, parse_subscription
+from slpstream.stream.game import Order, place_of
+
+MODES: tuple[FramesMode, ...] = ("live", "finalized")
+LIMIT_BYTES = 4000
+RING_BYTES = 4000
+settle = wait_all_tasks_blocked
+
+
+def subscription(**asked: Any) -> Subscription:
+    """What a `subscribe` message with these keys asks for."""
+    return parse_subscription({"op": "subscribe", **asked})
+
+
+def game_id(number: int) -> str:
+    """32 hex digits."""
+    return f"{number:032x}"
+
+
+class FakeLog:
+    """Both logs of a game as they will be when all is written, in batches that come at once.
+
+    Frames grow, come again and become final; now and then an event or the stats come with them, at the same offset.
+    """
+
+    def __init__(self, number: int = 1, *, batches: int = 30, ended: bool = True, seed: int = 1) -> None:
+        self.game_id = game_id(number)
+        self.batches: list[dict[FramesMode, list[LogMessage]]] = []
+        self._offset = 0
+        self._count = dict.fromkeys(MODES, 0)
+        self._chance = random.Random(f"{number} {seed}")
+        self._write(batches, ended=ended)
+
+    def whole(self, mode: FramesMode = "live") -> list[LogMessage]:
+        """The log of one mode."""
+        return [message for batch in self.batches for message in batch[mode]]
+
+    def _write(self, batches: int, *, ended: bool) -> None:
+        final = -1
+        self._begin()
+        self._add("game_start", b'"format":"fake","rate":[60,1],"settings":{"players":[]}}')
+        for number in range(batches):
+            self._begin()
+            if self._chance.random() < 0.2 and number - 1 > final:
+                self._frame(number - 1, revision=1)
+            self._frame(number, revision=0)
+            if self._chance.random() < 0.8 and number - 2 > final:
+                self._finalize(final, number - 2)
+                final = number - 2
+            if self._chance.random() < 0.3:
+                self._add("event", b'"kind":"stock_lost","frame":%d}' % number)
+            if self._chance.random() < 0.1:
+                self._add("stats", b'"frame":%d,"stats":{"n":%d}}' % (number, number))
+        if ended:
+            self._begin()
+            if batches:
+                self._finalize(final, batches - 1)
+            self._add("game_end", b'"reason":"game_end","winners":[]}')
+            self._begin()
+            self._add("metadata", b'"metadata":{}}')
+
+    def _begin(self) -> None:
+        self._offset += self._chance.randint(1, 300)
+        self._count = dict.fromkeys(MODES, 0)
+        self.batches.append({mode: [] for mode in MODES})
+
+    def _frame(self, number: int, *, revision: int) -> None:
+        padding = b"x" * self._chance.choice((0, 50, 400))
+        text = b'"frame":{"frame":%d,"revision":%d,"players":{"0":{"post":{"percent":%d.5,"pad":"%b"}}}}}'
+        self._add("frame", text % (number, revision, number, padding), modes=("live",), frame=number)
+
+    def _finalize(self, after: int, through: int) -> None:
+        newest = {message.frame: message for message in self.whole() if message.frame is not None}
+        for number in range(after + 1, through + 1):
+            self._add("frame", newest[number].body, modes=("finalized",), frame=number)
+        self._add("finalized", b'"through":%d}' % through, modes=("live",))
+
+    def _add(self, kind: str, body: bytes, *, modes: Sequence[FramesMode] = MODES, frame: int | None = None) -> None:
+        for mode in modes:
+            message = LogMessage(kind, self.game_id, mode, self._offset, self._count[mode], body, frame)
+            self.batches[-1][mode].append(message)
+            self._count[mode] += 1
+
+
+class FakeFile:
+    """What of a log is written so far; reads it back a few messages at a time, as `FileReplay` does."""
+
+    def __init__(self, log: FakeLog, *, seed: int = 1) -> None:
+        self.log = log
+        self.written = 0
+        self.gone = False
+        self.replays = 0
+        self._chance = random.Random(f"{log.game_id} {seed} replay")
+
+    async def replay(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
+        """The next messages behind a position."""
+        await trio.lowlevel.checkpoint()
+        self.replays += 1
+        if self.gone:
+            raise CursorGone("the replay cannot be read any more")
+        messages = [m for batch in self.log.batches[: self.written] for m in batch[mode]]
+        found = [message for message in messages if place_of(message) > position]
+        return found[: self._chance.randint(1, 7)]
+
+    async def find_frame(self, mode: FramesMode, number: int) -> Position:
+        """The position before a frame."""
+        await trio.lowlevel.checkpoint()
+        for batch in self.log.batches[: self.written]:
+            for message in batch[mode]:
+                if message.frame is not None and message.frame >= number:
+                    return Position(message.offset, message.count - 1)
+        raise CursorGone(f"frame {number} is not in the game yet")
+
+
+class FakeStation:
+    """A channel, and a hand that writes its games."""
+
+    def __init__(self, name: str = "main", *, ring_bytes: int = RING_BYTES, settled: bool = True) -> None:
+        self.channel = Channel(name, self._locate)
+        self.channel.settled = settled
+        self.files: dict[str, FakeFile] = {}
+        self.archive: list[FakeFile] = []
+        """Games from before, oldest first; known to the channel once somebody asks for one of them."""
+        self._ring_bytes = ring_bytes
+
+    def begin(self, log: FakeLog, *, catching_up: bool = False) -> Game:
+        """A file of this game appears."""
+        self.files[log.game_id] = file = FakeFile(log)
+        order: Order = self.channel.next_order()
+        game = Game(log.game_id, file.replay, file.find_frame, ring_bytes=self._ring_bytes, order=order)
+        game.catching_up = catching_up
+        self.channel.begin(game)
+        return game
+
+    def write(self, game: Game, batches: int = 1) -> bool:
+        """The next batches of a game. False at its end."""
+        file = self.files[game.game_id]
+        for batch in file.log.batches[file.written : file.written + batches]:
+            file.written += 1
+            self.channel.publish(game, batch)
+        return file.written < len(file.log.batches)
+
+    def write_all(self, game: Game) -> None:
+        """The rest of a game, batch by batch."""
+        while self.write(game):
+            pass
+
+    def play(self, log: FakeLog) -> Game:
+        """A whole game at once."""
+        game = self.begin(log)
+        self.write_all(game)
+        return game
+
+    def archived(self, *logs: FakeLog) -> None:
+        """Games that were over before the daemon started."""
+        for log in logs:
+            file = FakeFile(log)
+            file.written = len(log.batches)
+            self.archive.append(file)
+
+    async def _locate(self, wanted: str) -> None:
+        await trio.lowlevel.checkpoint()
+        ids = [file.log.game_id for file in self.archive]
+        if wanted not in ids:
+            raise NoSuchGame(f"no such game: {wanted}")
+        games = []
+        for at, file in enumerate(self.archive[ids.index(wanted) :], ids.index(wanted)):
+            order: Order = (0, at, "")
+            games.append(Game(file.log.game_id, file.replay, file.find_frame, ring_bytes=0, order=order))
+        live = {game.game_id for game in self.channel.games if not game.archived}
+        self.channel.insert_archived([game for game in games if game.game_id not in live])
+
+
+class LineWire:
+    """Messages are lines. Counts how often a message was encoded."""
+
+    key = "lines"
+
+    def __init__(self) -> None:
+        self.encoded = 0
+
+    def log(self, message: LogMessage, station: str) -> bytes:
+        """A log message."""
+        return message.form((self.key, station), lambda m: self._line(m.json(station)))
+
+    def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
+        """A frame cut down."""
+        return message.form(
+            (self.key, station, tuple(fields)), lambda m: self._line(cut_frame(m.json(station), fields))
+        )
+
+    def status(self, payload: dict[str, Any]) -> bytes:
+        """A status message."""
+        return msgspec.json.encode(payload) + b"\n"
+
+    def _line(self, json: bytes) -> bytes:
+        self.encoded += 1
+        return json + b"\n"
+
+
+class Client:
+    """One connection: takes bytes as far as it is allowed to, and keeps what it was sent."""
+
+    def __init__(
+        self, *, room: int | None = None, limit_bytes: int = LIMIT_BYTES, wire: LineWire | None = None
+    ) -> None:
+        self.room = room
+        """Bytes that will still be taken; `None`: all."""
+        self.wire = LineWire() if wire is None else wire
+        self.received = bytearray()
+        self.error: SubscriberError | None = None
+        self.outbox = Outbox(self._write, limit_bytes=limit_bytes, tell_missed=self._tell_missed)
+        self.most_queued = 0
+        self._changed = trio.Event()
+        self._subscriber: Subscriber | None = None
+
+    def _write(self, data: bytes | memoryview) -> int:
+        taken = len(data) if self.room is None else min(self.room, len(data))
+        self.received += data[:taken]
+        if self.room is not None:
+            self.room -= taken
+        return taken
+
+    def _tell_missed(self, missed: int) -> bytes:
+        return self.wire.status({"type": "lagged", "missed": missed})
+
+    def allow(self, room: int | None) -> None:
+        """The socket takes so many more bytes; `None`: everything from now on."""
+        self.room = None if room is None or self.room is None else self.room + room
+        self._changed.set()
+
+    @asynccontextmanager
+    async def subscribed(self, hub: Hub, wanted: Subscription) -> AsyncIterator[Client]:
+        """Connected for a while."""
+        subscriber = Subscriber(wanted, self.wire, self.outbox, self._changed_now)
+        self._subscriber = subscriber
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._pump, subscriber)
+            nursery.start_soon(self._follow, subscriber, hub.wanted(wanted.stations))
+            await settle()
+            yield self
+            nursery.cancel_scope.cancel()
+
+    async def _follow(self, subscriber: Subscriber, channels: list[Channel]) -> None:
+        try:
+            await subscriber.run(channels)
+        except* SubscriberError as group:
+            error: BaseException = group
+            while isinstance(error, BaseExceptionGroup):
+                error = error.exceptions[0]
+            assert isinstance(error, SubscriberError)
+            self.error = error
+
+    async def _pump(self, subscriber: Subscriber) -> None:
+        while True:
+            self._changed = trio.Event()
+            self.most_queued = max(self.most_queued, self.outbox.queued_bytes)
+            if not self.outbox.empty and self.room != 0 and self.outbox.flush():
+                subscriber.flushed()
+            await self._changed.wait()
+
+    def _changed_now(self) -> None:
+        self.most_queued = max(self.most_queued, self.outbox.queued_bytes)
+        self._changed.set()
+
+    # -- what was received -------------------------------------------------------------------------------------------
+
+    @property
+    def lines(self) -> list[bytes]:
+        """All whole lines."""
+        return bytes(self.received).split(b"\n")[:-1]
+
+    @property
+    def messages(self) -> list[dict[str, Any]]:
+        """All of them, decoded."""
+        return [msgspec.json.decode(line) for line in self.lines]
+
+    @property
+    def log(self) -> list[bytes]:
+        """The lines of the log."""
+        return [
+            line for line in self.lines if b'"cursor":' in line[:120] and not line.startswith(b'{"type":"snapshot"')
+        ]
+
+    def of_type(self, kind: str) -> list[dict[str, Any]]:
+        """The messages of one type."""
+        return [message for message in self.messages if message["type"] == kind]
+
+    def cursor(self) -> str:
+        """Of the last message of the log."""
+        cursor: str = msgspec.json.decode(self.log[-1])["cursor"]
+        return cursor
+
+
+def lines(log: FakeLog, station: str = "main", *, mode: FramesMode = "live") -> list[bytes]:
+    """What a lossless subscriber to everything must get."""
+    return [message.json(station) for message in log.whole(mode)]
+
+
+def hub_of(*stations: FakeStation) -> Hub:
+    """A hub of some stations."""
+    hub = Hub()
+    for station in stations:
+        hub.add(station.channel)
+    return hub

@@ -1,0 +1,145 @@
+"""The ring of a game's log: what it keeps, what it says when it has forgotten, and what a newcomer is told."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slpstream.messages import START, FramesMode, LogMessage, Position
+from slpstream.stream import Game, GameLog
+from slpstream.stream.game import place_of
+from tests.stream.fakes import FakeLog
+
+
+def message(offset: int, count: int = 0, size: int = 100) -> LogMessage:
+    return LogMessage("frame", "a" * 32, "live", offset, count, b"x" * size, offset)
+
+
+def test_an_empty_log() -> None:
+    log = GameLog(1000)
+    assert log.head == START
+    assert log.since(START) == []
+    log.append([])
+    assert (log.head, log.size_bytes) == (START, 0)
+
+
+def test_since_a_place() -> None:
+    log = GameLog(1 << 20)
+    messages = [message(10), message(10, 1), message(20), message(35)]
+    log.append(messages[:3])
+    log.append(messages[3:])
+    assert log.head == Position(35, 0)
+    assert log.since(START) == messages
+    assert log.since(Position(10, 0)) == messages[1:]
+    assert log.since(Position(15, 3)) == messages[2:]  # a place without a message is compared, not looked up
+    assert log.since(Position(35, 0)) == []
+    assert log.since(Position(99, 0)) == []
+
+
+def test_what_was_forgotten_is_said() -> None:
+    one = message(1).size_bytes()
+    log = GameLog(2 * one)
+    messages = [message(offset) for offset in (1, 2, 3, 4)]
+    log.append(messages)
+    assert log.size_bytes == 2 * one
+    assert log.since(START) is None
+    assert log.since(Position(1, 0)) is None
+    assert log.since(Position(2, 0)) == messages[2:]
+    assert log.since(Position(3, 5)) == messages[3:]
+
+
+def test_the_newest_message_stays_however_large() -> None:
+    log = GameLog(10)
+    log.append([message(1), message(2, size=5000)])
+    assert log.since(Position(1, 0)) == [message(2, size=5000)]
+    assert log.since(START) is None
+
+
+def test_a_log_that_was_given_back_keeps_its_head() -> None:
+    log = GameLog(1 << 20)
+    log.append([message(1), message(2)])
+    log.forget()
+    assert (log.size_bytes, log.head) == (0, Position(2, 0))
+    assert log.since(Position(2, 0)) == []
+    assert log.since(Position(1, 0)) is None
+    log.append([message(3)])
+    assert log.since(Position(2, 0)) == [message(3)]
+
+
+@given(
+    ring_bytes=st.integers(1, 4000),
+    batches=st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 900)), max_size=5), max_size=20),
+    data=st.data(),
+)
+def test_the_ring_is_a_bounded_end_of_the_log(
+    ring_bytes: int, batches: list[list[tuple[int, int]]], data: st.DataObject
+) -> None:
+    log, whole = GameLog(ring_bytes), list[LogMessage]()
+    offset = count = 0
+    for batch in batches:
+        new = []
+        for step, size in batch:
+            offset, count = (offset + step, 0) if step else (offset, count + 1)
+            new.append(message(offset, count, size))
+        log.append(new)
+        whole += new
+        kept = log.since(log._dropped_through)
+        assert kept is not None
+        assert log.size_bytes == sum(m.size_bytes() for m in kept)
+        assert log.size_bytes <= ring_bytes or len(kept) == 1
+        assert kept == whole[len(whole) - len(kept) :]
+    assert log.head == (place_of(whole[-1]) if whole else START)
+    position = Position(data.draw(st.integers(-1, offset + 1)), data.draw(st.integers(0, 5)))
+    expected = [m for m in whole if place_of(m) > position]
+    found = log.since(position)
+    assert found is None or found == expected
+    kept = log.since(log._dropped_through)
+    assert (found is None) == (len(expected) > len(kept or []))
+
+
+async def _no_replay(mode: FramesMode, position: Position) -> list[LogMessage]:
+    raise AssertionError
+
+
+async def _no_frame(mode: FramesMode, number: int) -> Position:
+    raise AssertionError
+
+
+def new_game(*, archived: bool = False) -> Game:
+    return Game("a" * 32, _no_replay, _no_frame, ring_bytes=1 << 20, order=(0, 5, "x") if archived else (1, 0, ""))
+
+
+def test_what_a_newcomer_is_told_follows_the_log() -> None:
+    game, log = new_game(), FakeLog(batches=40)
+    assert not game.in_progress
+    assert game.newest_frame is None
+    for at, batch in enumerate(log.batches):
+        for mode, messages in batch.items():
+            game.append(mode, messages)
+        seen = [m for before in log.batches[: at + 1] for m in before["live"]]
+        final = [m for before in log.batches[: at + 1] for m in before["finalized"]]
+        assert game.start is seen[0]
+        assert game.newest_frame is next((m for m in reversed(seen) if m.type == "frame"), None)
+        assert game.newest_frames.get("finalized") is next((m for m in reversed(final) if m.type == "frame"), None)
+        assert game.newest_stats is next((m for m in reversed(seen) if m.type == "stats"), None)
+        assert game.in_progress is not any(m.type == "game_end" for m in seen)
+
+
+@pytest.mark.parametrize("why", ["ended", "lost", "archived"])
+def test_no_longer_in_progress(why: str) -> None:
+    game = new_game(archived=why == "archived")
+    game.append("live", FakeLog(batches=1, ended=False).whole())
+    game.ended, game.lost = why == "ended", why == "lost"
+    assert not game.in_progress
+    assert game.archived is (why == "archived")
+
+
+def test_a_game_that_is_given_back_keeps_what_cannot_be_read() -> None:
+    game = new_game()
+    for mode, messages in FakeLog(batches=3).batches[1].items():
+        game.append(mode, messages)
+    newest = game.newest_frame
+    game.forget()
+    assert [log.size_bytes for log in game.logs.values()] == [0, 0]
+    assert game.newest_frame is newest is not None

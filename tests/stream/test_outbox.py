@@ -1,0 +1,267 @@
+"""What waits for a socket: whole messages in order, within a bound, the droppable ones giving way; and it says so."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slpstream.stream import Outbox
+
+
+class Socket:
+    """Takes `room` bytes."""
+
+    def __init__(self, room: int = 0) -> None:
+        self.room = room
+        self.received = b""
+        self.writes = 0
+
+    def write(self, data: bytes | memoryview) -> int:
+        self.writes += 1
+        taken = bytes(data[: self.room])
+        self.room -= len(taken)
+        self.received += taken
+        return len(taken)
+
+
+def outbox(socket: Socket, limit_bytes: int = 100) -> Outbox:
+    return Outbox(socket.write, limit_bytes=limit_bytes, tell_missed=lambda missed: b"<missed %d>" % missed)
+
+
+def test_nothing_waits_while_the_socket_takes_it() -> None:
+    socket = Socket(100)
+    box = outbox(socket)
+    assert box.send(b"<a>")
+    assert box.put(b"<b>")
+    assert box.put(b"<c>", "key")
+    assert (box.empty, box.queued_bytes, socket.received, socket.writes) == (True, 0, b"<a><b><c>", 3)
+
+
+def test_a_message_that_was_begun_is_finished_first() -> None:
+    socket = Socket(2)
+    box = outbox(socket)
+    assert not box.send(b"<abcdef>")
+    assert (box.empty, box.queued_bytes) == (False, 6)
+    assert box.put(b"<g>")
+    socket.room = 3
+    assert not box.flush()
+    assert socket.received == b"<abcd"
+    socket.room = 5
+    assert not box.flush()
+    assert socket.received == b"<abcdef><g"
+    socket.room = 1
+    assert box.flush()
+    assert (box.empty, socket.received) == (True, b"<abcdef><g>")
+
+
+def test_a_full_socket_takes_nothing() -> None:
+    socket = Socket()
+    box = outbox(socket)
+    assert not box.send(b"<a>")
+    assert not box.flush()
+    assert box.queued_bytes == 3
+    socket.room = 100
+    assert box.flush()
+    assert box.flush()
+    assert socket.received == b"<a>"
+
+
+def test_the_newer_of_a_key_replaces_the_older_and_the_gap_is_told() -> None:
+    socket = Socket()
+    box = outbox(socket)
+    box.send(b"<0>")
+    for text in (b"<f1>", b"<f2>"):
+        box.put(text, "f")
+    box.put(b"<e>")
+    box.put(b"<g1>", "g")
+    box.put(b"<f3>", "f")
+    assert box.queued_bytes == len(b"<0><e><g1><f3>")
+    socket.room = 100
+    assert box.flush()
+    assert socket.received == b"<0><missed 2><e><g1><f3>"
+    box.put(b"<f4>", "f")
+    assert socket.received.endswith(b"<f3><f4>")  # told once
+
+
+def test_what_may_not_be_dropped_is_refused_when_it_does_not_fit() -> None:
+    box = outbox(Socket(), 10)
+    box.send(b"<0>")
+    assert box.put(b"<abcd>")
+    assert not box.put(b"<e>")
+    assert box.queued_bytes == 9
+    assert box.put(b"!")
+    assert not box.put(b"!")
+
+
+def test_what_may_be_dropped_gives_way_first_the_oldest_before_the_newer() -> None:
+    socket = Socket()
+    box = outbox(socket, 12)
+    box.send(b"<0>")
+    box.put(b"<f>", "f")
+    box.put(b"<g>", "g")
+    assert box.put(b"<abc>")  # for which the oldest has to go
+    assert box.put(b"<h>", "h") is True
+    socket.room = 100
+    assert box.flush()
+    assert socket.received == b"<0><missed 2><abc><h>"
+
+
+def test_a_droppable_message_that_does_not_fit_is_missed_and_not_refused() -> None:
+    socket = Socket()
+    box = outbox(socket, 8)
+    box.send(b"<abcde>")
+    assert box.put(b"<f>", "f")
+    assert box.queued_bytes == 7
+    socket.room = 100
+    assert box.flush()
+    assert socket.received == b"<abcde><missed 1>"  # told at the end, when nothing follows
+
+
+def test_cleared_but_for_the_message_that_was_begun() -> None:
+    socket = Socket(1)
+    box = outbox(socket)
+    box.send(b"<abc>")
+    box.put(b"<f>", "f")
+    box.put(b"<g>", "f")
+    box.put(b"<e>")
+    box.clear()
+    assert box.queued_bytes == 4
+    box.put(b"<close>")
+    socket.room = 100
+    assert box.flush()
+    assert socket.received == b"<abc><close>"
+
+
+def test_a_large_batch_may_pass_the_bound_but_nothing_behind_it() -> None:
+    """Whoever keeps up is sent a batch with one call; the bound is for what waits behind it."""
+    box = outbox(Socket(1), 10)
+    assert not box.send(b"<" + b"x" * 98 + b">")
+    assert box.queued_bytes == 99
+    assert not box.put(b"<e>")
+    assert box.put(b"<f>", "f")
+    assert box.queued_bytes == 99
+
+
+class Model:
+    """The same as a list of entries, and nothing clever."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self.begun = b""
+        """The rest of what is being written."""
+        self.entries: deque[tuple[bytes, str | None]] = deque()
+        self.missed = 0
+
+    @property
+    def queued(self) -> int:
+        return len(self.begun) + sum(len(data) for data, _ in self.entries)
+
+    def put(self, data: bytes, key: str | None) -> bool:
+        if not self.queued:
+            self.begun = data
+            return True
+        for entry in list(self.entries):
+            if key is not None and entry[1] == key:
+                self._drop(entry)
+        for entry in list(self.entries):
+            if entry[1] is not None and self.queued + len(data) > self.limit_bytes:
+                self._drop(entry)
+        if self.queued + len(data) > self.limit_bytes:
+            self.missed += key is not None
+            return key is not None
+        self.entries.append((data, key))
+        return True
+
+    def _drop(self, entry: tuple[bytes, str | None]) -> None:
+        self.entries.remove(entry)
+        self.missed += 1
+
+    def take(self, room: int) -> bytes:
+        """What the socket gets when it takes so many bytes."""
+        taken = b""
+        while True:
+            taken += self.begun[:room]
+            room, self.begun = room - len(self.begun[:room]), self.begun[room:]
+            if self.begun or not (self.entries or self.missed):
+                return taken
+            told = b"<missed %d>" % self.missed if self.missed else b""
+            self.begun = told + (self.entries.popleft()[0] if self.entries else b"")
+            self.missed = 0
+
+
+ACTIONS = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), st.sampled_from([None, None, "f", "g", "h"]), st.integers(1, 30)),
+        st.tuples(st.just("room"), st.none(), st.integers(0, 40)),
+        st.tuples(st.just("clear"), st.none(), st.just(0)),
+    ),
+    max_size=60,
+)
+
+
+@given(actions=ACTIONS, limit_bytes=st.integers(1, 80))
+def test_whole_messages_in_order_within_the_bound(actions: list[tuple[str, str | None, int]], limit_bytes: int) -> None:
+    socket = Socket()
+    box = outbox(socket, limit_bytes)
+    accepted: list[bytes] = []
+    may_be_missing: set[bytes] = set()
+    largest = 0
+    for number, (action, key, size) in enumerate(actions):
+        if action == "put":
+            data = b"<%d %b>" % (number, b"x" * size)
+            largest = max(largest, len(data))
+            if box.put(data, key):
+                accepted.append(data)
+                if key is not None:
+                    may_be_missing.add(data)
+            else:
+                assert key is None
+                assert box.queued_bytes + len(data) > limit_bytes
+        elif action == "room":
+            socket.room = size
+            box.flush()
+            socket.room = 0
+        else:
+            box.clear()
+            may_be_missing |= set(accepted)
+        assert box.queued_bytes <= max(limit_bytes, largest) + len(b"<missed 99>")
+        assert box.empty == (box.queued_bytes == 0)
+    socket.room = 1 << 20
+    assert box.flush()
+    assert box.empty
+    said = re.findall(rb"<[^<>]*>", socket.received)
+    assert b"".join(said) == socket.received
+    got = [text for text in said if not text.startswith(b"<missed")]
+    assert got == [text for text in accepted if text in got]
+    assert set(accepted) - set(got) <= may_be_missing
+    if not any(action == "clear" for action, *_ in actions):
+        missed = sum(int(text[8:-1]) for text in said if text.startswith(b"<missed"))
+        assert missed == len(accepted) - len(got)
+
+
+@given(actions=ACTIONS, limit_bytes=st.integers(1, 80))
+def test_it_does_what_the_simple_model_does(actions: list[tuple[str, str | None, int]], limit_bytes: int) -> None:
+    socket = Socket()
+    box, model = outbox(socket, limit_bytes), Model(limit_bytes)
+    expected = b""
+    for number, (action, key, size) in enumerate(actions):
+        if action == "put":
+            data = b"<%d %b>" % (number, b"x" * size)
+            assert box.put(data, key) == model.put(data, key)
+        elif action == "room" and size:
+            socket.room = size
+            box.flush()
+            socket.room = 0
+            expected += model.take(size)
+        assert socket.received == expected
+
+
+def test_a_stuck_socket_does_not_make_the_queue_long() -> None:
+    box = outbox(Socket(1), 1000)
+    box.send(b"<abc>")
+    for number in range(10_000):
+        box.put(b"<%d>" % number, "f")
+    assert len(box._queue) == 1
