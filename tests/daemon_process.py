@@ -26,7 +26,8 @@ STATUS_TYPES = {"hello", "snapshot", "station", "set", "lagged", "error"}
 class DaemonProcess:
     """`slpstream serve FOLDER...` on a free port."""
 
-    def __init__(self, *folders: Path, arguments: tuple[str, ...] = ()) -> None:
+    def __init__(self, *folders: Path, arguments: tuple[str, ...] = (), open_files: int | None = None) -> None:
+        """`open_files` limits its descriptors."""
         command = [
             sys.executable,
             "-m",
@@ -38,6 +39,8 @@ class DaemonProcess:
             "--log-format",
             "json",
         ]
+        if open_files is not None:
+            command = ["sh", "-c", f'ulimit -n {open_files}; exec "$0" "$@"', *command]
         self.process = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE)
         self.lines: list[dict[str, Any]] = []
         self._listening = threading.Event()
@@ -107,9 +110,9 @@ class DaemonProcess:
 
 
 @contextmanager
-def running(*folders: Path, arguments: tuple[str, ...] = ()) -> Iterator[DaemonProcess]:
+def running(*folders: Path, arguments: tuple[str, ...] = (), open_files: int | None = None) -> Iterator[DaemonProcess]:
     """A daemon that is surely stopped."""
-    daemon = DaemonProcess(*folders, arguments=arguments)
+    daemon = DaemonProcess(*folders, arguments=arguments, open_files=open_files)
     try:
         yield daemon
     finally:

@@ -145,9 +145,8 @@ class Channel:
     def publish_state(self, state: dict[str, Any]) -> None:
         """The station's state has changed: a status message to everybody."""
         self._state = state
-        payload = self.state_message()
         for reader in self._readers():
-            reader.subscriber.send_status(payload)
+            reader.tell_state()
         self.notify()
 
     def state_message(self) -> dict[str, Any]:

@@ -213,6 +213,7 @@ class StationReader:
         self._first: Game | Order = (0, 0, "")
         """The first game that concerns this reader. A game can be moved in the order, so it is asked for its place
         each time."""
+        self._told: dict[str, Any] = {}
         self._live = False
         self._behind = trio.Event()
 
@@ -231,6 +232,13 @@ class StationReader:
         if self._live:
             self.channel.detach(self)
             self._live = False
+
+    def tell_state(self) -> None:
+        """The station's state, if it is not what this reader was told last."""
+        state = self.channel.state_message()
+        if state != self._told:
+            self._told = state
+            self.subscriber.send_status(state)
 
     def fall_behind(self, game: Game, position: Position | None = None) -> None:
         """The message behind `position` of `game` was not taken: read on from there, or from where this reader has
@@ -251,6 +259,7 @@ class StationReader:
         channel, subscriber = self.channel, self.subscriber
         subscription = subscriber.subscription
         cursor = subscription.cursor_of(channel.station)
+        self.tell_state()
         while not channel.settled:
             await channel.changed()  # only then is it known which games there are
         if isinstance(cursor, Cursor):
@@ -306,6 +315,7 @@ class StationReader:
         """Reads on in every game until all heads are reached, then is live."""
         self._behind = trio.Event()
         while True:
+            self.tell_state()
             progressed = waiting = False
             for game in self._todo():
                 while await self._read(game):

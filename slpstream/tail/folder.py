@@ -37,8 +37,8 @@ from slpstream.tail.threads import T, Threads, TrioThreads
 if TYPE_CHECKING:
     from outcome import Outcome
 
-# So many files are opened in one hop to a thread; the rest wait for the next step, in which those may have been
-# released.
+# So many files are opened in one hop to a thread, and no more while so many are still to be read: of thousands that
+# come at once, most have been read and released before the last is opened.
 _OPEN_AT_ONCE: Final = 16
 # So many full scans in a row must miss a file before it is given up: a scan can miss what is renamed while it runs.
 _MISSES: Final = 2
@@ -349,7 +349,10 @@ class FolderTail:
 
     async def _open_arrivals(self) -> None:
         catalogue = self._catalogue
-        arrivals = list(islice(catalogue.arrivals.values(), _OPEN_AT_ONCE))
+        room = _OPEN_AT_ONCE - sum(tail.behind for tail in catalogue.open)
+        if room <= 0:
+            return
+        arrivals = list(islice(catalogue.arrivals.values(), room))
         root, rewritable_bytes = self._root, self._rewritable_bytes
 
         def open_all() -> list[FileTail | Refusal | None]:

@@ -216,8 +216,6 @@ class WebsocketSession:
         subscriber = Subscriber(subscription, self._wire, self._outbox, self._wake)
         scope = trio.CancelScope()
         self._subscriber, self._subscription_scope = subscriber, scope
-        for channel in channels:
-            subscriber.send_status(channel.state_message())
         nursery.start_soon(self._follow, subscriber, channels, scope)
 
     def _refuse(self, error: SubscriberError) -> None:

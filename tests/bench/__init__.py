@@ -1,6 +1,5 @@
-"""Benchmarks: figures beside their targets, ratios beside a peer in the same run. `python -m tests.bench` prints them
-all.
+"""Benchmarks: figures beside their targets, and a peer in the same run where there is one.
 
-No figure fails anything: a miss is printed as a miss. CI runs the short form (`test_short.py`), which judges only that
-the benchmarks run.
+`python -m tests.bench` runs them and prints the table. No figure fails anything: a miss is printed as a miss. CI runs
+the short form (`test_short.py`), which judges only that the benchmarks run.
 """

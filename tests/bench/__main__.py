@@ -1,16 +1,15 @@
-"""`python -m tests.bench [NAME...] [--short] [--json FILE]`: runs benchmarks and prints the table."""
+"""`python -m tests.bench [NAME...] [--short] [--runs N] [--json FILE]`: runs benchmarks and prints the table."""
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import sys
 from pathlib import Path
 
+from tests.bench import machine
 from tests.bench.benchmarks import BENCHMARKS
-from tests.bench.report import Figure, table
+from tests.bench.report import Figure, Form, table
 
 
 def main() -> None:
@@ -18,21 +17,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="The benchmarks and their targets.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; default all")
     parser.add_argument("--short", action="store_true", help="the form that CI runs: seconds, and not to be judged")
-    parser.add_argument("--json", type=Path, help="write the figures there too")
+    parser.add_argument("--runs", type=int, default=3, help="how often each is run; the figure is the median")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    print(f"{os.cpu_count()} cores, {platform.python_implementation()} {platform.python_version()}, load {load:.2f}\n")
+    if arguments.runs < 1:
+        parser.error("--runs is at least 1")
+    form = Form(short=arguments.short, runs=arguments.runs)
+    facts = machine.facts()
+    print("; ".join(f"{name}: {value}" for name, value in facts.items()))
+    print("one run each, short: not to be judged\n" if form.short else f"medians of {form.runs} runs (least to most)\n")
     figures: list[Figure] = []
     for name in arguments.names or BENCHMARKS:
-        sys.stderr.write(f"{name} ...\n")
-        figures += BENCHMARKS[name](short=arguments.short)
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        figures += BENCHMARKS[name](form)
     print(table(figures))
     if arguments.json:
-        rows = [{**figure._asdict(), "met": figure.met} for figure in figures]
-        arguments.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+        content = {"machine": facts, "short": form.short, "figures": [figure.record() for figure in figures]}
+        arguments.json.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,17 @@
-"""The benchmarks by name, each called with `short=`."""
+"""All benchmarks by name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.bench import decode, live, memory
-from tests.bench.report import Figure
+from tests.bench import decode, memory, scenarios
+from tests.bench.report import Figure, Form
 
-BENCHMARKS: Mapping[str, Callable[..., list[Figure]]] = {
+BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "decode": decode.run,
-    "one-station": live.one_station,
-    "sixty-four": live.sixty_four_stations,
-    "subscribers": live.thousand_subscribers,
+    "one_station": scenarios.one_station,
+    "latency": scenarios.latency,
+    "sixty_four": scenarios.sixty_four,
+    "fan_out": scenarios.fan_out,
     "memory": memory.run,
 }

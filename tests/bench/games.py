@@ -1,4 +1,4 @@
-"""Replays for the benchmarks: real ones where they are, else the synthetic match; and a game of any length for the
+"""Replays for the benchmarks: real ones where they are, else synthetic matches; and games of any length for the
 writers."""
 
 from __future__ import annotations
@@ -7,49 +7,59 @@ import struct
 from collections.abc import Iterator
 
 from slpstream.simulate.match import synthetic_match
+from slpstream.slippi import commands
 from slpstream.slippi.container import HEADER_BYTES, header
 from slpstream.slippi.framing import read_event_payloads, width_of_event_payloads
 from tests.shared_data import SLP
 
-_GAME_START, _GAME_END, _BOOKEND, _FRAME_START = 0x36, 0x39, 0x3C, 0x3A
-_RANDOM_SEED = 0x13D
-_FRAME_NUMBER = 1
-_WITH_FRAME_NUMBER = frozenset({0x37, 0x38, 0x3A, 0x3B, 0x3C})
+FIRST_FRAME = commands.FIRST_FRAME
+_FRAME_START, _BOOKEND = commands.FRAME_START.command, commands.FRAME_BOOKEND.command
+_NUMBERED = frozenset(
+    {table.command for table in (commands.PRE_FRAME, commands.POST_FRAME, commands.ITEM_UPDATE)}
+    | {_FRAME_START, _BOOKEND, *commands.STAGE_EVENT_KINDS}
+)
+_NUMBER = struct.Struct(">i")
+_NUMBER_AT, _LATEST_FINALIZED_AT = 1, 5
+_RANDOM_SEED_AT = 0x13D
 
-REAL = ("items", "Whispy", "v2.0")
-"""Whole games of two players: 3.7 with items, 3.17 online with all fields, 2.0 without bookends."""
+REPLAYS = ("FodPlatforms", "Whispy", "items", "v2.0")
+"""Whole games of two players: two of 3.17 online with all fields, one with many stage events; 3.7 with items; 2.0
+without bookends."""
+_WRITTEN = "Whispy"
 
 
 def replays() -> dict[str, bytes]:
     """Two-player games by name."""
-    real = {name: SLP / f"{name}.slp" for name in REAL}
+    real = {name: SLP / f"{name}.slp" for name in REPLAYS}
     if all(path.is_file() for path in real.values()):
         return {name: path.read_bytes() for name, path in real.items()}
-    return {"synthetic 3.18": synthetic_match(seed=1), "synthetic 2.0": synthetic_match(seed=1, version=(2, 0, 1))}
+    return {
+        "synthetic 3.18": synthetic_match(seed=1, rollbacks=True),
+        "synthetic 3.18 items": synthetic_match(seed=2, items=True),
+        "synthetic 2.0": synthetic_match(seed=3, version=(2, 0, 1)),
+    }
 
 
-class Game:
-    """A game cut into what comes before the first frame and the frames, to be written as slowly as wanted."""
+class EndlessGame:
+    """A two-player game that never ends: the frames of a replay, over and over, each with the next number."""
 
-    def __init__(self, data: bytes | None = None) -> None:
-        """`data`: a replay with bookends; the real `items` or a synthetic match by default."""
-        data = data or next(iter(replays().values()))
-        width = width_of_event_payloads(data, HEADER_BYTES, HEADER_BYTES) or 0
-        at = HEADER_BYTES + width
-        self._widths = read_event_payloads(data[HEADER_BYTES:at]).widths
-        self.payloads = data[HEADER_BYTES:at]
-        first = self._until(data, at, _FRAME_START)
+    def __init__(self) -> None:
+        path = SLP / f"{_WRITTEN}.slp"
+        data = path.read_bytes() if path.is_file() else synthetic_match(seed=1)
+        at = HEADER_BYTES + (width_of_event_payloads(data, HEADER_BYTES, HEADER_BYTES) or 0)
+        payloads = read_event_payloads(data[HEADER_BYTES:at])
+        self._widths = payloads.widths
+        self._tells_finalized = (payloads.size(_BOOKEND) or 0) >= _LATEST_FINALIZED_AT + _NUMBER.size - 1
+        self._opening = header(0) + data[HEADER_BYTES:at]
+        first = at
+        while data[first] != _FRAME_START:
+            first += self._widths[data[first]]
         self._before = data[at:first]
-        self.frames = list(self._frames(data, first))
+        self._frames = list(self._cut(data, first))
 
-    def _until(self, data: bytes, at: int, command: int) -> int:
-        while data[at] != command:
-            at += self._widths[data[at]]
-        return at
-
-    def _frames(self, data: bytes, at: int) -> Iterator[bytes]:
+    def _cut(self, data: bytes, at: int) -> Iterator[bytes]:
         start = at
-        while data[at] != _GAME_END:
+        while data[at] in _NUMBERED:
             command = data[at]
             at += self._widths[command]
             if command == _BOOKEND:
@@ -57,19 +67,25 @@ class Game:
                 start = at
 
     def head(self, seed: int) -> bytes:
-        """Everything before the first frame; another `seed` makes another game."""
+        """Everything before the first frame. Another random seed makes another game."""
         before = bytearray(self._before)
-        if before[0] == _GAME_START:
-            struct.pack_into(">I", before, _RANDOM_SEED, seed)
-        return header(0) + self.payloads + bytes(before)
+        struct.pack_into(">I", before, _RANDOM_SEED_AT, seed)
+        return self._opening + bytes(before)
 
     def frame(self, index: int) -> bytes:
-        """The n-th frame of an endless game, numbered from -123."""
-        number = index - 123
-        frame = bytearray(self.frames[index % len(self.frames)])
+        """The frame with the number `FIRST_FRAME + index`. It becomes final as late as in the replay."""
+        number = FIRST_FRAME + index
+        frame = bytearray(self._frames[index % len(self._frames)])
+        shift = number - _NUMBER.unpack_from(frame, _NUMBER_AT)[0]
         at = 0
         while at < len(frame):
-            if frame[at] in _WITH_FRAME_NUMBER:
-                struct.pack_into(">i", frame, at + _FRAME_NUMBER, number)
-            at += self._widths[frame[at]]
+            command = frame[at]
+            _shift(frame, at + _NUMBER_AT, shift)
+            if command == _BOOKEND and self._tells_finalized:
+                _shift(frame, at + _LATEST_FINALIZED_AT, shift)
+            at += self._widths[command]
         return bytes(frame)
+
+
+def _shift(frame: bytearray, at: int, by: int) -> None:
+    _NUMBER.pack_into(frame, at, _NUMBER.unpack_from(frame, at)[0] + by)

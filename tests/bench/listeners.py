@@ -1,15 +1,15 @@
 """A process of many websocket clients that do as little as they can: read what comes, and note when a frame came.
 
-`python -m tests.bench.listeners --port P --stations N --each M --query Q --seconds S --log FILE --sample K`. Only
-every K-th client looks into what it reads; the others count bytes. Plain sockets and one selector, so that the
-clients do not take the processor from the daemon that is measured.
+Plain sockets on one `epoll`, so that the clients do not take the processor from the daemon that is measured. Every
+n-th client looks into what it reads; the others only count bytes, and answer pings. The process says `connected` on
+stdout when all of them are subscribed, and reads until its stdin ends. Then it prints what it has counted.
 """
 
 from __future__ import annotations
 
 import argparse
-import re
-import selectors
+import json
+import select
 import socket
 import sys
 import time
@@ -17,60 +17,127 @@ from pathlib import Path
 
 from tests.bench.clocks import RECORD
 
-_FRAME = re.compile(rb'"type":"frame".{0,300}?"frame":\{"frame":(-?\d+),', re.DOTALL)
-_LAGGED = b'"type":"lagged"'
-_HANDSHAKE = (
+_REQUEST = (
     "GET /v1/stream?station={station}&{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\n"
     "Connection: Upgrade\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
+_SUBSCRIBED = b'"type":"station"'
+_PING, _PONG = b"\x89\x00", b"\x8a\x80\x00\x00\x00\x00"
+_TEXT_OPCODE = 0x81
+_READ_BYTES = 32 * 1024
+_FRAME = b'{"type":"frame",'
+_NUMBER, _NUMBER_WITHIN = b'"frame":{"frame":', 300
+
+
+class Listener:
+    """One client."""
+
+    def __init__(self, port: int, station: int, query: str, *, sampled: bool) -> None:
+        self.station = station
+        self.sampled = sampled
+        self.frames: list[tuple[int, int, int]] = []
+        self.messages = 0
+        self.read_bytes = 0
+        self._rest = b""
+        self.socket = socket.create_connection(("127.0.0.1", port))
+        self.socket.sendall(_REQUEST.format(station=f"s{station:02}", query=query).encode())
+
+    def subscribed(self) -> None:
+        """Reads until the station's state has come, which is when the subscription has begun."""
+        data = b""
+        while _SUBSCRIBED not in data:
+            piece = self.socket.recv(_READ_BYTES)
+            if not piece:
+                raise ConnectionError(f"the daemon has closed the connection: {data[-200:]!r}")
+            data += piece
+        self._rest = data.partition(b"\r\n\r\n")[2]
+        self.socket.setblocking(False)
+
+    def take(self, data: bytes, now: int) -> None:
+        """What has come."""
+        self.read_bytes += len(data)
+        if _PING in data:
+            self.socket.send(_PONG)
+        if self.sampled:
+            self._look(self._rest + data if self._rest else data, now)
+
+    def _look(self, data: bytes, now: int) -> None:
+        at, end = 0, len(data)
+        while end - at >= 4:
+            size, payload = data[at + 1], at + 2
+            if size == 126:
+                size, payload = int.from_bytes(data[at + 2 : at + 4], "big"), at + 4
+            elif size == 127:
+                size, payload = int.from_bytes(data[at + 2 : at + 10], "big"), at + 10
+            if payload + size > end:
+                break
+            if data[at] == _TEXT_OPCODE:
+                self.messages += 1
+                if data.startswith(_FRAME, payload):
+                    number = data.index(_NUMBER, payload, payload + _NUMBER_WITHIN) + len(_NUMBER)
+                    self.frames.append((self.station, int(data[number : data.index(b",", number)]), now))
+            at = payload + size
+        self._rest = data[at:]
 
 
 def main() -> None:
-    """Connects, says so on stdout, reads until the time is up, and prints: bytes read, lagged messages."""
+    """Connects, says so, reads, prints."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--stations", type=int, required=True)
     parser.add_argument("--each", type=int, default=1)
     parser.add_argument("--query", default="")
-    parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--log", type=Path, required=True)
     parser.add_argument("--sample", type=int, default=1)
     arguments = parser.parse_args()
-    selector = selectors.DefaultSelector()
-    sockets = []
-    for station in range(arguments.stations):
-        for client in range(arguments.each):
-            connection = socket.create_connection(("127.0.0.1", arguments.port))
-            head = _HANDSHAKE.format(station=f"s{station:02}", query=arguments.query)
-            connection.sendall(head.encode())
-            connection.setblocking(False)
-            selector.register(connection, selectors.EVENT_READ, (station, client % arguments.sample == 0))
-            sockets.append(connection)
-    sys.stdout.write("connected\n")
-    sys.stdout.flush()
-    seen: list[tuple[int, int, int]] = []
-    size = lagged = 0
-    end = time.monotonic() + arguments.seconds
-    while time.monotonic() < end:
-        for key, _ in selector.select(0.1):
-            connection = key.fileobj  # type: ignore[assignment]
-            try:
-                data = connection.recv(1 << 18)
-            except BlockingIOError:
-                continue
-            now = time.monotonic_ns()
-            size += len(data)
-            if not data:
-                selector.unregister(connection)
-                continue
-            station, sampled = key.data
-            if sampled:
-                lagged += data.count(_LAGGED)
-                seen += [(station, int(match[1]), now) for match in _FRAME.finditer(data)]
-    arguments.log.write_bytes(b"".join(RECORD.pack(*record) for record in seen))
-    for connection in sockets:
-        connection.close()
-    sys.stdout.write(f"{size} {lagged}\n")
+    listeners = [
+        Listener(arguments.port, station, arguments.query, sampled=client % arguments.sample == 0)
+        for station in range(arguments.stations)
+        for client in range(arguments.each)
+    ]
+    for listener in listeners:
+        listener.subscribed()
+    by_descriptor = {listener.socket.fileno(): listener for listener in listeners}
+    closed = _read(by_descriptor)
+    sampled = [listener for listener in listeners if listener.sampled]
+    arguments.log.write_bytes(b"".join(RECORD.pack(*frame) for listener in sampled for frame in listener.frames))
+    counted = {
+        "closed": closed,
+        "read_bytes": sum(listener.read_bytes for listener in listeners),
+        "sampled": len(sampled),
+        "sampled_bytes": sum(listener.read_bytes for listener in sampled),
+        "sampled_messages": sum(listener.messages for listener in sampled),
+    }
+    print(json.dumps(counted))
+    for listener in listeners:
+        listener.socket.close()
+
+
+def _read(by_descriptor: dict[int, Listener]) -> int:
+    """Reads until stdin ends; how many connections the daemon has closed."""
+    closed = 0
+    stdin = sys.stdin.fileno()
+    with select.epoll() as poll:
+        poll.register(stdin, select.EPOLLIN)
+        for descriptor in by_descriptor:
+            poll.register(descriptor, select.EPOLLIN)
+        print("connected", flush=True)
+        while True:
+            for descriptor, _ in poll.poll():
+                if descriptor == stdin:
+                    return closed
+                listener = by_descriptor[descriptor]
+                try:
+                    data = listener.socket.recv(_READ_BYTES)
+                except BlockingIOError:
+                    continue
+                except ConnectionError:
+                    data = b""
+                if data:
+                    listener.take(data, time.monotonic_ns())
+                else:
+                    closed += 1
+                    poll.unregister(descriptor)
 
 
 if __name__ == "__main__":

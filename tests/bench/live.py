@@ -1,148 +1,209 @@
 """The whole daemon at real pace: CPU of its process, and the time from a frame's write to its arrival at a client.
 
-Three processes: a writer of games, `slpstream serve`, clients that only read. CPU is the daemon's alone, user and
-system, between the first frame and the last. Latency is on the clock that all processes share.
+Three processes beside this one: a writer of games, `slpstream serve`, clients that only read. Everything is measured
+in the same window, which begins when the games have run for a little. CPU is that of a process with all its threads,
+user and system. Latency is on the clock that all processes share. What the clients need for reading is a part of it,
+and so is waiting for a processor: the daemon, the writer and the clients share those of one machine.
 """
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import IO, NamedTuple
 
+from tests.bench import machine, slippi_js
 from tests.bench.clocks import RECORD
-from tests.bench.report import Figure
+from tests.bench.game_writer import FILE_NAME
 from tests.daemon_process import DaemonProcess, running
 
-_ONE_KILOBYTE = (
-    "fields=post.percent,post.stocksRemaining,post.positionX,post.positionY,post.facingDirection,post.actionStateId,"
-    "post.shieldSize,post.lastAttackLanded,pre.joystickX,pre.joystickY,pre.cStickX,pre.cStickY,pre.buttons,"
-    "post.currentComboCount,post.lastHitBy,post.actionStateCounter,post.hurtboxCollisionState,start"
-)
+_ROOT = Path(__file__).resolve().parents[2]
+_WARM_UP_SECONDS = 2.0
+_COOL_DOWN_SECONDS = 0.5
+_SECONDS_TO_SPARE = 60.0
+_DESCRIPTORS = 4096
+_LAGGED = "slpstream_lagged_messages_total"
+
+
+class Load(NamedTuple):
+    """What the daemon has to do."""
+
+    stations: int
+    seconds: float
+    each: int = 1
+    """Subscribers of each station."""
+    query: str = ""
+    """What they ask for, beside the station; by default everything, live and conflating."""
+    sample: int = 1
+    """Every so-many-th subscriber notes when frames come."""
+    in_step: bool = False
+    """All stations write at the same moment."""
+    peer: bool = False
+    """slippi-js follows the same file of the first station."""
 
 
 class Measured(NamedTuple):
-    """CPU as a part of one core; latencies in milliseconds, ascending."""
+    """One run. CPU in percent of one core; latencies in milliseconds, ascending."""
 
-    cpu_percent: float
+    daemon_cpu: float
+    writer_cpu: float
+    clients_cpu: float
+    peer_cpu: float | None
+    others_cpu: float
+    """What has nothing to do with the benchmark, and takes the processors from it."""
     latencies: list[float]
-    read_bytes: int
-    lagged: int
     frames: int
+    """How many of the sampled subscribers' frames were due in the window."""
+    messages_per_second: float
+    """Delivered to all subscribers, of all types."""
+    bytes_per_frame: float
+    lagged: int
+    writer_late: float
+    """p99 of how late the writer itself was, in milliseconds."""
 
     def quantile(self, part: float) -> float:
         """A latency in milliseconds."""
         return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * part))]
 
-
-def cpu_seconds(process_id: int) -> float:
-    """User and system time of a process, in seconds."""
-    return sum(int(part) for part in _stat(process_id)[11:13]) / 100
-
-
-def _stat(process_id: int) -> list[str]:
-    return Path(f"/proc/{process_id}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    @property
+    def missed(self) -> int:
+        """Frames that did not come."""
+        return self.frames - len(self.latencies)
 
 
-def measure(*, stations: int, each: int, seconds: float, query: str = "topics=game,frame", sample: int = 1) -> Measured:
-    """Runs all three processes once."""
+def measure(load: Load) -> Measured:
+    """Runs all processes once."""
+    machine.allow_descriptors(_DESCRIPTORS)
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         root = Path(name)
-        folders = [root / f"s{station:02}" for station in range(stations)]
+        folders = [root / f"s{station:02}" for station in range(load.stations)]
         for folder in folders:
             folder.mkdir()
         with running(*folders) as daemon:
             daemon.wait_ready()
-            return _measure(daemon, root, folders, each, seconds, query, sample)
+            return _measure(load, daemon, root, folders)
 
 
-def _measure(
-    daemon: DaemonProcess, root: Path, folders: list[Path], each: int, seconds: float, query: str, sample: int
-) -> Measured:
-    port = daemon.url.rpartition(":")[2]
+def _measure(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path]) -> Measured:
     written, seen = root / "written", root / "seen"
-    clients = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "tests.bench.listeners",
-            "--port",
-            port,
-            "--stations",
-            str(len(folders)),
-            "--each",
-            str(each),
-            "--seconds",
-            str(seconds + 4),
-            "--query",
-            query,
-            "--log",
-            str(seen),
-            "--sample",
-            str(sample),
-        ],
+    seconds = _WARM_UP_SECONDS + load.seconds + _COOL_DOWN_SECONDS
+    with ExitStack() as stack:
+        clients = stack.enter_context(_listeners(load, daemon, seen))
+        _line(clients)
+        arguments = [*map(str, folders), "--seconds", str(seconds), "--log", str(written)]
+        arguments += ["--in-step"] if load.in_step else []
+        writer = stack.enter_context(_process(_module("game_writer", *arguments), load.seconds))
+        began = int(_line(writer))
+        processes = {"daemon": daemon.process.pid, "writer": writer.pid, "clients": clients.pid}
+        if load.peer and slippi_js.missing() is None:
+            command = slippi_js.command("follow", str(folders[0] / FILE_NAME))
+            processes["peer"] = stack.enter_context(_process(command, load.seconds)).pid
+        from_ns = began + int(_WARM_UP_SECONDS * 1e9)
+        cpu, others, window = _watch(processes, from_ns, load.seconds)
+        writer_late_ns = int(_line(writer))
+        time.sleep(_COOL_DOWN_SECONDS)
+        lagged = _counter(daemon.text("/metrics"), _LAGGED)
+        _stdin(clients).close()
+        counted = json.loads(_line(clients))
+        if counted["closed"]:
+            raise RuntimeError(f"the daemon has closed {counted['closed']} connections: {daemon.lines[-3:]}")
+    due = {
+        (station, number): at
+        for station, number, at in RECORD.iter_unpack(written.read_bytes())
+        if from_ns <= at < from_ns + window
+    }
+    arrivals = RECORD.iter_unpack(seen.read_bytes())
+    latencies = sorted(
+        (at - due[station, number]) / 1e6 for station, number, at in arrivals if (station, number) in due
+    )
+    if not latencies:
+        raise RuntimeError(f"no frame has arrived: {daemon.lines[-3:]}")
+    everybody = counted["read_bytes"] / counted["sampled_bytes"]
+    return Measured(
+        daemon_cpu=cpu["daemon"],
+        writer_cpu=cpu["writer"],
+        clients_cpu=cpu["clients"],
+        peer_cpu=cpu.get("peer"),
+        others_cpu=others,
+        latencies=latencies,
+        frames=len(due) * counted["sampled"] // load.stations,
+        messages_per_second=counted["sampled_messages"] * everybody / seconds,
+        bytes_per_frame=counted["sampled_bytes"] / counted["sampled"] / (seconds * 60),
+        lagged=lagged,
+        writer_late=writer_late_ns / 1e6,
+    )
+
+
+def _watch(processes: dict[str, int], from_ns: int, seconds: float) -> tuple[dict[str, float], float, int]:
+    """Waits; then says, in percent of a core, what each process and all others used in the window, and how long that
+    was in nanoseconds."""
+
+    def used() -> dict[str, float]:
+        return {name: machine.cpu_seconds(pid) for name, pid in processes.items()}
+
+    time.sleep(max(0.0, (from_ns - time.monotonic_ns()) / 1e9))
+    began, busy, before = time.monotonic_ns(), machine.busy_seconds(), used()
+    time.sleep(seconds)
+    after = used()
+    window, busy = time.monotonic_ns() - began, machine.busy_seconds() - busy
+    cpu = {name: (after[name] - before[name]) / window * 1e11 for name in processes}
+    return cpu, max(0.0, busy / window * 1e11 - sum(cpu.values())), window
+
+
+def _counter(metrics: str, name: str) -> int:
+    return sum(int(float(line.rpartition(" ")[2])) for line in metrics.splitlines() if line.startswith(name))
+
+
+# -- processes ---------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _listeners(load: Load, daemon: DaemonProcess, log: Path) -> Iterator[subprocess.Popen[str]]:
+    arguments = ["--port", daemon.url.rpartition(":")[2], "--stations", str(load.stations), "--each", str(load.each)]
+    arguments += ["--query", load.query, "--sample", str(load.sample), "--log", str(log)]
+    with _process(_module("listeners", *arguments), load.seconds) as process:
+        yield process
+
+
+def _module(name: str, *arguments: str) -> list[str]:
+    return [sys.executable, "-m", f"tests.bench.{name}", *arguments]
+
+
+@contextmanager
+def _process(command: list[str], seconds: float) -> Iterator[subprocess.Popen[str]]:
+    """A process that surely ends: with the block, or when it has taken much longer than it should."""
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    )
-    assert clients.stdout is not None
-    with clients, clients.stdout:
-        assert clients.stdout.readline() == "connected\n"
-        time.sleep(0.5)
-        before = cpu_seconds(daemon.process.pid)
-        subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "tests.bench.game_writer",
-                *map(str, folders),
-                "--seconds",
-                str(seconds),
-                "--log",
-                str(written),
-            ],
-            check=True,
-        )
-        used = cpu_seconds(daemon.process.pid) - before
-        size, lagged = map(int, clients.stdout.readline().split())
-    times = {(station, number): at for station, number, at in RECORD.iter_unpack(written.read_bytes())}
-    arrivals = list(RECORD.iter_unpack(seen.read_bytes()))
-    latencies = sorted((at - times[station, number]) / 1e6 for station, number, at in arrivals)
-    return Measured(used / seconds * 100, latencies, size, lagged, len(arrivals))
+        cwd=_ROOT,
+        env=slippi_js.environment(),
+    ) as process:
+        guard = threading.Timer(seconds + _SECONDS_TO_SPARE, process.kill)
+        guard.start()
+        try:
+            yield process
+        finally:
+            guard.cancel()
+            process.kill()
 
 
-def one_station(*, short: bool) -> list[Figure]:
-    """One station at 60 frames a second with one subscriber: CPU and latency."""
-    m = measure(stations=1, each=1, seconds=3 if short else 30)
-    beside = f"{m.frames} frames, max {m.latencies[-1]:.1f} ms"
-    return [
-        Figure(
-            "one station, one subscriber", m.cpu_percent, "% of a core", 5.0, "slippi-js alone: 290 µs a frame, 1.7%"
-        ),
-        Figure("append to websocket message, p50", m.quantile(0.5), "ms", 1.5, beside),
-        Figure("append to websocket message, p99", m.quantile(0.99), "ms", 8.0, beside),
-    ]
+def _line(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    if not line:
+        raise RuntimeError(f"{process.args!r} has ended early")
+    return line
 
 
-def sixty_four_stations(*, short: bool) -> list[Figure]:
-    """64 stations at 60 frames a second with one subscriber each."""
-    m = measure(stations=64, each=1, seconds=3 if short else 20)
-    beside = f"{m.frames} frames, p50 {m.quantile(0.5):.1f} ms, lagged {m.lagged}"
-    return [
-        Figure("64 stations, one subscriber each", m.cpu_percent, "% of a core", 100.0, beside),
-        Figure("64 stations, p99", m.quantile(0.99), "ms", 16.7, beside),
-    ]
-
-
-def thousand_subscribers(*, short: bool) -> list[Figure]:
-    """One station, 1,000 subscribers, messages of about 1 KB."""
-    each = 200 if short else 1000
-    seconds = 3 if short else 15
-    m = measure(
-        stations=1, each=each, seconds=seconds, query=f"topics=frame&{_ONE_KILOBYTE}", sample=50 if not short else 10
-    )
-    per_frame = m.read_bytes / each / (seconds * 60)
-    beside = f"{per_frame:,.0f} B a frame, p99 {m.quantile(0.99):.1f} ms, lagged {m.lagged}"
-    return [Figure(f"one station, {each:,} subscribers", m.cpu_percent, "% of a core", 50.0, beside)]
+def _stdin(process: subprocess.Popen[str]) -> IO[str]:
+    assert process.stdin is not None
+    return process.stdin

@@ -2,55 +2,76 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import time
 from pathlib import Path
+from typing import NamedTuple
 
-from tests.bench.games import Game
-from tests.bench.report import Figure
+from tests.bench import machine
+from tests.bench.game_writer import FILE_NAME
+from tests.bench.games import EndlessGame
+from tests.bench.report import Figure, Form
 from tests.daemon_process import DaemonProcess, running
 
 _GAMES = 4
-_FRAMES_PER_WRITE = 50
+_SPEED = 100
+"""How much faster than in reality the games are written."""
+_FRAMES_PER_WRITE = 10
+_SECONDS_AT_MOST = 120.0
 
 
-def resident_megabytes(process_id: int) -> float:
-    """Resident memory of a process."""
-    pages = int(Path(f"/proc/{process_id}/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+class Measured(NamedTuple):
+    """One run, in MB (1e6 bytes)."""
+
+    idle: float
+    playing: float
+    highest: float
+
+    @property
+    def per_game(self) -> float:
+        """What each game has added."""
+        return (self.playing - self.idle) / _GAMES
 
 
-def run(*, short: bool) -> list[Figure]:
+def run(form: Form) -> list[Figure]:
     """Idle, then with four games in progress."""
-    count = 3_000 if short else 30_000
+    frames = 1_000 if form.short else 30_000
+    runs = [measure(frames) for _ in range(1 if form.short else form.runs)]
+    highest = max(m.highest for m in runs)
+    beside = f"{_GAMES} games at once, at {_SPEED} times real speed; whole process at its highest {highest:.0f} MB"
+    return [
+        Figure("memory, idle", [m.idle for m in runs], "MB", 60.0),
+        Figure(f"memory, a game in progress of {frames:,} frames", [m.per_game for m in runs], "MB", 15.0, beside),
+    ]
+
+
+def measure(frames: int) -> Measured:
+    """Runs a daemon once."""
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         folders = [Path(name) / f"s{station:02}" for station in range(_GAMES)]
         for folder in folders:
             folder.mkdir()
         with running(*folders) as daemon:
             daemon.wait_ready()
-            idle = resident_megabytes(daemon.process.pid)
-            _write_games(daemon, folders, count)
-            playing = resident_megabytes(daemon.process.pid)
-    growth = (playing - idle) / _GAMES
-    return [
-        Figure("memory, idle", idle, "MB", 60.0),
-        Figure(f"memory for each game in progress of {count:,} frames", growth, "MB", 15.0, f"{_GAMES} games at once"),
-    ]
+            idle, _ = machine.resident_megabytes(daemon.process.pid)
+            _write_games(daemon, folders, frames)
+            playing, highest = machine.resident_megabytes(daemon.process.pid)
+    return Measured(idle, playing, highest)
 
 
-def _write_games(daemon: DaemonProcess, folders: list[Path], count: int) -> None:
-    game = Game()
-    files = [(folder / "Game.slp").open("wb", buffering=0) for folder in folders]
-    for index, file in enumerate(files):
-        file.write(game.head(index + 1))
-    for start in range(0, count, _FRAMES_PER_WRITE):
-        piece = b"".join(game.frame(index) for index in range(start, min(start + _FRAMES_PER_WRITE, count)))
+def _write_games(daemon: DaemonProcess, folders: list[Path], frames: int) -> None:
+    """All games side by side, and not ended; returns when the daemon has published every frame."""
+    game = EndlessGame()
+    files = [(folder / FILE_NAME).open("wb", buffering=0) for folder in folders]
+    for seed, file in enumerate(files):
+        file.write(game.head(seed))
+    began = time.monotonic()
+    for start in range(0, frames, _FRAMES_PER_WRITE):
+        piece = b"".join(game.frame(index) for index in range(start, min(start + _FRAMES_PER_WRITE, frames)))
+        time.sleep(max(0.0, began + start / 60 / _SPEED - time.monotonic()))
         for file in files:
             file.write(piece)
-        time.sleep(0.002)  # a little pace, so that the daemon follows rather than catches up
     for file in files:
         file.close()
-    total = f'slpstream_frames_total{{station="{folders[-1].name}"}} {float(count)}'
-    daemon.until(lambda: total in daemon.text("/metrics"), seconds=120)
+    published = [f'slpstream_frames_total{{station="{folder.name}"}} {float(frames)}' for folder in folders]
+    daemon.until(lambda: all(line in daemon.text("/metrics") for line in published), seconds=_SECONDS_AT_MOST)

@@ -2,29 +2,67 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from statistics import median
+from typing import Any, NamedTuple
+
+
+class Form(NamedTuple):
+    """How thoroughly to measure."""
+
+    short: bool = False
+    """As short as can be: it shows that a benchmark runs, and its figures are not to be judged."""
+    runs: int = 3
+    """How often each is run; the figure is the median."""
 
 
 class Figure(NamedTuple):
-    """One line of the table. `target` is a bound from above in the same unit, `None` when the figure has none."""
+    """One line of the table, with one value for each run. `target` bounds the median from above, `None` when there is
+    no target."""
 
     benchmark: str
-    value: float
+    values: Sequence[float]
     unit: str
-    target: float | None
+    target: float | None = None
     beside: str = ""
+
+    @property
+    def value(self) -> float:
+        """The median of the runs."""
+        return median(self.values)
 
     @property
     def met(self) -> bool | None:
         """Whether the target is met; `None` without a target."""
         return None if self.target is None else self.value <= self.target
 
+    def record(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "benchmark": self.benchmark,
+            "value": self.value,
+            "runs": list(self.values),
+            "unit": self.unit,
+            "target": self.target,
+            "met": self.met,
+            "beside": self.beside,
+        }
 
-def table(figures: list[Figure]) -> str:
+
+def spread(values: Sequence[float]) -> str:
+    """The median, and from where to where the runs went."""
+    if len(values) == 1:
+        return f"{values[0]:.3g}"
+    return f"{median(values):.3g} ({min(values):.3g} to {max(values):.3g})"
+
+
+def table(figures: Sequence[Figure]) -> str:
     """The figures as a Markdown table."""
-    lines = ["| benchmark | figure | target | | beside |", "| --- | --- | --- | --- | --- |"]
-    for f in figures:
-        target = "" if f.target is None else f"{f.target:g} {f.unit}"
-        met = {None: "", True: "ok", False: "MISS"}[f.met]
-        lines.append(f"| {f.benchmark} | {f.value:.3g} {f.unit} | {target} | {met} | {f.beside} |")
+    lines = ["| benchmark | figure | target | met | beside |", "| --- | --- | --- | --- | --- |"]
+    for figure in figures:
+        target = "" if figure.target is None else f"{figure.target:g} {figure.unit}"
+        met = {None: "", True: "ok", False: "MISS"}[figure.met]
+        lines.append(
+            f"| {figure.benchmark} | {spread(figure.values)} {figure.unit} | {target} | {met} | {figure.beside} |"
+        )
     return "\n".join(lines)

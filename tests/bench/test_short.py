@@ -2,24 +2,51 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 
 import pytest
 
+from slpstream.pipeline import Pipeline
+from slpstream.slippi.reader import SlippiReader
+from tests.bench import __main__ as command
 from tests.bench.benchmarks import BENCHMARKS
-from tests.bench.report import Figure, table
+from tests.bench.games import FIRST_FRAME, EndlessGame
+from tests.bench.report import Figure, Form, table
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the benchmarks read /proc")
 @pytest.mark.parametrize("name", BENCHMARKS)
-def test_it_runs(name: str) -> None:
-    figures = BENCHMARKS[name](short=True)
-    print(table(figures))
+def test_it_runs(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["bench", name, "--short", "--json", str(tmp_path / "figures.json")])
+    command.main()
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    figures = json.loads((tmp_path / "figures.json").read_text())["figures"]
+    assert len(rows) == len(figures) + 2
     assert figures
-    assert all(figure.value > 0 for figure in figures)
+    assert all(figure["value"] >= 0 and len(figure["runs"]) >= 1 for figure in figures)
 
 
 def test_a_miss_is_printed_as_a_miss() -> None:
-    printed = table([Figure("a", 2.0, "ms", 1.0), Figure("b", 1.0, "ms", 1.0), Figure("c", 1.0, "ms", None)])
+    printed = table([Figure("a", [2.0], "ms", 1.0), Figure("b", [1.0, 9.0, 0.5], "ms", 1.0), Figure("c", [1.0], "ms")])
     rows = [line.split(" | ") for line in printed.splitlines()[2:]]
     assert [row[3].strip() for row in rows] == ["MISS", "ok", ""]
+    assert rows[1][1] == "1 (0.5 to 9) ms"
+
+
+def test_the_endless_game_is_a_game() -> None:
+    game = EndlessGame()
+    count = 12_000
+    pipeline = Pipeline(SlippiReader(), ["live", "finalized"])
+    _, log = pipeline.feed(game.head(7) + b"".join(game.frame(index) for index in range(count)))
+    numbers = [message.frame for message in log if message.type == "frame"]
+    assert pipeline.last_frame == FIRST_FRAME + count - 1
+    assert numbers == list(range(FIRST_FRAME, FIRST_FRAME + len(numbers)))
+    assert not [message for message in log if message.type == "diagnostic"]
+
+
+def test_the_form_is_thorough_by_default() -> None:
+    assert Form() == Form(short=False, runs=3)

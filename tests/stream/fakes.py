@@ -286,25 +286,29 @@ class Client:
     # -- what was received -------------------------------------------------------------------------------------------
 
     @property
-    def lines(self) -> list[bytes]:
+    def all_lines(self) -> list[bytes]:
         """All whole lines."""
         return bytes(self.received).split(b"\n")[:-1]
 
     @property
+    def lines(self) -> list[bytes]:
+        """All but the states of stations."""
+        return [line for line in self.all_lines if not line.startswith(b'{"type":"station"')]
+
+    @property
     def messages(self) -> list[dict[str, Any]]:
-        """All of them, decoded."""
+        """The lines, decoded."""
         return [msgspec.json.decode(line) for line in self.lines]
 
     @property
     def log(self) -> list[bytes]:
         """The lines of the log."""
-        return [
-            line for line in self.lines if b'"cursor":' in line[:120] and not line.startswith(b'{"type":"snapshot"')
-        ]
+        return [m for m in self.lines if b'"cursor":' in m[:120] and not m.startswith(b'{"type":"snapshot"')]
 
     def of_type(self, kind: str) -> list[dict[str, Any]]:
         """The messages of one type."""
-        return [message for message in self.messages if message["type"] == kind]
+        messages = [msgspec.json.decode(line) for line in self.all_lines]
+        return [message for message in messages if message["type"] == kind]
 
     def cursor(self) -> str:
         """Of the last message of the log."""

@@ -1,0 +1,84 @@
+"""What the daemon is measured at in real time, and the targets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from statistics import median
+
+from tests.bench import slippi_js
+from tests.bench.live import Load, Measured, measure
+from tests.bench.report import Figure, Form
+
+_ABOUT_ONE_KILOBYTE = (
+    "fields=post.percent,post.stocksRemaining,post.positionX,post.positionY,post.facingDirection,post.actionStateId,"
+    "post.shieldSize,post.lastAttackLanded,post.currentComboCount,post.lastHitBy,post.actionStateCounter,"
+    "post.hurtboxCollisionState,pre.joystickX,pre.joystickY,pre.cStickX,pre.cStickY,pre.buttons,start"
+)
+
+
+def one_station(form: Form) -> list[Figure]:
+    """One station at 60 frames a second with one subscriber: CPU of the whole daemon."""
+    runs = _runs(form, Load(stations=1, seconds=2 if form.short else 20, peer=True))
+    peers = [m.peer_cpu for m in runs if m.peer_cpu is not None]
+    if peers:
+        theirs, ours = median(peers), median(m.daemon_cpu for m in runs)
+        peer = f"{slippi_js.name()} with fs.watch, without encoding or sending: {theirs:.1f} %"
+        peer += f", ratio {theirs / ours:.2f}" if ours else ""
+    else:
+        peer = f"no peer: {slippi_js.missing()}"
+    return [Figure("one station, CPU", [m.daemon_cpu for m in runs], "% of a core", 5.0, f"{_beside(runs)}; {peer}")]
+
+
+def latency(form: Form) -> list[Figure]:
+    """Append to websocket message, one station, frame by frame."""
+    runs = _runs(form, Load(stations=1, seconds=2 if form.short else 20))
+    return [
+        Figure("one station, latency p50", [m.quantile(0.5) for m in runs], "ms", 1.5, _beside(runs)),
+        Figure("one station, latency p99", [m.quantile(0.99) for m in runs], "ms", 8.0, _worst(runs)),
+    ]
+
+
+def sixty_four(form: Form) -> list[Figure]:
+    """64 stations at 60 frames a second with one subscriber each; as unrelated setups, and all in step."""
+    seconds = 2 if form.short else 15
+    runs = _runs(form, Load(stations=64, seconds=seconds))
+    in_step = _runs(form, Load(stations=64, seconds=seconds, in_step=True))
+    return [
+        Figure("64 stations, CPU", [m.daemon_cpu for m in runs], "% of a core", 100.0, _beside(runs)),
+        Figure("64 stations, latency p50", [m.quantile(0.5) for m in runs], "ms"),
+        Figure("64 stations, latency p99", [m.quantile(0.99) for m in runs], "ms", 16.7, _worst(runs)),
+        Figure("64 stations in step, CPU", [m.daemon_cpu for m in in_step], "% of a core", None, _beside(in_step)),
+        Figure("64 stations in step, latency p99", [m.quantile(0.99) for m in in_step], "ms", None, _worst(in_step)),
+    ]
+
+
+def fan_out(form: Form) -> list[Figure]:
+    """One station, 1,000 subscribers, messages of about 1 KB."""
+    each = 100 if form.short else 1000
+    load = Load(1, 2 if form.short else 15, each=each, query=f"topics=frame&{_ABOUT_ONE_KILOBYTE}", sample=each // 50)
+    runs = _runs(form, load)
+    delivered = median(m.messages_per_second for m in runs)
+    size = median(m.bytes_per_frame for m in runs)
+    beside = f"{size:,.0f} B a frame with its `finalized`, {delivered:,.0f} messages/s delivered; {_beside(runs)}"
+    return [
+        Figure(f"{each:,} subscribers, CPU", [m.daemon_cpu for m in runs], "% of a core", 50.0, beside),
+        Figure(f"{each:,} subscribers, latency p50", [m.quantile(0.5) for m in runs], "ms"),
+        Figure(f"{each:,} subscribers, latency p99", [m.quantile(0.99) for m in runs], "ms", None, _worst(runs)),
+    ]
+
+
+def _beside(runs: Sequence[Measured]) -> str:
+    writer, clients = median(m.writer_cpu for m in runs), median(m.clients_cpu for m in runs)
+    others = median(m.others_cpu for m in runs)
+    return f"writer {writer:.0f} %, clients {clients:.0f} %, all else on this machine {others:.0f} %"
+
+
+def _worst(runs: Sequence[Measured]) -> str:
+    frames, missed = sum(m.frames for m in runs), sum(m.missed for m in runs)
+    worst, late = max(m.latencies[-1] for m in runs), median(m.writer_late for m in runs)
+    lost = f"missed {missed}, lagged {sum(m.lagged for m in runs)}"
+    return f"{frames:,} frames, max {worst:.1f} ms, {lost}; the writer itself was late by {late:.1f} ms (p99)"
+
+
+def _runs(form: Form, load: Load) -> list[Measured]:
+    return [measure(load) for _ in range(1 if form.short else form.runs)]

@@ -1,0 +1,61 @@
+// @slippi/slippi-js as a peer: its SlpStream and SlpParser, as its own examples use them, run as a black box.
+//
+// `decode FILE ROUNDS`: CPU time in microseconds of each round over the whole file, fed in 4,096-byte blocks, nothing encoded.
+// `follow FILE`: reads a growing file as it is told of changes, until stdin ends; then CPU time in microseconds and frames.
+//
+// The package is looked up in NODE_PATH.
+
+const fs = require("node:fs");
+const { SlpStream, SlpParser, SlpStreamEvent, SlpStreamMode } = require("@slippi/slippi-js/node");
+
+const HEADER_BYTES = 15;
+const BLOCK_BYTES = 4096;
+
+function reader() {
+  const stream = new SlpStream({ mode: SlpStreamMode.MANUAL });
+  const parser = new SlpParser();
+  stream.on(SlpStreamEvent.COMMAND, ({ command, payload }) => parser.handleCommand(command, payload));
+  return { stream, parser };
+}
+
+function decode(path, rounds) {
+  const data = fs.readFileSync(path);
+  const end = HEADER_BYTES + data.readUInt32BE(11);
+  const microseconds = [];
+  for (let round = 0; round < rounds; round++) {
+    const { stream } = reader();
+    const began = process.cpuUsage();
+    for (let at = HEADER_BYTES; at < end; at += BLOCK_BYTES) stream.process(data.subarray(at, Math.min(at + BLOCK_BYTES, end)));
+    const used = process.cpuUsage(began);
+    microseconds.push(used.user + used.system);
+  }
+  console.log(JSON.stringify({ microseconds }));
+}
+
+function follow(path) {
+  const { stream, parser } = reader();
+  const file = fs.openSync(path, "r");
+  const block = Buffer.alloc(1 << 16);
+  let at = HEADER_BYTES;
+  const began = process.cpuUsage();
+  const read = () => {
+    for (;;) {
+      const count = fs.readSync(file, block, 0, block.length, at);
+      if (count === 0) return;
+      at += count;
+      stream.process(Uint8Array.prototype.slice.call(block, 0, count));
+    }
+  };
+  const watcher = fs.watch(path, read);
+  read();
+  process.stdin.resume().on("end", () => {
+    watcher.close();
+    const used = process.cpuUsage(began);
+    console.log(JSON.stringify({ microseconds: used.user + used.system, frames: parser.getLatestFrameNumber() + 124 }));
+    fs.closeSync(file);
+  });
+}
+
+const [mode, path, rounds] = process.argv.slice(2);
+if (mode === "decode") decode(path, Number(rounds));
+else follow(path);

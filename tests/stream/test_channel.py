@@ -1,0 +1,874 @@
+"""Where a subscriber begins, what it is told and what not, and how it ends. The determinism rules are in `fakes.py`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+
+from slpstream.errors import CursorGone, NoSuchGame, TooSlow
+from slpstream.messages import DROPPABLE_TYPES, Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.game import place_of
+from tests.stream.fakes import (
+    Client,
+    FakeLog,
+    FakeStation,
+    LineWire,
+    game_id,
+    hub_of,
+    lines,
+    settle,
+    subscription,
+)
+
+pytestmark = pytest.mark.trio
+
+
+def types(client: Client) -> list[str]:
+    return [message["type"] for message in client.messages]
+
+
+def cursor_of(message: LogMessage) -> str:
+    assert message.cursor is not None
+    return message.cursor
+
+
+# -- live -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["live", "finalized"])
+@pytest.mark.parametrize("delivery", ["conflate", "lossless"])
+async def test_joining_a_game_live_begins_with_a_snapshot(mode: FramesMode, delivery: str) -> None:
+    station, log = FakeStation(), FakeLog(batches=20)
+    game = station.begin(log)
+    station.write(game, 12)
+    before = [m for batch in log.batches[:12] for m in batch[mode]]
+    wanted = subscription(stations=["main"], frames=mode, delivery=delivery)
+    async with Client().subscribed(hub_of(station), wanted) as client:
+        snapshot = client.messages[0]
+        newest = [m for m in before if m.type == "frame"][-1]
+        assert types(client) == ["snapshot"]
+        assert snapshot["gameId"] == log.game_id
+        assert snapshot["settings"] == {"players": []}
+        assert snapshot["frame"] == msgspec.json.decode(newest.entry())
+        assert snapshot["cursor"] == before[-1].cursor
+        station.write_all(game)
+        await settle()
+        assert client.log == lines(log, mode=mode)[len(before) :]
+
+
+async def test_a_finalized_snapshot_has_no_frame_that_can_change() -> None:
+    station = FakeStation()
+    log = FakeLog(batches=20, seed=3)
+    game = station.begin(log)
+    while station.write(game):
+        async with Client().subscribed(hub_of(station), subscription(frames="finalized")) as client:
+            final = [
+                m for m in log.whole("finalized") if m.type == "frame" and place_of(m) <= game.logs["finalized"].head
+            ]
+            for snapshot in client.of_type("snapshot"):
+                assert snapshot.get("frame") == (msgspec.json.decode(final[-1].entry()) if final else None)
+
+
+async def test_live_before_any_game() -> None:
+    station, log = FakeStation(), FakeLog(batches=5)
+    async with Client().subscribed(hub_of(station), subscription()) as client:
+        assert client.log == []
+        station.play(log)
+        await settle()
+        assert client.lines == lines(log)
+
+
+async def test_live_after_a_game_is_over() -> None:
+    station, log = FakeStation(), FakeLog(2, batches=5)
+    station.play(FakeLog(1))
+    async with Client().subscribed(hub_of(station), subscription()) as client:
+        assert client.log == []
+        station.play(log)
+        await settle()
+        assert client.lines == lines(log)
+
+
+async def test_the_snapshot_cursor_is_where_to_resume() -> None:
+    station, log = FakeStation(), FakeLog(batches=20)
+    game = station.begin(log)
+    station.write(game, 9)
+    async with Client().subscribed(hub_of(station), subscription()) as client:
+        cursor = client.messages[0]["cursor"]
+    station.write_all(game)
+    async with Client().subscribed(hub_of(station), subscription(cursor=cursor, delivery="lossless")) as client:
+        assert client.log == lines(log)[len([m for batch in log.batches[:9] for m in batch["live"]]) :]
+
+
+# -- start, and cursors -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mode", ["live", "finalized"])
+@pytest.mark.parametrize("ring_bytes", [1, 3000, 1 << 20])
+async def test_from_the_start(mode: FramesMode, ring_bytes: int) -> None:
+    station, log = FakeStation(ring_bytes=ring_bytes), FakeLog(batches=30)
+    game = station.begin(log)
+    station.write(game, 15)
+    wanted = subscription(cursor="start", delivery="lossless", frames=mode)
+    async with Client().subscribed(hub_of(station), wanted) as client:
+        station.write_all(game)
+        await settle()
+        assert client.lines == lines(log, mode=mode)
+
+
+async def test_from_the_start_of_a_game_that_is_over_and_of_none() -> None:
+    station, log, next_log = FakeStation(), FakeLog(1), FakeLog(2)
+    wanted = subscription(cursor="start", delivery="lossless")
+    async with Client().subscribed(hub_of(station), wanted) as before:
+        game = station.play(log)
+        await settle()
+        async with Client().subscribed(hub_of(station), wanted) as after:
+            station.play(next_log)
+            await settle()
+            assert before.lines == after.lines == lines(log) + lines(next_log)
+    assert game.ended
+
+
+@pytest.mark.parametrize("mode", ["live", "finalized"])
+@pytest.mark.parametrize("ring_bytes", [1, 1 << 20])
+async def test_every_cursor_gives_what_follows_once(mode: FramesMode, ring_bytes: int) -> None:
+    station, log = FakeStation(ring_bytes=ring_bytes), FakeLog(1, batches=12)
+    following = FakeLog(2, batches=4)
+    station.play(log)
+    station.play(following)
+    for at, message in enumerate(log.whole(mode), 1):
+        wanted = subscription(cursor=cursor_of(message), frames=mode, delivery="lossless")
+        async with Client().subscribed(hub_of(station), wanted) as client:
+            assert client.lines == lines(log, mode=mode)[at:] + lines(following, mode=mode)
+
+
+async def test_every_cursor_while_the_game_runs() -> None:
+    log = FakeLog(batches=12)
+    whole = log.whole()
+    for at, message in enumerate(whole, 1):
+        station = FakeStation(ring_bytes=2000)
+        game = station.begin(log)
+        while game.logs["live"].head < place_of(message):
+            station.write(game)
+        wanted = subscription(cursor=cursor_of(message), delivery="lossless")
+        async with Client().subscribed(hub_of(station), wanted) as client:
+            station.write_all(game)
+            await settle()
+            assert client.lines == lines(log)[at:]
+
+
+@pytest.mark.parametrize("mode", ["live", "finalized"])
+async def test_jump_to_a_frame(mode: FramesMode) -> None:
+    station, log = FakeStation(), FakeLog(batches=12)
+    station.play(log)
+    whole = log.whole(mode)
+    for number in (0, 5, 11):
+        wanted = subscription(cursor=f"{log.game_id}/frame:{number}", delivery="lossless", frames=mode)
+        first = next(at for at, m in enumerate(whole) if m.frame is not None and m.frame >= number)
+        async with Client().subscribed(hub_of(station), wanted) as client:
+            assert client.lines == lines(log, mode=mode)[first:]
+
+
+async def test_a_frame_that_is_not_there() -> None:
+    station, log = FakeStation(), FakeLog(batches=12)
+    station.play(log)
+    async with Client().subscribed(hub_of(station), subscription(cursor=f"{log.game_id}/frame:12")) as client:
+        assert isinstance(client.error, CursorGone)
+
+
+async def test_games_from_before_and_all_that_follow() -> None:
+    old, older, oldest = FakeLog(3, batches=6), FakeLog(2, batches=6, ended=False), FakeLog(1, batches=6)
+    station, live = FakeStation(ring_bytes=100), FakeLog(4, batches=6)
+    station.archived(oldest, older, old)
+    game = station.begin(live)
+    station.write(game, 3)
+    at = len(older.whole()) // 2
+    wanted = subscription(cursor=cursor_of(older.whole()[at]), delivery="lossless")
+    async with Client().subscribed(hub_of(station), wanted) as client:
+        station.write_all(game)
+        await settle()
+        assert client.lines == lines(older)[at + 1 :] + lines(old) + lines(live)
+    wanted = subscription(cursor=cursor_of(oldest.whole()[-1]), delivery="lossless")
+    async with Client().subscribed(hub_of(station), wanted) as client:
+        assert client.lines == lines(older) + lines(old) + lines(live)
+
+
+async def test_a_game_from_before_is_read_to_its_end_once() -> None:
+    """Or a station that is busy would never let a reader become live."""
+    station, old, live = FakeStation(), FakeLog(1, batches=6), FakeLog(2, batches=40)
+    station.archived(old)
+    game = station.begin(live)
+    station.write(game, 3)
+    wanted = subscription(cursor=cursor_of(old.whole()[2]), delivery="lossless")
+    async with Client().subscribed(hub_of(station), wanted) as client:
+        file = next(iter(station.archive))
+        replays = file.replays
+        station.write_all(game)
+        await settle()
+        assert file.replays == replays
+        assert client.lines == lines(old)[3:] + lines(live)
+
+
+async def test_a_game_from_before_is_not_sent_again_to_whoever_falls_behind() -> None:
+    station, old, live = FakeStation(), FakeLog(1, batches=6), FakeLog(2, batches=30)
+    station.archived(old)
+    game = station.begin(live)
+    station.write(game, 2)
+    client = Client(limit_bytes=1500)
+    wanted = subscription(cursor=cursor_of(old.whole()[0]), delivery="lossless")
+    async with client.subscribed(hub_of(station), wanted):
+        assert station.channel.subscribers == 1
+        client.room = 0
+        station.write(game, 20)
+        await settle()
+        assert station.channel.subscribers == 0  # it has fallen behind
+        client.allow(None)
+        client.room = None
+        station.write_all(game)
+        await settle()
+        assert client.lines == lines(old)[1:] + lines(live)
+
+
+@pytest.mark.parametrize("read", ["part", "all"])
+@pytest.mark.parametrize("joined", ["reading", "live"])
+async def test_a_game_from_before_that_goes_on(read: str, joined: str) -> None:
+    """Its file was listed, and grows: now it is followed, from its first byte. Who has read it is sent what is new."""
+    log = FakeLog(1, batches=20)
+    station = FakeStation()
+    station.archived(log)
+    station.archive[0].written = 8
+    known = [m for batch in log.batches[:8] for m in batch["live"]]
+    client = Client(room=0 if read == "part" and joined == "reading" else None)
+    wanted = subscription(cursor=cursor_of(known[2]), delivery="lossless")
+    async with client.subscribed(hub_of(station), wanted):
+        game = station.begin(log, catching_up=True)
+        station.write(game, 5)
+        await settle()
+        station.write(game, 5)
+        station.channel.caught_up(game)
+        if joined == "live":
+            await settle()
+        station.write_all(game)
+        client.room = None
+        client.allow(None)
+        await settle()
+        assert client.lines == lines(log)[3:]
+
+
+async def test_a_game_that_nobody_knows() -> None:
+    station = FakeStation()
+    station.play(FakeLog(1))
+    async with Client().subscribed(hub_of(station), subscription(cursor=f"{game_id(9)}/l5.0")) as client:
+        assert isinstance(client.error, NoSuchGame)
+        assert client.error.close_code == 4404
+
+
+@pytest.mark.parametrize("cursor", ["end", "beyond"])
+async def test_a_place_behind_the_end_of_a_game(cursor: str) -> None:
+    station, log = FakeStation(), FakeLog(1)
+    station.play(log)
+    end = log.whole()[-1]
+    text = cursor_of(end) if cursor == "end" else f"{log.game_id}/l{end.offset + 1}.0"
+    async with Client().subscribed(hub_of(station), subscription(cursor=text)) as client:
+        assert client.lines == []
+        assert isinstance(client.error, CursorGone) == (cursor == "beyond")
+
+
+async def test_a_place_that_the_game_has_not_reached_is_waited_for() -> None:
+    """After a power failure the file can be shorter than what was sent of it."""
+    station, log = FakeStation(), FakeLog(1)
+    game = station.begin(log)
+    station.write(game, 3)
+    at = len(log.whole()) // 2
+    wanted = subscription(cursor=cursor_of(log.whole()[at]), delivery="lossless")
+    async with Client().subscribed(hub_of(station), wanted) as client:
+        assert client.lines == []
+        station.write_all(game)
+        await settle()
+        assert client.lines == lines(log)[at + 1 :]
+
+
+async def test_a_file_that_is_gone() -> None:
+    station, log = FakeStation(ring_bytes=1), FakeLog(1)
+    game = station.play(log)
+    station.files[game.game_id].gone = True
+    async with Client().subscribed(hub_of(station), subscription(cursor="start")) as client:
+        assert isinstance(client.error, CursorGone)
+        assert client.error.close_code == 4410
+
+
+async def test_a_file_that_is_shorter_than_what_was_read_of_it() -> None:
+    station, log = FakeStation(ring_bytes=1), FakeLog(1)
+    game = station.begin(log)
+    station.write(game, 20)
+    station.files[game.game_id].written = 0
+    async with Client().subscribed(hub_of(station), subscription(cursor="start")) as client:
+        assert isinstance(client.error, CursorGone)
+
+
+# -- several stations -------------------------------------------------------------------------------------------------
+
+
+async def test_all_stations() -> None:
+    left, right = FakeStation("left"), FakeStation("right")
+    one, two = FakeLog(1, batches=4), FakeLog(2, batches=4)
+    async with Client().subscribed(hub_of(left, right), subscription(stations="*", delivery="lossless")) as client:
+        left.play(one)
+        right.play(two)
+        await settle()
+        assert client.lines == lines(one, "left") + lines(two, "right")
+
+
+async def test_only_the_stations_that_were_asked_for() -> None:
+    left, right = FakeStation("left"), FakeStation("right")
+    two = FakeLog(2, batches=4)
+    async with Client().subscribed(hub_of(left, right), subscription(stations=["right"])) as client:
+        left.play(FakeLog(1))
+        right.play(two)
+        await settle()
+        assert client.lines == lines(two, "right")
+
+
+async def test_a_station_that_there_is_not() -> None:
+    with pytest.raises(NoSuchGame, match="third"):
+        hub_of(FakeStation("left")).wanted(("left", "third"))
+
+
+async def test_a_cursor_for_each_station() -> None:
+    left, right, third = FakeStation("left"), FakeStation("right"), FakeStation("third")
+    one, two, three = FakeLog(1, batches=4), FakeLog(2, batches=4), FakeLog(3, batches=4)
+    for station, log in ((left, one), (right, two), (third, three)):
+        station.play(log)
+    wanted = subscription(
+        stations=["left", "right", "third"],
+        cursor={"left": cursor_of(one.whole()[3]), "right": "start"},
+        delivery="lossless",
+    )
+    async with Client().subscribed(hub_of(left, right, third), wanted) as client:
+        assert sorted(client.lines) == sorted(lines(one, "left")[4:] + lines(two, "right"))
+
+
+async def test_one_cursor_for_several_stations_is_of_one_of_them() -> None:
+    left, right = FakeStation("left"), FakeStation("right")
+    one, two = FakeLog(1, batches=4), FakeLog(2, batches=10)
+    left.play(one)
+    game = right.begin(two)
+    right.write(game, 5)
+    wanted = subscription(stations=["left", "right"], cursor=cursor_of(one.whole()[3]), delivery="lossless")
+    async with Client().subscribed(hub_of(left, right), wanted) as client:
+        assert client.error is None
+        assert client.log == lines(one, "left")[4:]
+        assert [snapshot["station"] for snapshot in client.of_type("snapshot")] == ["right"]
+
+
+@pytest.mark.parametrize("stations", ["*", ["left"], ["left", "right"]])
+@pytest.mark.parametrize("mapped", [False, True])
+async def test_a_cursor_that_is_of_none_of_them(stations: Any, mapped: bool) -> None:
+    left, right = FakeStation("left"), FakeStation("right")
+    left.play(FakeLog(1))
+    cursor = f"{game_id(9)}/l5.0"
+    wanted = subscription(stations=stations, cursor={"left": cursor} if mapped else cursor)
+    async with Client().subscribed(hub_of(left, right), wanted) as client:
+        assert isinstance(client.error, NoSuchGame)
+
+
+async def test_two_stations_catch_up_through_one_slow_socket() -> None:
+    left, right = FakeStation("left", ring_bytes=1), FakeStation("right", ring_bytes=1)
+    one, two = FakeLog(1, batches=20), FakeLog(2, batches=20)
+    left.play(one)
+    right.play(two)
+    client = Client(room=0)
+    async with client.subscribed(hub_of(left, right), subscription(cursor="start", delivery="lossless")):
+        for _ in range(2000):
+            client.allow(37)
+            await settle()
+        assert [line for line in client.lines if b'"left"' in line] == lines(one, "left")
+        assert [line for line in client.lines if b'"right"' in line] == lines(two, "right")
+
+
+# -- two games at a time ----------------------------------------------------------------------------------------------
+
+
+async def test_two_growing_games_in_one_station() -> None:
+    """A new file while the last one never ended: both are streamed, the newest is the current one."""
+    station, one, two = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=20)
+    wanted = subscription(delivery="lossless", cursor="start")
+    async with Client().subscribed(hub_of(station), wanted) as client:
+        first = station.begin(one)
+        station.write(first, 5)
+        second = station.begin(two)
+        assert station.channel.current is second
+        while station.write(second) | station.write(first):
+            pass
+        await settle()
+        for log in (one, two):
+            assert [line for line in client.lines if log.game_id.encode() in line] == lines(log)
+        assert client.lines != lines(one) + lines(two)
+
+
+async def test_joining_live_while_two_games_grow() -> None:
+    station, one, two = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=20)
+    first = station.begin(one)
+    station.write(first, 5)
+    second = station.begin(two)
+    station.write(second, 5)
+    seen = {log: len([m for batch in log.batches[:5] for m in batch["live"]]) for log in (one, two)}
+    async with Client().subscribed(hub_of(station), subscription(delivery="lossless")) as client:
+        assert [snapshot["gameId"] for snapshot in client.of_type("snapshot")] == [two.game_id]
+        station.write_all(first)
+        station.write_all(second)
+        await settle()
+        assert client.log == lines(one)[seen[one] :] + lines(two)[seen[two] :]
+
+
+async def test_a_slow_client_keeps_the_newest_frame_of_each_game() -> None:
+    station, one, two = FakeStation(), FakeLog(1, batches=9, ended=False), FakeLog(2, batches=9, ended=False)
+    first, second = station.begin(one), station.begin(two)
+    station.write(first)
+    station.write(second)
+    client = Client(limit_bytes=1 << 20)
+    async with client.subscribed(hub_of(station), subscription()):
+        client.room = 0
+        station.write_all(first)
+        station.write_all(second)
+        client.room = None
+        client.allow(None)
+        await settle()
+        frames = {m["gameId"]: m["frame"]["frame"] for m in client.of_type("frame")}
+        assert frames == {one.game_id: 8, two.game_id: 8}
+
+
+# -- catching up with a file that was there before --------------------------------------------------------------------
+
+
+async def test_nobody_is_told_before_the_folder_has_been_looked_at() -> None:
+    station, log = FakeStation(settled=False), FakeLog(1, batches=20)
+    hub = hub_of(station)
+    cursor = cursor_of(log.whole()[4])
+    live, start, resumed = Client(), Client(), Client()
+    async with (
+        live.subscribed(hub, subscription(delivery="lossless")),
+        start.subscribed(hub, subscription(delivery="lossless", cursor="start")),
+        resumed.subscribed(hub, subscription(delivery="lossless", cursor=cursor)),
+    ):
+        game = station.begin(log, catching_up=True)
+        station.write(game, 10)
+        await settle()
+        assert live.lines == start.lines == resumed.lines == []
+        station.channel.caught_up(game)
+        station.channel.settled = True
+        station.channel.notify()
+        await settle()
+        known = [m for batch in log.batches[:10] for m in batch["live"]]
+        assert [m["cursor"] for m in live.messages] == [known[-1].cursor]
+        station.write_all(game)
+        await settle()
+        assert live.log == lines(log)[len(known) :]
+        assert start.lines == lines(log)
+        assert resumed.lines == lines(log)[5:]
+
+
+async def test_joining_while_a_game_catches_up() -> None:
+    station, log = FakeStation(), FakeLog(1, batches=30)
+    hub = hub_of(station)
+    game = station.begin(log, catching_up=True)
+    station.write(game, 5)
+    live, resumed, ahead = Client(), Client(), Client()
+    async with (
+        live.subscribed(hub, subscription()),
+        resumed.subscribed(hub, subscription(delivery="lossless", cursor=cursor_of(log.whole()[3]))),
+        ahead.subscribed(hub, subscription(delivery="lossless", cursor=cursor_of(log.batches[15]["live"][-1]))),
+    ):
+        station.write(game, 5)
+        await settle()
+        assert live.lines == []
+        assert ahead.lines == []
+        station.write(game, 10)
+        station.channel.caught_up(game)
+        await settle()
+        known = [m for batch in log.batches[:20] for m in batch["live"]]
+        assert [(m["type"], m["cursor"]) for m in live.messages] == [("snapshot", known[-1].cursor)]
+        station.write_all(game)
+        await settle()
+        assert live.log == lines(log)[len(known) :]
+        assert resumed.lines == lines(log)[4:]
+        assert ahead.lines == lines(log)[len([m for batch in log.batches[:16] for m in batch["live"]]) :]
+
+
+async def test_who_is_live_when_an_old_game_goes_on() -> None:
+    station, current, old = FakeStation(), FakeLog(1, batches=30), FakeLog(2, batches=30)
+    hub = hub_of(station)
+    playing = station.begin(current)
+    station.write(playing, 3)
+    seen = len([m for batch in current.batches[:3] for m in batch["live"]])
+    overlay, recorder = Client(), Client()
+    async with (
+        overlay.subscribed(hub, subscription()),
+        recorder.subscribed(hub, subscription(delivery="lossless")),
+    ):
+        game = station.begin(old, catching_up=True)
+        station.write(game, 10)
+        station.write(playing, 3)
+        await settle()
+        assert {m["gameId"] for m in overlay.messages + recorder.messages} == {current.game_id}
+        station.channel.caught_up(game)
+        station.write_all(game)
+        station.write_all(playing)
+        await settle()
+        assert [m["gameId"] for m in overlay.of_type("snapshot")] == [current.game_id, old.game_id]
+        known = len([m for batch in old.batches[:10] for m in batch["live"]])
+        assert [line for line in overlay.log if old.game_id.encode() in line] == lines(old)[known:]
+        assert [line for line in recorder.log if old.game_id.encode() in line] == lines(old)
+        assert [line for line in recorder.log if current.game_id.encode() in line] == lines(current)[seen:]
+
+
+async def test_falling_behind_while_another_game_catches_up() -> None:
+    station, current, old = FakeStation(), FakeLog(1, batches=40), FakeLog(2, batches=20)
+    client = Client(limit_bytes=1500)
+    async with client.subscribed(hub_of(station), subscription(delivery="lossless")):
+        playing = station.begin(current)
+        station.write(playing, 2)
+        game = station.begin(old, catching_up=True)
+        station.write(game, 10)
+        client.room = 0
+        station.write(playing, 20)
+        assert station.channel.subscribers == 0
+        station.channel.caught_up(game)
+        client.room = None
+        client.allow(None)
+        station.write_all(game)
+        station.write_all(playing)
+        await settle()
+        for log in (current, old):
+            assert [line for line in client.lines if log.game_id.encode() in line] == lines(log)
+
+
+async def test_a_game_that_was_over_before_is_known_and_not_streamed() -> None:
+    station, log, next_log = FakeStation(settled=False), FakeLog(1), FakeLog(2, batches=3)
+    hub = hub_of(station)
+    live, resumed = Client(), Client()
+    at = len(log.whole()) // 2
+    async with (
+        live.subscribed(hub, subscription(delivery="lossless", cursor="start")),
+        resumed.subscribed(hub, subscription(delivery="lossless", cursor=cursor_of(log.whole()[at]))),
+    ):
+        game = station.begin(log, catching_up=True)
+        station.write_all(game)
+        station.channel.retire(game, 5, "Game.slp")
+        station.channel.caught_up(game)
+        station.channel.settled = True
+        station.channel.notify()
+        await settle()
+        assert (station.channel.current, game.in_progress) == (None, False)
+        station.play(next_log)
+        await settle()
+        assert live.lines == lines(next_log)
+        assert resumed.lines == lines(log)[at + 1 :] + lines(next_log)
+
+
+async def test_a_file_that_is_read_again_says_only_what_is_new() -> None:
+    station, log = FakeStation(), FakeLog(1, batches=20)
+    async with Client().subscribed(hub_of(station), subscription(delivery="lossless")) as client:
+        game = station.begin(log)
+        station.write(game, 12)
+        game.read_again = True
+        station.files[game.game_id].written = 0
+        station.write_all(game)
+        await settle()
+        assert client.lines == lines(log)
+
+
+# -- choosing ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("topics", [["game"], ["frame"], ["event", "stats"], []])
+async def test_topics(topics: list[str]) -> None:
+    station, log = FakeStation(), FakeLog(batches=60)
+    async with Client().subscribed(hub_of(station), subscription(topics=topics)) as client:
+        station.play(log)
+        await settle()
+        assert client.lines == [m.json("main") for m in log.whole() if m.topic in topics]
+
+
+async def test_rate() -> None:
+    station, log = FakeStation(), FakeLog(batches=30)
+    async with Client().subscribed(hub_of(station), subscription(rate=30)) as client:
+        station.play(log)
+        await settle()
+        assert client.lines == [m.json("main") for m in log.whole() if m.frame is None or m.frame % 2 == 0]
+
+
+async def test_fields() -> None:
+    station, log = FakeStation(), FakeLog(batches=10)
+    async with Client().subscribed(hub_of(station), subscription(fields=["post.percent"])) as client:
+        station.play(log)
+        await settle()
+        assert len(client.lines) == len(log.whole())
+        for message, whole in zip(client.messages, log.whole(), strict=True):
+            if message["type"] == "frame":
+                frame = message["frame"]
+                assert frame.keys() == {"frame", "revision", "players"}
+                assert frame["players"] == {"0": {"post": {"percent": frame["frame"] + 0.5}}}
+            assert message["cursor"] == whole.cursor
+
+
+async def test_a_filter_leaves_gaps_and_never_renumbers() -> None:
+    station, log = FakeStation(), FakeLog(batches=20)
+    game = station.play(log)
+    wanted = subscription(cursor="start", delivery="lossless", topics=["event", "game"], rate=10)
+    async with Client().subscribed(hub_of(station), wanted) as client:
+        assert client.lines == [m.json("main") for m in log.whole() if m.topic in ("event", "game")]
+    assert game.logs["live"].head == place_of(log.whole()[-1])
+
+
+async def test_a_message_is_encoded_once_for_all_who_want_the_same() -> None:
+    station, log = FakeStation(), FakeLog(batches=20)
+    hub, wire = hub_of(station), LineWire()
+    clients = [Client(wire=wire) for _ in range(50)]
+    async with trio.open_nursery() as nursery:
+
+        async def connect(client: Client, task_status: trio.TaskStatus[None]) -> None:
+            async with client.subscribed(hub, subscription(rate=60 + clients.index(client) % 2)):
+                task_status.started()
+                await trio.sleep_forever()
+
+        for client in clients:
+            await nursery.start(connect, client)
+        assert station.channel.subscribers == 50
+        station.play(log)
+        await settle()
+        assert all(client.lines == lines(log) for client in clients)
+        assert wire.encoded == len(log.whole())
+        nursery.cancel_scope.cancel()
+    assert station.channel.subscribers == 0
+    assert all(message.forms is None for message in log.whole())
+
+
+# -- slow -------------------------------------------------------------------------------------------------------------
+
+
+async def test_conflation_drops_what_may_be_dropped_and_says_how_much() -> None:
+    station, log = FakeStation(), FakeLog(batches=60, ended=False)
+    game = station.begin(log)
+    client = Client(limit_bytes=20_000)
+    async with client.subscribed(hub_of(station), subscription()):
+        station.write(game, 5)
+        client.room = 10
+        station.write_all(game)
+        await settle()
+        client.allow(None)
+        client.room = None
+        client.allow(None)
+        await settle()
+        whole = [msgspec.json.decode(line) for line in lines(log)]
+        got = [message for message in client.messages if message["type"] != "lagged"]
+        missing = [message for message in whole if message not in got]
+        assert missing
+        assert {message["type"] for message in missing} <= DROPPABLE_TYPES
+        assert sum(message["missed"] for message in client.of_type("lagged")) == len(missing)
+        assert got == [message for message in whole if message in got]
+        for kind in ("frame", "finalized", "stats"):
+            assert [m for m in got if m["type"] == kind][-1] == [m for m in whole if m["type"] == kind][-1]
+
+
+async def test_who_is_always_slow_is_told_too() -> None:
+    """The socket never takes all that waits."""
+    station, log = FakeStation(), FakeLog(batches=60, ended=False)
+    game = station.begin(log)
+    station.write(game)
+    client = Client(room=0, limit_bytes=20_000)
+    async with client.subscribed(hub_of(station), subscription(topics=["frame"])):
+        while station.write(game):
+            client.allow(60)
+            await settle()
+            assert not client.outbox.empty
+        assert client.of_type("lagged")
+
+
+async def test_what_may_not_be_dropped_and_does_not_fit_ends_it() -> None:
+    station, log = FakeStation(), FakeLog(batches=100)
+    game = station.begin(log)
+    client = Client(limit_bytes=700)
+    async with client.subscribed(hub_of(station), subscription(topics=["game", "event"])):
+        station.write(game, 3)
+        client.room = 3
+        station.write_all(game)
+        await settle()
+        assert isinstance(client.error, TooSlow)
+        assert client.error.close_code == 1013
+        assert station.channel.subscribers == 0
+        client.room = None
+        client.allow(None)
+        await settle()
+        # What it got is the log without a gap: its last cursor is good.
+        wanted = [m.json("main") for m in log.whole() if m.topic in ("game", "event")]
+        assert client.lines == wanted[: len(client.lines)]
+        assert len(client.lines) < len(wanted)
+
+
+async def test_failing_in_one_station_ends_it_in_all() -> None:
+    left, right = FakeStation("left"), FakeStation("right")
+    client = Client(limit_bytes=500)
+    async with client.subscribed(hub_of(left, right), subscription(topics=["game", "event"])):
+        client.room = 0
+        left.play(FakeLog(1, batches=100))
+        assert right.channel.subscribers == 0
+        await settle()
+        assert isinstance(client.error, TooSlow)
+
+
+async def test_others_in_the_group_do_not_notice() -> None:
+    station, log = FakeStation(), FakeLog(batches=100)
+    hub = hub_of(station)
+    first, slow, stuck, last = (Client(limit_bytes=900) for _ in range(4))
+    wanted = subscription(topics=["game", "event"])
+    async with (
+        first.subscribed(hub, wanted),
+        slow.subscribed(hub, subscription(topics=["game", "event"], delivery="lossless")),
+        stuck.subscribed(hub, wanted),
+        last.subscribed(hub, wanted),
+    ):
+        slow.room = stuck.room = 0
+        station.play(log)
+        await settle()
+        slow.room = None
+        slow.allow(None)
+        await settle()
+        expected = [m.json("main") for m in log.whole() if m.topic in ("game", "event")]
+        assert first.lines == slow.lines == last.lines == expected
+        assert isinstance(stuck.error, TooSlow)
+
+
+async def test_a_lossless_client_is_never_closed_for_being_slow() -> None:
+    station, log = FakeStation(ring_bytes=1), FakeLog(batches=40)
+    client = Client(limit_bytes=300)
+    async with client.subscribed(hub_of(station), subscription(delivery="lossless")):
+        client.room = 0
+        station.play(log)
+        for number in range(50):
+            set_state(station, str(number))
+        await settle()
+        assert client.error is None
+        assert client.outbox.queued_bytes < 5000
+        client.room = None
+        client.allow(None)
+        await settle()
+        assert client.log == lines(log)
+        assert client.of_type("station")[-1]["reason"] == "49"
+
+
+async def test_the_queue_stays_within_its_bound() -> None:
+    station, log = FakeStation(), FakeLog(batches=200)
+    hub = hub_of(station)
+    conflating, lossless = Client(limit_bytes=3000), Client(limit_bytes=3000)
+    largest = max(len(line) for line in lines(log)) + 1
+    async with (
+        conflating.subscribed(hub, subscription(topics=["frame", "stats"])),
+        lossless.subscribed(hub, subscription(delivery="lossless")),
+    ):
+        conflating.room = lossless.room = 0
+        station.play(log)
+        await settle()
+        for client in (conflating, lossless):
+            assert client.most_queued <= 3000 + largest
+            assert len(client.outbox._queue) < 40
+
+
+async def test_a_resumed_overlay_skips_stale_frames() -> None:
+    station, log = FakeStation(ring_bytes=1 << 20), FakeLog(batches=50)
+    station.play(log)
+    async with Client().subscribed(hub_of(station), subscription(cursor=cursor_of(log.whole()[0]))) as client:
+        kept = [m.json("main") for m in log.whole()[1:] if m.type not in DROPPABLE_TYPES]
+        newest = [[m for m in log.whole() if m.type == kind][-1].json("main") for kind in DROPPABLE_TYPES]
+        assert sorted(client.lines) == sorted(kept + newest)
+        assert client.lines == [line for line in lines(log) if line in client.lines]
+
+
+# -- the rest ---------------------------------------------------------------------------------------------------------
+
+
+def state(reason: str) -> dict[str, Any]:
+    return {"type": "station", "station": "main", "state": "playing", "reason": reason}
+
+
+def set_state(station: FakeStation, reason: str) -> None:
+    station.channel.publish_state({"state": "playing", "reason": reason})
+
+
+async def test_states_are_told_to_all_whatever_their_topics() -> None:
+    station = FakeStation()
+    set_state(station, "first")
+    async with Client().subscribed(hub_of(station), subscription(topics=["stats"])) as client:
+        set_state(station, "second")
+        assert client.of_type("station") == [state("first"), state("second")]
+        assert station.channel.state_message() == state("second")
+
+
+async def test_who_is_behind_is_told_the_state_too() -> None:
+    station, log = FakeStation(), FakeLog(batches=20)
+    station.play(log)
+    client = Client(room=100)
+    async with client.subscribed(hub_of(station), subscription(cursor="start", delivery="lossless")):
+        set_state(station, "not sent while it reads")
+        set_state(station, "as it is")
+        client.allow(None)
+        client.room = None
+        client.allow(None)
+        await settle()
+        assert [m["reason"] for m in client.of_type("station")] == ["starting", "as it is"]
+        assert client.lines == lines(log)
+
+
+async def test_a_diagnostic_that_belongs_to_no_game() -> None:
+    station = FakeStation()
+    hub = hub_of(station)
+    loose = LogMessage("diagnostic", None, "live", 0, 0, b'"code":"wrong_format"}', None)
+    async with (
+        Client().subscribed(hub, subscription()) as everything,
+        Client().subscribed(hub, subscription(topics=["game"])) as games,
+    ):
+        station.channel.publish_loose(loose)
+        assert everything.messages == [{"type": "diagnostic", "station": "main", "code": "wrong_format"}]
+        assert games.lines == []
+
+
+async def test_a_state_that_ends_a_client_does_not_disturb_the_others() -> None:
+    station = FakeStation()
+    hub = hub_of(station)
+    clients = [Client(limit_bytes=200) for _ in range(4)]
+    async with (
+        clients[0].subscribed(hub, subscription(rate=1)),
+        clients[1].subscribed(hub, subscription(rate=1)),
+        clients[2].subscribed(hub, subscription(rate=2)),
+        clients[3].subscribed(hub, subscription(rate=3)),
+    ):
+        clients[0].room = clients[2].room = 0
+        for number in range(5):
+            set_state(station, f"{number}" * 50)
+        await settle()
+        assert [type(client.error) for client in clients] == [TooSlow, type(None), TooSlow, type(None)]
+        assert len(clients[1].of_type("station")) == len(clients[3].of_type("station")) == 6
+
+
+async def test_rings_of_games_that_are_over_are_given_back() -> None:
+    station = FakeStation(ring_bytes=1 << 20)
+    games = [station.play(FakeLog(number, batches=3)) for number in range(1, 4)]
+    running = station.begin(FakeLog(4, batches=3, ended=False))
+    station.write_all(running)
+    games += [station.play(FakeLog(number, batches=3)) for number in range(5, 8)]
+    assert [game.logs["live"].size_bytes > 0 for game in games] == [False] * 4 + [True] * 2
+    assert running.logs["live"].size_bytes > 0
+    wanted = subscription(cursor=str(Cursor(game_id(1), "live", Position(0, 0))), delivery="lossless")
+    async with Client().subscribed(hub_of(station), wanted) as client:
+        assert client.lines == [line for n in range(1, 8) for line in lines(station.files[game_id(n)].log)]
+
+
+async def test_the_state_before_anything_is_known() -> None:
+    assert FakeStation("side").channel.state_message() == {
+        "type": "station",
+        "station": "side",
+        "state": "offline",
+        "reason": "starting",
+    }
