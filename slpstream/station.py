@@ -251,7 +251,10 @@ class Station:
             file=_printable(event.file.path, self.folder),
             what=event.error.what,
         )
-        if following is None or following.game is None:
+        if following is None:
+            return
+        self._count_commands(following)
+        if following.game is None:
             return
         game = following.game
         was_running = game.in_progress
@@ -361,12 +364,15 @@ class Station:
                 )
         if following.pipeline.failure is not None:
             metrics.decode_errors.inc()
-        for command, count in following.pipeline.reader.take_command_counts().items():
-            metrics.event(command, count)
         if frames and not catching_up:
             metrics.frames.inc(frames)
             metrics.rollback_frames.inc(again)
             metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
+
+    def _count_commands(self, following: _Following) -> None:
+        """Now and then, and not at every frame: that would cost more than to decode it."""
+        for command, count in following.pipeline.reader.take_command_counts().items():
+            self._metrics.event(command, count)
 
     def _release_if_done(self, following: _Following) -> None:
         """A game that is complete, and whose file is closed, needs no descriptor any more: thousands can be copied
@@ -394,6 +400,7 @@ class Station:
     def _release(self, following: _Following) -> None:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""
         file = following.file
+        self._count_commands(following)
         del self._following[file]
         self._archive[file.path] = (file.mtime_ns, file.size_bytes)
         if self._tail is not None:
@@ -415,6 +422,8 @@ class Station:
         """Says when a running game has stopped growing."""
         while True:
             await trio.sleep(_TICK_SECONDS)
+            for followed in self._following.values():
+                self._count_commands(followed)
             self._release_quiet()
             self._watch_folder()
             current = self.channel.current

@@ -1,0 +1,168 @@
+"""The commands as a user calls them: what they print, their exit codes, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from slpstream.simulate.match import synthetic_match
+
+NO, USAGE, INPUT_OUTPUT, CONFIG = 1, 2, 74, 78
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("game") / "Game_a.slp"
+    path.write_bytes(synthetic_match(seed=2, frames=300))
+    return path
+
+
+def slpstream(*arguments: str | Path, stdin: int = subprocess.DEVNULL) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "slpstream", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, stdin=stdin)
+
+
+def one_line(done: subprocess.CompletedProcess[str]) -> str:
+    """The only line on stderr."""
+    assert "Traceback" not in done.stderr
+    [line] = done.stderr.splitlines()
+    assert line.startswith("slpstream: ")
+    return line
+
+
+def test_help_is_quick_and_names_every_command() -> None:
+    done = slpstream("--help")
+    assert done.returncode == 0
+    for command in ("serve", "demo", "dump", "follow", "info", "verify", "simulate", "check-config", "reference"):
+        assert command in done.stdout
+    loaded = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "slpstream", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "trio" not in loaded.stderr
+
+
+def test_dump(game: Path) -> None:
+    done = slpstream("dump", game)
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0
+    assert lines[0]["type"] == "game_start"
+    assert {line["type"] for line in lines} == {"game_start", "frame", "finalized", "game_end", "metadata"}
+    assert not any("station" in line for line in lines)
+    only = slpstream("dump", game, "--topics", "game", "--frames", "finalized")
+    assert [json.loads(line)["type"] for line in only.stdout.splitlines()] == ["game_start", "game_end", "metadata"]
+
+
+def test_dump_goes_on_after_a_broken_file(game: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.slp"
+    bad.write_text("this is no replay")
+    done = slpstream("dump", bad, game, "--topics", "game")
+    assert done.returncode == NO
+    assert one_line(done) == f"slpstream: {bad}: not a Slippi replay, at offset 0"
+    assert len(done.stdout.splitlines()) == 3
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "empty"])
+def test_dump_of_what_is_no_file(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.slp"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "empty":
+        path.touch()
+    done = slpstream("dump", path)
+    assert done.returncode == (NO if kind == "empty" else INPUT_OUTPUT)
+    assert str(path) in one_line(done)
+
+
+def test_a_reader_that_leaves_is_no_error(game: Path) -> None:
+    command = f"{sys.executable} -m slpstream dump {game} | head -1"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""
+    assert done.stdout.startswith('{"type":"game_start"')
+
+
+def test_a_cut_replay_ends_incomplete_with_exit_code_0(game: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.slp"
+    cut.write_bytes(game.read_bytes()[:50_000])
+    done = slpstream("dump", cut, "--topics", "game")
+    assert done.returncode == 0
+    assert json.loads(done.stdout.splitlines()[-1])["reason"] == "incomplete"
+
+
+def test_info(game: Path, tmp_path: Path) -> None:
+    table = slpstream("info", game)
+    assert table.returncode == 0
+    assert "Fox" in table.stdout
+    assert "Battlefield" in table.stdout
+    described = json.loads(slpstream("info", game.parent, "--json").stdout)
+    assert described["settings"]["slpVersion"] == "3.18.0"
+    assert described["reason"] == "game_end"
+    bad = tmp_path / "bad.slp"
+    bad.write_text("x")
+    assert slpstream("info", bad).returncode == NO
+
+
+def test_verify(game: Path, tmp_path: Path) -> None:
+    lines = tmp_path / "lines.jsonl"
+    lines.write_text(slpstream("dump", game).stdout)
+    equal = slpstream("verify", game, lines)
+    assert (equal.returncode, equal.stdout.startswith("equal: ")) == (0, True)
+    all_lines = lines.read_text().splitlines()
+    at = next(i for i, line in enumerate(all_lines) if '"frame":{"frame":0,' in line)
+    changed = json.loads(all_lines[at])
+    changed["frame"]["players"]["1"]["post"]["percent"] = 99.5
+    all_lines[at] = json.dumps(changed)
+    lines.write_text("\n".join(all_lines) + "\n")
+    different = slpstream("verify", game, lines)
+    assert different.returncode == NO
+    assert f"message {at + 1}: frame 0" in different.stdout
+    assert "player 1, post.percent: A has 0.0, B has 99.5" in different.stdout
+
+
+def test_simulate_and_follow(game: Path, tmp_path: Path) -> None:
+    following = subprocess.Popen(
+        [sys.executable, "-m", "slpstream", "follow", str(tmp_path / "live" / game.name)], stdout=subprocess.PIPE
+    )
+    (tmp_path / "live").mkdir()
+    done = slpstream("simulate", game, "--into", tmp_path / "live", "--speed", "10", "--writer", "random:3")
+    assert done.returncode == 0
+    assert (tmp_path / "live" / game.name).read_bytes() == game.read_bytes()
+    out, _ = following.communicate(timeout=30)
+    assert out.decode() == slpstream("dump", game).stdout
+    assert following.returncode == 0
+    again = slpstream("simulate", game, "--into", tmp_path / "live", "--speed", "0")
+    assert again.returncode == INPUT_OUTPUT
+    assert "exists already" in one_line(again)
+    assert slpstream("simulate", game, "--into", tmp_path, "--writer", "quill").returncode == USAGE
+
+
+def test_check_config(tmp_path: Path) -> None:
+    good = Path(__file__).resolve().parents[2] / "config" / "slpstream.toml"
+    assert slpstream("check-config", good).returncode == 0
+    bad = tmp_path / "bad.toml"
+    bad.write_text('[server]\nhost = "0.0.0.0"\n')
+    done = slpstream("check-config", bad)
+    assert done.returncode == CONFIG
+    assert "token" in one_line(done)
+    assert slpstream("serve", "--config", bad).returncode == CONFIG
+    bad.write_text("[serve]\n")
+    assert "serve: unknown key" in one_line(slpstream("check-config", bad))
+
+
+def test_reference() -> None:
+    done = slpstream("reference", "fields")
+    assert done.returncode == 0
+    assert "latestFinalizedFrame" in done.stdout
+
+
+@pytest.mark.parametrize("arguments", [["dump"], ["nonsense"], ["dump", "x.slp", "--topics", "weather"], ["info"]])
+def test_wrong_usage(arguments: list[str]) -> None:
+    done = slpstream(*arguments)
+    assert done.returncode == USAGE
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,219 @@
+"""Whatever happens between a game and a subscriber: a lossless one gets each message exactly once, in order; a
+conflating one loses only what may be lost and is told how much.
+
+Random schedules: games are written in pieces, sockets take a few bytes at a time or none, connections break and come
+back with the last cursor, rings and outboxes are so small that nearly everything is read back. Tasks are stopped at
+any of their steps, since the schedule goes on after a random number of turns of the event loop. The seed is all there
+is to a schedule; `SLPSTREAM_EXAMPLES` says how many are tried.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import msgspec
+import pytest
+import trio
+
+from slpstream.errors import TooSlow
+from slpstream.messages import DROPPABLE_TYPES, FramesMode
+from slpstream.stream import Game, Hub
+from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
+
+EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "150"))
+SEEDS_PER_TEST = 25
+
+
+def seeds() -> list[range]:
+    return [range(first, first + SEEDS_PER_TEST) for first in range(0, EXAMPLES, SEEDS_PER_TEST)]
+
+
+class Reader:
+    """A lossless program that comes back with its cursor, as often as it must."""
+
+    def __init__(self, chance: random.Random, hub: Hub, nursery: trio.Nursery, mode: FramesMode, cursor: str) -> None:
+        self.lines: list[bytes] = []
+        self.mode = mode
+        self._chance = chance
+        self._hub = hub
+        self._nursery = nursery
+        self._cursor = cursor
+        self._limit_bytes = chance.choice((1, 200, 1500, 6000))
+        self._client: Client | None = None
+        self._scope = trio.CancelScope()
+
+    def connect(self) -> None:
+        self._client = client = Client(room=self._chance.choice((0, 100, None)), limit_bytes=self._limit_bytes)
+        self._scope = scope = trio.CancelScope()
+        cursor = self._cursor
+
+        async def run() -> None:
+            wanted = subscription(delivery="lossless", cursor=cursor, frames=self.mode)
+            with scope:
+                async with client.subscribed(self._hub, wanted):
+                    await trio.sleep_forever()
+
+        self._nursery.start_soon(run)
+
+    def break_connection(self) -> None:
+        """In mid-message, mostly: what is not whole is lost."""
+        self._scope.cancel()
+        if self._client is not None:
+            assert self._client.error is None
+            self.lines += self._client.log
+            if self.lines:
+                self._cursor = msgspec.json.decode(self.lines[-1])["cursor"]
+        self._client = None
+
+    def act(self) -> None:
+        if self._client is None:
+            self.connect()
+        elif self._chance.random() < 0.15 and (self._client.log or self._cursor != "start"):
+            self.break_connection()
+        elif self._chance.random() < 0.3:
+            self._client.room = 0  # stalled
+        else:
+            self._client.allow(self._chance.choice((1, 7, 60, 700, 5000)))
+
+    def finish(self) -> None:
+        """From here on it takes everything."""
+        if self._client is None:
+            self.connect()
+        assert self._client is not None
+        self._client.room = None
+        self._client.allow(None)
+
+
+async def turns(chance: random.Random) -> None:
+    """The tasks take some steps."""
+    if chance.random() < 0.2:
+        await settle()
+    for _ in range(chance.randint(0, 6)):
+        await trio.lowlevel.checkpoint()
+
+
+async def lossless_schedule(seed: int) -> None:
+    chance = random.Random(f"lossless {seed}")
+    station = FakeStation(ring_bytes=chance.choice((1, 1500, 5000, 1 << 20)))
+    station.channel._kept_games = chance.choice((1, 2))
+    logs = [FakeLog(n, batches=chance.randint(0, 25), seed=seed) for n in range(chance.randint(1, 4))]
+    old = logs[: chance.randint(0, len(logs) - 1)]
+    station.archived(*old)
+    async with trio.open_nursery() as nursery:
+        hub = hub_of(station)
+        readers: list[Reader] = []
+        for _ in range(chance.randint(1, 3)):
+            mode: FramesMode = chance.choice(("live", "finalized"))
+            # Either it comes before everything, or with a cursor of the first of the old games.
+            cursor = str(logs[0].whole(mode)[0].cursor) if old else "start"
+            readers.append(Reader(chance, hub, nursery, mode, cursor))
+            if not old:
+                readers[-1].connect()
+        await settle()
+        games = [log for log in logs if log not in old]
+        while games:
+            game = station.begin(games.pop(0), catching_up=chance.random() < 0.3)
+            going_on = True
+            while going_on:
+                if chance.random() < 0.5:
+                    going_on = station.write(game, chance.choice((1, 1, 2, 8)))
+                if game.catching_up and chance.random() < 0.2:
+                    station.channel.caught_up(game)
+                for reader in readers:
+                    if chance.random() < 0.7:
+                        reader.act()
+                    await turns(chance)
+            if game.catching_up:
+                station.channel.caught_up(game)
+        for reader in readers:
+            reader.finish()
+        await settle()
+        for reader in readers:
+            reader.break_connection()
+            expected = [line for log in logs for line in lines(log, mode=reader.mode)][1 if old else 0 :]
+            where = next(
+                (at for at, pair in enumerate(zip(reader.lines, expected, strict=False)) if pair[0] != pair[1]), None
+            )
+            assert where is None, f"seed {seed}, line {where}: {reader.lines[where]!r} is not {expected[where]!r}"
+            assert len(reader.lines) == len(expected), f"seed {seed}"
+        nursery.cancel_scope.cancel()
+    assert station.channel.subscribers == 0
+
+
+@pytest.mark.parametrize("chosen", seeds(), ids=str)
+def test_lossless_never_loses_and_never_doubles(chosen: range) -> None:
+    for seed in chosen:
+        trio.run(lossless_schedule, seed)
+
+
+async def overlapping_schedule(seed: int) -> None:
+    """Several stations, several games that grow at a time, in one connection that never breaks."""
+    chance = random.Random(f"overlapping {seed}")
+    stations = [FakeStation(name, ring_bytes=chance.choice((1, 2000, 1 << 20))) for name in ("left", "right")]
+    async with Client(room=0, limit_bytes=chance.choice((1, 300, 3000))).subscribed(
+        hub_of(*stations), subscription(delivery="lossless", cursor="start")
+    ) as client:
+        running: list[tuple[FakeStation, Game]] = []
+        logs: list[tuple[FakeStation, FakeLog]] = []
+        to_begin = [(chance.choice(stations), FakeLog(n, batches=chance.randint(0, 20), seed=seed)) for n in range(5)]
+        while running or to_begin:
+            if to_begin and (not running or chance.random() < 0.1):
+                station, log = to_begin.pop()
+                running.append((station, station.begin(log, catching_up=chance.random() < 0.3)))
+                logs.append((station, log))
+            station, game = chance.choice(running)
+            if not station.write(game, chance.randint(1, 3)):
+                running.remove((station, game))
+            if game.catching_up and (chance.random() < 0.2 or (station, game) not in running):
+                station.channel.caught_up(game)
+            client.allow(chance.choice((0, 1, 50, 2000)))
+            await turns(chance)
+        client.room = None
+        client.allow(None)
+        await settle()
+        assert client.error is None
+        for station, log in logs:
+            got = [line for line in client.log if log.game_id.encode() in line]
+            assert got == lines(log, station.channel.station), f"seed {seed}"
+
+
+@pytest.mark.parametrize("chosen", seeds(), ids=str)
+def test_games_that_overlap_in_several_stations(chosen: range) -> None:
+    for seed in chosen:
+        trio.run(overlapping_schedule, seed)
+
+
+async def conflating_schedule(seed: int) -> None:
+    chance = random.Random(f"conflating {seed}")
+    station = FakeStation(ring_bytes=chance.choice((1, 1 << 20)))
+    client = Client(room=0, limit_bytes=chance.choice((400, 2000, 8000)))
+    logs = [FakeLog(n, batches=chance.randint(0, 40), seed=seed) for n in range(3)]
+    async with client.subscribed(hub_of(station), subscription()):
+        for log in logs:
+            game = station.begin(log)
+            while station.write(game, chance.choice((1, 1, 3))):
+                client.allow(chance.choice((0, 1, 30, 400, 3000)))
+                await turns(chance)
+        client.room = None
+        client.allow(None)
+        await settle()
+    whole = [line for log in logs for line in lines(log)]
+    missed = sum(message["missed"] for message in client.of_type("lagged"))
+    places = [whole.index(line) for line in client.log]
+    assert places == sorted(set(places)), f"seed {seed}: in order, nothing twice"
+    kinds = [msgspec.json.decode(line)["type"] for line in whole]
+    kept = [at for at in places if kinds[at] not in DROPPABLE_TYPES]
+    required = [at for at, kind in enumerate(kinds) if kind not in DROPPABLE_TYPES]
+    if client.error is not None:
+        assert isinstance(client.error, TooSlow)
+        assert kept == required[: len(kept)], f"seed {seed}: no gap"
+        return
+    assert kept == required, f"seed {seed}"
+    assert missed == len(whole) - len(places), f"seed {seed}"
+
+
+@pytest.mark.parametrize("chosen", seeds(), ids=str)
+def test_conflation_loses_only_what_may_be_lost(chosen: range) -> None:
+    for seed in chosen:
+        trio.run(conflating_schedule, seed)

@@ -1,0 +1,86 @@
+"""The Python interface as the README shows it."""
+
+from __future__ import annotations
+
+import re
+from contextlib import aclosing
+from pathlib import Path
+
+import pytest
+import trio
+
+import slpstream
+from slpstream.errors import FormatError, SourceError
+from slpstream.simulate.match import synthetic_match
+from slpstream.simulate.play import write_replay
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+
+
+@pytest.fixture
+def game(tmp_path: Path) -> Path:
+    path = tmp_path / "Game_20261121T052951.slp"
+    path.write_bytes(synthetic_match(seed=2, frames=400, rollbacks=True))
+    return path
+
+
+def test_a_replay(game: Path) -> None:
+    replay = slpstream.open_replay(game)
+    frames = replay.frames()
+    assert list(frames) == list(range(-123, -123 + len(frames)))
+    assert replay.game_end.last_frame == max(frames)
+    assert len(replay.settings.players) == 2
+    assert replay.metadata is not None
+    assert replay.diagnostics == []
+    player = frames[0].players[0]
+    assert player.inputs is not None
+    assert player.state is not None
+    assert -1 <= player.inputs.stick[0] <= 1
+    assert player.state.lives == 4
+
+
+def test_messages_are_what_dump_prints(game: Path) -> None:
+    kinds = [message.type for message in slpstream.messages(game, frames="finalized", topics=["game", "frame"])]
+    assert kinds[0] == "game_start"
+    assert kinds[-2:] == ["game_end", "metadata"]
+    assert set(kinds[1:-2]) == {"frame"}
+
+
+def test_twice_in_one_process(game: Path) -> None:
+    """Loading the module `slpstream.messages` must not hide the function of the same name."""
+    assert len(list(slpstream.messages(game))) == len(list(slpstream.messages(game)))
+
+
+def test_what_is_no_replay(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match="no such file"):
+        slpstream.open_replay(tmp_path / "nothing.slp")
+    with pytest.raises(SourceError, match="is a directory"):
+        slpstream.open_replay(tmp_path)
+    (tmp_path / "text.slp").write_text("hello")
+    with pytest.raises(FormatError):
+        slpstream.open_replay(tmp_path / "text.slp").events()
+    with pytest.raises(FormatError):
+        list(slpstream.messages(tmp_path / "text.slp"))
+
+
+@pytest.mark.trio
+async def test_follow_until_the_game_has_closed_the_file(game: Path, tmp_path: Path) -> None:
+    target = tmp_path / "live" / game.name
+    target.parent.mkdir()
+    expected = [message.json() for message in slpstream.messages(game)]
+    got: list[bytes] = []
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(lambda: write_replay(game.read_bytes(), target, writer="dolphin", speed=20))
+            async with aclosing(slpstream.follow(target)) as following:
+                got = [message.json() async for message in following]
+    assert got == expected
+
+
+def test_the_readme_example_runs(
+    game: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [example] = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    monkeypatch.chdir(game.parent)
+    exec(compile(example, "README.md", "exec"), {})
+    assert '"type":"game_end"' in capsys.readouterr().out

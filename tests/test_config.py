@@ -1,0 +1,89 @@
+"""The configuration: one list of keys, all documented, and errors that name the file, the key and what was expected."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slpstream import config
+from slpstream.errors import ConfigError
+
+SHIPPED = Path(__file__).resolve().parents[1] / "config" / "slpstream.toml"
+
+
+def test_the_shipped_file_is_all_defaults() -> None:
+    assert config.load(SHIPPED) == config.Config()
+
+
+@pytest.mark.parametrize("key", list(config.all_keys()), ids=lambda key: f"{key.section}.{key.name}")
+def test_every_key_is_in_the_shipped_file_with_its_description_and_default(key: config.Key) -> None:
+    text = SHIPPED.read_text(encoding="utf-8")
+    assert key.description
+    if key.section == "stations":
+        assert re.search(rf"^# {re.escape(key.description)}\n# {key.name} = ", text, re.MULTILINE)
+        return
+    assert re.search(rf"^# {re.escape(key.description)}\n{key.name} = ", text, re.MULTILINE)
+    assert tomllib.loads(text)[key.section][key.name] == key.default
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "expected"),
+    [
+        ({"server": {"prt": 1}}, "server.prt", "unknown key"),
+        ({"bogus": 1}, "bogus", "unknown key"),
+        ({"server": {"port": "x"}}, "server.port", "expected `int`"),
+        ({"server": {"port": 70000}}, "server.port", "65535"),
+        ({"watch": {"poll_seconds": 0}}, "watch.poll_seconds", "> 0"),
+        ({"watch": {"idle_seconds": 1.0, "stalled_seconds": 5.0}}, "watch.idle_seconds", "stalled_seconds"),
+        ({"log": {"format": "xml"}}, "log.format", "xml"),
+        ({"stations": [{"id": "a b", "folder": "/x"}]}, "stations[0].id", "letters"),
+        ({"stations": [{"id": "a", "folder": "/x"}, {"id": "a", "folder": "/y"}]}, "stations[1].id", "twice"),
+        ({"stations": [{"id": "a"}]}, "stations[0].folder", "required"),
+        ({"stations": [{"id": "a", "folder": ""}]}, "stations[0].folder", "folder"),
+        ({"server": {"token_file": "/nowhere/token"}}, "server.token_file", "/nowhere/token"),
+        ({"server": {"allowed_origins": ["example"]}}, "server.allowed_origins", "scheme"),
+    ],
+)
+def test_an_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: str, expected: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        config.check(table, file="my.toml")
+    assert refused.value.key == key
+    assert str(refused.value).startswith(f"my.toml: {key}: ")
+    assert expected in refused.value.expected
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        config.load(tmp_path / "nothing.toml")
+    bad = tmp_path / "bad.toml"
+    bad.write_text("[server\n")
+    with pytest.raises(ConfigError, match="not TOML"):
+        config.load(bad)
+    bad.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        config.load(bad)
+
+
+def test_folders_become_stations_with_names_of_their_own(tmp_path: Path) -> None:
+    folders = [tmp_path / "a" / "Slippi", tmp_path / "b" / "Slippi", tmp_path / "c" / "Slippi", tmp_path / "My Setup"]
+    assert [s.id for s in config.stations_of_folders(folders)] == ["Slippi", "Slippi-2", "Slippi-3", "My-Setup"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "first"), [("linux", "Slippi"), ("darwin", "Slippi"), ("win32", "Documents/Slippi")]
+)
+def test_the_usual_folders(platform: str, first: str, tmp_path: Path) -> None:
+    assert config.usual_folders(tmp_path, platform) == [tmp_path / first]
+    (tmp_path / "Documents" / "Slippi").mkdir(parents=True)
+    assert config.usual_folders(tmp_path, platform) == [tmp_path / "Documents" / "Slippi"]
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)]
+)
+def test_what_is_loopback(host: str, loopback: bool) -> None:
+    assert config.is_loopback(host) is loopback
