@@ -42,7 +42,7 @@ def test_every_key_is_in_the_shipped_file_with_its_description_and_default(key: 
         ({"log": {"format": "xml"}}, "log.format", "xml"),
         ({"stations": [{"id": "a b", "folder": "/x"}]}, "stations[0].id", "letters"),
         ({"stations": [{"id": "a", "folder": "/x"}, {"id": "a", "folder": "/y"}]}, "stations[1].id", "twice"),
-        ({"stations": [{"id": "a"}]}, "stations[0].folder", "required"),
+        ({"stations": [{"id": "a"}]}, "stations[0].folder", "must be given"),
         ({"stations": [{"id": "a", "folder": ""}]}, "stations[0].folder", "folder"),
         ({"server": {"token_file": "/nowhere/token"}}, "server.token_file", "/nowhere/token"),
         ({"server": {"allowed_origins": ["example"]}}, "server.allowed_origins", "scheme"),
