@@ -143,13 +143,16 @@ class LogMessage(msgspec.Struct, gc=False):
         return b'%b%d.%d",%b' % (head, self.offset, self.count, self.body)
 
     def form(self, key: Any, make: Callable[[LogMessage], bytes]) -> bytes:
-        """An encoded form of this message, made once for each `key`: all subscribers that want the same share it."""
+        """An encoded form of this message, made once for each of the first few `key`s: all subscribers that want the
+        same share it."""
         forms = self.forms
         if forms is None:
             forms = self.forms = {}
         form = forms.get(key)
         if form is None:
-            form = forms[key] = make(self)
+            form = make(self)
+            if len(forms) < _FORMS_KEPT:
+                forms[key] = form
         return form
 
     def entry(self) -> msgspec.Raw:
@@ -174,6 +177,7 @@ def _head(kind: str, station: str | None, game_id: str | None, mode: FramesMode)
 
 _FRAME_KEY = b'"frame":'
 _OVERHEAD_BYTES = 400
+_FORMS_KEPT = 16
 
 
 def body_of(event: Event) -> tuple[str, bytes, int | None]:

@@ -2,16 +2,18 @@
 
 The log is a pure function of the file's bytes, so a replay is the pipeline over the file once more. It works in
 slices of the file: each slice becomes a list of messages, and copies of the pipeline at some slice borders are kept
-as checkpoints, so that any place is reached without reading from the start again. The newest slices are cached and
-computed once for all who ask, so a hundred subscribers who come back at once share the reading. Reading and decoding
-happen in a worker thread.
+as checkpoints, so that any place is reached without reading from the start again. Most who ask read on where the last
+one stopped, so those pipelines are kept too. The newest slices are cached and computed once for all who ask, so a
+hundred subscribers who come back at once share the reading. Reading and decoding happen in a worker thread.
 """
 
 from __future__ import annotations
 
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import trio
 
@@ -25,9 +27,15 @@ from slpstream.stream.game import place_of
 SLICE_BYTES = 64 * 1024
 _SLICES_PER_CHECKPOINT = 8
 _CACHED_SLICES = 8
+_PIPELINES_AHEAD = 4
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 
-Slice = Mapping[FramesMode, Sequence[LogMessage]]
+
+class Slice(NamedTuple):
+    """The messages that the bytes of a slice cause, for each mode, and the file offset up to which it was read."""
+
+    logs: Mapping[FramesMode, Sequence[LogMessage]]
+    end: int
 
 
 class FileReplay:
@@ -47,6 +55,8 @@ class FileReplay:
         self._limiter = limiter
         self._lock = trio.Lock()
         self._checkpoints: dict[int, Pipeline] = {}
+        self._ahead: OrderedDict[int, Pipeline] = OrderedDict()
+        """The pipelines that computed the last few whole slices, by the index of the next one."""
         self._cache: OrderedDict[int, Slice] = OrderedDict()
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
@@ -56,21 +66,22 @@ class FileReplay:
             part = await self._slice(index)
             if part is None:
                 return []
-            found = [message for message in part[mode] if place_of(message) > position]
+            found = [message for message in part.logs[mode] if place_of(message) > position]
             if found:
                 return found
             index += 1
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
         """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
-        index = max(
-            (i for i, pipeline in self._checkpoints.items() if (pipeline.last_frame or 0) < number - 1), default=0
-        )
+        async with self._lock:
+            index = max(
+                (i for i, pipeline in self._checkpoints.items() if (pipeline.last_frame or 0) < number - 1), default=0
+            )
         while True:
             part = await self._slice(index)
             if part is None:
                 raise CursorGone(f"frame {number} is not in the game yet")
-            for message in part[mode]:
+            for message in part.logs[mode]:
                 if message.frame is not None and message.frame >= number:
                     return Position(message.offset, message.count - 1)
             index += 1
@@ -78,39 +89,63 @@ class FileReplay:
     async def _slice(self, index: int) -> Slice | None:
         """The messages that the bytes of a slice cause; `None` beyond the end."""
         async with self._lock:
+            limit = self._limit_bytes()
+            if limit is not None and limit <= index * SLICE_BYTES:
+                return None
             cached = self._cache.get(index)
-            if cached is not None:
-                self._cache.move_to_end(index)
-                return cached
-            try:
-                part, whole = await trio.to_thread.run_sync(self._compute, index, limiter=self._limiter)
-            except OSError as error:
-                raise CursorGone(f"the replay cannot be read any more: {error.strerror}") from error
-            if part is not None and whole:
-                self._cache[index] = part
-                while len(self._cache) > _CACHED_SLICES:
-                    self._cache.popitem(last=False)
-            return part
+            if cached is None or cached.end != self._end_of(index, limit):
+                try:
+                    cached = await trio.to_thread.run_sync(self._find, index, cached, limiter=self._limiter)
+                except OSError as error:
+                    raise CursorGone(f"the replay cannot be read any more: {error.strerror}") from error
+                if cached is None:
+                    return None
+                self._cache[index] = cached
+            self._cache.move_to_end(index)
+            while len(self._cache) > _CACHED_SLICES:
+                self._cache.popitem(last=False)
+            return cached
 
-    def _compute(self, index: int) -> tuple[Slice | None, bool]:
-        """In a worker thread: the slice, and whether all its bytes were there."""
+    def _end_of(self, index: int, limit: int | None) -> int:
+        """Where a slice ends, as far as that is known."""
+        end = (index + 1) * SLICE_BYTES
+        return end if limit is None else min(end, limit)
+
+    def _find(self, index: int, cached: Slice | None) -> Slice | None:
+        """In a worker thread: the slice, computed if the cached one does not reach the end."""
         limit = self._limit_bytes()
         path = self._path()
-        start = max((i for i in self._checkpoints if i <= index), default=0)
-        pipeline = self._checkpoints[start].copy() if start else Pipeline(of_name(path.name).reader(), MODES)
         with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            end = self._end_of(index, size if limit is None else min(size, limit))
+            if cached is not None and cached.end == end:
+                return cached
+            if end <= index * SLICE_BYTES:
+                return None
+            start, pipeline = self._nearest(index, path)
             file.seek(start * SLICE_BYTES)
             for i in range(start, index + 1):
                 if i % _SLICES_PER_CHECKPOINT == 0 and i not in self._checkpoints and i:
                     self._checkpoints[i] = pipeline.copy()
-                room = SLICE_BYTES if limit is None else min(SLICE_BYTES, limit - i * SLICE_BYTES)
-                data = file.read(room) if room > 0 else b""
-                if not data:
-                    return None, False
+                data = file.read(min(SLICE_BYTES, end - i * SLICE_BYTES))
                 logs = pipeline.feed(data)
                 if pipeline.game_id not in (None, self._game_id):
                     raise CursorGone("another game is in the file now")
-        return dict(zip(MODES, logs, strict=True)), len(data) == SLICE_BYTES
+        if len(data) == SLICE_BYTES:
+            self._ahead[index + 1] = pipeline
+            while len(self._ahead) > _PIPELINES_AHEAD:
+                self._ahead.popitem(last=False)
+        return Slice(dict(zip(MODES, logs, strict=True)), index * SLICE_BYTES + len(data))
+
+    def _nearest(self, index: int, path: Path) -> tuple[int, Pipeline]:
+        """The pipeline that has the least way to go to a slice, and the index of the slice that it reads next."""
+        start = max((i for i in self._checkpoints if i <= index), default=0)
+        ahead = max((i for i in self._ahead if start <= i <= index), default=None)
+        if ahead is not None:
+            return ahead, self._ahead.pop(ahead)
+        if start:
+            return start, self._checkpoints[start].copy()
+        return 0, Pipeline(of_name(path.name).reader(), MODES)
 
 
 def archived_game(path: Path, mtime_ns: int, game_id: str, limiter: trio.CapacityLimiter) -> Game:

@@ -129,13 +129,14 @@ class Station:
     @property
     def lag_seconds(self) -> float:
         """How long bytes have been waiting in files that are being caught up with; 0 when there are none."""
-        behind = [f.file.mtime_ns / 1e9 for f in self._following.values() if f.behind]
+        following = list(self._following.values())  # asked from a worker thread
+        behind = [f.file.mtime_ns / 1e9 for f in following if f.behind]
         return max(0.0, self._wall_clock() - min(behind)) if behind else 0.0
 
     @property
     def ring_bytes(self) -> int:
         """Memory of the rings of all games."""
-        return sum(log.size_bytes for game in self.channel.games for log in game.logs.values())
+        return sum(log.size_bytes for game in list(self.channel.games) for log in game.logs.values())
 
     def describe(self) -> dict[str, Any]:
         """The station as `/v1/stations` shows it."""

@@ -131,3 +131,5 @@ class Game:
         """Keeps only what cannot be read from the file."""
         for log in self.logs.values():
             log.forget()
+        self.newest_frames.clear()
+        self.newest_stats = None

@@ -68,7 +68,7 @@ class Access(NamedTuple):
             parts = urlsplit(origin)
         except ValueError:
             return False
-        return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower()
+        return parts.scheme in ("http", "https") and parts.netloc.lower() == host.lower() != ""
 
     def _needs_token(self, headers: Mapping[str, str], peer: str) -> bool:
         if self.require_token or any(name in headers for name in _PROXY_HEADERS):

@@ -7,6 +7,7 @@ trio runs on.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import socket
 
@@ -30,12 +31,14 @@ class Connection:
         self._set(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     async def read(self) -> bytes:
-        """The next bytes; empty at the end, also when the connection was reset."""
+        """The next bytes; empty at the end, also when the connection was reset. Always lets others run: somebody who
+        sends without a pause must not have the event loop for himself."""
         while True:
+            await trio.lowlevel.wait_readable(self._socket)
             try:
                 return self._socket.recv(_READ_BYTES)
             except (BlockingIOError, InterruptedError):
-                await trio.lowlevel.wait_readable(self._socket)
+                continue
             except OSError as error:
                 self._lose(error)
                 return b""
@@ -93,10 +96,8 @@ class Connection:
             self._socket.close()
 
     def _set(self, level: int, option: int, value: int) -> None:
-        try:
+        with contextlib.suppress(OSError):  # some systems refuse it when the other end has left already
             self._socket.setsockopt(level, option, value)
-        except OSError as error:  # some systems refuse it when the other end has left already
-            self._lose(error)
 
     def _lose(self, error: OSError) -> None:
         """The network has many ways to say that a connection is over. A closed socket would be our own mistake."""

@@ -202,9 +202,14 @@ async def test_a_game_from_before_is_read_to_its_end_once() -> None:
     game = station.begin(live)
     station.write(game, 3)
     wanted = subscription(cursor=cursor_of(old.whole()[2]), delivery="lossless")
-    async with Client().subscribed(hub_of(station), wanted) as client:
+    async with Client(limit_bytes=1000).subscribed(hub_of(station), wanted) as client:
         file = next(iter(station.archive))
         replays = file.replays
+        client.room = 0
+        station.write(game, 20)
+        assert station.channel.subscribers == 0  # it has fallen behind
+        client.room = None
+        client.allow(None)
         station.write_all(game)
         await settle()
         assert file.replays == replays
@@ -475,11 +480,12 @@ async def test_joining_while_a_game_catches_up() -> None:
     hub = hub_of(station)
     game = station.begin(log, catching_up=True)
     station.write(game, 5)
-    live, resumed, ahead = Client(), Client(), Client()
+    live, resumed, ahead, overlay = Client(), Client(), Client(), Client()
     async with (
         live.subscribed(hub, subscription()),
         resumed.subscribed(hub, subscription(delivery="lossless", cursor=cursor_of(log.whole()[3]))),
         ahead.subscribed(hub, subscription(delivery="lossless", cursor=cursor_of(log.batches[15]["live"][-1]))),
+        overlay.subscribed(hub, subscription(cursor=cursor_of(log.whole()[3]))),
     ):
         station.write(game, 5)
         await settle()
@@ -495,6 +501,9 @@ async def test_joining_while_a_game_catches_up() -> None:
         assert live.log == lines(log)[len(known) :]
         assert resumed.lines == lines(log)[4:]
         assert ahead.lines == lines(log)[len([m for batch in log.batches[:16] for m in batch["live"]]) :]
+        kept = [m.json("main") for m in log.whole()[4:] if m.type not in DROPPABLE_TYPES]
+        assert [line for line in overlay.lines if line in kept] == kept
+        assert overlay.of_type("snapshot") == []
 
 
 async def test_who_is_live_when_an_old_game_goes_on() -> None:
@@ -706,6 +715,25 @@ async def test_what_may_not_be_dropped_and_does_not_fit_ends_it() -> None:
         wanted = [m.json("main") for m in log.whole() if m.topic in ("game", "event")]
         assert client.lines == wanted[: len(client.lines)]
         assert len(client.lines) < len(wanted)
+
+
+async def test_nothing_is_sent_behind_what_did_not_fit() -> None:
+    """Though it would fit: its cursor would say that all before it was seen."""
+    station = FakeStation()
+    game = station.begin(FakeLog(batches=0, ended=False))
+    station.write_all(game)
+    bodies = (b'"kind":"a"}', b'"kind":"%b"}' % (b"b" * 500), b'"kind":"c"}')
+    events = [LogMessage("event", game.game_id, "live", 5000, at, body, None) for at, body in enumerate(bodies)]
+    client = Client(limit_bytes=600)
+    async with client.subscribed(hub_of(station), subscription()):
+        client.room = 0
+        station.channel.publish_state({"state": "idle", "reason": ""})
+        station.channel.publish(game, {"live": events})
+        client.room = None
+        client.allow(None)
+        await settle()
+        assert [message["kind"] for message in client.of_type("event")] == ["a"]
+        assert isinstance(client.error, TooSlow)
 
 
 async def test_failing_in_one_station_ends_it_in_all() -> None:

@@ -1,0 +1,200 @@
+"""The web server in the test's own event loop, on a free port of 127.0.0.1, over stations without files; and a plain
+HTTP client that sends what it is told, byte for byte.
+
+Determinism: port 0; a server is always stopped; where time matters the clock is trio's autojump clock, with a
+threshold, because sockets of the loopback need a moment of real time; otherwise `fail_after` is the only time there
+is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Collection
+from contextlib import asynccontextmanager
+from typing import Any, NamedTuple
+
+import msgspec
+import trio
+from websockets.trio.client import connect
+from websockets.trio.connection import Connection as Websocket
+
+from slpstream.stream import Hub
+from slpstream.web.access import Access
+from slpstream.web.server import WebServer, listen
+from tests.stream.fakes import FakeStation, hub_of
+
+TIMEOUT_SECONDS = 10.0
+
+
+class FakeStations:
+    """What the application asks about the daemon."""
+
+    def __init__(self) -> None:
+        self.missing: list[str] = []
+
+    def stations(self) -> list[dict[str, Any]]:
+        return [{"id": "main", "state": "idle"}, {"id": "side", "state": "offline"}]
+
+    def station(self, station: str) -> dict[str, Any] | None:
+        known = {described["id"]: described for described in self.stations()}
+        return {**known[station], "recordings": []} if station in known else None
+
+    def not_ready(self) -> list[str]:
+        return self.missing
+
+    def render_metrics(self) -> bytes:
+        return b"slpstream_fake 1.0\n"
+
+
+class Answer(NamedTuple):
+    """One HTTP response."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return msgspec.json.decode(self.body)
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        """The problem that it is."""
+        assert self.headers["content-type"] == "application/problem+json"
+        problem: dict[str, Any] = self.json
+        assert problem["status"] == self.status
+        return problem
+
+
+class Caller:
+    """One TCP connection to the server."""
+
+    def __init__(self, stream: trio.SocketStream) -> None:
+        self.stream = stream
+        self._buffer = b""
+
+    async def send(self, data: bytes) -> None:
+        await self.stream.send_all(data)
+
+    async def answer(self, *, head_only: bool = False) -> Answer:
+        """The next response."""
+        with trio.fail_after(TIMEOUT_SECONDS):
+            while b"\r\n\r\n" not in self._buffer:
+                await self._more()
+            head, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
+            status, *rows = head.decode("latin-1").split("\r\n")
+            headers = {name.lower(): value.strip() for name, _, value in (row.partition(":") for row in rows)}
+            assert len(headers) == len(rows), "no header twice"
+            length = 0 if head_only else int(headers.get("content-length", 0))
+            while len(self._buffer) < length:
+                await self._more()
+            body, self._buffer = self._buffer[:length], self._buffer[length:]
+            return Answer(int(status.split()[1]), headers, body)
+
+    async def _more(self) -> None:
+        data = await self.stream.receive_some()
+        assert data, f"the connection ended after {self._buffer!r}"
+        self._buffer += data
+
+    async def ended(self) -> bool:
+        """Whether the server closes without another byte."""
+        with trio.fail_after(TIMEOUT_SECONDS):
+            return not self._buffer and await self.stream.receive_some() == b""
+
+
+class Served:
+    """A running server."""
+
+    def __init__(self, port: int, server: WebServer, hub: Hub, stations: list[FakeStation]) -> None:
+        self.port = port
+        self.server = server
+        self.hub = hub
+        self.stations = stations
+        self.fake = FakeStations()
+        self.stop = trio.Event()
+        self.stopped = trio.Event()
+        self.closed: list[int] = []
+        self.requests: list[int] = []
+        self.lagged: list[int] = []
+
+    @property
+    def host(self) -> bytes:
+        return b"127.0.0.1:%d" % self.port
+
+    async def call(self) -> Caller:
+        """A new connection."""
+        return Caller(await trio.open_tcp_stream("127.0.0.1", self.port))
+
+    async def ask(self, target: str, method: str = "GET", **headers: str) -> Answer:
+        """One request on a connection of its own. `x_forwarded_for="..."` is a header."""
+        rows = {"host": self.host.decode(), **{name.replace("_", "-"): value for name, value in headers.items()}}
+        head = f"{method} {target} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in rows.items()) + "\r\n"
+        caller = await self.call()
+        async with caller.stream:
+            await caller.send(head.encode("latin-1"))
+            return await caller.answer(head_only=method == "HEAD")
+
+    @asynccontextmanager
+    async def websocket(self, query: str = "", **options: Any) -> AsyncIterator[Websocket]:
+        """A websocket client."""
+        with trio.fail_after(TIMEOUT_SECONDS):
+            async with connect(
+                f"ws://127.0.0.1:{self.port}/v1/stream{query}",
+                proxy=None,
+                ping_interval=None,
+                compression=None,
+                close_timeout=2,
+                **options,
+            ) as websocket:
+                yield websocket
+
+
+@asynccontextmanager
+async def served(
+    *names: str,
+    access: Access | None = None,
+    max_connections: int = 100,
+    outbox_bytes: int = 65536,
+    socket_buffer_bytes: int = 65536,
+    grace_seconds: float = 3.0,
+    settled: bool = True,
+) -> AsyncIterator[Served]:
+    """A server for stations of these names; `main` when none are given."""
+    stations = [FakeStation(name, settled=settled) for name in names or ("main",)]
+    hub = hub_of(*stations)
+    [listener] = listen("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+    around: list[Served] = []
+    server = WebServer(
+        hub,
+        (fake := FakeStations()),
+        Access() if access is None else access,
+        version="1.2.3",
+        outbox_bytes=outbox_bytes,
+        socket_buffer_bytes=socket_buffer_bytes,
+        max_connections=max_connections,
+        on_lagged=lambda missed: around[0].lagged.append(missed),
+        on_closed=lambda code: around[0].closed.append(code),
+        on_request=lambda status: around[0].requests.append(int(status)),
+    )
+    running = Served(port, server, hub, stations)
+    running.fake = fake
+    around.append(running)
+
+    async def serve() -> None:
+        await server.serve([listener], running.stop, grace_seconds=grace_seconds)
+        running.stopped.set()
+
+    with listener:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(serve)
+            yield running
+            running.stop.set()
+            with trio.fail_after(TIMEOUT_SECONDS):
+                await running.stopped.wait()
+    assert all(station.channel.subscribers == 0 for station in stations), "nobody stays behind"
+    assert server.websockets == 0
+
+
+def names_of(values: Collection[dict[str, Any]]) -> list[str]:
+    """The types of messages."""
+    return [value["type"] for value in values]
