@@ -69,15 +69,18 @@ def fan_out(form: Form) -> list[Figure]:
 
 def _beside(runs: Sequence[Measured]) -> str:
     writer, clients = median(m.writer_cpu for m in runs), median(m.clients_cpu for m in runs)
-    others = median(m.others_cpu for m in runs)
-    return f"writer {writer:.0f} %, clients {clients:.0f} %, all else on this machine {others:.0f} %"
+    return f"writer {writer:.0f} %, clients {clients:.0f} %, {_others(runs)}"
 
 
 def _worst(runs: Sequence[Measured]) -> str:
     frames, missed = sum(m.frames for m in runs), sum(m.missed for m in runs)
     worst, late = max(m.latencies[-1] for m in runs), median(m.writer_late for m in runs)
     lost = f"missed {missed}, lagged {sum(m.lagged for m in runs)}"
-    return f"{frames:,} frames, max {worst:.1f} ms, {lost}; the writer itself was late by {late:.1f} ms (p99)"
+    return f"{frames:,} frames, max {worst:.1f} ms, {lost}; writer itself late {late:.1f} ms (p99), {_others(runs)}"
+
+
+def _others(runs: Sequence[Measured]) -> str:
+    return f"all else on this machine {median(m.others_cpu for m in runs):.0f} %"
 
 
 def _runs(form: Form, load: Load) -> list[Measured]:
