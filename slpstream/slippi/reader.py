@@ -121,6 +121,15 @@ class SlippiReader:
         return self.stage is Stage.ABANDONED or (self.stage is Stage.DONE and self.raw_length_bytes > 0)
 
     @property
+    def pending(self) -> bool:
+        """Never: what is certain is returned at once."""
+        return False
+
+    def more(self, most_frames: int) -> list[Event]:
+        """Nothing; see `pending`."""
+        return []
+
+    @property
     def settings(self) -> Settings | None:
         """The settings, once Game Start was read."""
         return self._settings
