@@ -43,6 +43,12 @@ class WrongFormat(FormatError):
     code = "wrong_format"
 
 
+class Unsupported(FormatError):
+    """The bytes are of a kind that we know and do not read."""
+
+    code = "unsupported"
+
+
 class FramingError(FormatError):
     """The event boundaries are lost: an undeclared command byte, or a size that cannot be."""
 
