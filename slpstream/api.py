@@ -19,10 +19,12 @@ from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata
 from slpstream.formats import Reader, WholeGame, of_name
 from slpstream.messages import TOPICS, FramesMode, LogMessage
 from slpstream.pipeline import Pipeline
+from slpstream.slippi.ends import Ends
 from slpstream.tail import CaughtUp, FolderTail, Grew, Lost, Opened, Refused, Rewritten, TailedFile, Watcher
 
 _READ_BYTES = 256 * 1024
 _HEAD_BYTES = 4096
+_TAIL_BYTES = 4096
 _WHOLE_FILE = -1
 _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
@@ -106,6 +108,26 @@ class Replay:
 def open_replay(path: str | PathLike[str]) -> Replay:
     """A replay on disk. Raises `SourceError` when it cannot be read, `FormatError` when it is no replay."""
     return Replay(Path(path))
+
+
+def replay_ends(path: str | PathLike[str]) -> Ends | None:
+    """What the first and the last bytes of a finished replay say; the rest is not read.
+
+    `None` when these do not tell (`open_replay` does), or the format has nothing to tell by. Raises `SourceError` when
+    the file cannot be read, `FormatError` when it is no replay.
+    """
+    file = Path(path)
+    ends = of_name(file.name).ends
+    if ends is None:
+        return None
+    try:
+        with open_file(file) as opened:
+            head = opened.read(_HEAD_BYTES)
+            tail_at = max(0, os.fstat(opened.fileno()).st_size - _TAIL_BYTES)
+            opened.seek(tail_at)
+            return ends(head, opened.read(), tail_at)
+    except OSError as error:
+        raise Unreadable(str(file), error.strerror or "cannot be read") from error
 
 
 def _read_start(path: Path, reader: Reader) -> GameStart:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Protocol, Self
 from slpstream.errors import FormatError
 from slpstream.events import Event, GameEnd, GameStart, Metadata
 from slpstream.slippi import container
+from slpstream.slippi.ends import Ends, read_ends
 from slpstream.slippi.reader import SlippiReader
 
 
@@ -87,9 +88,14 @@ class Format(NamedTuple):
     reader: Callable[[], Reader]
     whole: Callable[[bytes], WholeGame] | None = None
     """The batch path, of a whole file, where there is one. It takes the extra `analysis`."""
+    ends: Callable[[bytes, bytes, int], Ends | None] | None = None
+    """What the first and the last bytes of a file say (and the file offset of the latter), where a format can tell
+    from them; `None` when they do not tell."""
 
 
-FORMATS: tuple[Format, ...] = (Format("slippi", (".slp",), container.HEADER_BYTES, SlippiReader, _whole_slippi),)
+FORMATS: tuple[Format, ...] = (
+    Format("slippi", (".slp",), container.HEADER_BYTES, SlippiReader, _whole_slippi, read_ends),
+)
 
 SUFFIXES: tuple[str, ...] = tuple(suffix for format_ in FORMATS for suffix in format_.suffixes)
 """All file name endings that a watched folder is searched for."""
