@@ -125,7 +125,12 @@ def replay_ends(path: str | PathLike[str]) -> Ends | None:
             head = opened.read(_HEAD_BYTES)
             tail_at = max(0, os.fstat(opened.fileno()).st_size - _TAIL_BYTES)
             opened.seek(tail_at)
-            return ends(head, opened.read(), tail_at)
+            tail = opened.read()
+        return ends(head, tail, tail_at)
+    except FormatError as error:
+        if error.offset < len(head) or tail_at + len(tail) <= len(head):
+            raise
+        return None  # Game Start is not in the head
     except OSError as error:
         raise Unreadable(str(file), error.strerror or "cannot be read") from error
 

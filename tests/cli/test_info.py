@@ -1,0 +1,250 @@
+"""`slpstream info`: of folders only the two ends of each file are read, and they never say anything else."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import slpstream.api
+from slpstream.api import replay_ends
+from slpstream.cli.info import describe, describe_ends
+from slpstream.errors import FormatError, SourceError
+from slpstream.events import Event, GameEnd, GameStart, Metadata
+from slpstream.simulate.match import synthetic_match
+from slpstream.slippi.ends import read_ends
+from slpstream.slippi.reader import SlippiReader
+from tests.shared_data import replays
+from tests.slippi.built import ONLINE, Built, varied_replay
+from tests.slippi.logs import event_boundaries
+
+END_BYTES = 4096
+NOT_READ = ("frames", "diagnostics")
+
+
+def ends_of(data: bytes, tail_bytes: int = END_BYTES) -> Any:
+    """What the ends say, as JSON; `None` when they do not tell, an error where there is no Game Start."""
+    tail_at = max(0, len(data) - tail_bytes)
+    try:
+        ends = read_ends(data[:END_BYTES], data[tail_at:], tail_at)
+    except FormatError as error:
+        return error
+    return None if ends is None else msgspec.json.encode(ends)
+
+
+def whole(data: bytes) -> bytes | FormatError:
+    """The same from the full reading."""
+    reader = SlippiReader()
+    events: list[Event] = [*reader.feed(data), *reader.finish()]
+    found = [
+        next((event for event in events if isinstance(event, kind)), None) for kind in (GameStart, GameEnd, Metadata)
+    ]
+    if found[0] is None:
+        assert reader.failure is not None
+        return reader.failure
+    return msgspec.json.encode(found)
+
+
+def assert_agree(data: bytes, tail_bytes: int = END_BYTES) -> bool:
+    """The ends say what the full reading says, or nothing. Returns whether they say anything."""
+    ends = ends_of(data, tail_bytes)
+    if ends is None:
+        return False
+    full = whole(data)
+    if isinstance(ends, FormatError) or isinstance(full, FormatError):
+        assert (type(ends), str(ends)) == (type(full), str(full))
+    else:
+        assert ends == full
+    return True
+
+
+@cache
+def built() -> dict[str, bytes]:
+    rollbacks = Built(major_scene=ONLINE).frames(-123, -80, items=2)
+    for number in (-82, -81, -80, -79):
+        rollbacks.frame(number, items=1)
+    return {
+        "varied": varied_replay(),
+        "rollbacks": rollbacks.end().closed({"lastFrame": -79}),
+        "ends on a rollback": Built(major_scene=ONLINE).frames(-123, 0).frame(-1).end().closed(),
+        "no metadata": Built().frames(-123, 0).end().closed(None),
+        "no last frame": Built().frames(-123, 0).end().closed({"startAt": "x"}),
+        "no end": Built().frames(-123, 0).closed(),
+        "two ends": Built().frames(-123, 0).end().end().closed(),
+        "raw length 0": Built().frames(-123, 0).end().closed(raw_length_bytes=0),
+        **{
+            str(version): Built(version).frames(-123, 0).end().closed() for version in ((0, 1, 0), (1, 6, 0), (2, 2, 0))
+        },
+        "followers": Built((2, 0, 1)).frames(-123, 0, followers=(0, 1)).end().closed(),
+        "zelda": Built((1, 2, 0), characters={0: 18, 1: 2}).frames(-123, 0).end().closed(),
+    }
+
+
+@pytest.mark.parametrize("name", built())
+def test_built_replays_cut_anywhere(name: str) -> None:
+    data = built()[name]
+    cuts = {at for boundary in event_boundaries(data) for at in (boundary - 1, boundary, boundary + 1)}
+    for at in sorted({*sorted(cuts)[::5], *range(len(data) - 300, len(data) + 1), *range(40)}):
+        assert_agree(data[:at])
+
+
+def test_which_ends_tell() -> None:
+    told = {name for name, data in built().items() if assert_agree(data)}
+    assert told == {"rollbacks", "(0, 1, 0)", "(1, 6, 0)", "(2, 2, 0)", "followers"}
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.data())
+def test_ends_of_any_size(draw: st.DataObject) -> None:
+    """However little of the end is there, and whatever follows a cut."""
+    games = built()
+    data = games[draw.draw(st.sampled_from(sorted(games)))]
+    cut = draw.draw(st.integers(max(0, len(data) - 2000), len(data)))
+    assert_agree(data[:cut] + draw.draw(st.binary(max_size=60)), draw.draw(st.integers(1, 6000)))
+
+
+@pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
+def test_real_replays(path: Path) -> None:
+    """What `info` says of a file in a folder is what it says of the file, but for what takes the whole game."""
+    try:
+        full = describe(path)
+    except FormatError as error:
+        with pytest.raises(FormatError, match=str(error)):
+            describe_ends(path)
+        return
+    quick = describe_ends(path)
+    assert quick["frames"] in (None, full["frames"])
+    assert quick.keys() == full.keys()
+    for row in (full, quick):
+        for name in NOT_READ:
+            del row[name]
+    assert msgspec.json.encode(quick) == msgspec.json.encode(full)
+
+
+def test_most_real_replays_are_told_by_their_ends() -> None:
+    told = [path for path in replays() if path.stem != "not_slp_text" and replay_ends(path) is not None]
+    assert len(told) >= len(replays()) * 3 // 4
+
+
+def test_no_more_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.slp"
+    path.write_bytes(synthetic_match(seed=2, frames=300))
+    monkeypatch.setattr(slpstream.api, "read_chunks", None)
+    assert describe_ends(path)["reason"] == "game_end"
+    with pytest.raises(SourceError, match="no such file"):
+        replay_ends(tmp_path / "b.slp")
+    with pytest.raises(SourceError, match=r"not a regular file|is a directory"):
+        replay_ends(tmp_path)
+    path.write_text("this is no replay")
+    with pytest.raises(FormatError, match="not a Slippi replay"):
+        replay_ends(path)
+
+
+def test_a_game_start_behind_the_head(tmp_path: Path) -> None:
+    """What comes before Game Start can be longer than what is read of the head."""
+    path = tmp_path / "a.slp"
+    writer = Built().writer
+    game = Built()
+    game.parts[1:1] = [writer.gecko_list(bytes(5000))]
+    path.write_bytes(game.frames(-123, 0).end().closed())
+    assert replay_ends(path) is None
+    assert describe_ends(path)["reason"] == "game_end"
+    path.write_bytes(path.read_bytes()[:6000])
+    with pytest.raises(FormatError, match="ends before Game Start"):
+        describe_ends(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Thirty games, one of them broken off, and a file that is no replay."""
+    folder = tmp_path_factory.mktemp("games")
+    data = Built().frames(-123, 0).end().closed()
+    (folder / "deeper").mkdir()
+    for number in range(29):
+        (folder / ("deeper" if number % 2 else ".") / f"Game_{number:02}.slp").write_bytes(data)
+    (folder / "Game_90.slp").write_bytes(data[:9000])
+    (folder / "Game_91.slp").write_text("no replay")
+    return folder
+
+
+def info(*arguments: str | Path, without: str = "") -> subprocess.CompletedProcess[str]:
+    """`slpstream info`, if need be with a module that is not installed."""
+    hide = f"import sys; sys.modules[{without!r}] = None; " if without else ""
+    script = f"{hide}from slpstream.cli import main; main()"
+    command = [sys.executable, "-W", "error", "-c", script, "info", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_a_folder(folder: Path) -> None:
+    quick, full = info(folder, "--json"), info(folder, "--json", "--full")
+    assert (quick.returncode, full.returncode) == (1, 1)
+    for done in (quick, full):
+        broken, speed = done.stderr.splitlines()
+        assert broken == f"slpstream: {folder / 'Game_91.slp'}: not a Slippi replay, at offset 0"
+        assert "31 files in " in speed
+        assert speed.endswith(" files a second")
+    rows, full_rows = ([json.loads(line) for line in done.stdout.splitlines()] for done in (quick, full))
+    assert len(rows) == 30
+    assert [row["reason"] for row in rows].count("incomplete") == 1
+    assert [row["frames"] for row in rows].count(None) == 29
+    assert {row["frames"] for row in full_rows} > {124}
+    odd = [row for row in full_rows if row["diagnostics"]]
+    assert [row["reason"] for row in odd] == ["incomplete"]
+    for row, full_row in zip(rows, full_rows, strict=True):
+        assert {**full_row, "frames": None, "diagnostics": None} == {**row, "frames": None, "diagnostics": None}
+
+
+def test_without_numpy(folder: Path) -> None:
+    done = info(folder, "--json", without="numpy")
+    assert done.returncode == 1
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(rows) == 30
+    [cut] = [row for row in rows if row["reason"] == "incomplete"]
+    assert cut["frames"] > 20
+    assert cut["diagnostics"]
+
+
+def test_one_file_is_read_whole(folder: Path) -> None:
+    done = info(folder / "Game_90.slp", "--json")
+    row = json.loads(done.stdout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert row["frames"] > 20
+    assert row["diagnostics"][0]["code"] == "truncated"
+    table = info(folder / "Game_90.slp")
+    assert "incomplete" in table.stdout
+    assert "truncated at" in table.stdout
+
+
+def on_terminal(command: list[str]) -> str:
+    """What a command shows on a terminal on its stderr; its stdout goes nowhere."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
+    environment.pop("NO_COLOR", None)
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=theirs, env=environment):
+        os.close(theirs)
+        shown = b""
+        try:
+            while chunk := os.read(ours, 65536):
+                shown += chunk
+        except OSError:
+            pass  # Linux says so that the other end is closed
+    os.close(ours)
+    return shown.decode()
+
+
+def test_a_progress_bar_on_a_terminal(folder: Path) -> None:
+    shown = on_terminal([sys.executable, "-m", "slpstream", "info", str(folder)])
+    assert "reading" in shown
+    assert "31/31" in shown
+    assert "100%" in shown
+    assert "files a second" in shown
