@@ -1,0 +1,331 @@
+"""`slpstream export`: what is written is what the columns say, however it is written and by however many processes."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner, Result
+
+from slpstream.api import open_replay
+from slpstream.cli import export
+from slpstream.formats import FORMATS
+from slpstream.slippi import arrow
+from tests.cli.test_info import on_terminal
+from tests.shared_data import replays
+from tests.slippi.built import ONLINE, Built, varied_replay
+
+NO, USAGE, INPUT_OUTPUT = 1, 2, 74
+KINDS = ("parquet", "arrow", "csv")
+TEXT = ds.CsvFileFormat(convert_options=pa.csv.ConvertOptions(null_values=[""]))
+"""CSV where the text `nan` is a number."""
+
+
+def games() -> dict[str, bytes]:
+    """A small game of each kind, without NaN."""
+    rollbacks = Built(major_scene=ONLINE).frames(-123, -100, items=2)
+    for number in (-102, -101, -100, -99):
+        rollbacks.frame(number, items=1)
+    return {
+        "Game_a.slp": rollbacks.end(placements=(0, 1, -1, -1)).closed(),
+        "Game_b.slp": Built((2, 0, 1)).frames(-123, -100, followers=(1,)).end().closed(),
+        "deeper/Game_c.slp": Built((0, 1, 0)).frames(-123, -110).end().closed(),
+        "deeper/Game_d.slp": Built((3, 18, 0)).frames(-123, -120).end().closed(),
+    }
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "games"
+    (folder / "deeper").mkdir(parents=True)
+    for name, data in games().items():
+        (folder / name).write_bytes(data)
+    return folder
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two files a part."""
+    monkeypatch.setattr(export, "_PART_FILES", 2)
+
+
+def run(*arguments: str | Path) -> Result:
+    result = CliRunner().invoke(export.command, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def expected(files: list[Path], *, revisions: str = "last") -> dict[str, pa.Table]:
+    """The tables of some files, straight from their columns."""
+    tables: dict[str, list[pa.Table]] = {name: [] for name in export.TABLES}
+    for path in files:
+        replay = open_replay(path)
+        frames = replay.frames if revisions == "last" else replay.frames.sendings
+        made = {
+            "frames": arrow.frames_table(frames),
+            "items": arrow.items_table(frames),
+            "game_starts": arrow.game_start_table(replay.settings),
+            "game_ends": arrow.game_end_table(replay.game_end, replay.metadata),
+        }
+        for name, table in made.items():
+            tables[name].append(arrow.of_game(table, file=str(path), game_id=replay.game_id))
+    return {name: pa.concat_tables(of_games) for name, of_games in tables.items()}
+
+
+def plain(table: pa.Table) -> list[dict[str, Any]]:
+    return table.to_pylist()  # type: ignore[no-any-return]
+
+
+def contents(out: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(out)): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
+@pytest.mark.parametrize("revisions", ["last", "all"])
+def test_round_trip(folder: Path, tmp_path: Path, kind: str, revisions: str, small_parts: None) -> None:
+    out = tmp_path / "out"
+    assert run(folder, "--to", kind, "-o", out, "--revisions", revisions, "--jobs", "1").exit_code == 0
+    for name, table in expected(sorted(folder.rglob("*.slp")), revisions=revisions).items():
+        parts = sorted((out / name).iterdir())
+        assert [part.name for part in parts] == [f"part-0000.{kind}", f"part-0001.{kind}"]
+        read = ds.dataset(parts, format=kind).to_table()
+        assert read.schema.names == ["file", "game_id", *table.schema.names[2:]]
+        assert plain(read) == plain(table)
+        if kind == "parquet":
+            assert pq.read_table(out / name).schema.field(2).type == table.schema.field(2).type
+            frames = pd.read_parquet(out / name)
+            assert len(frames) == len(table)
+
+
+def test_pandas_reads_the_values(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(folder, "--to", "parquet", "-o", out).exit_code == 0
+    read = pd.read_parquet(out / "frames")
+    frames = open_replay(folder / "Game_a.slp").frames
+    one = read[(read["file"] == str(folder / "Game_a.slp")) & (read["player_index"] == 1)]
+    assert one["frame"].tolist() == frames.number.tolist()
+    assert np.array_equal(one["post_position_x"].to_numpy(), frames.players[1].post.position_x)
+    assert one["pre_buttons"].tolist() == frames.players[1].pre.buttons.tolist()
+
+
+def test_duckdb_reads_the_values(folder: Path, tmp_path: Path) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    out = tmp_path / "out"
+    tables = expected(sorted(folder.rglob("*.slp")))
+    assert run(folder, "--to", "parquet", "-o", out).exit_code == 0
+    assert run(folder, "--to", "csv", "-o", tmp_path / "csv", "--tables", "frames").exit_code == 0
+    with duckdb.connect() as database:
+        for name, table in tables.items():
+            rows = database.sql(f"select * from '{out / name}/*.parquet'").fetchall()
+            assert rows == [tuple(row.values()) for row in plain(table)]
+        columns = database.sql(f"select post_position_x, pre_buttons from '{tmp_path}/csv/frames/*.csv'").fetchnumpy()
+    assert columns["post_position_x"].astype(np.float32).tolist() == tables["frames"]["post_position_x"].to_pylist()
+    assert columns["pre_buttons"].tolist() == tables["frames"]["pre_buttons"].to_pylist()
+
+
+def test_csv(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(folder, "--to", "csv", "-o", out).exit_code == 0
+    for name, table in expected(sorted(folder.rglob("*.slp"))).items():
+        path = out / name / "part-0000.csv"
+        assert path.read_text(encoding="utf-8").splitlines()[0] == ",".join(
+            f'"{column}"' for column in table.schema.names
+        )
+        read = pd.read_csv(path, keep_default_na=False, na_values=[""], dtype={"winners": str, "game_id": str})
+        assert read.columns.tolist() == table.schema.names
+        for column in table.schema:
+            if pa.types.is_list(column.type):
+                values = [" ".join(map(str, one)) or None for one in table[column.name].to_pylist()]
+            else:
+                values = table[column.name].to_pylist()
+            got = [None if pd.isna(value) else value for value in read[column.name].tolist()]
+            if pa.types.is_float32(column.type):
+                got = [None if value is None else float(np.float32(value)) for value in got]
+            assert got == [None if value == "" else value for value in values], column.name
+
+
+def test_nan_is_not_null(tmp_path: Path) -> None:
+    """The replay's own NaN is one in every kind of file; what is absent is not."""
+    path = tmp_path / "a.slp"
+    path.write_bytes(varied_replay())
+    table = expected([path])["frames"]
+    nans = pa.compute.sum(pa.compute.is_nan(table["post_percent"])).as_py()
+    nulls = table["post_percent"].null_count
+    assert (nans, nulls) == (1, 1)
+    for kind in KINDS:
+        run(path, "--to", kind, "-o", tmp_path / kind)
+        kind_of_file = TEXT if kind == "csv" else kind
+        read = ds.dataset(tmp_path / kind / "frames", format=kind_of_file).to_table()["post_percent"]
+        assert (pa.compute.sum(pa.compute.is_nan(read)).as_py(), read.null_count) == (nans, nulls), kind
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_processes_change_nothing(folder: Path, tmp_path: Path, kind: str, small_parts: None) -> None:
+    (folder / "broken.slp").write_text("no replay")
+    one = run(folder, "--to", kind, "-o", tmp_path / "one", "--jobs", "1")
+    two = run(folder, "--to", kind, "-o", tmp_path / "two", "--jobs", "2")
+    assert (one.exit_code, two.exit_code) == (NO, NO)
+    assert one.stderr == two.stderr
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+    assert len(contents(tmp_path / "one")) == 3 * len(export.TABLES)
+
+
+def test_the_order_of_the_arguments_changes_nothing(folder: Path, tmp_path: Path, small_parts: None) -> None:
+    run(folder, "--to", "parquet", "-o", tmp_path / "one", "--jobs", "1")
+    files = sorted(folder.rglob("*.slp"), reverse=True)
+    run(*files, folder, "--to", "parquet", "-o", tmp_path / "two", "--jobs", "1")
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_a_broken_file_among_good_ones(folder: Path, tmp_path: Path) -> None:
+    (folder / "bad.slp").write_text("no replay")
+    (folder / "cut.slp").write_bytes((folder / "Game_a.slp").read_bytes()[:6000])
+    done = run(folder, "--to", "parquet", "-o", tmp_path / "out")
+    assert done.exit_code == NO
+    bad, cut = done.stderr.splitlines()
+    assert bad == f"slpstream: {folder / 'bad.slp'}: not a Slippi replay, at offset 0"
+    assert cut.startswith(f"slpstream: {folder / 'cut.slp'}: breaks off at offset ")
+    assert "5 of 6 replays" in done.stdout
+    ends = pq.read_table(tmp_path / "out" / "game_ends").to_pylist()
+    assert [Path(row["file"]).name for row in ends] == [
+        "Game_a.slp",
+        "Game_b.slp",
+        "cut.slp",
+        "Game_c.slp",
+        "Game_d.slp",
+    ]
+    assert [row["reason"] for row in ends].count("incomplete") == 1
+
+
+def test_only_a_warning(folder: Path, tmp_path: Path) -> None:
+    (folder / "cut.slp").write_bytes((folder / "Game_a.slp").read_bytes()[:6000])
+    done = run(folder, "--to", "parquet", "-o", tmp_path / "out")
+    assert done.exit_code == 0
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_exit_codes(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    missing = run(folder, tmp_path / "missing.slp", "--to", "csv", "-o", out)
+    assert missing.exit_code == INPUT_OUTPUT
+    assert missing.stderr == f"slpstream: {tmp_path / 'missing.slp'}: no such file or directory\n"
+    (tmp_path / "empty").mkdir()
+    empty = run(tmp_path / "empty", "--to", "csv", "-o", tmp_path / "none")
+    assert (empty.exit_code, empty.stderr) == (NO, f"slpstream: no replays in {tmp_path / 'empty'}\n")
+    (tmp_path / "bad.slp").write_text("no replay")
+    assert run(tmp_path / "bad.slp", "--to", "csv", "-o", tmp_path / "bad").exit_code == NO
+    assert contents(tmp_path / "bad") == {}
+    for wrong in (["--to", "xls", "-o", out], ["--to", "csv"], ["--to", "csv", "-o", out, "--tables", "weather"]):
+        assert run(folder, *wrong).exit_code == USAGE
+
+
+def test_some_tables(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(folder, "--to", "parquet", "-o", out, "--tables", "game_ends, items").exit_code == 0
+    assert set(contents(out)) == {"game_ends/part-0000.parquet", "items/part-0000.parquet"}
+    assert run(folder, "--to", "parquet", "-o", out, "--tables", "frames").exit_code == 0
+    assert "frames/part-0000.parquet" in contents(out)
+
+
+def test_parts_from_before(folder: Path, tmp_path: Path, small_parts: None) -> None:
+    out = tmp_path / "out"
+    run(folder, "--to", "csv", "-o", out, "--jobs", "1")
+    before = contents(out)
+    refused = run(folder / "Game_a.slp", "--to", "parquet", "-o", out)
+    assert refused.exit_code == USAGE
+    assert refused.stderr == f"slpstream: {out / 'frames'}: has parts of an earlier export; --overwrite removes them\n"
+    assert contents(out) == before
+    (out / "frames" / ".part-0007.csv.tmp").write_text("half")
+    (out / "frames" / "notes.txt").write_text("mine")
+    assert run(folder / "Game_a.slp", "--to", "parquet", "-o", out, "--overwrite").exit_code == 0
+    assert set(contents(out)) == {f"{name}/part-0000.parquet" for name in export.TABLES} | {"frames/notes.txt"}
+
+
+def test_no_half_part(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_parts: None) -> None:
+    """A disk that is full in the middle of the second part leaves the first one, and nothing of the second."""
+    write: Callable[[Any, Any], None] = export._WRITE["parquet"]
+    tables: Iterator[int] = iter(range(100))
+
+    def fill_up(table: Any, file: Any) -> None:
+        write(table, file)
+        if next(tables) == 6:
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setitem(export._WRITE, "parquet", fill_up)
+    out = tmp_path / "out"
+    with pytest.raises(OSError, match="No space left"):
+        run(folder, "--to", "parquet", "-o", out, "--jobs", "1")
+    assert set(contents(out)) == {f"{name}/part-0000.parquet" for name in export.TABLES}
+
+
+def test_a_format_without_columns(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(export, "of_name", lambda name: FORMATS[0]._replace(name="gci", whole=None))
+    done = run(folder / "Game_a.slp", "--to", "csv", "-o", tmp_path / "out")
+    assert done.exit_code == NO
+    assert done.stderr.startswith(f"slpstream: {folder / 'Game_a.slp'}: gci replays have no columns")
+
+
+def slpstream(script: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-c", f"{script}; from slpstream.cli import main; main()"]
+    return subprocess.run([*command, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.parametrize("module", ["numpy", "pyarrow"])
+def test_without_the_extra(folder: Path, tmp_path: Path, module: str) -> None:
+    hide = f"import sys; sys.modules[{module!r}] = None"
+    done = slpstream(hide, "export", folder, "--to", "csv", "-o", tmp_path / "out")
+    assert done.returncode == USAGE
+    assert done.stderr == "slpstream: export needs numpy and pyarrow: pip install 'slpstream[analysis]'\n"
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_progress_bar_on_a_terminal(folder: Path, tmp_path: Path) -> None:
+    """And the line about the broken file beside it."""
+    (folder / "bad.slp").write_text("no replay")
+    command = [sys.executable, "-m", "slpstream", "export", str(folder), "--to", "csv", "-o", str(tmp_path / "out")]
+    shown = on_terminal(command)
+    assert "exporting" in shown
+    assert "5/5" in shown
+    assert "100%" in shown
+    assert "not a Slippi replay" in shown
+
+
+def test_processes_of_the_command_line(tmp_path: Path) -> None:
+    """Many parts, as `python -m slpstream` and not within a test's process."""
+    data = Built().frames(-123, -120).end().closed()
+    for number in range(5):
+        (tmp_path / f"{number}.slp").write_bytes(data)
+    script = "import slpstream.cli.export as e; e._PART_FILES = 1"
+    done = slpstream(script, "export", tmp_path, "--to", "parquet", "-o", tmp_path / "out", "--jobs", "2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(list((tmp_path / "out" / "frames").iterdir())) == 5
+    assert pq.read_table(tmp_path / "out" / "frames").num_rows == 5 * 2 * 4
+
+
+def test_real_replays(tmp_path: Path) -> None:
+    """A few of each era, read back and compared as a whole."""
+    wanted = ("v0.1", "v2.0", "ics", "itemExport", "netplay", "v3.18", "incomplete")
+    files = [path for path in replays() if path.stem in wanted]
+    if not files:
+        pytest.skip("the real replays are not here")
+    assert run(*files, "--to", "parquet", "-o", tmp_path / "out", "--revisions", "all").exit_code == 0
+    for name, table in expected(files, revisions="all").items():
+        read = pq.read_table(tmp_path / "out" / name)
+        for column in table.schema.names:
+            ours, theirs = read[column].combine_chunks(), table[column].combine_chunks()
+            if pa.types.is_floating(theirs.type):
+                assert ours.is_null().equals(theirs.is_null())
+                assert np.array_equal(ours.fill_null(0), theirs.fill_null(0), equal_nan=True), column
+            else:
+                assert ours.to_pylist() == theirs.to_pylist(), column
