@@ -24,7 +24,7 @@ from slpstream.events import Event, GameEnd, GameStart, Metadata
 from slpstream.simulate.match import synthetic_match
 from slpstream.slippi.ends import read_ends
 from slpstream.slippi.reader import SlippiReader
-from tests.shared_data import replays
+from tests.shared_data import needs_shared, replays
 from tests.slippi.built import ONLINE, Built, varied_replay
 from tests.slippi.logs import event_boundaries
 
@@ -131,6 +131,7 @@ def test_real_replays(path: Path) -> None:
     assert msgspec.json.encode(quick) == msgspec.json.encode(full)
 
 
+@needs_shared
 def test_most_real_replays_are_told_by_their_ends() -> None:
     told = [path for path in replays() if path.stem != "not_slp_text" and replay_ends(path) is not None]
     assert len(told) >= len(replays()) * 3 // 4
