@@ -19,12 +19,12 @@ from msgspec import UNSET
 
 from slpstream.errors import FormatError
 from slpstream.events import Event, Frame, GameEnd, GameStart, Metadata
-from slpstream.slippi.columns import EventColumns, Frames
-from slpstream.slippi.commands import STAGE_EVENT_KINDS
+from slpstream.slippi.columns import Character, EventColumns, Frames
+from slpstream.slippi.commands import POST_FRAME, PRE_FRAME, STAGE_EVENT_KINDS, TABLES
 from slpstream.slippi.reader import SlippiReader
 from slpstream.slippi.whole_game import WholeGame
 from tests.shared_data import replays
-from tests.slippi.built import Built, varied_replay
+from tests.slippi.built import OFFLINE, ONLINE, Built, bookend, item, post, pre, start, varied_replay
 from tests.slippi.logs import event_boundaries
 
 NOT_REPLAYS = {"not_slp_text"}
