@@ -22,7 +22,7 @@ from slpstream.pipeline import Pipeline
 from slpstream.tail import CaughtUp, FolderTail, Grew, Lost, Opened, Refused, Rewritten, TailedFile, Watcher
 
 _READ_BYTES = 256 * 1024
-_HEAD_BYTES = 4096
+_HEAD_BYTES = 1024
 _WHOLE_FILE = -1
 _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
