@@ -14,7 +14,7 @@ columns of a `Frames` are aligned: row i of every one is frame `number[i]`. Wher
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,8 +46,9 @@ Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 
+@cache
 def keep_freed_memory() -> None:
-    """Lets the allocator keep what it frees, for those who read one replay after the other.
+    """Once in a process: lets the allocator keep what it frees, for those who read one replay after the other.
 
     glibc gives memory back to the system as soon as more is free than twice the largest block freed so far; the next
     replay then faults the same pages in again, which takes longer than reading it. One large block, never touched,
@@ -352,6 +353,7 @@ class Frames:
         return ThingColumns(self._data, self._layout(table), *chosen)
 
 
+@cache
 def _dtype(layout: Layout | None) -> np.dtype[Any]:
     rows: Any = [] if layout is None else layout.dtype()
     dtype: np.dtype[Any] = np.dtype(rows)

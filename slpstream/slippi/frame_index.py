@@ -59,6 +59,8 @@ _MOST_LAYOUTS = 512
 _ALIKE_BEFORE_A_RUN = 3
 """How many frames of one layout follow each other before a run is tried: below that, one by one is faster."""
 _FIRST_RUN, _LONGEST_RUN = 32, 4096
+_LONG_RUN = 256
+"""From here on a strided view for each event is faster than a gather over all frames."""
 
 _LEAST_FOR_A_STRIDE = 2
 _LITTLE_ENDIAN = sys.byteorder == "little"
@@ -206,6 +208,7 @@ class _Walk:
     def by_layouts(self, at: int) -> _Stop:
         """The fast way. Frame numbers inside the events are not looked at."""
         data, limit, widths, layouts, runs = self._data, self._limit, self._widths, self._layouts, self._runs
+        bookends = self._bookends
         known: dict[bytes, int] = {}
         lead, last, alike = 0, -1, 0
         while True:
@@ -213,14 +216,14 @@ class _Walk:
             if found >= 0:
                 layout = layouts[found]
                 past = at + layout.width_bytes
-                if past > limit or not layout.fits(data[at:past]) or not self._complete(layout, past):
+                if past > limit or not layout.fits(data[at:past]) or not (bookends or self._complete(layout, past)):
                     found = -1
             if found < 0:
                 events, at, stop = self._sending(at)
                 if events:
                     last, alike = self._learn(events, at), 1
                     layout = layouts[last]
-                    closed = not self._bookends or events[-1][0] == _BOOKEND
+                    closed = not bookends or events[-1][0] == _BOOKEND
                     if layout.ordinary and closed and len(known) < _MOST_LAYOUTS:
                         ahead = layout.lead_bytes + widths[_PRE] - 1 if layout.lead_bytes else 0
                         if ahead != lead:
@@ -408,29 +411,42 @@ class _Walk:
             place = np.arange(firsts[-1]) + np.repeat(base - firsts[:-1], counts)
             flat = np.array([where for one in lists for where in one], np.int64)
             things[command] = Things(np.repeat(starts, counts) + flat[place], firsts)
-        words = self._words_at(starts + each([layout.number_at for layout in layouts]))
+        words = self._words[starts + each([layout.number_at for layout in layouts])]
         numbers = (words.byteswap() if _LITTLE_ENDIAN else words.copy()).view(np.int32)
         return FrameIndex(numbers, slots, things, stop.at, stop.failure)
-
-    def _words_at(self, offsets: Offsets) -> npt.NDArray[np.uint32]:
-        stride = stride_of(offsets)
-        if stride is None:
-            return self._words[offsets]
-        first = int(offsets[0]) + _FRAME_AT
-        return np.ndarray(offsets.shape, np.uint32, self._data, first, (stride,))
 
     def numbers_agree(self, index: FrameIndex) -> bool:
         """Within each sending all frame numbers are the same."""
         numbers = index.numbers.view(np.uint32)
         words = numbers.byteswap() if _LITTLE_ENDIAN else numbers
-        for offsets in index.slots.values():
-            differ = self._words_at(offsets) != words
-            if differ.any() and (differ & (offsets != ABSENT)).any():
+        first = 0
+        short = np.ones(len(numbers), np.bool_)
+        for run in self._runs:
+            if run.sendings >= _LONG_RUN:
+                short[first : first + run.sendings] = False
+                if not self._run_agrees(run, words[first : first + run.sendings]):
+                    return False
+            first += run.sendings
+        rest = np.flatnonzero(short)
+        for offsets in index.slots.values() if len(rest) else ():
+            chosen = offsets[rest]
+            differ = self._words[chosen] != words[rest]
+            if differ.any() and (differ & (chosen != ABSENT)).any():
                 return False
         return all(
             np.array_equal(self._words[offsets], np.repeat(words, np.diff(firsts)))
             for offsets, firsts in index.things.values()
         )
+
+    def _run_agrees(self, run: _Run, words: npt.NDArray[np.uint32]) -> bool:
+        """The same for one run, without gathering: its events lie at one stride."""
+        layout = self._layouts[run.layout]
+        for where in layout.slots.values():
+            first = run.start + where + _FRAME_AT
+            seen = np.ndarray((run.sendings,), np.uint32, self._data, first, (layout.width_bytes,))
+            if (seen != words).any():
+                return False
+        return True
 
 
 def stride_of(offsets: Offsets) -> int | None:

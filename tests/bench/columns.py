@@ -1,7 +1,7 @@
 """A whole game as columns: bytes a second, beside peppi-py and slippi-js on the same files in the same run.
 
-Three things are timed, each the best of some rounds, round by round in turns so that what else the machine does hits
-all alike:
+Three things are timed, in CPU time, each the best of some rounds, round by round in turns so that what else the machine
+does hits all alike:
 
 - `framing`: where every event of every frame is, from bytes in memory;
 - `columns`: the file read, and every column of every character in the machine's byte order;
@@ -38,6 +38,8 @@ from tests.shared_data import SLP
 
 LEAST_BYTES = 500_000
 FRAMING_TARGET, COLUMNS_TARGET, EACH_TARGET, MEMORY_TARGET = 5.0, 3.0, 1.0, 3.0
+_KEYS = {"frame", "player_index", "is_follower"}
+"""Once for all in `frames.number`, and in the character; peppi-py has them once too."""
 _ROUNDS_PER_RUN = 7
 _WARM_UP_ROUNDS = 2
 
@@ -58,12 +60,13 @@ class Timed(NamedTuple):
 
 
 def all_columns(frames: Frames) -> int:
-    """Touches every column of every character; how many there were."""
-    count = 0
+    """Touches every column of every character, but for those that say whose it is; how many there were."""
+    count = len([frames.number])
     for character in frames.characters:
         for event in (character.pre, character.post):
             for name in event.fields:
-                count += event[name].ndim
+                if name not in _KEYS:
+                    count += event[name].ndim
     return count
 
 
@@ -123,9 +126,9 @@ def _time(path: Path, rounds: int) -> Timed:
     best = dict.fromkeys(ways, math.inf)
     for turn in range(_WARM_UP_ROUNDS + rounds):
         for name, way in ways.items():
-            began = time.perf_counter()
+            began = time.process_time()
             way()
-            took = time.perf_counter() - began
+            took = time.process_time() - began
             if turn >= _WARM_UP_ROUNDS:
                 best[name] = min(best[name], took)
     return Timed(path.stem, len(data), best["framing"], best["columns"], best.get("peppi"), _slippi_js(path, rounds))
@@ -166,9 +169,9 @@ def _synthetic(rounds: int) -> list[Timed]:
             lambda: all_columns(WholeGame(data).frames),
         )
         for i, way in enumerate(ways):
-            began = time.perf_counter()
+            began = time.process_time()
             way()
-            best[i] = min(best[i], time.perf_counter() - began)
+            best[i] = min(best[i], time.process_time() - began)
     return [Timed("synthetic", len(data), best[0], best[1], None, None)]
 
 
