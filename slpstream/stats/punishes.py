@@ -1,0 +1,93 @@
+"""What conversions and combos have in common: hits on one player that belong together.
+
+Both open when the player is damaged or grabbed, both collect moves, both end when the player loses a stock or when a
+counter passes 45. They differ in what the counter counts; `conversions` and `combos` say that.
+
+From the post-frame update of who was hit: `percent`, `stocks_remaining`, `action_state_id`; of who hit:
+`last_attack_landed`. A move is added when there is damage and the one who hits has left the action state of the last
+hit (or begun it anew, `action_state_counter` fell); otherwise it is another hit of the same move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, Self, TypeVar
+
+from msgspec.structs import replace
+
+from slpstream.stats.shapes import Combo, Conversion, Move
+
+RESET_FRAMES = 45
+"""Frames that a player needs for a conversion or combo to be over (slippi-js)."""
+
+P = TypeVar("P", Conversion, Combo)
+
+
+class Punishes(Generic[P]):
+    """Those of one player who is hit; `all` is the list of the whole game, in opening order."""
+
+    __slots__ = ("_at", "_move", "all", "counter", "index", "open")
+
+    shape: Callable[..., P]
+
+    def __init__(self, index: int, all: list[P]) -> None:
+        self.index = index
+        self.all = all
+        self.open: P | None = None
+        self.counter = 0
+        self._move: Move | None = None
+        self._at = 0
+
+    def copy(self, all: list[P]) -> Self:
+        """An independent computer at the same place, on a copied list."""
+        twin = type(self)(self.index, all)
+        twin.counter = self.counter
+        if self.open is not None:
+            twin._at = self._at
+            twin.open = all[self._at] = twin_open = _value(self.open)
+            twin._move = twin_open.moves[-1] if self._move is not None else None
+        return twin
+
+    def begin(self, frame: int, percent: float, hitter: int | None) -> P:
+        """It opens; `percent` is that of the frame before, `hitter` the player index of who does it, when known."""
+        self.open = punish = self.shape(self.index, frame, hitter, start_percent=percent, moves=[])
+        self.counter = 0
+        self._move = None
+        self._at = len(self.all)
+        self.all.append(punish)
+        return punish
+
+    def add(self, frame: int, hitter: int, move_id: int, damage: float) -> None:
+        """A move hits."""
+        self._move = Move(hitter, frame, move_id, 1, damage)
+        if self.open is not None:
+            self.open.moves.append(self._move)
+
+    def repeat(self, damage: float) -> None:
+        """The last move hits again."""
+        move = self._move
+        if move is not None:
+            move.hit_count += 1
+            move.damage += damage
+
+    def end(self, frame: int, current_percent: float, end_percent: float, *, killed: bool) -> P | None:
+        """It is over: `end_percent` is that of the frame before."""
+        punish = self.open
+        if punish is not None:
+            punish.end_frame = frame
+            punish.current_percent = current_percent
+            punish.end_percent = end_percent
+            punish.did_kill = killed
+        self.open = self._move = None
+        return punish
+
+    def show(self, shown: list[P], percent: float) -> None:
+        """Puts the one that still runs into a copy of the list, as a value."""
+        if self.open is not None:
+            value = shown[self._at] = _value(self.open)
+            value.current_percent = percent
+
+
+def _value(punish: P) -> P:
+    changes: dict[str, Any] = {"moves": [replace(move) for move in punish.moves]}
+    return replace(punish, **changes)
