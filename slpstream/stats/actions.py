@@ -130,8 +130,8 @@ _LEDGE, _TECH = _SLOTS["ledgegrab"], {
 _TECH_FORWARD, _TECH_BACK = 0xC8, 0xC9
 _RUNS_KEPT = 2 * WAVEDASH_WINDOW_FRAMES
 
-News = list[tuple[str, dict[str, Any]]]
-"""Events of one player in one frame: kind and payload."""
+Said = tuple[str, dict[str, Any]]
+"""An event: kind and payload."""
 
 
 class Actions:
@@ -158,18 +158,21 @@ class Actions:
         twin.due = self.due
         return twin
 
-    def begin(self, frame: int, post: Any, prev: Any, opponents: list[Any], news: News) -> None:
+    def begin(self, frame: int, post: Any, prev: Any, opponents: list[Any]) -> list[Said]:
         """A new action begins; `opponents` are the posts of those who could be the reason for a tech."""
+        news: list[Said] = []
         state = post.action_state_id
-        last = _NOTHING if prev is None else prev.action_state_id
+        runs = self._runs
+        last = prev.action_state_id if runs else _NOTHING
         if state != last:
-            if FLAGS[state if last < 0 else last] & LANDING:
-                self._leave_landing(frame, state, last, post, news)
-            elif last == KNEE_BEND:
-                self._bent_at = prev.position_y
-            self._runs.append((state, frame))
-            if len(self._runs) > 2 * _RUNS_KEPT:
-                del self._runs[:_RUNS_KEPT]
+            if runs:
+                if FLAGS[last] & LANDING:
+                    self._leave_landing(frame, state, last, post, news)
+                elif last == KNEE_BEND:
+                    self._bent_at = prev.position_y
+            runs.append((state, frame))
+            if len(runs) > 2 * _RUNS_KEPT:
+                del runs[:_RUNS_KEPT]
         counts = self.counts
         slot = _SLOT_OF.get(state, _NOTHING)
         if slot >= 0:
@@ -196,31 +199,29 @@ class Actions:
             counts[_GRAB_SUCCESS if grabbed else _GRAB_FAIL] += 1
         if last == DASH_ATTACK and state == DASH_GRAB:
             counts[_DASH_ATTACKS] -= 1
+        return news
 
-    def wait(self, frame: int, news: News) -> None:
-        """Sends the failed L-cancel that waited, if the landing has lasted too long to be an edge cancel."""
-        if self.due is not None and frame >= self.due:
-            self._send_failed(news)
-
-    def finish(self, news: News) -> None:
-        """No more frames will come: an L-cancel that failed has failed."""
-        self._send_failed(news)
-
-    def _send_failed(self, news: News) -> None:
-        if self._failed is not None:
-            news.append(("lcancel", self._failed))
+    def fail(self) -> Said:
+        """The L-cancel that waited has failed: the landing has lasted too long to be an edge cancel."""
+        values = self._failed or {}
         self._failed = self.due = None
+        return "lcancel", values
+
+    def finish(self) -> Said | None:
+        """No more frames will come: an L-cancel that waited has failed."""
+        return None if self._failed is None else self.fail()
 
     def _dash(self, frame: int) -> None:
         runs = self._runs
         if len(runs) > 2 and runs[-2] == (TURN, frame - 1) and runs[-3][0] == DASH and runs[-1][1] == frame:
             self.counts[_DASH_DANCE] += 1
 
-    def _land(self, frame: int, state: int, post: Any, news: News) -> None:
+    def _land(self, frame: int, state: int, post: Any, news: list[Said]) -> None:
         status = post.l_cancel_status
         if status not in (1, 2):
             return
-        self._send_failed(news)
+        if self._failed is not None:
+            news.append(self.fail())
         values = {"playerIndex": self.index, "success": status == 1, "actionStateId": state}
         self.counts[_L_SUCCESS if status == 1 else _L_FAIL] += 1
         if status == 1:
@@ -229,9 +230,10 @@ class Actions:
         self._failed = values
         lag = LANDING_LAG_FRAMES.get(post.internal_character_id)
         self.due = frame if lag is None else self._runs[-1][1] + lag[state - FIRST_LANDING] // 2
-        self.wait(frame, news)
+        if frame >= self.due:
+            news.append(self.fail())
 
-    def _leave_landing(self, frame: int, state: int, last: int, post: Any, news: News) -> None:
+    def _leave_landing(self, frame: int, state: int, last: int, post: Any, news: list[Said]) -> None:
         lag = LANDING_LAG_FRAMES.get(post.internal_character_id)
         if lag is not None and state in (FALL, TEETER):
             full = lag[last - FIRST_LANDING]
@@ -243,7 +245,8 @@ class Actions:
             if self._failed is not None and lasted <= full // 2:
                 self.counts[_L_FAIL] -= 1
                 self._failed = self.due = None
-        self._send_failed(news)
+        if self._failed is not None:
+            news.append(self.fail())
 
     def _slide(self, frame: int, post: Any) -> None:
         first = frame - WAVEDASH_WINDOW_FRAMES + 1
@@ -266,7 +269,7 @@ class Actions:
         high = jump_frames >= WAVELAND_JUMP_FRAMES and abs(post.position_y - self._bent_at) > WAVELAND_HEIGHT
         counts[_WAVEDASH if KNEE_BEND in states and not high else _WAVELAND] += 1
 
-    def _roll_tech(self, state: int, post: Any, opponents: list[Any], news: News) -> None:
+    def _roll_tech(self, state: int, post: Any, opponents: list[Any], news: list[Said]) -> None:
         x = post.position_x
         nearest = min((other.position_x - x for other in opponents), key=abs, default=0.0)
         towards = post.facing_direction == (1 if nearest > 0 else -1)

@@ -10,9 +10,10 @@ hit (or begun it anew, `action_state_counter` fell); otherwise it is another hit
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, Self, TypeVar
 
+from msgspec import UnsetType
 from msgspec.structs import replace
 
 from slpstream.stats.shapes import Combo, Conversion, Move
@@ -26,7 +27,7 @@ P = TypeVar("P", Conversion, Combo)
 class Punishes(Generic[P]):
     """Those of one player who is hit; `all` is the list of the whole game, in opening order."""
 
-    __slots__ = ("_at", "_move", "all", "counter", "index", "open")
+    __slots__ = ("_at", "_move", "_waiting", "all", "counter", "index", "open")
 
     shape: Callable[..., P]
 
@@ -36,6 +37,7 @@ class Punishes(Generic[P]):
         self.open: P | None = None
         self.counter = 0
         self._move: Move | None = None
+        self._waiting: list[tuple[int, float, Mapping[int, int]]] = []
         self._at = 0
 
     def copy(self, all: list[P]) -> Self:
@@ -46,10 +48,12 @@ class Punishes(Generic[P]):
             twin._at = self._at
             twin.open = all[self._at] = twin_open = _value(self.open)
             twin._move = twin_open.moves[-1] if self._move is not None else None
+            twin._waiting = list(self._waiting)
         return twin
 
-    def begin(self, frame: int, percent: float, hitter: int | None) -> P:
+    def begin(self, frame: int, percent: float, hitter: int | UnsetType) -> P:
         """It opens; `percent` is that of the frame before, `hitter` the player index of who does it, when known."""
+        self._waiting.clear()
         self.open = punish = self.shape(self.index, frame, hitter, start_percent=percent, moves=[])
         self.counter = 0
         self._move = None
@@ -59,9 +63,31 @@ class Punishes(Generic[P]):
 
     def add(self, frame: int, hitter: int, move_id: int, damage: float) -> None:
         """A move hits."""
+        punish = self.open
+        if punish is None:
+            return
+        if self._waiting:
+            self._credit(punish, hitter)
+        punish.last_hit_by = hitter
         self._move = Move(hitter, frame, move_id, 1, damage)
-        if self.open is not None:
-            self.open.moves.append(self._move)
+        punish.moves.append(self._move)
+
+    def wait(self, frame: int, damage: float, move_ids: Mapping[int, int]) -> None:
+        """Damage that nobody is named for yet: `move_ids` has what each player's last move was then."""
+        self._waiting.append((frame, damage, move_ids))
+
+    def _credit(self, punish: P, hitter: int) -> None:
+        """The damage that waited was done by a player; hits that follow each other with the same move are one."""
+        last: Move | None = None
+        for frame, damage, move_ids in self._waiting:
+            move_id = move_ids.get(hitter, 0)
+            if last is not None and last.move_id == move_id:
+                last.hit_count += 1
+                last.damage += damage
+            else:
+                last = Move(hitter, frame, move_id, 1, damage)
+                punish.moves.append(last)
+        self._waiting.clear()
 
     def repeat(self, damage: float) -> None:
         """The last move hits again."""
@@ -80,6 +106,10 @@ class Punishes(Generic[P]):
             punish.did_kill = killed
         self.open = self._move = None
         return punish
+
+    def value(self) -> P | None:
+        """The one that runs, as it is now."""
+        return None if self.open is None else _value(self.open)
 
     def show(self, shown: list[P], percent: float) -> None:
         """Puts the one that still runs into a copy of the list, as a value."""

@@ -47,7 +47,7 @@ class Conversion(Shape):
 
     player_index: int
     start_frame: int
-    last_hit_by: int | None | UnsetType = UNSET
+    last_hit_by: int | UnsetType = UNSET
     end_frame: int | UnsetType = UNSET
     start_percent: float = 0
     current_percent: float = 0
@@ -63,7 +63,7 @@ class Combo(Shape):
 
     player_index: int
     start_frame: int
-    last_hit_by: int | None | UnsetType = UNSET
+    last_hit_by: int | UnsetType = UNSET
     end_frame: int | UnsetType = UNSET
     start_percent: float = 0
     current_percent: float = 0
