@@ -31,7 +31,8 @@ class Gate:
     def __init__(self, settings: Settings) -> None:
         self._players = [player.player_index for player in settings.players]
         self._online = settings.game_mode == MAJOR_SCENE_ONLINE
-        self._behind = ROLLBACK_FRAMES if parse_version(settings.slp_version) >= _BOOKENDS_SINCE else 1
+        self._bookends = parse_version(settings.slp_version) >= _BOOKENDS_SINCE
+        self._behind = ROLLBACK_FRAMES + 1 if self._bookends else 1
         self._held: list[tuple[Frame, int]] = []
         self._lag = 0
         self._stopped = False
@@ -73,6 +74,8 @@ class Gate:
                     ready = len(held)
                 elif newest.end_offset == end.end_offset and self._whole(newest):
                     ready = sum(1 for frame, _ in held if frame.number <= newest.number - self._lag)
+            elif self._bookends and len(held) == self._behind and self._whole(newest):
+                ready = 1  # only a frame with its bookend makes the one 7 frames back final
         yield from self._counted(ready)
 
     def _counted(self, count: int) -> Counted:

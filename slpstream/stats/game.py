@@ -66,7 +66,6 @@ class SlippiStats:
         self._pauses = Pauses()
         self._resent = Resent()
         self._targets = Targets() if settings.game_mode == MAJOR_SCENE_TARGET_TEST else None
-        self._sandbag_x: float | None = None
         self._first_blood: FirstBlood | None = None
         self._last: int | None = None
         self._any_hit = False
@@ -149,8 +148,11 @@ class SlippiStats:
         """slippi-js `getStadiumStats`: of a target test or a home-run contest, `None` for other games."""
         if self._targets is not None:
             return self._targets.show()
-        if self.settings.game_mode == MAJOR_SCENE_HOME_RUN and self._sandbag_x is not None:
-            return home_run(self._sandbag_x, None if self.settings.language is UNSET else self.settings.language)
+        if self.settings.game_mode == MAJOR_SCENE_HOME_RUN:
+            language = self.settings.language
+            for player in self._players:
+                if player.post is not None and player.post.internal_character_id == SANDBAG:
+                    return home_run(player.post.position_x, None if language is UNSET else language)
         return None
 
     @property
@@ -165,8 +167,8 @@ class SlippiStats:
         number = frame.number
         entry = frame.entry
         self._last = number
-        if self._targets is not None and entry.items is not UNSET:
-            self._targets.update(number, entry.items)
+        if self._targets is not None:
+            self._targets.update(number, () if entry.items is UNSET else entry.items)
         if self._ignored:
             return []
         news = self._news
