@@ -18,8 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-
-
 from slpstream.stats.landing_lag import LANDING_LAG_FRAMES
 from slpstream.stats.shapes import ActionCounts, Attacks, EdgeCancels, GroundTechs, Successes, Throws
 from slpstream.stats.states import (
@@ -121,12 +119,15 @@ def _slots_by_state(counted: Mapping[str, tuple[int, ...]]) -> dict[int, int]:
 
 _SLOT_OF: Final = _slots_by_state(_COUNTED)
 _OWN_SLOT_OF: Final = {character: _slots_by_state(counted) for character, counted in _OWN.items()}
-_LEDGE, _TECH = _SLOTS["ledgegrab"], {
-    _SLOTS["tech_fail"]: "missed",
-    _SLOTS["tech_neutral"]: "neutral",
-    _SLOTS["wall_success"]: "wall",
-    _SLOTS["wall_fail"]: "wall_missed",
-}
+_LEDGE, _TECH = (
+    _SLOTS["ledgegrab"],
+    {
+        _SLOTS["tech_fail"]: "missed",
+        _SLOTS["tech_neutral"]: "neutral",
+        _SLOTS["wall_success"]: "wall",
+        _SLOTS["wall_fail"]: "wall_missed",
+    },
+)
 _TECH_FORWARD, _TECH_BACK = 0xC8, 0xC9
 _RUNS_KEPT = 2 * WAVEDASH_WINDOW_FRAMES
 
@@ -190,7 +191,7 @@ class Actions:
         elif FLAGS[state] & LANDING:
             self._land(frame, state, post, news)
         elif state == LANDING_SPECIAL:
-            if last == AIR_DODGE or last == KNEE_BEND or last in JUMPS:
+            if last in (AIR_DODGE, KNEE_BEND) or last in JUMPS:
                 self._slide(frame, post)
         elif state in (_TECH_FORWARD, _TECH_BACK):
             self._roll_tech(state, post, opponents, news)
@@ -282,7 +283,7 @@ class Actions:
         c = self.counts
         return ActionCounts(
             self.index,
-            *c[:8],
+            *(c[0], c[1], c[2], c[3], c[4], c[5], c[6], c[7]),
             EdgeCancels(c[8], c[9]),
             Successes(c[10], c[11]),
             Attacks(*c[-len(_ATTACKS) :]),
@@ -291,5 +292,3 @@ class Actions:
             GroundTechs(away=c[18], in_=c[19], neutral=c[20], fail=c[21]),
             Successes(c[22], c[23]),
         )
-
-

@@ -5,7 +5,7 @@ The counter is 0 while the player is damaged or grabbed. It starts when the play
 
 The opening type is judged when the conversion ends, with what is known then:
 
-- `trade`: another conversion began in the same frame;
+- `trade`: one on who hit began in the same frame;
 - `counter-attack`: who hit was being punished, in a conversion that began earlier and that lasted past the start of
   this one. One that still runs counts: it will end, but for the last of a game;
 - `neutral-win`: the rest.
@@ -15,8 +15,6 @@ compares with itself there, so it is a `counter-attack` once it has ended.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterable
 
 from msgspec import UNSET
 from msgspec.structs import replace
@@ -37,26 +35,17 @@ class Conversions(Punishes[Conversion]):
 
 def opening_type(conversion: Conversion, all: list[Conversion], *, over: bool) -> str:
     """The opening type of a conversion among all of the game. `over`: the game is, so what still runs never ends."""
-    start = conversion.start_frame
-    if any(other is not conversion and other.start_frame == start for other in _around(all, start)):
-        return TRADE
-    moves = conversion.moves
-    if not moves:
-        return NEUTRAL_WIN if conversion.end_frame is UNSET else COUNTER_ATTACK
-    attacker = moves[-1].player_index
+    start, moves = conversion.start_frame, conversion.moves
+    attacker = moves[0].player_index if moves else conversion.last_hit_by
     for other in reversed(all):
-        if other.player_index == attacker and other.start_frame < start:
+        if other.player_index == attacker and other.start_frame <= start:
+            if other.start_frame == start:
+                return TRADE
+            if not moves:
+                break
             end = other.end_frame
             return COUNTER_ATTACK if (not over if end is UNSET else end > start) else NEUTRAL_WIN
-    return NEUTRAL_WIN
-
-
-def _around(all: list[Conversion], start: int) -> Iterable[Conversion]:
-    """Those that begin at a frame, and the one before: the list is in opening order, and the end is near."""
-    for other in reversed(all):
-        if other.start_frame < start:
-            return
-        yield other
+    return NEUTRAL_WIN if moves or conversion.end_frame is UNSET else COUNTER_ATTACK
 
 
 def judged(all: list[Conversion], *, over: bool) -> list[Conversion]:

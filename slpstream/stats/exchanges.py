@@ -9,6 +9,8 @@ Damage between team-mates is credited in `exchanges` only: it opens no conversio
 
 from __future__ import annotations
 
+from typing import Any
+
 from msgspec import UNSET
 
 from slpstream.stats.extra import Exchange, KillMove
@@ -37,13 +39,16 @@ class Exchanges:
         done.damage += damage
         done.moves += new_move
 
-    def kill(self, conversion: Conversion) -> None:
-        """A conversion of this player's ended with the stock."""
-        victim = conversion.player_index
+    def knock_out(self, victim: int) -> None:
+        """A player lost a stock to this one."""
         self._on(victim).kills += 1
-        percent, frame = conversion.end_percent, conversion.end_frame
+
+    def kill(self, conversion: Conversion) -> None:
+        """A conversion of this player's on an opponent ended with the stock."""
+        frame: Any = conversion.end_frame
+        percent: Any = conversion.end_percent
         move_id = conversion.moves[-1].move_id if conversion.moves else UNSET
-        self.kill_moves.append(KillMove(frame, victim, move_id, percent, conversion.opening_type))  # type: ignore[arg-type]
+        self.kill_moves.append(KillMove(frame, conversion.player_index, move_id, percent, conversion.opening_type))
 
     def _on(self, victim: int) -> Exchange:
         done = self._done.get(victim)

@@ -48,7 +48,7 @@ class PlayerExtra(Shape):
     player_index: int
     kill_moves: list[KillMove]
     self_destructs: int
-    """Stocks that were lost while no conversion ran."""
+    """Stocks that were lost while no conversion ran, and to nobody that `last_hit_by` names."""
     exchanges: list[Exchange]
     characters: list[Played]
     shield_frames: int

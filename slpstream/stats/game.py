@@ -254,7 +254,8 @@ class SlippiStats:
                 places = player.places
                 if flags & (SHIELD | LEDGE):
                     places.shield_or_ledge(flags)
-                if places.off_stage or places.recovering or not -edge <= post.position_x <= edge or post.position_y < BELOW:
+                x = post.position_x
+                if x > edge or x < -edge or post.position_y < BELOW or places.off_stage or places.recovering:
                     places.stand(post, flags, punished=conversions.open is not None)
 
         if playable and len(players) > 1:
@@ -366,11 +367,15 @@ class SlippiStats:
         now = before if dies else player.post.percent
         index, conversions, combos = player.index, player.conversions, player.combos
         if conversions.open is not None and (dies or conversions.counter > RESET_FRAMES):
-            self._ended.append(conversions.end(number, now, before, killed=dies))
+            self._ended.append(conversions.end(number, now, before, killed=dies))  # type: ignore[arg-type]
         elif dies:
-            player.self_destructs += 1
-            if self.crew and not self._any_hit:
+            by = self._hitter(player) if self._named else None
+            if by is not None:
+                by.exchanges.knock_out(index)
+            elif self.crew and not self._any_hit:
                 player.given_up += 1
+            else:
+                player.self_destructs += 1
         if combos.open is not None and (dies or combos.counter > RESET_FRAMES):
             combo = combos.end(number, now, before, killed=dies)
             self._news.append((_COMBOS, index, "combo_ended", {"playerIndex": index, "combo": combo}))
@@ -387,13 +392,17 @@ class SlippiStats:
         self._ended.clear()
 
     def _kill(self, conversion: Conversion) -> None:
+        victim, by = conversion.player_index, conversion.last_hit_by
         for player in self._players:
-            if player.index == conversion.last_hit_by:
+            if player.index == by:
+                player.exchanges.knock_out(victim)
+                if all(other.index != victim for other in player.opponents):
+                    return
                 player.exchanges.kill(conversion)
                 player.forms.kill()
                 if self._first_blood is None:
-                    frame = conversion.end_frame
-                    self._first_blood = FirstBlood(frame, conversion.player_index, player.index)  # type: ignore[arg-type]
+                    frame: Any = conversion.end_frame
+                    self._first_blood = FirstBlood(frame, victim, player.index)
 
     def _act(self, player: Player, number: int) -> None:
         """A new action begins."""

@@ -107,15 +107,13 @@ def _per_minute(count: int | UnsetType, minutes: float) -> Ratio:
     """Without a count slippi-js divides nothing by something: NaN."""
     if count is UNSET:
         return Ratio(UNSET, minutes, None if minutes else UNSET)
-    return ratio(count, minutes)  # type: ignore[arg-type]
+    return ratio(count, minutes)
 
 
 def _beneficial(mine: list[Conversion], theirs: list[Conversion]) -> int:
     """How many trades were mine to win: I killed and they did not, or I did more damage."""
     count = 0
     for my, their in zip(mine, theirs, strict=False):
-        if my.did_kill and not their.did_kill:
-            count += 1
-        elif my.current_percent - my.start_percent > their.current_percent - their.start_percent:
-            count += 1
+        more = my.current_percent - my.start_percent > their.current_percent - their.start_percent
+        count += more or (my.did_kill and not their.did_kill)
     return count

@@ -31,8 +31,8 @@ class Places:
     """Where one player was. `edge` is x of the ledge, `None` where it is not known."""
 
     __slots__ = (
-        "control_frames",
         "contested_frames",
+        "control_frames",
         "edge",
         "ledge_frames",
         "off_stage",

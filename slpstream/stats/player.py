@@ -100,7 +100,7 @@ class Player:
     @property
     def percent(self) -> float:
         """The last percent that is known."""
-        return 0.0 if self.post is None else self.post.percent  # type: ignore[no-any-return]
+        return 0.0 if self.post is None else self.post.percent
 
 
 _ON_LISTS = ("stocks", "conversions", "combos")
@@ -112,9 +112,7 @@ def know_each_other(players: list[Player], teams: dict[int, int]) -> None:
     """Tells players of each other; `teams` has the team of each player index, empty without teams."""
     for player in players:
         player.others = [other for other in players if other is not player]
-        player.opponents = [
-            other for other in player.others if not teams or teams[other.index] != teams[player.index]
-        ]
+        player.opponents = [other for other in player.others if not teams or teams[other.index] != teams[player.index]]
         if player.hit_by is not None:
             player.hit_by = next(other for other in players if other.index == player.hit_by.index)
 

@@ -25,28 +25,28 @@ P = TypeVar("P", Conversion, Combo)
 
 
 class Punishes(Generic[P]):
-    """Those of one player who is hit; `all` is the list of the whole game, in opening order."""
+    """Those of one player who is hit; `entries` is the list of the whole game, in opening order."""
 
-    __slots__ = ("_at", "_move", "_waiting", "all", "counter", "index", "open")
+    __slots__ = ("_at", "_move", "_waiting", "counter", "entries", "index", "open")
 
     shape: Callable[..., P]
 
-    def __init__(self, index: int, all: list[P]) -> None:
+    def __init__(self, index: int, entries: list[P]) -> None:
         self.index = index
-        self.all = all
+        self.entries = entries
         self.open: P | None = None
         self.counter = 0
         self._move: Move | None = None
         self._waiting: list[tuple[int, float, Mapping[int, int]]] = []
         self._at = 0
 
-    def copy(self, all: list[P]) -> Self:
+    def copy(self, entries: list[P]) -> Self:
         """An independent computer at the same place, on a copied list."""
-        twin = type(self)(self.index, all)
+        twin = type(self)(self.index, entries)
         twin.counter = self.counter
         if self.open is not None:
             twin._at = self._at
-            twin.open = all[self._at] = twin_open = _value(self.open)
+            twin.open = entries[self._at] = twin_open = _value(self.open)
             twin._move = twin_open.moves[-1] if self._move is not None else None
             twin._waiting = list(self._waiting)
         return twin
@@ -57,8 +57,8 @@ class Punishes(Generic[P]):
         self.open = punish = self.shape(self.index, frame, hitter, start_percent=percent, moves=[])
         self.counter = 0
         self._move = None
-        self._at = len(self.all)
-        self.all.append(punish)
+        self._at = len(self.entries)
+        self.entries.append(punish)
         return punish
 
     def add(self, frame: int, hitter: int, move_id: int, damage: float) -> None:
@@ -74,7 +74,8 @@ class Punishes(Generic[P]):
 
     def wait(self, frame: int, damage: float, move_ids: Mapping[int, int]) -> None:
         """Damage that nobody is named for yet: `move_ids` has what each player's last move was then."""
-        self._waiting.append((frame, damage, move_ids))
+        if self.open is not None:
+            self._waiting.append((frame, damage, move_ids))
 
     def _credit(self, punish: P, hitter: int) -> None:
         """The damage that waited was done by a player; hits that follow each other with the same move are one."""

@@ -161,7 +161,7 @@ class Ratio(Shape):
 
     count: float | UnsetType
     total: float
-    ratio: float | None | UnsetType = UNSET
+    ratio: float | UnsetType | None = UNSET
 
 
 class Overall(Shape):

@@ -14,29 +14,29 @@ from slpstream.stats.shapes import Stock
 
 
 class Stocks:
-    """The lives of one player; `all` is the list of the whole game, in opening order."""
+    """The lives of one player; `entries` is the list of the whole game, in opening order."""
 
-    __slots__ = ("_at", "all", "index", "open")
+    __slots__ = ("_at", "entries", "index", "open")
 
-    def __init__(self, index: int, all: list[Stock]) -> None:
+    def __init__(self, index: int, entries: list[Stock]) -> None:
         self.index = index
-        self.all = all
+        self.entries = entries
         self.open: Stock | None = None
         self._at = 0
 
-    def copy(self, all: list[Stock]) -> Stocks:
+    def copy(self, entries: list[Stock]) -> Stocks:
         """An independent computer at the same place, on a copied list."""
-        twin = Stocks(self.index, all)
+        twin = Stocks(self.index, entries)
         if self.open is not None:
             twin._at = self._at
-            twin.open = all[self._at] = replace(self.open)
+            twin.open = entries[self._at] = replace(self.open)
         return twin
 
     def spawn(self, frame: int, post: Any) -> Stock:
         """The player is not dying any more: a life begins."""
         self.open = stock = Stock(self.index, frame, current_percent=post.percent, count=post.stocks_remaining)
-        self._at = len(self.all)
-        self.all.append(stock)
+        self._at = len(self.entries)
+        self.entries.append(stock)
         return stock
 
     def lose(self, frame: int, post: Any, percent: float) -> Stock | None:

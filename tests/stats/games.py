@@ -76,12 +76,13 @@ def differences(theirs: Any, ours: Any, where: str = "") -> Iterator[Difference]
     elif isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
         for index, (a, b) in enumerate(zip(theirs, ours, strict=True)):
             yield from differences(a, b, f"{where}[{index}]")
-    elif isinstance(theirs, bool) or isinstance(ours, bool) or not _close(theirs, ours):
-        if theirs is not ours:
-            yield Difference(where, theirs, ours)
+    elif theirs is not ours and not _close(theirs, ours):
+        yield Difference(where, theirs, ours)
 
 
 def _close(theirs: Any, ours: Any) -> bool:
+    if isinstance(theirs, bool) or isinstance(ours, bool):
+        return False
     if isinstance(theirs, int | float) and isinstance(ours, int | float):
         return abs(theirs - ours) <= (0 if isinstance(theirs, int) and isinstance(ours, int) else 1e-6)
     return bool(theirs == ours)

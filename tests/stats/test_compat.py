@@ -3,6 +3,7 @@ replay, and on real ones that are cut off or lack an event."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from slpstream.simulate.match import synthetic_match
 from tests.oracles.slippi_js import SlippiJs, needs_slippi_js, slippi_js
 from tests.shared_data import needs_shared, replay, replays
-from tests.stats.games import POST, PRE, Json, cut_after, differences, game_of, run, shown, without_event
+from tests.stats.games import POST, PRE, Json, cut_after, differences, events_in, game_of, run, shown, without_event
 
 pytestmark = needs_slippi_js
 
@@ -96,10 +97,6 @@ def test_home_run_in_feet_and_metres(language: int, x: float | None, ask: Callab
 
 def with_language_and_distance(data: bytes, language: int, x: float | None) -> bytes:
     """The replay with another language, and with another place for Sandbag in its last frame."""
-    import struct
-
-    from tests.stats.games import events_in
-
     changed = bytearray(data)
     for at, _ in events_in(data):
         if data[at] == 0x36:
