@@ -33,7 +33,7 @@ class Punishes(Generic[P]):
 
     def __init__(self, index: int, entries: list[P]) -> None:
         self.index = index
-        self.entries = entries
+        self.entries: list[P] = entries
         self.open: P | None = None
         self.counter = 0
         self._move: Move | None = None
