@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 import msgspec
@@ -11,6 +12,7 @@ from slpstream.events import Event, Frame, FrameFinalized, GameEnd, GameEvent
 from slpstream.slippi.game_start import Settings
 from slpstream.slippi.reader import SlippiReader
 from slpstream.stats import SlippiStats
+from tests.shared_data import replay
 
 Json = dict[str, Any]
 PRE, POST = 0x37, 0x38
@@ -54,6 +56,23 @@ def shown(stats: SlippiStats) -> Json:
     value: Json = msgspec.json.decode(msgspec.json.encode(stats.stats()))
     value.pop("extra", None)
     return value
+
+
+class Shown(NamedTuple):
+    """The stats of one real replay, both ways."""
+
+    compat: Json
+    default: Json
+    stadium: Json | None
+
+
+@cache
+def real(name: str) -> Shown:
+    """A real replay, read once for all tests."""
+    game = game_of(replay(name))
+    compatible, default = run(game, compat=True)[0], run(game)[0]
+    stadium = compatible.stadium()
+    return Shown(shown(compatible), shown(default), None if stadium is None else msgspec.to_builtins(stadium))
 
 
 def events_of(said: list[Event], *kinds: str) -> list[GameEvent]:
