@@ -317,7 +317,7 @@ class SlippiStats:
     def _hit(self, player: Player, number: int, damage: float, flags: int) -> None:
         """A player is damaged or grabbed in this frame."""
         index, conversions, combos = player.index, player.conversions, player.combos
-        hitter = self._hitter(player) if self._named else player.opponents[0]
+        hitter = self._hitter(player) if self._named or player.opponents[0].post is None else player.opponents[0]
         opens = hitter in player.opponents if hitter is not None else flags & CAPTURED
         percent = player.prev.percent
         by = UNSET if hitter is None else hitter.index
@@ -334,15 +334,16 @@ class SlippiStats:
         elif damage and hitter is not None:
             self._any_hit = True
             new_move = player.hit_by is not hitter
+            credited = damage
             if new_move:
                 move_id = hitter.post.last_attack_landed
-                conversions.add(number, hitter.index, move_id, damage)
+                credited += conversions.add(number, hitter.index, move_id, damage)
                 combos.add(number, hitter.index, move_id, damage)
             else:
                 conversions.repeat(damage)
                 combos.repeat(damage)
-            hitter.exchanges.hit(index, damage, new_move=new_move)
-            hitter.forms.hit(damage)
+            hitter.exchanges.hit(index, credited, new_move=new_move)
+            hitter.forms.hit(credited)
             player.hit_by = hitter
             player.hit_state = hitter.prev.action_state_id
         if starts:

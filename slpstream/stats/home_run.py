@@ -18,6 +18,8 @@ _JAPANESE = 0
 _START = 70
 _FEET_SCALE, _METRES_SCALE = 0.952462, 1.04167
 _FEET_UNIT = 30.4788
+_FARTHEST = 1e30
+"""No place in the game; where the arithmetic of 32 bits would end."""
 
 
 class HomeRun(Shape, tag_field="type", tag="home-run-contest"):
@@ -29,12 +31,13 @@ class HomeRun(Shape, tag_field="type", tag="home-run-contest"):
 
 def home_run(x: float, language: int | None) -> HomeRun:
     """The distance for the `position_x` of Sandbag."""
-    if not math.isfinite(x):
-        return HomeRun(0, "feet")
-    if language == _JAPANESE:
-        return HomeRun(max(0.0, 10 * math.floor(x - _START * _METRES_SCALE) / 100), "meters")
+    units: Literal["feet", "meters"] = "meters" if language == _JAPANESE else "feet"
+    if not abs(x) < _FARTHEST:
+        return HomeRun(0, units)
+    if units == "meters":
+        return HomeRun(max(0.0, 10 * math.floor(x - _START * _METRES_SCALE) / 100), units)
     feet = _float32(10 * math.floor(x - _START * _FEET_SCALE)) / _FEET_UNIT
-    return HomeRun(max(0.0, math.floor(feet * 10) / 10), "feet")
+    return HomeRun(max(0.0, math.floor(feet * 10) / 10), units)
 
 
 def _float32(value: float) -> float:

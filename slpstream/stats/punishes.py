@@ -61,23 +61,23 @@ class Punishes(Generic[P]):
         self.entries.append(punish)
         return punish
 
-    def add(self, frame: int, hitter: int, move_id: int, damage: float) -> None:
-        """A move hits."""
+    def add(self, frame: int, hitter: int, move_id: int, damage: float) -> float:
+        """A move hits; returns the damage that waited for a name and has it now."""
         punish = self.open
         if punish is None:
-            return
-        if self._waiting:
-            self._credit(punish, hitter)
+            return 0.0
+        waited = self._credit(punish, hitter) if self._waiting else 0.0
         punish.last_hit_by = hitter
         self._move = Move(hitter, frame, move_id, 1, damage)
         punish.moves.append(self._move)
+        return waited
 
     def wait(self, frame: int, damage: float, move_ids: Mapping[int, int]) -> None:
         """Damage that nobody is named for yet: `move_ids` has what each player's last move was then."""
         if self.open is not None:
             self._waiting.append((frame, damage, move_ids))
 
-    def _credit(self, punish: P, hitter: int) -> None:
+    def _credit(self, punish: P, hitter: int) -> float:
         """The damage that waited was done by a player; hits that follow each other with the same move are one."""
         last: Move | None = None
         for frame, damage, move_ids in self._waiting:
@@ -88,7 +88,9 @@ class Punishes(Generic[P]):
             else:
                 last = Move(hitter, frame, move_id, 1, damage)
                 punish.moves.append(last)
+        waited = sum(damage for _, damage, _ in self._waiting)
         self._waiting.clear()
+        return waited
 
     def repeat(self, damage: float) -> None:
         """The last move hits again."""

@@ -1,6 +1,8 @@
-"""Where slippi-js is wrong: the default differs from slippi-js only in the cases of one table, in `deploy/docs/stats.md`; the table says which
-members differ, and a row that says more than is so fails as well. What slippi-js says is the compatible mode, which
-`test_compat` holds to it."""
+"""Where slippi-js is wrong: the default differs from it only in the cases of one table, in `deploy/docs/stats.md`.
+
+The table says which members differ, and a row that says more than is so fails as well. What slippi-js says is the
+compatible mode, which `test_compat` holds to it.
+"""
 
 from __future__ import annotations
 
