@@ -55,6 +55,12 @@ class FieldError(FormatError):
     code = "field"
 
 
+class Unsupported(FormatError):
+    """The file is recognised for what it is, and that is something we do not read: a ghost, a garage, another game."""
+
+    code = "unsupported"
+
+
 class SourceError(SlpstreamError):
     """The file did what a log must not do."""
 
