@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from tests.shared_data import SHARED, needs_shared
 def test_the_names_are_those_of_the_table() -> None:
     table: dict[str, Any] = msgspec.json.decode((SHARED.parent / "formats" / "tables.json").read_bytes())
     theirs = table["mario_kart_8"]
-    ours = {
+    ours: dict[str, Mapping[Any, Any]] = {
         "tracks": names.TRACKS,
         "characters": names.CHARACTERS,
         "karts": names.KARTS,
