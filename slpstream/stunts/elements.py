@@ -1,7 +1,7 @@
 """What can lie on a tile of a track, and the signs that stand for it in a drawing.
 
-Source of the codes: the Stunts Wiki, "Track file", agreed with the five real tracks we have. Codes that are not here
-have no meaning in the game's editor; tracks edited by hand have them and the game draws something.
+Source of the codes: the Stunts Wiki, "Track file", and the tables of the track viewer Stunts Cartography; drawn with
+them, the laps of real tracks hang together. Other codes have no meaning in the game's editor, but tracks can have them.
 
 An element covers one tile, two, or two by two. Its code stands in the north-western tile; the others have a filler
 code that says where they lie from there. Each drawing is four signs, one for each tile: north-west, north-east,
