@@ -55,6 +55,12 @@ class FieldError(FormatError):
     code = "field"
 
 
+class Unsupported(FormatError):
+    """A file that we recognise, of a kind that we do not read; the message names the kind."""
+
+    code = "unsupported"
+
+
 class SourceError(SlpstreamError):
     """The file did what a log must not do."""
 
