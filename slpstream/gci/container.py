@@ -195,8 +195,10 @@ def read_container(data: bytes) -> Container:
         raise FramingError(f"the file ends inside its header of {BODY_AT} bytes", offset=len(data))
     file_type = int.from_bytes(data[FILE_TYPE_AT : FILE_TYPE_AT + 2], "big")
     if file_type != REPLAY:
-        kind = names.FILE_KINDS.get(file_type, "file of an unknown kind")
-        raise Unsupported(f"a {kind} of F-Zero GX (file type 0x{file_type:04X}), not a replay", offset=FILE_TYPE_AT)
+        kind = names.FILE_KINDS.get(file_type, "unknown kind")
+        raise Unsupported(
+            f"an F-Zero GX file, but no replay: {kind} (file type 0x{file_type:04X})", offset=FILE_TYPE_AT
+        )
     if len(data) < BODY_AT:
         raise FramingError(f"the file ends inside its header of {BODY_AT} bytes", offset=len(data))
     if len(data) > MOST_BYTES:
