@@ -44,7 +44,8 @@ class BitReader:
         """Raises `OutOfBits` when fewer than `bits` are left for `what`."""
         if bits > self.left_bits:
             raise OutOfBits(
-                f"{what} needs {bits} bits, {self.left_bits} are left", offset=self._file_offset + self.size_bits // 8
+                f"the file ends inside {what}: {bits} bits are needed, {self.left_bits} are left",
+                offset=self._file_offset + self.size_bits // 8,
             )
 
     def take(self, bits: int, what: str = "a field") -> int:

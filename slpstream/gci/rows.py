@@ -23,6 +23,19 @@ class ByteRow(NamedTuple):
     doc: str
     sure: str = "documented"
 
+    def pack(self, value: Any) -> bytes:
+        """The field's bytes. Raises `ValueError` for what does not fit."""
+        size_bytes = struct.calcsize(self.code)
+        if self.code.endswith("s"):
+            # `struct` would cut or pad silently.
+            if len(value) != size_bytes:
+                raise ValueError(f"{self.name}: exactly {size_bytes} bytes are needed, not {len(value)}")
+            return bytes(value)
+        try:
+            return struct.pack(f">{self.code}", value)
+        except struct.error as error:
+            raise ValueError(f"{self.name}: {error}") from error
+
 
 class ByteTable:
     """Rows that cover a block from its first byte to its last, with no gap."""
@@ -38,13 +51,7 @@ class ByteTable:
 
     def pack(self, values: object) -> bytes:
         """The block of an object that has an attribute for each row. Raises `ValueError` for what does not fit."""
-        for row in self.rows:
-            if row.code.endswith("s") and len(getattr(values, row.name)) != struct.calcsize(row.code):
-                raise ValueError(f"{row.name}: exactly {struct.calcsize(row.code)} bytes are needed")
-        try:
-            return self._struct.pack(*(getattr(values, row.name) for row in self.rows))
-        except struct.error as error:
-            raise ValueError(str(error)) from error
+        return b"".join(row.pack(getattr(values, row.name)) for row in self.rows)
 
 
 class BitRow(NamedTuple):

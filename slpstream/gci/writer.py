@@ -29,6 +29,7 @@ from slpstream.gci.rows import as_pattern
 from slpstream.gci.settings import Replay
 
 LEAST_BLOCKS = 2
+LAST_CHECKPOINT_FRAME = (1 << 14) - 1
 ORIGIN: Place = (0, 0, 0)
 SAVED_AT = dt.datetime(2018, 5, 8, 12, 34, 56)
 """When a new replay was saved, unless it is said."""
@@ -96,9 +97,12 @@ def new_replay(
 
 
 def equal_laps(laps: int, total_frames: int) -> list[Checkpoint]:
-    """Checkpoints at GO and at the end of laps of the same length, all at the origin."""
+    """Checkpoints at GO and at the end of laps of the same length, all at the origin.
+
+    The frames of checkpoints have 14 bits: behind 16,383 there is none.
+    """
     race_frames = max(total_frames + 1 - GO_FRAME, 0)
-    at = [GO_FRAME + race_frames * lap // max(laps, 1) for lap in range(laps + 1)]
+    at = [min(GO_FRAME + race_frames * lap // max(laps, 1), LAST_CHECKPOINT_FRAME) for lap in range(laps + 1)]
     return [Checkpoint(frame1=frame, frame2=frame, places=(ORIGIN,) * 4) for frame in at]
 
 
