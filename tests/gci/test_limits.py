@@ -60,7 +60,7 @@ def test_the_hostile_file_needs_little_memory() -> None:
     assert_cheap((GCI / "bad" / "hostile_max_values.gci").read_bytes(), MOST_FRAMES)
 
 
-@pytest.mark.parametrize("octet", [b"\0", b"\xff", b"\x55"])
+@pytest.mark.parametrize("octet", [b"\0", b"\xff"])
 def test_files_of_one_byte_value_need_little_memory(octet: bytes) -> None:
     data = encode(new_replay([InputRun()]))[:BODY_AT].ljust(MOST_BYTES, octet)
     frames = sum(type(event).__name__ == "Frame" for event in events_of(data, step=20_000))

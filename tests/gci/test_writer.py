@@ -133,7 +133,7 @@ def bodies(draw: st.DrawFn) -> Body:
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(bodies())
 def test_any_body_comes_back(body: Body) -> None:
     replay = fitted(Replay(body=body))
