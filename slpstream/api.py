@@ -8,80 +8,122 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import AsyncGenerator, Iterable, Iterator
+from functools import cached_property
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
-from slpstream.errors import Unreadable
-from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata
-from slpstream.formats import of_name
+from slpstream.errors import FormatError, Unreadable, Unsupported
+from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata
+from slpstream.formats import Reader, WholeGame, of_name
 from slpstream.messages import TOPICS, FramesMode, LogMessage
 from slpstream.pipeline import Pipeline
 from slpstream.tail import CaughtUp, FolderTail, Grew, Lost, Opened, Refused, Rewritten, TailedFile, Watcher
 
 _READ_BYTES = 256 * 1024
+_HEAD_BYTES = 1024
+_WHOLE_FILE = -1
+_FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
+
+AnEvent = TypeVar("AnEvent", bound=Event)
 
 
 class Replay:
-    """A replay on disk, read once when the first value is asked for."""
+    """A replay on disk. Opening reads its first bytes; the rest is read when something asks for it.
+
+    `frames` are columns and take the extra `analysis`; everything else works without.
+    """
 
     def __init__(self, path: Path) -> None:
+        """Raises `SourceError` when the file cannot be read, `FormatError` when it is no replay."""
         self.path = path
-        self._events: list[Event] | None = None
+        self._format = of_name(path.name)
+        self._start = _read_start(path, self._format.reader())
 
-    def events(self) -> list[Event]:
-        """All events in the order of the log. Raises `FormatError` when the file is no replay."""
-        if self._events is None:
-            reader = of_name(self.path.name).reader()
-            events = [event for chunk in read_chunks(self.path) for event in reader.feed(chunk)]
-            events += reader.finish()
-            if reader.failure is not None and not any(isinstance(event, GameStart) for event in events):
-                raise reader.failure
-            self._events = events
-        return self._events
-
-    def frames(self) -> dict[int, Frame]:
-        """The last sending of each frame, by frame number, ascending."""
-        newest = {event.number: event for event in self.events() if isinstance(event, Frame)}
-        return dict(sorted(newest.items()))
+    def __repr__(self) -> str:
+        return f"<replay {self.path.name}, game {self.game_id}>"
 
     @property
     def game_id(self) -> str:
         """32 hex digits."""
-        return self._one(GameStart).game_id  # type: ignore[no-any-return]
+        return self._start.game_id
 
     @property
     def settings(self) -> Any:
         """How the game was set up, of the format's own type."""
-        return self._one(GameStart).settings
+        return self._start.settings
 
-    @property
+    @cached_property
     def game_end(self) -> GameEnd:
         """How it ended; reason `incomplete` when the file just stops."""
-        end: GameEnd = self._one(GameEnd)
-        return end
+        return self._whole.end if self._whole is not None else _one(GameEnd, self.events())
 
-    @property
+    @cached_property
     def metadata(self) -> dict[str, Any] | None:
         """The metadata, `None` when the file has none."""
-        found = next((event for event in self.events() if isinstance(event, Metadata)), None)
+        if self._whole is not None:
+            found = self._whole.metadata
+        else:
+            found = next((event for event in self.events() if isinstance(event, Metadata)), None)
         return None if found is None else dict(found.metadata)
+
+    @property
+    def frames(self) -> Any:
+        """The frames as columns: `slpstream.slippi.columns.Frames`. Raises `ModuleNotFoundError` without the extra
+        `analysis`, and `Unsupported` for a format that has no columns."""
+        if self._format.whole is None:
+            raise Unsupported(f"{self.path}: {self._format.name} replays have no columns", offset=0)
+        return self._format.whole(self._data).frames if self._whole is None else self._whole.frames
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
         """What is odd about the bytes."""
         return [event for event in self.events() if isinstance(event, Diagnostic)]
 
-    def _one(self, kind: type[Event]) -> Any:
-        return next(event for event in self.events() if isinstance(event, kind))
+    def events(self) -> list[Event]:
+        """All events in the order of the log, as the live path says them: an object for each sending of each frame."""
+        reader = self._format.reader()
+        events = [event for chunk in read_chunks(self.path) for event in reader.feed(chunk)]
+        events += reader.finish()
+        while reader.pending:
+            events += reader.more(_FRAMES_AT_ONCE)
+        return events
+
+    @cached_property
+    def _data(self) -> bytes:
+        return b"".join(read_chunks(self.path, _WHOLE_FILE))
+
+    @cached_property
+    def _whole(self) -> WholeGame | None:
+        """The batch path, where the format and the installation have it."""
+        if self._format.whole is None or find_spec("numpy") is None:
+            return None
+        return self._format.whole(self._data)
 
 
 def open_replay(path: str | PathLike[str]) -> Replay:
-    """A replay on disk. Raises `SourceError` when it cannot be read; reading happens when a value is asked for."""
-    replay = Path(path)
-    with open_file(replay):
-        return Replay(replay)
+    """A replay on disk. Raises `SourceError` when it cannot be read, `FormatError` when it is no replay."""
+    return Replay(Path(path))
+
+
+def _read_start(path: Path, reader: Reader) -> GameStart:
+    """The Game Start; reads no more of the file than it takes."""
+    for chunk in read_chunks(path, _HEAD_BYTES):
+        found = next((event for event in reader.feed(chunk) if isinstance(event, GameStart)), None)
+        if found is not None:
+            return found
+        if reader.failure is not None:
+            raise reader.failure
+    found = next((event for event in reader.finish() if isinstance(event, GameStart)), None)
+    if found is None:
+        raise reader.failure or FormatError("no game in it", offset=0)
+    return found
+
+
+def _one(kind: type[AnEvent], events: list[Event]) -> AnEvent:
+    return next(event for event in events if isinstance(event, kind))
 
 
 def messages(
@@ -98,6 +140,8 @@ def messages(
     for chunk in read_chunks(replay):
         yield from _wanted(pipeline.feed(chunk)[0], wanted)
     yield from _wanted(pipeline.finish()[0], wanted)
+    while pipeline.pending:
+        yield from _wanted(pipeline.more(_FRAMES_AT_ONCE)[0], wanted)
     if pipeline.failure is not None and pipeline.game_id is None:
         raise pipeline.failure
 
@@ -147,11 +191,11 @@ async def follow(
                 return
 
 
-def read_chunks(path: Path) -> Iterator[bytes]:
-    """The bytes of a file in pieces. Raises `SourceError`."""
+def read_chunks(path: Path, most_bytes: int = _READ_BYTES) -> Iterator[bytes]:
+    """The bytes of a file in pieces; -1 for all at once. Raises `SourceError`."""
     try:
         with open_file(path) as file:
-            while chunk := file.read(_READ_BYTES):
+            while chunk := file.read(most_bytes):
                 yield chunk
     except OSError as error:
         raise Unreadable(str(path), error.strerror or "cannot be read") from error

@@ -43,6 +43,12 @@ class WrongFormat(FormatError):
     code = "wrong_format"
 
 
+class Unsupported(FormatError):
+    """The bytes are of a kind that we know and do not read."""
+
+    code = "unsupported"
+
+
 class FramingError(FormatError):
     """The event boundaries are lost: an undeclared command byte, or a size that cannot be."""
 
@@ -53,12 +59,6 @@ class FieldError(FormatError):
     """One value cannot be read; the boundaries of what surrounds it are known."""
 
     code = "field"
-
-
-class Unsupported(FormatError):
-    """A file that we recognise, of a kind that we do not read; the message names the kind."""
-
-    code = "unsupported"
 
 
 class SourceError(SlpstreamError):

@@ -98,10 +98,21 @@ class Layout:
         self.table = table
         self.payload_size_bytes = payload_size_bytes
         self.fields = tuple(f for f in table.fields if f.end <= payload_size_bytes + 1)
+        self.kinds = {f.name: f.kind for f in self.fields}
+        """The type of each field by its name."""
         self.struct = _struct_of(self.fields)
         self.known_end = 1 + self.struct.size
         self.group = self._find_group()
         self.decode: Decode = self._decoder()
+
+    def dtype(self) -> dict[str, Any]:
+        """What makes a numpy dtype of the rows: fields at their offsets, an item as wide as the event."""
+        return {
+            "names": [f.name for f in self.fields],
+            "formats": [f.kind.numpy for f in self.fields],
+            "offsets": [f.offset for f in self.fields],
+            "itemsize": self.payload_size_bytes + 1,
+        }
 
     def _decoder(self) -> Decode:
         if len(self.fields) < self.table.required:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import PurePath
-from typing import NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from slpstream.errors import FormatError
-from slpstream.events import Event
+from slpstream.events import Event, GameEnd, GameStart, Metadata
 from slpstream.slippi import container
 from slpstream.slippi.reader import SlippiReader
 
@@ -50,6 +50,32 @@ class Reader(Protocol):
         """An independent reader at the same place."""
 
 
+class WholeGame(Protocol):
+    """A whole game in memory, read at once: what the batch path of a format gives."""
+
+    @property
+    def start(self) -> GameStart:
+        """The Game Start."""
+
+    @property
+    def end(self) -> GameEnd:
+        """How it ended."""
+
+    @property
+    def metadata(self) -> Metadata | None:
+        """What the file says of itself."""
+
+    @property
+    def frames(self) -> Any:
+        """The frames as columns."""
+
+
+def _whole_slippi(data: bytes) -> WholeGame:
+    from slpstream.slippi.whole_game import WholeGame as SlippiGame  # noqa: PLC0415 -- numpy is for those who ask
+
+    return SlippiGame(data)
+
+
 class Format(NamedTuple):
     """A format that slpstream reads."""
 
@@ -59,9 +85,11 @@ class Format(NamedTuple):
     rewritable_bytes: int
     """How many bytes at the start of the file may change after they were written; 0 for none."""
     reader: Callable[[], Reader]
+    whole: Callable[[bytes], WholeGame] | None = None
+    """The batch path, of a whole file, where there is one. It takes the extra `analysis`."""
 
 
-FORMATS: tuple[Format, ...] = (Format("slippi", (".slp",), container.HEADER_BYTES, SlippiReader),)
+FORMATS: tuple[Format, ...] = (Format("slippi", (".slp",), container.HEADER_BYTES, SlippiReader, _whole_slippi),)
 
 SUFFIXES: tuple[str, ...] = tuple(suffix for format_ in FORMATS for suffix in format_.suffixes)
 """All file name endings that a watched folder is searched for."""

@@ -126,6 +126,15 @@ class Pipeline:
         """No more bytes will come. The daemon never knows that; `dump` does."""
         return self._messages(self.reader.finish())
 
+    @property
+    def pending(self) -> bool:
+        """There are messages that `more` has not returned yet."""
+        return self.reader.pending
+
+    def more(self, most_frames: int) -> list[list[LogMessage]]:
+        """The messages of at most so many further frames, where a format expands them as they are taken."""
+        return self._messages(self.reader.more(most_frames))
+
     def _messages(self, events: list[Event]) -> list[list[LogMessage]]:
         self.events = events
         logs: list[list[LogMessage]] = [[] for _ in self._writers]

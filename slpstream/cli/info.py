@@ -13,6 +13,7 @@ import msgspec
 from slpstream.api import Replay, open_replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, printable
 from slpstream.errors import FormatError, SourceError
+from slpstream.events import Frame
 from slpstream.formats import SUFFIXES
 
 
@@ -52,7 +53,7 @@ def describe(replay: Replay) -> dict[str, Any]:
         "gameId": replay.game_id,
         "settings": replay.settings,
         "metadata": replay.metadata,
-        "frames": len(replay.frames()),
+        "frames": len({event.number for event in replay.events() if isinstance(event, Frame)}),
         "lastFrame": end.last_frame,
         "durationSeconds": end.duration_seconds,
         "reason": end.reason,

@@ -113,6 +113,15 @@ class SlippiReader:
         twin._bind()
         return twin
 
+    def behind_frames(self, offset: int, last: Frame | None) -> Self:
+        """Of a reader that has read Game Start: one that stands at `offset` behind the frames, the last of which is
+        `last`. For those who find the frames another way."""
+        twin = self.copy()
+        twin._base = offset
+        if twin._assembler is not None:
+            twin._assembler.last = last
+        return twin
+
     @property
     def closed(self) -> bool:
         """Nothing that can still be appended would change the log."""

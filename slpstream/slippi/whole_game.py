@@ -1,0 +1,100 @@
+"""A whole `.slp` in memory: settings from its head, columns of its frames, and how it ended from its tail.
+
+Head and tail are read by the live path's own reader; only the frames between them are found by `frame_index`. So both
+paths say the same of a game, and of what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from msgspec import UNSET
+
+from slpstream.errors import FormatError, FramingError
+from slpstream.events import Event, Frame, GameEnd, GameStart, Metadata
+from slpstream.slippi import container
+from slpstream.slippi.assembler import FrameEntry, PlayerFrame
+from slpstream.slippi.columns import Frames
+from slpstream.slippi.commands import POST_FRAME
+from slpstream.slippi.ends import first_of, read_head
+from slpstream.slippi.frame_index import ABSENT, FrameIndex, frame_index
+from slpstream.slippi.reader import Stage
+
+_FIRST_FRAME_BYTES = 64 * 1024
+"""Enough for the first frame of a replay of before 1.6, where it completes the settings."""
+
+
+class WholeGame:
+    """A replay, finished or not. Raises `FormatError` when there is no Game Start in it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self._reader, self._at, self._early = read_head(data)
+
+    @cached_property
+    def start(self) -> GameStart:
+        """The Game Start event."""
+        found = first_of(GameStart, self._early)
+        if found is None:  # Zelda or Sheik before 1.6.0: the first frame completes it
+            reader = self._reader.copy()
+            found = first_of(GameStart, reader.feed(self.data[self._at : self._at + _FIRST_FRAME_BYTES]))
+            found = found or first_of(GameStart, reader.finish())
+        if found is None:
+            raise FramingError("the file ends before Game Start", offset=len(self.data))
+        return found
+
+    @cached_property
+    def index(self) -> FrameIndex:
+        """Where the events of the frames are."""
+        widths = self._reader.event_payloads.widths  # type: ignore[union-attr]
+        raw = self._reader.raw_length_bytes
+        limit = min(len(self.data), container.HEADER_BYTES + raw) if raw else len(self.data)
+        return frame_index(self.data, self._at, limit, widths)
+
+    @cached_property
+    def frames(self) -> Frames:
+        """The frames as columns; see `columns`."""
+        return Frames.of(self.data, self.index, self._reader.event_payloads.sizes)  # type: ignore[union-attr]
+
+    @property
+    def failure(self) -> FormatError | None:
+        """What ended the game, when the bytes were wrong."""
+        return self.index.failure
+
+    @property
+    def end(self) -> GameEnd:
+        """How the game ended; reason `incomplete` when the file just stops."""
+        found = first_of(GameEnd, self._late)
+        if found is None:
+            raise FramingError("the game has no end", offset=len(self.data))
+        return found
+
+    @property
+    def metadata(self) -> Metadata | None:
+        """The metadata, `None` when the file has none."""
+        return first_of(Metadata, self._late)
+
+    @cached_property
+    def _late(self) -> list[Event]:
+        """The events from the end of the frames on."""
+        if self._reader.stage is not Stage.EVENTS:  # the raw length ends right behind Game Start
+            reader = self._reader.copy()
+            return [*self._early, *reader.feed(self.data[self._at :]), *reader.finish()]
+        stop = self.index.stop
+        reader = self._reader.behind_frames(stop, self._last_frame())
+        return [*reader.feed(self.data[stop:]), *reader.finish()]
+
+    def _last_frame(self) -> Frame | None:
+        """The last sending of the highest frame number, as far as the end of a game asks for it."""
+        numbers = self.index.numbers
+        if not len(numbers):
+            return None
+        number = int(numbers.max())
+        row = len(numbers) - 1 - int((numbers[::-1] == number).argmax())
+        entry = FrameEntry(number, 0, UNSET, {}, UNSET, UNSET, UNSET)
+        for slot, offsets in self.index.slots.items():
+            at = int(offsets[row])
+            if slot.command == POST_FRAME.command and not slot.follower and at != ABSENT:
+                size = self._reader.event_payloads.sizes[slot.command]  # type: ignore[union-attr]
+                entry.players[slot.player] = PlayerFrame(UNSET, POST_FRAME.layout(size).decode(self.data, at))
+        return Frame(self.index.stop, number, 0, entry)
