@@ -132,6 +132,28 @@ def test_frames_are_not_made_before_somebody_takes_them() -> None:
     assert [frame.number for frame in middle] == [49_818, 49_819]
 
 
+def test_the_pipeline_makes_both_logs_of_it() -> None:
+    data = encode(time_attack(300))
+    pipeline = Pipeline(GciReader(), ["live", "finalized"])
+    assert pipeline.feed(data) == [[], []]
+    live, finalized = pipeline.finish()
+    while pipeline.pending:
+        for log, more in zip((live, finalized), pipeline.more(100), strict=True):
+            log += more
+    assert pipeline.ended
+    for log in (live, finalized):
+        positions = [message.position for message in log]
+        assert positions == sorted(set(positions))
+        assert [message.type for message in (log[0], log[-1])] == ["game_start", "game_end"]
+    frames = [message for message in live if message.type == "frame"]
+    assert [message.frame for message in frames] == list(range(-182, len(frames) - 182))
+    assert [message.body for message in finalized if message.type == "frame"] == [message.body for message in frames]
+    assert [message.body for message in finalized if message.type == "event"] == [
+        message.body for message in live if message.type == "event"
+    ]
+    assert sum(message.type == "event" for message in live) == 7
+
+
 # -- settings ----------------------------------------------------------------------------------------------------------
 
 
