@@ -20,6 +20,7 @@ from slpstream.gci.reader import MOST_FRAMES, GciReader, read_replay
 from slpstream.gci.rows import as_pattern
 from slpstream.gci.settings import Replay
 from slpstream.gci.writer import encode, fitted, new_replay
+from slpstream.pipeline import Pipeline
 from tests.gci.logs import (
     codes,
     custom_machine,
@@ -139,7 +140,7 @@ def test_the_pipeline_makes_both_logs_of_it() -> None:
     live, finalized = pipeline.finish()
     while pipeline.pending:
         for log, more in zip((live, finalized), pipeline.more(100), strict=True):
-            log += more
+            log.extend(more)
     assert pipeline.ended
     for log in (live, finalized):
         positions = [message.position for message in log]
