@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.bench import columns, decode, memory, scenarios
+from tests.bench import columns, decode, memory, other_formats, scenarios
 from tests.bench.report import Figure, Form
 
 BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
@@ -15,4 +15,5 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "sixty_four": scenarios.sixty_four,
     "fan_out": scenarios.fan_out,
     "memory": memory.run,
+    "other_formats": other_formats.run,
 }
