@@ -144,3 +144,9 @@ def without_event(data: bytes, command: int, frame: int, player: int) -> bytes:
         if data[at] == command and frame_number(data, at) == frame and data[at + 5] == player:
             return with_raw_length(data[:at] + data[end:], raw_length - (end - at))
     raise LookupError(f"no event {command:#04x} of player {player} in frame {frame}")
+
+
+def frame_of(event: GameEvent) -> int:
+    """The frame of an event that has one, as all of these have."""
+    assert event.frame is not None
+    return event.frame

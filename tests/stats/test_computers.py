@@ -13,7 +13,7 @@ from slpstream.stats.home_run import home_run
 from slpstream.stats.landing_lag import LANDING_LAG_FRAMES
 from slpstream.stats.states import CAPTURED, CONTROL, DYING, FLAGS, HELD, HIT, LANDING, LEDGE, SHIELD
 from slpstream.stats.timer import timer_text
-from tests.stats.games import events_of
+from tests.stats.games import events_of, frame_of
 from tests.stats.scenes import Scene
 
 WAIT, HURT, DEAD, REBIRTH = 0x0E, 0x4B, 0x00, 0x0C
@@ -22,7 +22,7 @@ FOX_NAIR_LAG = LANDING_LAG_FRAMES[1][0]
 
 
 def kinds(said: Sequence[object]) -> list[tuple[int, str]]:
-    return [(event.frame, event.kind) for event in said if isinstance(event, GameEvent)]
+    return [(frame_of(event), event.kind) for event in said if isinstance(event, GameEvent)]
 
 
 # -- states -----------------------------------------------------------------------------------------------------------

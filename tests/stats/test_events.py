@@ -15,7 +15,7 @@ from slpstream.simulate.match import synthetic_match
 from slpstream.stats import SlippiStats
 from slpstream.stats.shapes import Stats
 from tests.shared_data import needs_shared, replay, replays
-from tests.stats.games import Game, events_of, game_of, run
+from tests.stats.games import Game, events_of, frame_of, game_of, run
 
 ORDER = (
     ("rollback",),
@@ -142,15 +142,15 @@ def test_the_one_case(name: str) -> None:
         victim = event.values["playerIndex"]
         conversion = event.values["conversion"]
         if event.kind == "conversion_started":
-            running[victim] = event.frame
+            running[victim] = frame_of(event)
             continue
         del running[victim]
         attacker = conversion.last_hit_by
         if (event.frame, attacker) in ended or not conversion.moves:
             continue
-        if running.get(attacker, event.frame) < conversion.start_frame:
+        if running.get(attacker, frame_of(event)) < conversion.start_frame:
             assert conversion.opening_type == "counter-attack"
-            frames = [(frame, offset) for frame, offset in game(name).frames if frame.number <= event.frame]
+            frames = [(frame, offset) for frame, offset in game(name).frames if frame.number <= frame_of(event)]
             stats, _ = run(game(name)._replace(frames=frames))
             final = next(c for c in stats.stats().conversions if (c.player_index, c.end_frame) == (victim, event.frame))
             assert_punish_that_never_ended(stats.stats(), conversion, final)
@@ -186,5 +186,5 @@ def test_zelda_becomes_sheik() -> None:
         event.values["internalCharacterId"],
     ]
     assert {event.values["fromInternalCharacterId"], event.values["internalCharacterId"]} == {7, 19}
-    assert characters[0].frames == event.frame + 123
+    assert characters[0].frames == frame_of(event) + 123
     assert sum(c.frames for c in characters) == len(game_of(replay("transform")).frames)
