@@ -23,8 +23,9 @@ from slpstream.slippi.ends import Ends
 from slpstream.tail import CaughtUp, FolderTail, Grew, Lost, Opened, Refused, Rewritten, TailedFile, Watcher
 
 _READ_BYTES = 256 * 1024
-_HEAD_BYTES = 4096
-_TAIL_BYTES = 4096
+_HEAD_BYTES = 1024
+_ENDS_BYTES = 4096
+"""Of each end of a file, where these are all that is read."""
 _WHOLE_FILE = -1
 _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
@@ -122,8 +123,8 @@ def replay_ends(path: str | PathLike[str]) -> Ends | None:
         return None
     try:
         with open_file(file) as opened:
-            head = opened.read(_HEAD_BYTES)
-            tail_at = max(0, os.fstat(opened.fileno()).st_size - _TAIL_BYTES)
+            head = opened.read(_ENDS_BYTES)
+            tail_at = max(0, os.fstat(opened.fileno()).st_size - _ENDS_BYTES)
             opened.seek(tail_at)
             tail = opened.read()
         return ends(head, tail, tail_at)

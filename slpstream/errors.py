@@ -43,12 +43,6 @@ class WrongFormat(FormatError):
     code = "wrong_format"
 
 
-class Unsupported(FormatError):
-    """The bytes are of a kind that we know and do not read."""
-
-    code = "unsupported"
-
-
 class FramingError(FormatError):
     """The event boundaries are lost: an undeclared command byte, or a size that cannot be."""
 
@@ -59,6 +53,12 @@ class FieldError(FormatError):
     """One value cannot be read; the boundaries of what surrounds it are known."""
 
     code = "field"
+
+
+class Unsupported(FormatError):
+    """The file is recognised for what it is, and that is something we do not read: a ghost, a garage, another game."""
+
+    code = "unsupported"
 
 
 class SourceError(SlpstreamError):

@@ -98,10 +98,10 @@ class FrameFinalized(Event, gc=False):
 
 class GameEvent(Event, gc=False):
     """Something that was concluded from final frames: a stock lost, a lap. `values` is the payload beside `kind` and
-    `frame`."""
+    `frame`, which is `None` where the format does not say when it was."""
 
     kind: str
-    frame: int
+    frame: int | None
     values: Mapping[str, Any]
 
 

@@ -43,7 +43,7 @@ PAYLOADS: Mapping[str, str] = {
     "metadata": "`metadata`, when the game has closed the file",
     "frame": "`frame` (slippi-js `FrameEntryType`, `players` and `followers` by player index) with its `revision`",
     "finalized": "`through`: the last frame number that will not change any more; in `live` subscriptions only",
-    "event": "`kind`, `frame` and what belongs to the kind",
+    "event": "`kind`, `frame` (where the format has frames) and what belongs to the kind",
     "stats": "`stats` (slippi-js `StatsType`) as of `frame`",
     "diagnostic": "`severity`, `code`, `offset`, `message`: something is odd about the bytes",
 }
@@ -235,7 +235,10 @@ def _game_start(event: events.GameStart) -> tuple[str, dict[str, Any]]:
 
 
 def _game_event(event: events.GameEvent) -> tuple[str, dict[str, Any]]:
-    return "event", {"kind": event.kind, "frame": event.frame, **event.values}
+    payload: dict[str, Any] = {"kind": event.kind}
+    if event.frame is not None:
+        payload["frame"] = event.frame
+    return "event", payload | dict(event.values)
 
 
 def _stats(event: events.StatsUpdate) -> tuple[str, dict[str, Any]]:

@@ -5,18 +5,21 @@
 There are two logs of a game, for the two `frames` modes of a subscription. The live log has every revision of every
 frame as it comes, and says what has become final. The finalized log has each number once, in order, when nothing can
 change it any more. A pipeline writes the logs that it is asked for.
+
+Stats and derived events are computed from final frames only, and stand in both logs behind what made the frame final.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, Self
 
 from slpstream.errors import FormatError
 from slpstream.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, GameStart
 from slpstream.formats import Reader
 from slpstream.messages import START, FramesMode, LogMessage, body_of
+from slpstream.stats import SlippiStats
 
 Encoded = tuple[str, bytes, int | None]
 
@@ -78,6 +81,71 @@ class FinalizedLogWriter(LogWriter):
 _WRITERS: Mapping[FramesMode, type[LogWriter]] = {"live": LogWriter, "finalized": FinalizedLogWriter}
 
 
+class Computers(Protocol):
+    """What computes stats and derived events over the final frames of a game."""
+
+    def feed(self, frame: Frame, end_offset: int) -> list[Event]:
+        """A final frame, each number once, in order; what it causes. `end_offset` is that of what made it final."""
+
+    def finish(self, end: GameEnd) -> list[Event]:
+        """No more frames will come."""
+
+    def copy(self) -> Self:
+        """Independent computers at the same place."""
+
+
+COMPUTERS: Mapping[str, Callable[[Any], Computers]] = {"slippi": SlippiStats}
+"""What computes stats over the frames of a format, made from its settings."""
+
+
+class Deriver:
+    """Puts what the computers say among the reader's events: behind the frame that caused it, before the end."""
+
+    def __init__(self) -> None:
+        self._computers: Computers | None = None
+        self._waiting: dict[int, Frame] = {}
+        self._through: int | None = None
+
+    def copy(self) -> Self:
+        """An independent deriver at the same place; frames are values and shared."""
+        twin = copy.copy(self)
+        twin._computers = None if self._computers is None else self._computers.copy()
+        twin._waiting = dict(self._waiting)
+        return twin
+
+    def derive(self, events: list[Event]) -> list[Event]:
+        """The same events, with derived ones among them."""
+        computers, waiting = self._computers, self._waiting
+        derived: list[Event] = []
+        for event in events:
+            kind = type(event)
+            if computers is None:
+                if kind is GameStart:
+                    make = COMPUTERS.get(event.format)  # type: ignore[attr-defined]
+                    if make is not None:
+                        computers = self._computers = make(event.settings)  # type: ignore[attr-defined]
+            elif kind is Frame:
+                number = event.number  # type: ignore[attr-defined]
+                if (
+                    self._through is None or number > self._through
+                ):  # of a final frame that comes again the first stands
+                    waiting[number] = event  # type: ignore[assignment]
+            elif kind is FrameFinalized:
+                derived.append(event)
+                self._through = through = event.through  # type: ignore[attr-defined]
+                if len(waiting) == 1 and through in waiting:  # nearly always, when frames are final at their bookends
+                    derived += computers.feed(waiting.pop(through), event.end_offset)
+                else:
+                    for number in sorted(n for n in waiting if n <= through):
+                        derived += computers.feed(waiting.pop(number), event.end_offset)
+                continue
+            elif kind is GameEnd:
+                derived += computers.finish(event)  # type: ignore[arg-type]
+                waiting.clear()
+            derived.append(event)
+        return derived
+
+
 class Pipeline:
     """The logs of one game. `feed`, `rewrite` and `finish` are those of the format's reader; each returns a list of
     new messages for every mode, in the order of `modes`."""
@@ -86,6 +154,7 @@ class Pipeline:
         self.reader = reader
         self.modes = tuple(modes)
         self._writers = [_WRITERS[mode]() for mode in self.modes]
+        self._deriver = Deriver()
         self.game_id: str | None = None
         self.bytes_read = 0
         self.last_frame: int | None = None
@@ -99,6 +168,7 @@ class Pipeline:
         """An independent pipeline at the same place."""
         twin = copy.copy(self)
         twin.reader = self.reader.copy()
+        twin._deriver = self._deriver.copy()
         twin._writers = [writer.copy() for writer in self._writers]
         twin.events = []
         return twin
@@ -136,10 +206,11 @@ class Pipeline:
         return self._messages(self.reader.more(most_frames))
 
     def _messages(self, events: list[Event]) -> list[list[LogMessage]]:
-        self.events = events
         logs: list[list[LogMessage]] = [[] for _ in self._writers]
         if not events:
+            self.events = events
             return logs
+        self.events = events = self._deriver.derive(events)
         writes = [(writer.write, log) for writer, log in zip(self._writers, logs, strict=True)]
         for event in events:
             kind = type(event)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from contextlib import aclosing
 from pathlib import Path
 
@@ -10,7 +13,9 @@ import pytest
 import trio
 
 import slpstream
+from slpstream import api
 from slpstream.errors import FormatError, SourceError
+from slpstream.events import Frame
 from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.play import write_replay
 
@@ -26,17 +31,54 @@ def game(tmp_path: Path) -> Path:
 
 def test_a_replay(game: Path) -> None:
     replay = slpstream.open_replay(game)
-    frames = replay.frames()
-    assert list(frames) == list(range(-123, -123 + len(frames)))
-    assert replay.game_end.last_frame == max(frames)
-    assert len(replay.settings.players) == 2
+    frames = replay.frames
+    assert frames.number.tolist() == list(range(-123, -123 + len(frames)))
+    assert replay.game_end.last_frame == frames.number[-1]
+    assert len(replay.settings.players) == len(frames.players) == 2
     assert replay.metadata is not None
     assert replay.diagnostics == []
-    player = frames[0].players[0]
+    events = [event for event in replay.events() if isinstance(event, Frame)]
+    assert [event.number for event in events] == frames.sendings.number.tolist()
+    player = next(event for event in events if event.number == 0).players[0]
     assert player.inputs is not None
     assert player.state is not None
-    assert -1 <= player.inputs.stick[0] <= 1
-    assert player.state.lives == 4
+    assert player.inputs.stick == pytest.approx(
+        (frames.players[0].pre.joystick_x[123], frames.players[0].pre.joystick_y[123])
+    )
+    assert player.state.lives == frames.players[0].post.stocks_remaining[frames.row_of(0)] == 4
+
+
+def test_opening_reads_the_head_only(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = 0
+    chunks = api.read_chunks
+
+    def counted(path: Path, *size: int) -> Iterator[bytes]:
+        nonlocal read
+        for chunk in chunks(path, *size):
+            read += len(chunk)
+            yield chunk
+
+    monkeypatch.setattr(api, "read_chunks", counted)
+    replay = slpstream.open_replay(game)
+    assert replay.settings.stage_id
+    assert 0 < read <= 2048
+    assert replay.game_end.reason == "game_end"
+    assert read > game.stat().st_size
+
+
+def test_without_columns_the_rest_works(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As without the extra `analysis`."""
+    expected = slpstream.open_replay(game)
+    monkeypatch.setattr(api, "find_spec", lambda name: None)
+    replay = slpstream.open_replay(game)
+    assert replay.game_end == expected.game_end
+    assert replay.metadata == expected.metadata
+
+
+def test_the_daemon_needs_no_numpy() -> None:
+    script = "import sys, slpstream.daemon, slpstream.api, slpstream.cli.serve; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_messages_are_what_dump_prints(game: Path) -> None:

@@ -14,7 +14,7 @@ columns of a `Frames` are aligned: row i of every one is frame `number[i]`. Wher
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from slpstream.slippi.commands import (
     STAGE_EVENT_KINDS,
     TABLES,
 )
-from slpstream.slippi.frame_index import ABSENT, FrameIndex, Offsets, Slot, Things
+from slpstream.slippi.frame_index import ABSENT, FrameIndex, Offsets, Slot, Things, stride_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,8 +38,23 @@ if TYPE_CHECKING:
 
 _NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U16, I16, U32, I32, F32)}
 
+_COLUMNS_BEFORE_ALL = 3
+_LARGE_BLOCK_BYTES = 31 << 20
+"""Just below the 32 MiB up to which glibc learns."""
+
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Once in a process: lets the allocator keep what it frees, for those who read one replay after the other.
+
+    glibc gives memory back to the system as soon as more is free than twice the largest block freed so far; the next
+    replay then faults the same pages in again, which takes longer than reading it. One large block, never touched,
+    raises that limit for the process.
+    """
+    np.empty(_LARGE_BLOCK_BYTES, np.uint8)
 
 
 class EventColumns:
@@ -88,6 +103,8 @@ class EventColumns:
         column = self._columns.get(name)
         if column is None:
             column = self._columns[name] = self._column(name)
+            if len(self._columns) > _COLUMNS_BEFORE_ALL:
+                self._convert_the_rest()
         return column
 
     def __getattr__(self, name: str) -> Any:
@@ -101,6 +118,22 @@ class EventColumns:
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.fields]
+
+    def _convert_the_rest(self) -> None:
+        """Whoever touches some columns will touch them all; then a copy of the rows is not needed any more."""
+        if self._layout is None or self._lies_in_file:
+            return
+        for name, kind in self._layout.kinds.items():
+            column = self._columns.get(name)
+            if column is None:
+                column = self._column(name)
+            self._columns[name] = column.copy() if kind.width_bytes == 1 else column
+        del self.rows
+
+    @property
+    def _lies_in_file(self) -> bool:
+        """The rows are the file's own bytes and cost no memory."""
+        return isinstance(self.rows.base, bytes)
 
     def _column(self, name: str) -> Array:
         if self._layout is None:
@@ -184,6 +217,7 @@ class Frames:
     @classmethod
     def of(cls, data: bytes, index: FrameIndex, sizes: Mapping[int, int]) -> Frames:
         """The last sending of each frame number, ascending."""
+        keep_freed_memory()
         numbers = index.numbers
         if len(numbers) < 2 or bool((numbers[1:] > numbers[:-1]).all()):
             return cls(data, index, sizes, None, last=True)
@@ -319,6 +353,7 @@ class Frames:
         return ThingColumns(self._data, self._layout(table), *chosen)
 
 
+@cache
 def _dtype(layout: Layout | None) -> np.dtype[Any]:
     rows: Any = [] if layout is None else layout.dtype()
     dtype: np.dtype[Any] = np.dtype(rows)
@@ -327,10 +362,9 @@ def _dtype(layout: Layout | None) -> np.dtype[Any]:
 
 def _rows(data: bytes, offsets: Offsets, dtype: np.dtype[Any], absent: Offsets) -> Array:
     """The structured rows at these offsets: a view where they lie at one stride, else a copy."""
-    if not len(absent):
-        stride = int(offsets[1] - offsets[0]) if len(offsets) > 1 else dtype.itemsize
-        if offsets[-1] - offsets[0] == stride * (len(offsets) - 1) and bool((np.diff(offsets) == stride).all()):
-            return np.ndarray(offsets.shape, dtype, data, int(offsets[0]), (stride,))
+    stride = None if len(absent) else stride_of(offsets)
+    if stride is not None:
+        return np.ndarray(offsets.shape, dtype, data, int(offsets[0]), (stride,))
     opaque = np.dtype(f"V{dtype.itemsize}")
     windows = np.ndarray((len(data) - dtype.itemsize + 1,), opaque, data, strides=(1,))
     rows = windows[offsets]

@@ -86,8 +86,16 @@ def _leads_to(tail: bytes, at: int, end_at: int, widths: list[int]) -> bool:
     return at == end_at
 
 
-def read_head(data: bytes) -> tuple[SlippiReader, int, list[Event]]:
-    """A reader that has read Game Start and not a byte more; the position behind it; what the reader said.
+class Head(NamedTuple):
+    """A reader that has read Game Start and not a byte more, the position behind it, and what the reader said."""
+
+    reader: SlippiReader
+    at: int
+    events: list[Event]
+
+
+def read_head(data: bytes) -> Head:
+    """The head of a replay, event by event.
 
     `data` is the file, or so much of its beginning that Game Start is in it. Raises `FormatError` when there is none.
     """
@@ -108,7 +116,7 @@ def read_head(data: bytes) -> tuple[SlippiReader, int, list[Event]]:
             events += reader.finish()
     if reader.failure is not None:
         raise reader.failure
-    return reader, at, events
+    return Head(reader, at, events)
 
 
 def first_of(kind: type[AnEvent], events: list[Event]) -> AnEvent | None:

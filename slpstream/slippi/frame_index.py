@@ -17,6 +17,7 @@ The result is arrays of offsets, not values: `columns` makes values of them when
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import NamedTuple
@@ -58,6 +59,11 @@ _MOST_LAYOUTS = 512
 _ALIKE_BEFORE_A_RUN = 3
 """How many frames of one layout follow each other before a run is tried: below that, one by one is faster."""
 _FIRST_RUN, _LONGEST_RUN = 32, 4096
+_LONG_RUN = 256
+"""From here on a strided view for each event is faster than a gather over all frames."""
+
+_LEAST_FOR_A_STRIDE = 2
+_LITTLE_ENDIAN = sys.byteorder == "little"
 
 ABSENT = -1
 """The offset of an event that a frame does not have."""
@@ -116,7 +122,8 @@ class _Layout:
         self.width_bytes = past - start
         self.slots: dict[Slot, int] = {}
         self.things: dict[int, list[int]] = {}
-        self.number_at = next(at for command, at in events if command in _FRAMED) - start + _FRAME_AT
+        self.number_at = next(at for command, at in events if command in _FRAMED) - start
+        """Of the first event that has a frame number."""
         self.ordinary = len(events) <= _MOST_EVENTS
         """Later frames may be compared with it."""
         self.lead_bytes = 0
@@ -192,14 +199,16 @@ class _Walk:
             if widths[command] and len(table.layout(widths[command] - 1).fields) < table.required
         }
         self._bytes = np.frombuffer(data, np.uint8)
-        self._numbers = np.ndarray((max(0, len(data) - 3),), ">i4", data, strides=(1,))
-        """What the four bytes from each position on would be as a frame number."""
+        words = max(0, len(data) - _FRAME_AT - 3)
+        self._words = np.ndarray((words,), np.uint32, data, _FRAME_AT, (1,))
+        """The four bytes that are a frame number, if an event begins at the index; as they are, to be compared."""
         self._layouts: list[_Layout] = []
         self._runs: list[_Run] = []
 
     def by_layouts(self, at: int) -> _Stop:
         """The fast way. Frame numbers inside the events are not looked at."""
         data, limit, widths, layouts, runs = self._data, self._limit, self._widths, self._layouts, self._runs
+        bookends = self._bookends
         known: dict[bytes, int] = {}
         lead, last, alike = 0, -1, 0
         while True:
@@ -207,14 +216,15 @@ class _Walk:
             if found >= 0:
                 layout = layouts[found]
                 past = at + layout.width_bytes
-                if past > limit or not layout.fits(data[at:past]) or not self._complete(layout, past):
+                if past > limit or not layout.fits(data[at:past]) or not (bookends or self._complete(layout, past)):
                     found = -1
             if found < 0:
                 events, at, stop = self._sending(at)
                 if events:
                     last, alike = self._learn(events, at), 1
                     layout = layouts[last]
-                    if layout.ordinary and len(known) < _MOST_LAYOUTS:
+                    closed = not bookends or events[-1][0] == _BOOKEND
+                    if layout.ordinary and closed and len(known) < _MOST_LAYOUTS:
                         ahead = layout.lead_bytes + widths[_PRE] - 1 if layout.lead_bytes else 0
                         if ahead != lead:
                             known.clear()
@@ -266,10 +276,13 @@ class _Walk:
         that follows tells: a Frame Start, or again the player who began this sending."""
         if self._bookends:
             return True
-        data = self._data
-        if past + _FOLLOWER_AT >= self._limit:
+        data, widths = self._data, self._widths
+        if past >= self._limit:
             return False
-        return data[past] == _START or (layout.first_player != b"" and _who(data, past) == layout.first_player)
+        command = data[past]
+        if not widths[command] or past + widths[command] > self._limit or command in self._too_small:
+            return False
+        return command == _START or (layout.first_player != b"" and _who(data, past) == layout.first_player)
 
     def _run_length(self, layout: _Layout, at: int) -> int:
         """How many sendings of this layout follow each other from `at` on; the first is known to fit."""
@@ -280,10 +293,10 @@ class _Walk:
             tried = min(most, left)
             first = at + sendings * width
             frames = self._bytes[first : first + tried * width].reshape(tried, width)
-            same = (frames[:, checked] == expected).all(axis=1)
-            breaks = int(same.argmin())
-            if not same[breaks]:
-                sendings += breaks
+            differ = (frames.take(checked, axis=1) != expected).ravel()
+            first_difference = int(differ.argmax())
+            if differ[first_difference]:
+                sendings += first_difference // len(checked)
                 break
             sendings += tried
             left -= tried
@@ -398,19 +411,52 @@ class _Walk:
             place = np.arange(firsts[-1]) + np.repeat(base - firsts[:-1], counts)
             flat = np.array([where for one in lists for where in one], np.int64)
             things[command] = Things(np.repeat(starts, counts) + flat[place], firsts)
-        numbers = self._numbers[starts + each([layout.number_at for layout in layouts])].astype(np.int32)
+        words = self._words[starts + each([layout.number_at for layout in layouts])]
+        numbers = (words.byteswap() if _LITTLE_ENDIAN else words.copy()).view(np.int32)
         return FrameIndex(numbers, slots, things, stop.at, stop.failure)
 
     def numbers_agree(self, index: FrameIndex) -> bool:
         """Within each sending all frame numbers are the same."""
-        for offsets in index.slots.values():
-            differ = self._numbers[offsets + _FRAME_AT] != index.numbers
-            if differ.any() and (differ & (offsets != ABSENT)).any():
+        numbers = index.numbers.view(np.uint32)
+        words = numbers.byteswap() if _LITTLE_ENDIAN else numbers
+        first = 0
+        short = np.ones(len(numbers), np.bool_)
+        for run in self._runs:
+            if run.sendings >= _LONG_RUN:
+                short[first : first + run.sendings] = False
+                if not self._run_agrees(run, words[first : first + run.sendings]):
+                    return False
+            first += run.sendings
+        rest = np.flatnonzero(short)
+        for offsets in index.slots.values() if len(rest) else ():
+            chosen = offsets[rest]
+            differ = self._words[chosen] != words[rest]
+            if differ.any() and (differ & (chosen != ABSENT)).any():
                 return False
-        for offsets, firsts in index.things.values():
-            if (self._numbers[offsets + _FRAME_AT] != np.repeat(index.numbers, np.diff(firsts))).any():
+        return all(
+            np.array_equal(self._words[offsets], np.repeat(words, np.diff(firsts)))
+            for offsets, firsts in index.things.values()
+        )
+
+    def _run_agrees(self, run: _Run, words: npt.NDArray[np.uint32]) -> bool:
+        """The same for one run, without gathering: its events lie at one stride."""
+        layout = self._layouts[run.layout]
+        for where in layout.slots.values():
+            first = run.start + where + _FRAME_AT
+            seen = np.ndarray((run.sendings,), np.uint32, self._data, first, (layout.width_bytes,))
+            if (seen != words).any():
                 return False
         return True
+
+
+def stride_of(offsets: Offsets) -> int | None:
+    """The distance between offsets that all have the same one, at least 1; `None` for others."""
+    if len(offsets) < _LEAST_FOR_A_STRIDE:
+        return None
+    stride = int(offsets[1]) - int(offsets[0])
+    if stride < 1 or int(offsets[-1]) - int(offsets[0]) != stride * (len(offsets) - 1) or offsets[0] < 0:
+        return None
+    return stride if bool((offsets[1:] - offsets[:-1] == stride).all()) else None
 
 
 def _who(data: bytes, at: int) -> bytes:

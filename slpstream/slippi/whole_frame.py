@@ -187,9 +187,12 @@ class FrameShapes:
     def _count_items(self, buffer: bytes, at: int, limit: int) -> int:
         """How many items stand behind the pre-frames of the frame; what is cut off is not counted."""
         widths, items = self._widths, 0
+        width = widths[_ITEM]
+        if not width:  # not declared: a byte that looks like one is none
+            return 0
         past = at + widths[FRAME_START.command] + len(self._players_key) * widths[_PRE]
         while past < limit and buffer[past] == _ITEM:
-            past += widths[_ITEM]
+            past += width
             items += 1
         return items
 

@@ -15,11 +15,14 @@ from slpstream.events import Event, Frame, GameEnd, GameStart, Metadata
 from slpstream.slippi import container
 from slpstream.slippi.assembler import FrameEntry, PlayerFrame
 from slpstream.slippi.columns import Frames
-from slpstream.slippi.commands import POST_FRAME
-from slpstream.slippi.ends import first_of, read_head
+from slpstream.slippi.commands import EVENT_PAYLOADS, GAME_START, POST_FRAME
+from slpstream.slippi.ends import Head, first_of, read_head
 from slpstream.slippi.frame_index import ABSENT, FrameIndex, frame_index
+from slpstream.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
+from slpstream.slippi.game_start import size_at
 from slpstream.slippi.reader import Stage
 
+_LEAST_GAME_START_BYTES = size_at((0, 1, 0))
 _FIRST_FRAME_BYTES = 64 * 1024
 """Enough for the first frame of a replay of before 1.6, where it completes the settings."""
 
@@ -29,14 +32,25 @@ class WholeGame:
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        self._reader, self._at, self._early = read_head(data)
+        found = _behind_game_start(data)
+        if found is None:
+            head = self._head
+            payloads = head.reader.event_payloads
+            if payloads is None:
+                raise FramingError("the file ends before Game Start", offset=len(data))
+            found = payloads, head.at
+        self._payloads, self._at = found
+
+    @cached_property
+    def _head(self) -> Head:
+        return read_head(self.data)
 
     @cached_property
     def start(self) -> GameStart:
         """The Game Start event."""
-        found = first_of(GameStart, self._early)
+        found = first_of(GameStart, self._head.events)
         if found is None:  # Zelda or Sheik before 1.6.0: the first frame completes it
-            reader = self._reader.copy()
+            reader = self._head.reader.copy()
             found = first_of(GameStart, reader.feed(self.data[self._at : self._at + _FIRST_FRAME_BYTES]))
             found = found or first_of(GameStart, reader.finish())
         if found is None:
@@ -46,15 +60,14 @@ class WholeGame:
     @cached_property
     def index(self) -> FrameIndex:
         """Where the events of the frames are."""
-        widths = self._reader.event_payloads.widths  # type: ignore[union-attr]
-        raw = self._reader.raw_length_bytes
+        raw = container.raw_length(self.data)
         limit = min(len(self.data), container.HEADER_BYTES + raw) if raw else len(self.data)
-        return frame_index(self.data, self._at, limit, widths)
+        return frame_index(self.data, self._at, limit, self._payloads.widths)
 
     @cached_property
     def frames(self) -> Frames:
         """The frames as columns; see `columns`."""
-        return Frames.of(self.data, self.index, self._reader.event_payloads.sizes)  # type: ignore[union-attr]
+        return Frames.of(self.data, self.index, self._payloads.sizes)
 
     @property
     def failure(self) -> FormatError | None:
@@ -77,11 +90,12 @@ class WholeGame:
     @cached_property
     def _late(self) -> list[Event]:
         """The events from the end of the frames on."""
-        if self._reader.stage is not Stage.EVENTS:  # the raw length ends right behind Game Start
-            reader = self._reader.copy()
-            return [*self._early, *reader.feed(self.data[self._at :]), *reader.finish()]
+        head = self._head
+        if head.reader.stage is not Stage.EVENTS:  # the raw length ends right behind Game Start
+            reader = head.reader.copy()
+            return [*head.events, *reader.feed(self.data[head.at :]), *reader.finish()]
         stop = self.index.stop
-        reader = self._reader.behind_frames(stop, self._last_frame())
+        reader = head.reader.behind_frames(stop, self._last_frame())
         return [*reader.feed(self.data[stop:]), *reader.finish()]
 
     def _last_frame(self) -> Frame | None:
@@ -95,6 +109,23 @@ class WholeGame:
         for slot, offsets in self.index.slots.items():
             at = int(offsets[row])
             if slot.command == POST_FRAME.command and not slot.follower and at != ABSENT:
-                size = self._reader.event_payloads.sizes[slot.command]  # type: ignore[union-attr]
+                size = self._payloads.sizes[slot.command]
                 entry.players[slot.player] = PlayerFrame(UNSET, POST_FRAME.layout(size).decode(self.data, at))
         return Frame(self.index.stop, number, 0, entry)
+
+
+def _behind_game_start(data: bytes) -> tuple[EventPayloads, int] | None:
+    """Event Payloads, and the position behind Game Start, where all is as games write it; else `None`, and the head is
+    read by the book."""
+    at = container.HEADER_BYTES
+    if not data.startswith(container.MAGIC) or data[at : at + 1] != bytes([EVENT_PAYLOADS]):
+        return None
+    width = width_of_event_payloads(data, at, at)
+    if width is None or len(data) <= at + width:
+        return None
+    payloads = read_event_payloads(data[at : at + width])
+    past = at + width + payloads.widths[GAME_START]
+    raw = container.raw_length(data)
+    ordinary = payloads.widths[GAME_START] > _LEAST_GAME_START_BYTES and data[at + width] == GAME_START
+    within = past < len(data) and (not raw or past < container.HEADER_BYTES + raw)
+    return (payloads, past) if ordinary and within else None

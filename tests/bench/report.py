@@ -17,14 +17,15 @@ class Form(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """One line of the table, with one value for each run. `target` bounds the median from above, `None` when there is
-    no target."""
+    """One line of the table, with one value for each run. `target` bounds the median from above, or from below with
+    `least`; `None` when there is no target."""
 
     benchmark: str
     values: Sequence[float]
     unit: str
     target: float | None = None
     beside: str = ""
+    least: bool = False
 
     @property
     def value(self) -> float:
@@ -34,7 +35,9 @@ class Figure(NamedTuple):
     @property
     def met(self) -> bool | None:
         """Whether the target is met; `None` without a target."""
-        return None if self.target is None else self.value <= self.target
+        if self.target is None:
+            return None
+        return self.value >= self.target if self.least else self.value <= self.target
 
     def record(self) -> dict[str, Any]:
         """For programs."""
@@ -44,6 +47,7 @@ class Figure(NamedTuple):
             "runs": list(self.values),
             "unit": self.unit,
             "target": self.target,
+            "least": self.least,
             "met": self.met,
             "beside": self.beside,
         }
@@ -60,7 +64,8 @@ def table(figures: Sequence[Figure]) -> str:
     """The figures as a Markdown table."""
     lines = ["| benchmark | figure | target | met | beside |", "| --- | --- | --- | --- | --- |"]
     for figure in figures:
-        target = "" if figure.target is None else f"{figure.target:g} {figure.unit}"
+        bound = "at least " if figure.least else ""
+        target = "" if figure.target is None else f"{bound}{figure.target:g} {figure.unit}"
         met = {None: "", True: "ok", False: "MISS"}[figure.met]
         lines.append(
             f"| {figure.benchmark} | {spread(figure.values)} {figure.unit} | {target} | {met} | {figure.beside} |"

@@ -1,12 +1,13 @@
 // @slippi/slippi-js as a peer: its SlpStream and SlpParser, as its own examples use them, run as a black box.
 //
 // `decode FILE ROUNDS`: CPU time in microseconds of each round over the whole file, fed in 4,096-byte blocks, nothing encoded.
+// `frames FILE ROUNDS`: time in microseconds of each round of a whole game's frames from a buffer.
 // `follow FILE`: reads a growing file as it is told of changes, until stdin ends; then CPU time in microseconds and frames.
 //
 // The package is looked up in NODE_PATH.
 
 const fs = require("node:fs");
-const { SlpStream, SlpParser, SlpStreamEvent, SlpStreamMode } = require("@slippi/slippi-js/node");
+const { SlippiGame, SlpStream, SlpParser, SlpStreamEvent, SlpStreamMode } = require("@slippi/slippi-js/node");
 
 const HEADER_BYTES = 15;
 const BLOCK_BYTES = 4096;
@@ -28,6 +29,17 @@ function decode(path, rounds) {
     for (let at = HEADER_BYTES; at < end; at += BLOCK_BYTES) stream.process(data.subarray(at, Math.min(at + BLOCK_BYTES, end)));
     const used = process.cpuUsage(began);
     microseconds.push(used.user + used.system);
+  }
+  console.log(JSON.stringify({ microseconds }));
+}
+
+function frames(path, rounds) {
+  const data = fs.readFileSync(path);
+  const microseconds = [];
+  for (let round = 0; round < rounds; round++) {
+    const began = process.hrtime.bigint();
+    new SlippiGame(data).getFrames();
+    microseconds.push(Number(process.hrtime.bigint() - began) / 1e3);
   }
   console.log(JSON.stringify({ microseconds }));
 }
@@ -58,4 +70,5 @@ function follow(path) {
 
 const [mode, path, rounds] = process.argv.slice(2);
 if (mode === "decode") decode(path, Number(rounds));
+else if (mode === "frames") frames(path, Number(rounds));
 else follow(path);

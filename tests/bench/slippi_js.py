@@ -37,8 +37,17 @@ def environment() -> dict[str, str]:
 
 def decode_seconds(replay: Path, rounds: int) -> list[float]:
     """CPU time of each round over a replay, by its stream and parser, once its compiler is warm."""
+    return _seconds("decode", replay, rounds)
+
+
+def frames_seconds(replay: Path, rounds: int) -> list[float]:
+    """Time of each round of reading all frames of a replay from a buffer, once its compiler is warm."""
+    return _seconds("frames", replay, rounds)
+
+
+def _seconds(mode: str, replay: Path, rounds: int) -> list[float]:
     done = subprocess.run(
-        command("decode", str(replay), str(_WARM_UP_ROUNDS + rounds)),
+        command(mode, str(replay), str(_WARM_UP_ROUNDS + rounds)),
         env=environment(),
         capture_output=True,
         check=True,

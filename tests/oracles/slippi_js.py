@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 import pytest
@@ -48,7 +48,8 @@ class SlippiJs:
         self._process = process
 
     def ask(self, replay: Path) -> dict[str, Any]:
-        """`settings`, `metadata`, `gameEnd`, `winners` and `frames`, each absent when it has none; or `error`."""
+        """One line of what the script says, or `error`: frames has `settings`, `metadata`, `gameEnd`, `winners` and
+        `frames`, each absent when it has none; stats has `stats` and `stadiumStats`."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -61,12 +62,12 @@ class SlippiJs:
 
 
 @contextmanager
-def slippi_js() -> Iterator[SlippiJs]:
+def slippi_js(script: Literal["frames", "stats"] = "frames") -> Iterator[SlippiJs]:
     """The process, which runs as long as the context."""
     reason = missing()
     assert reason is None, reason
     with subprocess.Popen(
-        ["node", str(HERE / "slippi_js_frames.cjs")],
+        ["node", str(HERE / f"slippi_js_{script}.cjs")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,  # it warns of replays that it finds odd

@@ -1,131 +1,45 @@
 """The batch path against the live path: the same frames, the same values, the same errors; and what analysts ask of it.
 
-The live path is the reference. Both read with the same field tables, but find the events in different ways.
+`agreement` compares both paths on the same bytes; here are the bytes.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
-from slpstream.errors import FormatError
-from slpstream.events import Event, Frame, GameEnd, GameStart, Metadata
-from slpstream.slippi.columns import Character, EventColumns, Frames
-from slpstream.slippi.commands import POST_FRAME, PRE_FRAME, STAGE_EVENT_KINDS, TABLES
-from slpstream.slippi.reader import SlippiReader
+from slpstream.slippi.columns import EventColumns
 from slpstream.slippi.whole_game import WholeGame
 from tests.shared_data import replays
-from tests.slippi.built import OFFLINE, ONLINE, Built, bookend, item, post, pre, start, varied_replay
+from tests.slippi.agreement import Live, assert_agree, value_of
+from tests.slippi.built import OFFLINE, ONLINE, Built, varied_replay
 from tests.slippi.logs import event_boundaries
 
 NOT_REPLAYS = {"not_slp_text"}
 
 
-class Live:
-    """What the live path says of some bytes."""
-
-    def __init__(self, data: bytes) -> None:
-        reader = SlippiReader()
-        self.events: list[Event] = [*reader.feed(data), *reader.finish()]
-        self.failure = reader.failure
-        self.sendings = [event for event in self.events if isinstance(event, Frame)]
-
-    def first(self, kind: type[Event]) -> Any:
-        return next((event for event in self.events if isinstance(event, kind)), None)
+def era(version: tuple[int, int, int]) -> bytes:
+    """A small replay of a version: players, followers, items and stage events that come and go, a rollback."""
+    game = Built(version, major_scene=ONLINE if version >= (3, 0, 0) else OFFLINE)
+    game.frames(-123, -110)
+    game.frames(-109, -100, followers=(1,), items=2, stage_events=True)
+    game.frames(-99, -95, players=(1,), items=1)
+    game.frames(-97, -80, percent=float("nan"))
+    return game.end().closed()
 
 
-def same(ours: Any, theirs: Any) -> bool:
-    """Equal, and NaN is itself."""
-    return bool(ours == theirs) or (isinstance(theirs, float) and math.isnan(theirs) and math.isnan(ours))
-
-
-def value_of(event: Any, name: str) -> Any:
-    for part in name.split("."):
-        event = getattr(event, part)
-    return event
-
-
-def event_differs(columns: EventColumns, row: int, event: Any, where: str) -> Iterator[str]:
-    """What differs between a row of columns and a decoded event (`UNSET` when it did not come)."""
-    if bool(columns.present[row]) != (event is not UNSET):
-        yield f"{where}: present {columns.present[row]}"
-    elif event is not UNSET:
-        for name in columns.fields:
-            if not same(columns[name][row].item(), value_of(event, name)):
-                yield f"{where}.{name}: {columns[name][row]!r}, not {value_of(event, name)!r}"
-
-
-def sending_differs(frames: Frames, row: int, frame: Frame) -> Iterator[str]:
-    """What differs between a row of `sendings` and the frame that the live path gives."""
-    where, entry = f"frame {frame.number} revision {frame.revision}", frame.entry
-    if (frames.number[row], frames.revision[row]) != (frame.number, frame.revision):
-        yield f"{where}: columns have {frames.number[row]} revision {frames.revision[row]}"
-        return
-    yield from event_differs(frames.start, row, entry.start, f"{where} start")
-    for side, of_entry in ((frames.players, entry.players), (frames.followers, entry.followers or {})):
-        if not of_entry.keys() <= side.keys():
-            yield f"{where}: characters {sorted(of_entry)}"
-        for index, character in side.items():
-            of_live = of_entry.get(index)
-            for name in ("pre", "post"):
-                event = UNSET if of_live is None else getattr(of_live, name)
-                yield from event_differs(getattr(character, name), row, event, f"{where} {character!r} {name}")
-    items = entry.items or []
-    if frames.items.counts[row] != len(items):
-        yield f"{where}: {frames.items.counts[row]} items, not {len(items)}"
-    else:
-        for i, of_live in enumerate(items):
-            yield from event_differs(frames.items, int(frames.items.firsts[row]) + i, of_live, f"{where} item {i}")
-    for kind in STAGE_EVENT_KINDS.values():
-        of_live = [event for event in entry.stage_events or [] if event.kind == kind]
-        columns = frames.stage_events.get(kind)
-        count = 0 if columns is None else int(columns.counts[row])
-        if count != len(of_live):
-            yield f"{where}: {count} {kind}, not {len(of_live)}"
-        elif columns is not None:
-            for i, event in enumerate(of_live):
-                yield from event_differs(columns, int(columns.firsts[row]) + i, event, f"{where} {kind} {i}")
-
-
-def assert_agree(data: bytes, *, every: int = 1) -> None:
-    """Both paths say the same of these bytes; the values of every `every`-th sending are compared one by one."""
-    live = Live(data)
-    try:
-        game = WholeGame(data)
-    except FormatError as error:
-        assert live.first(GameStart) is None, error
-        assert live.failure is not None
-        assert (type(error), str(error)) == (type(live.failure), str(live.failure))
-        return
-    start, end, metadata = live.first(GameStart), live.first(GameEnd), live.first(Metadata)
-    assert msgspec.json.encode(game.start) == msgspec.json.encode(start)
-    sendings = game.frames.sendings
-    assert sendings.number.tolist() == [frame.number for frame in live.sendings]
-    assert sendings.revision.tolist() == [frame.revision for frame in live.sendings]
-    rows = range(0, len(live.sendings), every)
-    differences = (text for row in rows for text in sending_differs(sendings, row, live.sendings[row]))
-    assert next(differences, None) is None
-    assert (game.failure is None) == (live.failure is None)
-    if game.failure is not None and live.failure is not None:
-        assert (type(game.failure), str(game.failure)) == (type(live.failure), str(live.failure))
-    assert msgspec.json.encode(game.end) == msgspec.json.encode(end)
-    assert (None if game.metadata is None else game.metadata.metadata) == (metadata and metadata.metadata)
-
-
+@cache
 def built_replays() -> dict[str, bytes]:
     """Replays of every era, put together by the project's own writer."""
-    return {
-        str(version): varied_replay(version) for version in ((0, 1, 0), (2, 0, 1), (2, 2, 0), (3, 3, 0), (3, 18, 0))
-    }
+    versions = ((0, 1, 0), (2, 0, 1), (2, 2, 0), (3, 3, 0), (3, 18, 0))
+    return {"varied": varied_replay()} | {".".join(map(str, version)): era(version) for version in versions}
 
 
 @pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
@@ -165,7 +79,7 @@ def test_every_field_of_every_frame(path: Path) -> None:
     assert frames.items.counts.tolist() == [len(entry.items or []) for entry in entries]
 
 
-@pytest.mark.parametrize("name", built_replays())
+@pytest.mark.parametrize("name", sorted(built_replays()))
 def test_built_replays_cut_anywhere(name: str) -> None:
     """At every event boundary, one byte before and one behind it: what is there is a replay that just stops."""
     data = built_replays()[name]

@@ -806,3 +806,17 @@ def test_bytewise_with_trailing_bytes(name: str) -> None:
     data = replay(name) + b"trailing"
     assert_is_a_log(logs_of(bytewise(data)), None)
     assert ending(logs_of(bytewise(data))) == "game_end trailing_bytes"
+
+
+def test_an_item_that_was_not_declared_is_no_item() -> None:
+    """Behind the pre-frames of an ordinary frame stands the byte of an Item Update, which this replay does not declare.
+    (The fuzzer's first finding: the short way for ordinary frames went round for ever.)"""
+    sizes = {c: s for c, s in Built().writer.payloads.sizes.items() if c != commands.ITEM_UPDATE.command}
+    game = Built(sizes=sizes).frames(-123, -110)
+    game.add(start(-109), pre(-109), pre(-109, 1)).raw(bytes([commands.ITEM_UPDATE.command]) * 600)
+    reading = pipeline()
+    logs = Logs()
+    logs.take(reading.feed(game.so_far()))
+    assert isinstance(reading.failure, FormatError)
+    assert reading.failure.command == commands.ITEM_UPDATE.command
+    assert [m.frame for m in logs.live if m.type == "frame"] == list(range(-123, -109))

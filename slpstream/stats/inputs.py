@@ -1,0 +1,131 @@
+"""Inputs, from the pre-frame update of frame -39 on.
+
+Counted are buttons that go down (`physical_buttons`, the lower 12 bits), changes of the region of joystick and
+C-stick into one that is not the dead zone, and shoulder triggers (`physical_l_trigger`, `physical_r_trigger`) that
+cross 0.3 upwards. A stick has nine regions, split at 0.2875 on each axis; a stick at exactly 23/80 is in the dead
+zone: the stored 32-bit value is compared at 64 bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slpstream.slippi.commands import FIRST_PLAYABLE_FRAME
+from slpstream.stats.shapes import InputCounts
+
+GAUGE_FRAMES = 600
+"""How far back the live gauge looks: ten seconds."""
+_BUTTONS = 0xFFF
+_DEAD_ZONE = 0.2875
+_TRIGGER = 0.3
+
+
+class Inputs:
+    """The inputs of one player."""
+
+    __slots__ = (
+        "_c_region",
+        "_c_x",
+        "_c_y",
+        "_left",
+        "_pressed",
+        "_recent",
+        "_region",
+        "_right",
+        "_x",
+        "_y",
+        "buttons",
+        "cstick",
+        "joystick",
+        "triggers",
+    )
+
+    def __init__(self) -> None:
+        self.buttons = self.triggers = self.cstick = self.joystick = 0
+        self._pressed = 0
+        self._x = self._y = self._c_x = self._c_y = 0.0
+        self._region = self._c_region = 0
+        self._left = self._right = 0.0
+        self._recent: list[tuple[int, int]] = []
+
+    def copy(self) -> Inputs:
+        """An independent computer at the same place."""
+        twin = Inputs()
+        for name in self.__slots__:
+            setattr(twin, name, getattr(self, name))
+        twin._recent = list(self._recent)
+        return twin
+
+    @property
+    def total(self) -> int:
+        """All inputs."""
+        return self.buttons + self.triggers + self.cstick + self.joystick
+
+    def update(self, frame: int, pre: Any) -> None:
+        """One pre-frame update."""
+        count = 0
+        pressed = pre.physical_buttons
+        if pressed != self._pressed:
+            rising = pressed & ~self._pressed & _BUTTONS
+            self._pressed = pressed
+            if rising:
+                count = rising.bit_count()
+                if frame >= FIRST_PLAYABLE_FRAME:
+                    self.buttons += count
+        x, y = pre.joystick_x, pre.joystick_y
+        if x != self._x or y != self._y:
+            self._x, self._y = x, y
+            region = _region(x, y)
+            if region != self._region:
+                self._region = region
+                if region:
+                    count += 1
+                    if frame >= FIRST_PLAYABLE_FRAME:
+                        self.joystick += 1
+        x, y = pre.c_stick_x, pre.c_stick_y
+        if x != self._c_x or y != self._c_y:
+            self._c_x, self._c_y = x, y
+            region = _region(x, y)
+            if region != self._c_region:
+                self._c_region = region
+                if region:
+                    count += 1
+                    if frame >= FIRST_PLAYABLE_FRAME:
+                        self.cstick += 1
+        trigger = pre.physical_l_trigger
+        if trigger != self._left:
+            if self._left < _TRIGGER <= trigger:
+                count += 1
+                if frame >= FIRST_PLAYABLE_FRAME:
+                    self.triggers += 1
+            self._left = trigger
+        trigger = pre.physical_r_trigger
+        if trigger != self._right:
+            if self._right < _TRIGGER <= trigger:
+                count += 1
+                if frame >= FIRST_PLAYABLE_FRAME:
+                    self.triggers += 1
+            self._right = trigger
+        if count and frame >= FIRST_PLAYABLE_FRAME:
+            self._recent.append((frame, count))
+
+    def counts(self) -> InputCounts:
+        """slippi-js `InputCountsType`."""
+        return InputCounts(self.buttons, self.triggers, self.cstick, self.joystick, self.total)
+
+    def per_minute(self, frame: int) -> float | None:
+        """Inputs a minute over the last 600 frames up to `frame`, over fewer at the start of a game."""
+        first = max(frame - GAUGE_FRAMES + 1, FIRST_PLAYABLE_FRAME)
+        if frame < first:
+            return None
+        self._recent = recent = [entry for entry in self._recent if entry[0] >= first]
+        return sum(count for _, count in recent) * 3600 / (frame - first + 1)
+
+
+def _region(x: float, y: float) -> int:
+    """1 to 8 for the eight directions, 0 for the dead zone."""
+    if x > _DEAD_ZONE:
+        return 1 if y > _DEAD_ZONE else 2 if y < -_DEAD_ZONE else 3
+    if x < -_DEAD_ZONE:
+        return 4 if y > _DEAD_ZONE else 5 if y < -_DEAD_ZONE else 6
+    return 7 if y > _DEAD_ZONE else 8 if y < -_DEAD_ZONE else 0

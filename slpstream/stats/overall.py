@@ -1,0 +1,119 @@
+"""Overall: the summary of each player, from conversions and inputs, as slippi-js computes it.
+
+Credited are moves to who hit, openings to who made the first move, kills to `last_hit_by`. With two players every
+conversion on the other is one's own, even without a move. Damage and openings between team-mates are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import UNSET, UnsetType
+
+from slpstream.slippi.commands import FIRST_PLAYABLE_FRAME
+from slpstream.stats.conversions import COUNTER_ATTACK, NEUTRAL_WIN, TRADE
+from slpstream.stats.shapes import Conversion, InputCounts, Overall, Ratio
+
+FRAMES_PER_MINUTE = 3600
+
+
+def playable_frame_count(last_frame: int) -> int:
+    """Frames that players control: from -39 on."""
+    return max(0, last_frame - FIRST_PLAYABLE_FRAME)
+
+
+def ratio(count: float, total: float) -> Ratio:
+    """slippi-js `RatioType`."""
+    return Ratio(count, total, count / total if total else UNSET)
+
+
+class _Sum:
+    """What conversions add up to for one player."""
+
+    __slots__ = ("conversions", "counters", "damage", "kills", "neutrals", "successes", "trades")
+
+    def __init__(self) -> None:
+        self.conversions = self.successes = self.kills = self.neutrals = self.counters = 0
+        self.damage = 0.0
+        self.trades: list[Conversion] = []
+
+
+def overall(
+    opponents: Mapping[int, Sequence[int]],
+    conversions: Sequence[Conversion],
+    inputs: Mapping[int, InputCounts],
+    playable_frames: int,
+) -> list[Overall]:
+    """One entry a player. `opponents` has the player indexes that each plays against; `conversions` are judged."""
+    sums = {player: _Sum() for player in opponents}
+    pair = len(opponents) == 2
+    for conversion in conversions:
+        victim, moves = conversion.player_index, conversion.moves
+        if moves:
+            by = moves[0].player_index
+        elif pair:
+            by = opponents[victim][0]
+        else:
+            continue
+        if by not in sums or victim not in opponents[by]:
+            continue
+        own = sums[by]
+        own.conversions += 1
+        if len(moves) > 1:
+            own.successes += 1
+        if conversion.did_kill:
+            killer = conversion.last_hit_by
+            if killer in sums and victim in opponents[killer]:
+                sums[killer].kills += 1
+        for move in moves:
+            hitter = move.player_index
+            if hitter in sums and victim in opponents[hitter]:
+                sums[hitter].damage += move.damage
+        if moves:
+            kind = conversion.opening_type
+            if kind == NEUTRAL_WIN:
+                own.neutrals += 1
+            elif kind == COUNTER_ATTACK:
+                own.counters += 1
+            elif kind == TRADE:
+                own.trades.append(conversion)
+    minutes = playable_frames / FRAMES_PER_MINUTE
+    return [
+        _entry(player, sums[player], [sums[other] for other in others if other in sums], inputs[player], minutes)
+        for player, others in opponents.items()
+    ]
+
+
+def _entry(player: int, own: _Sum, others: list[_Sum], counts: InputCounts, minutes: float) -> Overall:
+    theirs = [trade for other in others for trade in other.trades]
+    return Overall(
+        player,
+        counts,
+        own.conversions,
+        own.damage,
+        own.kills,
+        ratio(own.successes, own.conversions),
+        _per_minute(counts.total, minutes),
+        _per_minute(counts.buttons, minutes),
+        ratio(own.conversions, own.kills),
+        ratio(own.damage, own.conversions),
+        ratio(own.neutrals, own.neutrals + sum(other.neutrals for other in others)),
+        ratio(own.counters, own.counters + sum(other.counters for other in others)),
+        ratio(_beneficial(own.trades, theirs), len(own.trades)),
+    )
+
+
+def _per_minute(count: int | UnsetType, minutes: float) -> Ratio:
+    """Without a count slippi-js divides nothing by something: NaN."""
+    if count is UNSET:
+        return Ratio(UNSET, minutes, None if minutes else UNSET)
+    return ratio(count, minutes)
+
+
+def _beneficial(mine: list[Conversion], theirs: list[Conversion]) -> int:
+    """How many trades were mine to win: I killed and they did not, or I did more damage."""
+    count = 0
+    for my, their in zip(mine, theirs, strict=False):
+        more = my.current_percent - my.start_percent > their.current_percent - their.start_percent
+        count += more or (my.did_kill and not their.did_kill)
+    return count

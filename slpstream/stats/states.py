@@ -1,0 +1,67 @@
+"""What an action state means to the computers: one byte of flags for each state id.
+
+The ranges are those of post-frame action states that slippi-js 9.1 goes by (formats page `slippi_stats`, documented).
+A state id is 16 bits wide in a replay, so the table has an entry for every value that can come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+HIT: Final = 0x01
+"""Damaged, grabbed, or in a command grab: what opens a conversion and a combo."""
+HELD: Final = 0x02
+"""`HIT`, or down, teching, dying: what keeps a combo going."""
+CONTROL: Final = 0x04
+"""In control on the ground, which lets the end of a conversion draw near. Guard is not."""
+DYING: Final = 0x08
+SHIELD: Final = 0x10
+"""Guard, but for letting it go."""
+LANDING: Final = 0x20
+"""Landing with an aerial: the states in which an L-cancel shows."""
+LEDGE: Final = 0x40
+"""Hanging at the ledge or getting up from it."""
+CAPTURED: Final = 0x80
+"""Grabbed or in a command grab."""
+
+DASH, TURN = 0x14, 0x12
+KNEE_BEND, JUMPS = 0x18, range(0x19, 0x23)
+FALL, TEETER = 0x1D, 0xF5
+LANDING_SPECIAL = 0x2B
+DASH_ATTACK = 0x32
+NEUTRAL_AIR, DOWN_AIR = 0x41, 0x45
+FIRST_LANDING, LAST_LANDING = 0x46, 0x4A
+GRAB, GRAB_PULL, DASH_GRAB, LAST_GRAB = 0xD4, 0xD5, 0xD6, 0xDE
+AIR_DODGE = 0xEC
+LEDGE_CATCH = 0xFC
+
+_DYING = range(0x0B)
+_DAMAGED = (*range(0x4B, 0x5C), 0x26, 0xB9, 0xC1)
+_CAPTURED = (*range(0xDF, 0xE9), *(s for s in (*range(0x10A, 0x131), *range(0x147, 0x153)) if s != 0x125))
+_CONTROL = (*range(0x0E, 0x19), *range(0x27, 0x2A), *range(0x2D, 0x41), GRAB)
+_DOWN, _TECH = range(0xB7, 0xC7), range(0xC7, 0xCD)
+
+
+def _table(ranges: Iterable[tuple[int, Iterable[int]]]) -> bytes:
+    table = bytearray(1 << 16)
+    for flag, states in ranges:
+        for state in states:
+            table[state] |= flag
+    return bytes(table)
+
+
+FLAGS: Final = _table(
+    [
+        (HIT | HELD, _DAMAGED),
+        (HIT | HELD | CAPTURED, _CAPTURED),
+        (HELD, _DOWN),
+        (HELD, _TECH),
+        (HELD | DYING, _DYING),
+        (CONTROL, _CONTROL),
+        (SHIELD, (0xB2, 0xB3, 0xB5, 0xB6)),
+        (LANDING, range(FIRST_LANDING, LAST_LANDING + 1)),
+        (LEDGE, range(LEDGE_CATCH, 0x108)),
+    ]
+)
+"""The flags of every action state id."""

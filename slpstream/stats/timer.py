@@ -1,0 +1,33 @@
+"""The game's clock as the screen shows it: `mm:ss.SS`.
+
+From the settings `timer_type` (0 none, 2 counting down, 3 counting up) and `starting_timer_seconds`, and the frame
+number. Sixty frames are shown as 00 to 99: counting down (60 - f % 60) % 60, rounded up, counting up f % 60, rounded
+down, times 99/59. `Infinite` without a timer, `Unknown` without a start. Source: the rules of slippi-js 9.1.
+"""
+
+from __future__ import annotations
+
+import math
+
+from slpstream.slippi.commands import FRAMES_PER_SECOND
+from slpstream.slippi.game_start import Settings
+
+COUNTING_DOWN, COUNTING_UP = 2, 3
+
+
+def timer_text(settings: Settings, frame: int) -> str:
+    """The clock at a frame; before frame 0 it stands."""
+    frame = max(0, frame)
+    if settings.timer_type == COUNTING_DOWN:
+        if not settings.starting_timer_seconds:
+            return "Unknown"
+        whole = settings.starting_timer_seconds - frame / FRAMES_PER_SECOND
+        shown = math.ceil((FRAMES_PER_SECOND - frame % FRAMES_PER_SECOND) % FRAMES_PER_SECOND * 99 / 59)
+        return _text(max(0, math.floor(whole)), shown if whole > 0 else 0)
+    if settings.timer_type == COUNTING_UP:
+        return _text(frame // FRAMES_PER_SECOND, math.floor(frame % FRAMES_PER_SECOND * 99 / 59))
+    return "Infinite"
+
+
+def _text(seconds: int, hundredths: int) -> str:
+    return f"{seconds // 60:02}:{seconds % 60:02}.{hundredths:02}"

@@ -1,0 +1,152 @@
+"""Games for the tests of the stats: replays read to final frames, cut, damaged, and run through `SlippiStats`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from slpstream.events import Event, Frame, FrameFinalized, GameEnd, GameEvent
+from slpstream.slippi.game_start import Settings
+from slpstream.slippi.reader import SlippiReader
+from slpstream.stats import SlippiStats
+from tests.shared_data import replay
+
+Json = dict[str, Any]
+PRE, POST = 0x37, 0x38
+
+
+class Game(NamedTuple):
+    """What a replay gives the stats."""
+
+    settings: Settings
+    frames: list[tuple[Frame, int]]
+    """Final frames, each with the offset of what made it final."""
+    end: GameEnd
+
+
+def game_of(data: bytes) -> Game:
+    reader = SlippiReader()
+    events = [*reader.feed(data), *reader.finish()]
+    assert reader.settings is not None
+    waiting: dict[int, Frame] = {}
+    frames: list[tuple[Frame, int]] = []
+    through: int | None = None
+    for event in events:
+        if isinstance(event, Frame):
+            if through is None or event.number > through:
+                waiting[event.number] = event
+        elif isinstance(event, FrameFinalized):
+            through = event.through
+            frames += [(waiting.pop(n), event.end_offset) for n in sorted(n for n in waiting if n <= event.through)]
+    return Game(reader.settings, frames, next(event for event in events if isinstance(event, GameEnd)))
+
+
+def run(game: Game, *, compat: bool = False, crew: bool = False) -> tuple[SlippiStats, list[Event]]:
+    """The whole game through new stats; what they said."""
+    stats = SlippiStats(game.settings, compat=compat, crew=crew)
+    said = [event for frame, end_offset in game.frames for event in stats.feed(frame, end_offset)]
+    return stats, [*said, *stats.finish(game.end)]
+
+
+def shown(stats: SlippiStats) -> Json:
+    """The stats as they go onto the wire, without what slippi-js does not have."""
+    value: Json = msgspec.json.decode(msgspec.json.encode(stats.stats()))
+    value.pop("extra", None)
+    return value
+
+
+class Shown(NamedTuple):
+    """The stats of one real replay, both ways."""
+
+    compat: Json
+    default: Json
+    stadium: Json | None
+
+
+@cache
+def real(name: str) -> Shown:
+    """A real replay, read once for all tests."""
+    game = game_of(replay(name))
+    compatible, default = run(game, compat=True)[0], run(game)[0]
+    stadium = compatible.stadium()
+    return Shown(shown(compatible), shown(default), None if stadium is None else msgspec.to_builtins(stadium))
+
+
+def events_of(said: list[Event], *kinds: str) -> list[GameEvent]:
+    return [event for event in said if isinstance(event, GameEvent) and (not kinds or event.kind in kinds)]
+
+
+class Difference(NamedTuple):
+    """A value that differs; `None` stands for absent."""
+
+    where: str
+    theirs: Any
+    ours: Any
+
+
+def differences(theirs: Any, ours: Any, where: str = "") -> Iterator[Difference]:
+    """All values that differ: counts at all, floats by more than 1e-6. Null and absent are the same."""
+    if isinstance(theirs, dict) and isinstance(ours, dict):
+        for key in sorted(theirs.keys() | ours.keys()):
+            yield from differences(theirs.get(key), ours.get(key), f"{where}.{key}" if where else key)
+    elif isinstance(theirs, list) and isinstance(ours, list) and len(theirs) == len(ours):
+        for index, (a, b) in enumerate(zip(theirs, ours, strict=True)):
+            yield from differences(a, b, f"{where}[{index}]")
+    elif theirs is not ours and not _close(theirs, ours):
+        yield Difference(where, theirs, ours)
+
+
+def _close(theirs: Any, ours: Any) -> bool:
+    if isinstance(theirs, bool) or isinstance(ours, bool):
+        return False
+    if isinstance(theirs, int | float) and isinstance(ours, int | float):
+        return abs(theirs - ours) <= (0 if isinstance(theirs, int) and isinstance(ours, int) else 1e-6)
+    return bool(theirs == ours)
+
+
+# -- replays as bytes -------------------------------------------------------------------------------------------------
+
+
+def events_in(data: bytes) -> Iterator[tuple[int, int]]:
+    """Where each event of a replay begins and ends, after Event Payloads."""
+    reader = SlippiReader()
+    reader.feed(data[: 15 + 1 + data[16]])
+    payloads = reader.event_payloads
+    assert payloads is not None
+    widths = payloads.widths
+    at = 15 + 1 + data[16]
+    while at < len(data) and widths[data[at]]:
+        yield at, at + widths[data[at]]
+        at += widths[data[at]]
+
+
+def frame_number(data: bytes, at: int) -> int:
+    return int.from_bytes(data[at + 1 : at + 5], "big", signed=True)
+
+
+def with_raw_length(data: bytes, raw_length: int) -> bytes:
+    return data[:11] + raw_length.to_bytes(4, "big") + data[15:]
+
+
+def cut_after(data: bytes, frame: int, command: int, more: int = 0) -> bytes:
+    """A replay that stops `more` bytes behind the last event of a command in a frame; its raw length is 0."""
+    end = max(end for at, end in events_in(data) if data[at] == command and frame_number(data, at) == frame)
+    return with_raw_length(data[: end + more], 0)
+
+
+def without_event(data: bytes, command: int, frame: int, player: int) -> bytes:
+    """A replay that lacks one event of a player."""
+    raw_length = int.from_bytes(data[11:15], "big")
+    for at, end in events_in(data):
+        if data[at] == command and frame_number(data, at) == frame and data[at + 5] == player:
+            return with_raw_length(data[:at] + data[end:], raw_length - (end - at))
+    raise LookupError(f"no event {command:#04x} of player {player} in frame {frame}")
+
+
+def frame_of(event: GameEvent) -> int:
+    """The frame of an event that has one, as all of these have."""
+    assert event.frame is not None
+    return event.frame

@@ -1,0 +1,311 @@
+"""Single computers, on frames written for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+
+from slpstream.events import GameEvent
+from slpstream.slippi.game_start import GameStartPayload
+from slpstream.slippi.writer import PlayerSetup, game_start
+from slpstream.stats.home_run import home_run
+from slpstream.stats.landing_lag import LANDING_LAG_FRAMES
+from slpstream.stats.states import CAPTURED, CONTROL, DYING, FLAGS, HELD, HIT, LANDING, LEDGE, SHIELD
+from slpstream.stats.timer import timer_text
+from tests.stats.games import events_of, frame_of
+from tests.stats.scenes import Scene
+
+WAIT, HURT, DEAD, REBIRTH = 0x0E, 0x4B, 0x00, 0x0C
+NAIR, LANDING_NAIR, FALL = 0x41, 0x46, 0x1D
+FOX_NAIR_LAG = LANDING_LAG_FRAMES[1][0]
+
+
+def kinds(said: Sequence[object]) -> list[tuple[int, str]]:
+    return [(frame_of(event), event.kind) for event in said if isinstance(event, GameEvent)]
+
+
+# -- states -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("flag", "inside", "outside"),
+    [
+        (HIT, [0x4B, 0x5B, 0x26, 0xB9, 0xC1, 0xDF, 0xE8, 0x10A, 0x130, 0x147, 0x152], [0x4A, 0x5C, 0xDE, 0xE9, 0x125]),
+        (CAPTURED, [0xDF, 0xE8, 0x10A, 0x152], [0x4B, 0x125, 0x131, 0x153]),
+        (HELD, [0x4B, 0xB7, 0xC6, 0xC7, 0xCC, 0x00, 0x0A], [0x0B, 0x0E, 0xB6, 0xCD]),
+        (CONTROL, [0x0E, 0x18, 0x27, 0x29, 0x2D, 0x40, 0xD4], [0x0D, 0x19, 0x26, 0x2A, 0x2C, 0x41, 0xB3, 0xD5]),
+        (DYING, [0x00, 0x0A], [0x0B, 0x0C]),
+        (SHIELD, [0xB2, 0xB3, 0xB5, 0xB6], [0xB1, 0xB4, 0xB7]),
+        (LANDING, [0x46, 0x4A], [0x45, 0x4B]),
+        (LEDGE, [0xFC, 0x107], [0xFB, 0x108]),
+    ],
+)
+def test_flags(flag: int, inside: list[int], outside: list[int]) -> None:
+    assert all(FLAGS[state] & flag for state in inside)
+    assert not any(FLAGS[state] & flag for state in outside)
+    assert len(FLAGS) == 1 << 16
+
+
+# -- stocks, conversions, combos --------------------------------------------------------------------------------------
+
+
+def test_a_kill() -> None:
+    scene = Scene(first=0).frames(5)
+    scene.frame(b={"percent": 12.0, "action_state_id": HURT, "last_hit_by": 0}, a={"last_attack_landed": 15})
+    scene.frames(3).frame(b={"stocks_remaining": 3, "action_state_id": DEAD})
+    scene.frames(5).frame(b={"percent": 0.0, "action_state_id": REBIRTH}).frames(3)
+    stats, said = scene.run()
+    (conversion,) = stats.conversions
+    assert (conversion.start_frame, conversion.end_frame, conversion.did_kill) == (5, 9, True)
+    assert (conversion.start_percent, conversion.end_percent) == (0.0, 12.0)
+    assert [(m.player_index, m.move_id, m.damage) for m in conversion.moves] == [(0, 15, 12.0)]
+    assert kinds(said)[2:] == [
+        (5, "percent_changed"),
+        (5, "conversion_started"),
+        (5, "combo_started"),
+        (9, "stock_lost"),
+        (9, "conversion_ended"),
+        (9, "combo_ended"),
+        (15, "player_spawned"),
+        (15, "percent_changed"),
+    ]
+    first, second = [stock for stock in stats.stocks if stock.player_index == 1]
+    assert (first.end_frame, first.end_percent, first.death_animation, first.count) == (9, 12.0, DEAD, 4)
+    assert (second.start_frame, second.count) == (15, 3)
+    assert stats.extra.first_blood.frame == 9
+    assert stats.overall[0].kill_count == 1
+
+
+@pytest.mark.parametrize(("waiting", "ended"), [(45, False), (46, True)])
+def test_the_counter_of_a_conversion(waiting: int, ended: bool) -> None:
+    scene = Scene(first=0).frame().frame(b={"percent": 3.0, "action_state_id": HURT})
+    scene.frames(100, b={"action_state_id": FALL}).frames(waiting, b={"action_state_id": WAIT})
+    stats, _ = scene.run()
+    assert isinstance(stats.conversions[0].end_frame, int) == ended
+    assert stats.combos[0].end_frame == 1 + 46, "a combo does not wait for control"
+
+
+def test_a_move_that_hits_twice_and_one_that_begins_anew() -> None:
+    scene = Scene(first=0).frames(3, a={"action_state_id": NAIR})
+    scene.frame(b={"percent": 3.0, "action_state_id": HURT}).frame(b={"percent": 5.0})
+    scene.frame(a={"action_state_counter": 0.0}, b={"percent": 6.0})
+    stats, said = scene.run()
+    assert [(m.frame, m.hit_count, m.damage) for m in stats.conversions[0].moves] == [(3, 2, 5.0), (5, 1, 1.0)]
+    assert len(events_of(said, "combo_extended")) == 2
+
+
+def test_a_trade() -> None:
+    hurt = {"percent": 10.0, "action_state_id": HURT}
+    scene = Scene(first=0).frame().frame(a=hurt, b=hurt | {"percent": 12.0}).frames(60, a={"action_state_id": WAIT})
+    stats, said = scene.frames(60, b={"action_state_id": WAIT}).run()
+    assert [c.opening_type for c in stats.conversions] == ["trade", "trade"]
+    assert {e.values["conversion"].opening_type for e in events_of(said, "conversion_ended")} == {"trade"}
+    assert [entry.beneficial_trade_ratio.count for entry in stats.overall] == [1, 0]
+
+
+def test_a_player_who_lacks_a_frame() -> None:
+    """The default goes on; slippi-js stops for good."""
+    scene = Scene(first=0).frames(5).frame().without(1).frames(3)
+    scene.frame(b={"percent": 9.0, "action_state_id": HURT})
+    stats, said = scene.run()
+    assert len(stats.conversions) == 1
+    assert events_of(said, "percent_changed")[0].frame == 9
+    compatible, _ = scene.run(compat=True)
+    assert compatible.conversions == []
+    assert compatible.last_frame == stats.last_frame == 9
+
+
+# -- actions ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("lasted", "failed", "said_at", "edge"),
+    [
+        (FOX_NAIR_LAG // 2 - 1, 0, None, (1, 0)),
+        (FOX_NAIR_LAG // 2, 0, None, (0, 1)),
+        (FOX_NAIR_LAG // 2 + 1, 1, FOX_NAIR_LAG // 2, (0, 1)),
+        (FOX_NAIR_LAG - 1, 1, FOX_NAIR_LAG // 2, (0, 1)),
+        (FOX_NAIR_LAG, 1, FOX_NAIR_LAG // 2, (0, 0)),
+    ],
+)
+def test_a_failed_l_cancel_waits(lasted: int, failed: int, said_at: int | None, edge: tuple[int, int]) -> None:
+    """It is said when the landing can no longer become an edge cancel that clears it."""
+    scene = Scene(first=-10).frames(10, a={"action_state_id": NAIR})
+    scene.frames(lasted, a={"action_state_id": LANDING_NAIR, "l_cancel_status": 2})
+    stats, said = scene.frames(5, a={"action_state_id": FALL, "l_cancel_status": 0}).run()
+    counts = stats.action_counts[0]
+    assert (counts.edge_cancel_count.success, counts.edge_cancel_count.slow) == edge
+    assert counts.l_cancel_count.fail == failed
+    assert [event.frame for event in events_of(said, "lcancel")] == ([] if said_at is None else [said_at])
+
+
+def test_a_failed_l_cancel_at_the_end_of_the_game() -> None:
+    scene = Scene(first=-10).frames(10, a={"action_state_id": NAIR})
+    scene.frames(2, a={"action_state_id": LANDING_NAIR, "l_cancel_status": 2})
+    assert events_of(scene.run(finished=False)[1], "lcancel") == []
+    (event,) = events_of(scene.run()[1], "lcancel")
+    assert (event.frame, event.values["success"]) == (1, False)
+
+
+def test_a_good_l_cancel_is_said_at_once() -> None:
+    scene = Scene(first=-10).frames(10, a={"action_state_id": NAIR})
+    (event,) = events_of(scene.frames(3, a={"action_state_id": LANDING_NAIR, "l_cancel_status": 1}).run()[1], "lcancel")
+    assert (event.frame, event.values["success"]) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("knee_bend", "jump", "dodge", "rise", "expected"),
+    [
+        (3, 0, 1, 0.0, (1, 0, 0)),  # wavedash
+        (3, 0, 0, 0.0, (1, 0, 0)),  # a perfect one: no frame of the air dodge
+        (0, 3, 2, 0.0, (0, 1, 0)),  # waveland
+        (3, 5, 1, 20.0, (0, 1, 0)),  # a jump onto a platform
+        (3, 5, 1, 0.05, (1, 0, 0)),  # back to where it began
+        (3, 4, 1, 20.0, (1, 0, 0)),  # too short a jump to be one
+        (0, 0, 20, 0.0, (0, 0, 1)),  # an air dodge that lands
+    ],
+)
+def test_wavedashes(knee_bend: int, jump: int, dodge: int, rise: float, expected: tuple[int, int, int]) -> None:
+    scene = Scene(first=0).frames(20)
+    for state, count in ((0x18, knee_bend), (0x19, jump), (0xEC, dodge)):
+        scene.frames(count, a={"action_state_id": state})
+    stats, _ = scene.frames(3, a={"action_state_id": 0x2B, "position_y": rise}).run()
+    counts = stats.action_counts[0]
+    assert (counts.wavedash_count, counts.waveland_count, counts.air_dodge_count) == expected
+
+
+@pytest.mark.parametrize(
+    ("state", "facing", "type"),
+    [(0xC8, 1.0, "in"), (0xC8, -1.0, "away"), (0xC9, 1.0, "away"), (0xC9, -1.0, "in"), (0xC7, 1.0, "neutral")],
+)
+def test_techs(state: int, facing: float, type: str) -> None:
+    scene = Scene(first=0).frame(b={"position_x": 30.0})
+    (event,) = events_of(scene.frame(a={"action_state_id": state, "facing_direction": facing}).run()[1], "tech")
+    assert event.values == {"playerIndex": 0, "type": type}
+
+
+def test_dash_dances_and_boost_grabs() -> None:
+    scene = Scene(first=0).frames(3, a={"action_state_id": 0x14}).frame(a={"action_state_id": 0x12})
+    scene.frames(3, a={"action_state_id": 0x14}).frames(2, a={"action_state_id": 0x32})
+    scene.frames(4, a={"action_state_id": 0xD6}).frames(2, a={"action_state_id": 0xDA})
+    counts = scene.run()[0].action_counts[0]
+    assert (counts.dash_dance_count, counts.attack_count.dash, counts.grab_count.success) == (1, 0, 1)
+
+
+# -- inputs -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_dead_zone_is_compared_at_64_bits() -> None:
+    at_the_edge = 0.2874999940395355  # 23/80 as the replay has it, in 32 bits
+    scene = Scene(first=-39).frame().frame(a={"joystick_x": at_the_edge}).frame(a={"joystick_x": 0.3})
+    assert scene.run()[0].overall[0].input_counts.joystick == 1
+
+
+def test_inputs_count_from_frame_minus_39() -> None:
+    scene = Scene(first=-41).frame(a={"physical_buttons": 0x100}).frame(a={"physical_buttons": 0x300})
+    scene.frame(a={"physical_buttons": 0x700}).frame(a={"physical_l_trigger": 0.3}).frame(a={"c_stick_y": -1.0})
+    counts = scene.run()[0].overall[0].input_counts
+    assert (counts.buttons, counts.triggers, counts.cstick, counts.total) == (1, 1, 1, 3)
+
+
+def test_the_live_gauge_forgets() -> None:
+    scene = Scene(first=-39).frame(a={"physical_buttons": 0x100})
+    assert scene.run()[0].extra.players[0].live_inputs_per_minute == 3600
+    scene.frames(599)
+    assert scene.run()[0].extra.players[0].live_inputs_per_minute == 6
+    assert scene.frame().run()[0].extra.players[0].live_inputs_per_minute == 0
+
+
+# -- beyond slippi-js -------------------------------------------------------------------------------------------------
+
+
+def test_places() -> None:
+    """Final Destination, ledge at 85.57: shield, a recovery to the ledge, and one that fails."""
+    scene = Scene(first=0).frames(10, a={"action_state_id": 0xB3}).frame(a={"action_state_id": WAIT})
+    for end in (0xFD, DEAD):
+        scene.frame(a={"percent": 10.0 if end else 20.0, "action_state_id": HURT, "is_airborne": True})
+        scene.frames(7, a={"position_x": -100.0, "action_state_id": FALL})
+        lost = {} if end else {"stocks_remaining": 3}
+        scene.frames(5, a={"action_state_id": end, "position_x": -88.0, **lost})
+    player = scene.run()[0].extra.players[0]
+    assert (player.shield_frames, player.ledge_frames, player.off_stage_frames) == (10, 5, 14 + 1)
+    assert (player.recoveries.count, player.recoveries.total) == (1, 2)
+
+
+def test_stage_control() -> None:
+    scene = Scene(first=0).frames(4, b={"position_x": -10.5}).frames(3, b={"position_x": 10.0})
+    scene.frames(2, a={"position_x": 40.0})
+    players = scene.run()[0].extra.players
+    assert [(p.stage_control.count, p.stage_control.total) for p in players] == [(4, 9), (2, 9)]
+
+
+def test_a_crew_battle() -> None:
+    """Player 1 gives up two stocks before anything happens; later one falls unhit, after a hit that nobody names."""
+    scene = Scene(first=0).frames(3)
+    for stocks in (3, 2):
+        scene.frames(3, b={"stocks_remaining": stocks, "action_state_id": DEAD}).frames(
+            3, b={"action_state_id": REBIRTH}
+        )
+    scene.frame(a={"percent": 4.0, "action_state_id": HURT, "last_hit_by": 1})
+    scene.frames(60, a={"action_state_id": WAIT, "last_hit_by": 6})
+    scene.frame(b={"percent": 4.0, "action_state_id": HURT}).frame(b={"stocks_remaining": 1, "action_state_id": DEAD})
+    crew, plain = (scene.run(crew=crew)[0].extra.players[1] for crew in (True, False))
+    assert (crew.stocks_given_up, crew.self_destructs) == (2, 1)
+    assert plain.self_destructs == 2, "with two players each hit is the other's"
+    assert [e.damage for e in crew.exchanges] == [4.0]
+
+
+def test_free_for_all_credits_by_name() -> None:
+    scene = Scene(players=3, first=0).frame().frame(c={"percent": 7.0, "action_state_id": HURT, "last_hit_by": 0})
+    scene.frame().frame(c={"percent": 9.0, "last_hit_by": 1}).frame(c={"action_state_id": DEAD, "stocks_remaining": 3})
+    stats, _ = scene.run()
+    (conversion,) = stats.conversions
+    assert [(m.player_index, m.damage) for m in conversion.moves] == [(0, 7.0), (1, 2.0)]
+    assert [entry.total_damage for entry in stats.overall] == [7.0, 2.0, 0.0]
+    assert [entry.kill_count for entry in stats.overall] == [0, 1, 0]
+    assert [entry.conversion_count for entry in stats.overall] == [1, 0, 0]
+
+
+def test_pauses_and_rollbacks() -> None:
+    scene = Scene(first=0).frames(3).frame(paused=30).frame(revision=2).frame(revision=1).frames(2)
+    stats, said = scene.run()
+    assert [(e.frame, e.kind, e.values) for e in events_of(said, "game_paused", "rollback")] == [
+        (3, "game_paused", {"frames": 30}),
+        (4, "rollback", {"sent": 3, "frames": 1}),
+        (5, "rollback", {"sent": 2, "frames": 2}),
+    ]
+    assert (stats.extra.rollbacks.frames, stats.extra.rollbacks.sendings, stats.extra.rollbacks.longest) == (2, 5, 2)
+
+
+@pytest.mark.parametrize(
+    ("timer_type", "seconds", "frame", "text"),
+    [
+        (2, 480, -50, "08:00.00"),
+        (2, 480, 0, "08:00.00"),
+        (2, 480, 1, "07:59.99"),
+        (2, 480, 59, "07:59.02"),
+        (2, 480, 60, "07:59.00"),
+        (2, 480, 480 * 60, "00:00.00"),
+        (3, 0, 0, "00:00.00"),
+        (3, 0, 59, "00:00.99"),
+        (3, 0, 3661, "01:01.01"),
+        (0, 480, 100, "Infinite"),
+        (2, 0, 100, "Unknown"),
+    ],
+)
+def test_timer(timer_type: int, seconds: int, frame: int, text: str) -> None:
+    payload = game_start(
+        (3, 18, 0),
+        players=[PlayerSetup(index=0, character_id=2)],
+        stage_id=32,
+        game_bitfield_1=0x20 | timer_type,
+        starting_timer_seconds=seconds,
+    )
+    assert timer_text(GameStartPayload(payload).settings(), frame) == text
+
+
+def test_home_run_is_never_negative() -> None:
+    assert home_run(-5.0, 0).distance == home_run(-5.0, None).distance == 0
+    assert home_run(float("nan"), 1).distance == 0
+    assert (home_run(200.0, None).units, home_run(200.0, 0).units) == ("feet", "meters")

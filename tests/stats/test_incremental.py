@@ -1,0 +1,132 @@
+"""Frame by frame, read in pieces, and resumed from a copy in the middle: the same events and the same stats."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slpstream.events import Event, Frame, FrameFinalized, GameEnd
+from slpstream.simulate.match import synthetic_match
+from slpstream.slippi.reader import SlippiReader
+from slpstream.stats import SlippiStats
+from tests.shared_data import needs_shared, replay
+from tests.stats.games import Game, game_of, run
+
+MATCHES = {
+    "two": {"seed": 11},
+    "netplay": {"seed": 12, "rollbacks": True},
+    "climbers": {"seed": 13, "followers": True, "items": True},
+    "teams": {"seed": 14, "players": 4, "teams": True, "stocks": 1},
+    "three": {"seed": 15, "players": 3, "version": (1, 2, 0)},
+    "oldest": {"seed": 16, "version": (0, 1, 0)},
+}
+REAL = ("doubles", "ics2", "transform")
+
+
+@cache
+def data_of(name: str) -> bytes:
+    return replay(name) if name in REAL else synthetic_match(frames=800, **MATCHES[name])  # type: ignore[arg-type]
+
+
+@cache
+def game(name: str) -> Game:
+    return game_of(data_of(name))
+
+
+@cache
+def expected(name: str, compat: bool) -> tuple[bytes, ...]:
+    return lines(run(game(name), compat=compat)[1])
+
+
+def lines(said: list[Event]) -> tuple[bytes, ...]:
+    return tuple(type(event).__name__.encode() + msgspec.json.encode(event) for event in said)
+
+
+def resumed(name: str, cuts: list[int], *, compat: bool) -> None:
+    """At each cut the stats go on as a copy; the original goes on too, and must not notice."""
+    frames, end = game(name).frames, game(name).end
+    stats = SlippiStats(game(name).settings, compat=compat)
+    said: list[Event] = []
+    left: list[tuple[SlippiStats, int, int]] = []
+    for at, (frame, end_offset) in enumerate(frames):
+        if at in cuts:
+            left.append((stats, at, len(said)))
+            stats = stats.copy()
+        said += stats.feed(frame, end_offset)
+    said += stats.finish(end)
+    whole = expected(name, compat)
+    assert lines(said) == whole
+    for original, at, told in left:
+        rest = [event for frame, end_offset in frames[at:] for event in original.feed(frame, end_offset)]
+        assert lines([*rest, *original.finish(end)]) == whole[told:]
+
+
+@pytest.mark.parametrize("compat", [False, True])
+@pytest.mark.parametrize("name", MATCHES)
+def test_resumed_in_the_middle(name: str, compat: bool) -> None:
+    @settings(max_examples=4, deadline=None)
+    @given(st.lists(st.integers(0, len(game(name).frames) - 1), max_size=3))
+    def check(cuts: list[int]) -> None:
+        resumed(name, cuts, compat=compat)
+
+    check()
+
+
+@needs_shared
+@pytest.mark.parametrize("name", REAL)
+def test_real_game_resumed(name: str) -> None:
+    count = len(game(name).frames)
+    resumed(name, [count // 3, count // 2, count // 2 + 1, count - 1], compat=False)
+
+
+@pytest.mark.parametrize("name", MATCHES)
+def test_read_in_pieces(name: str) -> None:
+    """The events name offsets of the file, which do not depend on how it was read."""
+
+    @settings(max_examples=3, deadline=None)
+    @given(st.integers(1, 60000))
+    def check(size: int) -> None:
+        data = data_of(name)
+        reader = SlippiReader()
+        events = [e for at in range(0, len(data), size) for e in reader.feed(data[at : at + size])] + reader.finish()
+        stats = SlippiStats(game(name).settings)
+        waiting: dict[int, Frame] = {}
+        said: list[Event] = []
+        for event in events:
+            if isinstance(event, Frame):
+                waiting[event.number] = event
+            elif isinstance(event, FrameFinalized):
+                for number in sorted(n for n in waiting if n <= event.through):
+                    said += stats.feed(waiting.pop(number), event.end_offset)
+            elif isinstance(event, GameEnd):
+                said += stats.finish(event)
+        assert lines(said) == expected(name, False)
+
+    check()
+
+
+def test_asking_changes_nothing() -> None:
+    stats = SlippiStats(game("two").settings)
+    said: list[Event] = []
+    for frame, end_offset in game("two").frames:
+        said += stats.feed(frame, end_offset)
+        if frame.number % 7 == 0:
+            stats.stats()
+    assert lines([*said, *stats.finish(game("two").end)]) == expected("two", False)
+
+
+def test_what_was_said_does_not_change() -> None:
+    """Events and stats are values: what comes later leaves them alone."""
+    stats = SlippiStats(game("netplay").settings)
+    said: list[Event] = []
+    at_once: list[bytes] = []
+    for frame, end_offset in game("netplay").frames:
+        new = stats.feed(frame, end_offset)
+        said += new
+        at_once += lines(new)
+    stats.finish(game("netplay").end)
+    assert lines(said) == tuple(at_once)
