@@ -14,21 +14,24 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
+import trio
+
 from slpstream.errors import FormatError, Unreadable, Unsupported
 from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata
-from slpstream.formats import Reader, WholeGame, of_name
+from slpstream.formats import SNIFFED_BYTES, Reader, WholeGame, of_name
 from slpstream.messages import TOPICS, FramesMode, LogMessage
 from slpstream.pipeline import Pipeline
 from slpstream.slippi.ends import Ends
 from slpstream.tail import CaughtUp, FolderTail, Grew, Lost, Opened, Refused, Rewritten, TailedFile, Watcher
 
 _READ_BYTES = 256 * 1024
-_HEAD_BYTES = 1024
 _ENDS_BYTES = 4096
 """Of each end of a file, where these are all that is read."""
 _WHOLE_FILE = -1
 _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
+REST_SECONDS = 1.0
+"""A file that is written in one go is complete when it has not changed for so long."""
 
 AnEvent = TypeVar("AnEvent", bound=Event)
 
@@ -39,14 +42,42 @@ class Replay:
     `frames` are columns and take the extra `analysis`; everything else works without.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, strict: bool = False, personal: bool = False) -> None:
         """Raises `SourceError` when the file cannot be read, `FormatError` when it is no replay."""
         self.path = path
-        self._format = of_name(path.name)
-        self._start = _read_start(path, self._format.reader())
+        self._options = {"strict": strict, "personal": personal}
+        head, size_bytes = _read_head(path)
+        self._format = of_name(path.name, head, size_bytes)
+        self._start = self._read_start(head)
+
+    def _read_start(self, head: bytes) -> GameStart:
+        """The Game Start; reads no more of the file than it takes."""
+        reader = self.new_reader()
+        found = _first(GameStart, reader.feed(head))
+        if found is None and reader.failure is None:
+            at = len(head)
+            for chunk in read_chunks(self.path):
+                found = _first(GameStart, reader.feed(chunk[at:]))
+                at = max(0, at - len(chunk))
+                if found is not None or reader.failure is not None:
+                    break
+            else:
+                found = _first(GameStart, reader.finish())
+        if found is None:
+            raise reader.failure or FormatError("no game in it", offset=len(head))
+        return found
 
     def __repr__(self) -> str:
         return f"<replay {self.path.name}, game {self.game_id}>"
+
+    @property
+    def format(self) -> str:
+        """`slippi`, `gci`, `stunts`, `mk8`, or a name that a package has registered."""
+        return self._format.name
+
+    def new_reader(self) -> Reader:
+        """A reader for the bytes of this file."""
+        return self._format.new_reader(self.path.name, **self._options)
 
     @property
     def game_id(self) -> str:
@@ -61,15 +92,15 @@ class Replay:
     @cached_property
     def game_end(self) -> GameEnd:
         """How it ended; reason `incomplete` when the file just stops."""
-        return self._whole.end if self._whole is not None else _one(GameEnd, self.events())
+        end = self._whole.end if self._whole is not None else _first(GameEnd, self.events())
+        if end is None:
+            raise FormatError("the game has no end", offset=0)
+        return end
 
     @cached_property
     def metadata(self) -> dict[str, Any] | None:
         """The metadata, `None` when the file has none."""
-        if self._whole is not None:
-            found = self._whole.metadata
-        else:
-            found = next((event for event in self.events() if isinstance(event, Metadata)), None)
+        found = self._whole.metadata if self._whole is not None else _first(Metadata, self.events())
         return None if found is None else dict(found.metadata)
 
     @property
@@ -87,7 +118,7 @@ class Replay:
 
     def events(self) -> list[Event]:
         """All events in the order of the log, as the live path says them: an object for each sending of each frame."""
-        reader = self._format.reader()
+        reader = self.new_reader()
         events = [event for chunk in read_chunks(self.path) for event in reader.feed(chunk)]
         events += reader.finish()
         while reader.pending:
@@ -106,9 +137,10 @@ class Replay:
         return self._format.whole(self._data)
 
 
-def open_replay(path: str | PathLike[str]) -> Replay:
-    """A replay on disk. Raises `SourceError` when it cannot be read, `FormatError` when it is no replay."""
-    return Replay(Path(path))
+def open_replay(path: str | PathLike[str], *, strict: bool = False, personal: bool = False) -> Replay:
+    """A replay on disk. `strict` refuses wrong checksums, `personal` keeps what identifies a person beyond the name.
+    Raises `SourceError` when it cannot be read, `FormatError` when it is no replay."""
+    return Replay(Path(path), strict=strict, personal=personal)
 
 
 def replay_ends(path: str | PathLike[str]) -> Ends | None:
@@ -136,26 +168,26 @@ def replay_ends(path: str | PathLike[str]) -> Ends | None:
         raise Unreadable(str(file), error.strerror or "cannot be read") from error
 
 
-def _read_start(path: Path, reader: Reader) -> GameStart:
-    """The Game Start; reads no more of the file than it takes."""
-    for chunk in read_chunks(path, _HEAD_BYTES):
-        found = next((event for event in reader.feed(chunk) if isinstance(event, GameStart)), None)
-        if found is not None:
-            return found
-        if reader.failure is not None:
-            raise reader.failure
-    found = next((event for event in reader.finish() if isinstance(event, GameStart)), None)
-    if found is None:
-        raise reader.failure or FormatError("no game in it", offset=0)
-    return found
+def _read_head(path: Path) -> tuple[bytes, int]:
+    """The first bytes of a file, and its size."""
+    try:
+        with open_file(path) as file:
+            return file.read(SNIFFED_BYTES), os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise Unreadable(str(path), error.strerror or "cannot be read") from error
 
 
-def _one(kind: type[AnEvent], events: list[Event]) -> AnEvent:
-    return next(event for event in events if isinstance(event, kind))
+def _first(kind: type[AnEvent], events: list[Event]) -> AnEvent | None:
+    return next((event for event in events if isinstance(event, kind)), None)
 
 
 def messages(
-    path: str | PathLike[str], *, frames: FramesMode = "live", topics: Iterable[str] = TOPICS
+    path: str | PathLike[str],
+    *,
+    frames: FramesMode = "live",
+    topics: Iterable[str] = TOPICS,
+    strict: bool = False,
+    personal: bool = False,
 ) -> Iterator[LogMessage]:
     """The log messages of a replay, finished or not, in order. `message.json()` is the line that `dump` prints.
 
@@ -164,7 +196,8 @@ def messages(
     """
     wanted = frozenset(topics)
     replay = Path(path)
-    pipeline = Pipeline(of_name(replay.name).reader(), (frames,))
+    format_ = of_name(replay.name, *_read_head(replay))
+    pipeline = Pipeline(format_.new_reader(replay.name, strict=strict, personal=personal), (frames,))
     for chunk in read_chunks(replay):
         yield from _wanted(pipeline.feed(chunk)[0], wanted)
     yield from _wanted(pipeline.finish()[0], wanted)
@@ -179,15 +212,21 @@ async def follow(
 ) -> AsyncGenerator[LogMessage, None]:
     """The log messages of a replay that is being written, as they come; ends when the game has closed the file.
 
-    Under trio. Close the iterator (`contextlib.aclosing`) when you leave it early. Raises `SourceError` when the file
-    does what a log must not do, and `FormatError` when it is no replay.
+    Under trio. A file of a format that is written in one go is taken as complete when it has come to rest. Close the
+    iterator (`contextlib.aclosing`) when you leave it early. Raises `SourceError` when the file does what a log must
+    not do, and `FormatError` when it is no replay.
     """
     wanted = frozenset(topics)
     file = Path(os.path.realpath(path))  # noqa: ASYNC240 -- a moment, and before anything else waits
     if file.is_dir():  # noqa: ASYNC240
         raise Unreadable(str(path), "is a directory")
     format_ = of_name(file.name)
-    pipeline = Pipeline(format_.reader(), (frames,))
+    if format_.written_whole:
+        await _come_to_rest(file)
+        for message in messages(file, frames=frames, topics=wanted):
+            yield message
+        return
+    pipeline = Pipeline(format_.new_reader(file.name), (frames,))
     ours: TailedFile | None = None
     async with (
         Watcher() as watcher,
@@ -217,6 +256,20 @@ async def follow(
                 raise pipeline.failure
             if pipeline.closed and isinstance(event, (CaughtUp, Rewritten, Grew)):
                 return
+
+
+async def _come_to_rest(file: Path) -> None:
+    """Waits until a file has not changed for a second."""
+    before: os.stat_result | None = None
+    while True:
+        try:
+            now = await trio.to_thread.run_sync(os.stat, file)
+        except OSError as error:
+            raise Unreadable(str(file), error.strerror or "cannot be read") from error
+        if before is not None and (before.st_size, before.st_mtime_ns) == (now.st_size, now.st_mtime_ns):
+            return
+        before = now
+        await trio.sleep(REST_SECONDS)
 
 
 def read_chunks(path: Path, most_bytes: int = _READ_BYTES) -> Iterator[bytes]:

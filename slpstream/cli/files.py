@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from slpstream.formats import SUFFIXES
+from slpstream.formats import suffixes
 
 
 class Found(NamedTuple):
@@ -23,7 +23,7 @@ def find_files(paths: tuple[Path, ...]) -> Iterator[Found]:
     """Files as given; of folders all replays below them, in the order of their paths."""
     for path in paths:
         if path.is_dir():
-            found = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+            found = sorted(p for p in path.rglob("*") if p.suffix.lower() in suffixes() and p.is_file())
             yield from (Found(file, in_folder=True) for file in found)
         else:
             yield Found(path, in_folder=False)
