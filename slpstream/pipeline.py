@@ -101,7 +101,9 @@ COMPUTERS: Mapping[str, Callable[[Any], Computers]] = {"slippi": SlippiStats}
 class Deriver:
     """Puts what the computers say among the reader's events: behind the frame that caused it, before the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: Mapping[str, Callable[[Any], Computers]]) -> None:
+        """`known`: what makes the computers for the settings of a game, by format."""
+        self._known = known
         self._computers: Computers | None = None
         self._waiting: dict[int, Frame] = {}
         self._through: int | None = None
@@ -121,7 +123,7 @@ class Deriver:
             kind = type(event)
             if computers is None:
                 if kind is GameStart:
-                    make = COMPUTERS.get(event.format)  # type: ignore[attr-defined]
+                    make = self._known.get(event.format)  # type: ignore[attr-defined]
                     if make is not None:
                         computers = self._computers = make(event.settings)  # type: ignore[attr-defined]
             elif kind is Frame:
@@ -150,11 +152,17 @@ class Pipeline:
     """The logs of one game. `feed`, `rewrite` and `finish` are those of the format's reader; each returns a list of
     new messages for every mode, in the order of `modes`."""
 
-    def __init__(self, reader: Reader, modes: Sequence[FramesMode] = ("live",)) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        modes: Sequence[FramesMode] = ("live",),
+        *,
+        computers: Mapping[str, Callable[[Any], Computers]] = COMPUTERS,
+    ) -> None:
         self.reader = reader
         self.modes = tuple(modes)
         self._writers = [_WRITERS[mode]() for mode in self.modes]
-        self._deriver = Deriver()
+        self._deriver = Deriver(computers)
         self.game_id: str | None = None
         self.bytes_read = 0
         self.last_frame: int | None = None
