@@ -43,16 +43,20 @@ class Replay:
     """
 
     def __init__(self, path: Path, *, strict: bool = False, personal: bool = False) -> None:
-        """Raises `SourceError` when the file cannot be read, `FormatError` when it is no replay."""
+        """Raises `SourceError` when the file cannot be read, `FormatError` when its first bytes are no replay's. One
+        that has such first bytes and no game raises it when something is asked for."""
         self.path = path
         self._options = {"strict": strict, "personal": personal}
-        head, size_bytes = _read_head(path)
-        self._format = of_name(path.name, head, size_bytes)
-        self._start = self._read_start(head)
+        self._head, size_bytes = _read_head(path)
+        self._format = of_name(path.name, self._head, size_bytes)
+        sniff = self._format.sniff
+        if sniff is None or sniff(self._head, size_bytes, path.name) != "yes":
+            self._start  # noqa: B018 -- raises what is wrong with it
 
-    def _read_start(self, head: bytes) -> GameStart:
+    @cached_property
+    def _start(self) -> GameStart:
         """The Game Start; reads no more of the file than it takes."""
-        reader = self.new_reader()
+        reader, head = self.new_reader(), self._head
         found = _first(GameStart, reader.feed(head))
         if found is None and reader.failure is None:
             at = len(head)
@@ -68,7 +72,7 @@ class Replay:
         return found
 
     def __repr__(self) -> str:
-        return f"<replay {self.path.name}, game {self.game_id}>"
+        return f"<{self.format} replay {self.path.name}>"
 
     @property
     def format(self) -> str:
@@ -118,6 +122,7 @@ class Replay:
 
     def events(self) -> list[Event]:
         """All events in the order of the log, as the live path says them: an object for each sending of each frame."""
+        self._start  # noqa: B018 -- raises what is wrong with it
         reader = self.new_reader()
         events = [event for chunk in read_chunks(self.path) for event in reader.feed(chunk)]
         events += reader.finish()
