@@ -101,7 +101,9 @@ COMPUTERS: Mapping[str, Callable[[Any], Computers]] = {"slippi": SlippiStats}
 class Deriver:
     """Puts what the computers say among the reader's events: behind the frame that caused it, before the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, make: Mapping[str, Callable[[Any], Computers]] = COMPUTERS) -> None:
+        """`make` has what makes the computers of a format from its settings."""
+        self._make = make
         self._computers: Computers | None = None
         self._waiting: dict[int, Frame] = {}
         self._through: int | None = None
@@ -121,7 +123,7 @@ class Deriver:
             kind = type(event)
             if computers is None:
                 if kind is GameStart:
-                    make = COMPUTERS.get(event.format)  # type: ignore[attr-defined]
+                    make = self._make.get(event.format)  # type: ignore[attr-defined]
                     if make is not None:
                         computers = self._computers = make(event.settings)  # type: ignore[attr-defined]
             elif kind is Frame:

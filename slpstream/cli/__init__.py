@@ -31,6 +31,7 @@ _COMMANDS = {
     "dump": "The log messages of a replay, as JSON lines.",
     "follow": "The same for a file that is still being written.",
     "info": "What is in a replay.",
+    "stats": "The stats of games.",
     "verify": "The first difference between two logs.",
     "simulate": "Writes a replay again the way a game would.",
     "check-config": "Validates a configuration.",

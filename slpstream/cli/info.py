@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ def command(paths: tuple[Path, ...], as_json: bool) -> None:
     """What is in replays: players, characters, stage, length, how it ended, what is odd."""
     code = 0
     rows: list[dict[str, Any]] = []
-    for file in _files(paths):
+    for file in files_of(paths):
         try:
             row = describe(open_replay(file))
         except FormatError as error:
@@ -66,11 +66,11 @@ def describe(replay: Replay) -> dict[str, Any]:
     }
 
 
-def _files(paths: tuple[Path, ...]) -> Iterator[Path]:
+def files_of(paths: Iterable[Path], suffixes: Collection[str] = SUFFIXES) -> Iterator[Path]:
     """Files as given; of folders all replays below them, in order."""
     for path in paths:
         if path.is_dir():
-            yield from sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+            yield from sorted(p for p in path.rglob("*") if p.suffix.lower() in suffixes and p.is_file())
         else:
             yield path
 
@@ -88,7 +88,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     for row in rows:
         settings = row["settings"]
         winners = {winner.player_index for winner in row["winners"]}
-        players = "\n".join(_player(player, player.player_index in winners) for player in settings.players)
+        players = "\n".join(player_text(player, won=player.player_index in winners) for player in settings.players)
         odd = "".join(f"\n{d['code']} at {d['offset']}" for d in row["diagnostics"])
         stage = stage_name(settings.stage_id) or f"stage {settings.stage_id}"
         cells = (
@@ -96,14 +96,15 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
             settings.slp_version,
             stage,
             players,
-            _length(row["durationSeconds"]),
+            length_text(row["durationSeconds"]),
             row["reason"] + odd,
         )
         table.add_row(*map(Text, cells))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
-def _player(player: Any, won: bool) -> str:
+def player_text(player: Any, *, won: bool) -> str:
+    """A player on one line: port, character, name, connect code, a star for the winner."""
     from slpstream.slippi.ids import character_name
 
     name = player.display_name or player.nametag
@@ -113,5 +114,6 @@ def _player(player: Any, won: bool) -> str:
     return printable(f"P{player.port} {character}{f' {name}' if name else ''}{code}{crown}")
 
 
-def _length(seconds: float | None) -> str:
+def length_text(seconds: float | None) -> str:
+    """Minutes and seconds."""
     return "" if seconds is None else f"{int(seconds) // 60}:{seconds % 60:04.1f}"
