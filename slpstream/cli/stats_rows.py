@@ -39,7 +39,7 @@ class Figures(NamedTuple):
 
     def plus(self, other: Figures) -> Figures:
         """Both together."""
-        return Figures(*(a + b for a, b in zip(self, other, strict=True)))
+        return Figures._make(a + b for a, b in zip(self, other, strict=True))
 
 
 class PlayerRow(NamedTuple):

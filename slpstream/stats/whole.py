@@ -133,9 +133,7 @@ def _sides(numbers: list[int], character: Character) -> Iterable[_Side | None]:
     posts = _values(character.post, _Post, frame=numbers)
     if _complete(character):
         return map(_Side, pres, posts)
-    return (
-        None if pre is UNSET and post is UNSET else _Side(pre, post) for pre, post in zip(pres, posts, strict=True)
-    )
+    return (None if pre is UNSET and post is UNSET else _Side(pre, post) for pre, post in zip(pres, posts, strict=True))
 
 
 def _values(columns: EventColumns, shape: type[msgspec.Struct], **given: list[Any]) -> Iterable[Any]:

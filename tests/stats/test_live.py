@@ -30,12 +30,12 @@ MATCHES = {
     "teams": {"seed": 24, "players": 4, "teams": True, "stocks": 1},
     "oldest": {"seed": 25, "version": (0, 1, 0)},
 }
-REAL = ("rollbackFrameTest", "transform", "doubles", "itemExport", "incomplete")
+REAL = ("rollbackFrameTest", "transform", "incomplete")
 
 
 @cache
 def data_of(name: str) -> bytes:
-    return replay(name) if name in REAL else synthetic_match(frames=700, **MATCHES[name])  # type: ignore[arg-type]
+    return replay(name) if name in REAL else synthetic_match(frames=450, **MATCHES[name])  # type: ignore[arg-type]
 
 
 def play(pipeline: Pipeline, data: bytes, writer: str) -> Iterator[list[list[LogMessage]]]:
@@ -158,8 +158,8 @@ def check_nothing_is_taken_back(log: tuple[bytes, ...]) -> None:
             known = {_identity(entry): entry for entry in last[member]}
             for entry in message["stats"][member]:
                 if "endFrame" in entry:
-                    entry = {**entry, "openingType": known[_identity(entry)].get("openingType")}
-                    assert list(differences(known[_identity(entry)], entry)) == []
+                    final = known[_identity(entry)]
+                    assert {difference.where for difference in differences(final, entry)} <= {"openingType"}
 
 
 def _identity(entry: Json) -> tuple[int, int]:
@@ -172,15 +172,15 @@ NAMES = [*MATCHES, *(pytest.param(name, marks=needs_shared) for name in REAL)]
 @pytest.mark.parametrize("name", NAMES)
 def test_each_follows_its_frame(name: str) -> None:
     live, finalized = whole(name)
-    assert check_live_order(live) > 20
-    assert check_finalized_order(finalized) > 20
+    assert check_live_order(live) > 10
+    assert check_finalized_order(finalized) > 10
     check_stats_messages(finalized)
     check_nothing_is_taken_back(live)
     assert derived(live) == derived(finalized)
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-@pytest.mark.parametrize("name", [*MATCHES, *(pytest.param(n, marks=needs_shared) for n in REAL[:2])])
+@pytest.mark.parametrize("name", [*MATCHES, *(pytest.param(n, marks=needs_shared) for n in REAL[1:2])])
 def test_the_same_in_pieces(name: str, writer: str) -> None:
     """Every message with its cursor, as Dolphin writes in bursts, frame by frame, and cut anywhere."""
     assert in_pieces(name, writer) == list(whole(name))
@@ -203,7 +203,7 @@ def test_said_as_soon_as_known(name: str) -> None:
 def test_resumed_in_the_middle(name: str) -> None:
     """A copy of the pipeline goes on with the same messages, and the original does not notice."""
 
-    @settings(max_examples=4, deadline=None)
+    @settings(max_examples=3, deadline=None)
     @given(st.floats(0, 1), st.integers(1, 30_000))
     def check(where: float, size: int) -> None:
         data = data_of(name)
