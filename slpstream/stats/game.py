@@ -441,6 +441,17 @@ class SlippiStats:
 
     def _hold_middle(self, players: list[Player]) -> None:
         """Who is nearest to the middle of the stage, of those who are alive."""
+        if len(players) == PAIR:
+            one, two = players
+            if one.alive and two.alive:
+                one.places.contested_frames += 1
+                two.places.contested_frames += 1
+                nearer = abs(two.post.position_x) - abs(one.post.position_x)
+                if nearer > CONTROL_MARGIN:
+                    one.places.control_frames += 1
+                elif nearer < -CONTROL_MARGIN:
+                    two.places.control_frames += 1
+            return
         nearest = second = float("inf")
         holder = None
         alive = 0

@@ -113,14 +113,12 @@ def _frames(frames: Frames, end_offset: int) -> Iterator[Frame]:
     """The final frames in order."""
     numbers: list[int] = frames.number.tolist()
     indexes = list(frames.players)
-    sides = [_sides(numbers, character) for character in frames.players.values()]
-    whole = all(_complete(character) for character in frames.players.values())
+    sides = zip(*(_sides(numbers, character) for character in frames.players.values()), strict=True)
+    present: Iterator[dict[int, Any]] = map(dict, map(zip, repeat(indexes), sides)) if indexes else repeat({})
+    if not all(_complete(character) for character in frames.players.values()):
+        present = ({index: side for index, side in all.items() if side is not None} for all in present)
     starts = _values(frames.start, _Start) if "scene_frame_counter" in frames.start.fields else repeat(UNSET)
-    for number, revision, start, *players in zip(numbers, frames.revision.tolist(), starts, *sides, strict=False):
-        present = dict(zip(indexes, players, strict=True))
-        if not whole:
-            present = {index: side for index, side in present.items() if side is not None}
-        yield Frame(end_offset, number, revision, _Entry(start, present))
+    return map(Frame, repeat(end_offset), numbers, frames.revision.tolist(), map(_Entry, starts, present))
 
 
 def _complete(character: Character) -> bool:
@@ -129,11 +127,28 @@ def _complete(character: Character) -> bool:
 
 def _sides(numbers: list[int], character: Character) -> Iterable[_Side | None]:
     """A player's part of each frame, `None` where there is none."""
-    pres = _values(character.pre, _Pre)
     posts = _values(character.post, _Post, frame=numbers)
     if _complete(character):
-        return map(_Side, pres, posts)
+        return map(_Side, _changes(character.pre), posts)
+    pres = _values(character.pre, _Pre)
     return (None if pre is UNSET and post is UNSET else _Side(pre, post) for pre, post in zip(pres, posts, strict=True))
+
+
+def _changes(columns: EventColumns) -> list[Any]:
+    """The Pre-Frame Updates of all frames, UNSET where the inputs are those of the frame before: nothing to count."""
+    import numpy as np  # noqa: PLC0415
+
+    changed = np.zeros(len(columns), np.bool_)
+    changed[:1] = True
+    used = [columns[name] for name in _Pre.__struct_fields__ if name in columns.fields]
+    for column in used:
+        changed[1:] |= column[1:] != column[:-1]
+    at = np.flatnonzero(changed)
+    lists = [columns[name][at].tolist() if name in columns.fields else repeat(UNSET) for name in _Pre.__struct_fields__]
+    pres: list[Any] = [UNSET] * len(columns)
+    for row, pre in zip(at.tolist(), map(_Pre, *lists), strict=True):
+        pres[row] = pre
+    return pres
 
 
 def _values(columns: EventColumns, shape: type[msgspec.Struct], **given: list[Any]) -> Iterable[Any]:

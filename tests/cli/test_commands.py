@@ -38,7 +38,7 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
 def test_help_is_quick_and_names_every_command() -> None:
     done = slpstream("--help")
     assert done.returncode == 0
-    for command in ("serve", "demo", "dump", "follow", "info", "verify", "simulate", "check-config", "reference"):
+    for command in ("serve", "demo", "dump", "follow", "info", "stats", "verify", "simulate", "check-config"):
         assert command in done.stdout
     loaded = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "slpstream", "--help"], capture_output=True, text=True, check=True
