@@ -38,7 +38,8 @@ def one_line(done: subprocess.CompletedProcess[str]) -> str:
 def test_help_is_quick_and_names_every_command() -> None:
     done = slpstream("--help")
     assert done.returncode == 0
-    for command in ("serve", "demo", "dump", "follow", "info", "stats", "verify", "simulate", "check-config"):
+    commands = ("serve", "demo", "dump", "follow", "info", "stats", "verify", "simulate", "check-config", "reference")
+    for command in commands:
         assert command in done.stdout
     loaded = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "slpstream", "--help"], capture_output=True, text=True, check=True
