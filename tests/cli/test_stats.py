@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -276,3 +277,34 @@ def test_texts() -> None:
     assert [share_text(1, 4), share_text(0, 0)] == ["1 of 4 (25%)", "-"]
     assert [time_text(-123), time_text(-39), time_text(3561)] == ["0:00.0", "0:00.0", "1:00.0"]
     assert with_nulls([msgspec.UNSET, 1]) == [None, 1]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes a terminal of our own")
+def test_progress_on_a_terminal(games: Path, tmp_path: Path) -> None:
+    """The bar is on stderr and leaves what else is said there alone; stdout stays clean."""
+    bad = tmp_path / "bad.slp"
+    bad.write_text("this is no replay")
+    ours, theirs = os.openpty()
+    called = [sys.executable, "-m", "slpstream", "stats", str(games), str(bad)]
+    with subprocess.Popen(
+        called, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+    ) as process:
+        os.close(theirs)
+        said = b""
+        while piece := _read(ours):
+            said += piece
+        assert process.stdout is not None
+        printed = process.stdout.read()
+    os.close(ours)
+    assert process.returncode == NO
+    assert b"100%" in said
+    assert said.count(b"not a Slippi replay") == 1
+    assert printed.startswith(b"file ")
+    assert b"\x1b" not in printed
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other side is closed
+        return b""
