@@ -12,7 +12,7 @@ from functools import cached_property
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 import trio
 
@@ -20,9 +20,17 @@ from slpstream.errors import FormatError, Unreadable, Unsupported
 from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata
 from slpstream.formats import SNIFFED_BYTES, Reader, WholeGame, of_name
 from slpstream.messages import TOPICS, FramesMode, LogMessage
-from slpstream.pipeline import Pipeline
+from slpstream.pipeline import Deriver, Pipeline
 from slpstream.slippi.ends import Ends
+from slpstream.stats import SlippiStats
+from slpstream.stats.home_run import HomeRun
+from slpstream.stats.shapes import Stats
+from slpstream.stats.targets import TargetTest
+from slpstream.stats.whole import whole_stats
 from slpstream.tail import CaughtUp, FolderTail, Grew, Lost, Opened, Refused, Rewritten, TailedFile, Watcher
+
+if TYPE_CHECKING:
+    from slpstream.slippi.whole_game import WholeGame as SlippiGame
 
 _READ_BYTES = 256 * 1024
 _ENDS_BYTES = 4096
@@ -32,6 +40,8 @@ _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
 REST_SECONDS = 1.0
 """A file that is written in one go is complete when it has not changed for so long."""
+WITH_STATS = "slippi"
+"""The format that has stats."""
 
 AnEvent = TypeVar("AnEvent", bound=Event)
 
@@ -46,6 +56,7 @@ class Replay:
         """Raises `SourceError` when the file cannot be read, `FormatError` when its first bytes are no replay's. One
         that has such first bytes and no game raises it when something is asked for."""
         self.path = path
+        self._stats: dict[tuple[bool, bool], SlippiStats] = {}
         self._options = {"strict": strict, "personal": personal}
         self._head, size_bytes = _read_head(path)
         self._format = of_name(path.name, self._head, size_bytes)
@@ -119,6 +130,45 @@ class Replay:
     def diagnostics(self) -> list[Diagnostic]:
         """What is odd about the bytes."""
         return [event for event in self.events() if isinstance(event, Diagnostic)]
+
+    def stats(self, *, compat: bool = False, crew: bool = False) -> Stats:
+        """The stats of the game: those of its last `stats` message. `compat`: what slippi-js 9.1.2 counts; `crew`: a
+        crew battle. Raises `Unsupported` for a format that has no stats.
+
+        With the extra `analysis` a game that has ended properly takes half the time.
+        """
+        return self._computed(compat=compat, crew=crew).stats()
+
+    def stadium_stats(self) -> TargetTest | HomeRun | None:
+        """slippi-js `getStadiumStats`: of a target test or a home-run contest, `None` for other games."""
+        return self._computed(compat=False, crew=False).stadium()
+
+    def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
+        if self._format.name != WITH_STATS:
+            raise Unsupported(f"{self.path}: {self._format.name} replays have no stats", offset=0)
+        known = self._stats.get((compat, crew))
+        if known is None:
+            whole = cast("SlippiGame | None", self._whole)
+            known = None if whole is None else whole_stats(whole, compat=compat, crew=crew)
+            known = self._stats[compat, crew] = known or self._computed_as_read(compat=compat, crew=crew)
+        return known
+
+    def _computed_as_read(self, *, compat: bool, crew: bool) -> SlippiStats:
+        computers: list[SlippiStats] = []
+
+        def make(settings: Any) -> SlippiStats:
+            computers.append(SlippiStats(settings, compat=compat, crew=crew))
+            return computers[0]
+
+        self._start  # noqa: B018 -- raises what is wrong with it
+        reader = self.new_reader()
+        deriver = Deriver({WITH_STATS: make})
+        for chunk in read_chunks(self.path):
+            deriver.derive(reader.feed(chunk))
+        deriver.derive(reader.finish())
+        if not computers:
+            raise reader.failure or FormatError("no game in it", offset=0)
+        return computers[0]
 
     def events(self) -> list[Event]:
         """All events in the order of the log, as the live path says them: an object for each sending of each frame."""

@@ -147,7 +147,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         table.add_column(title, overflow="fold", justify="right" if title == "length" else "left")
     for row in rows:
         odd = "".join(f"\n{d['code']} at {d['offset']}" for d in row["diagnostics"] or ())
-        length, end = _length(row["durationSeconds"]), row["reason"] + odd
+        length, end = length_text(row["durationSeconds"]), row["reason"] + odd
         table.add_row(*map(Text, (printable(Path(row["file"]).name), *_game(row), length, end)))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
@@ -161,5 +161,6 @@ def _game(row: dict[str, Any]) -> tuple[str, str, str]:
     return version, where, "\n".join(printable(line) for line in who.splitlines())
 
 
-def _length(seconds: float | None) -> str:
+def length_text(seconds: float | None) -> str:
+    """Minutes and seconds."""
     return "" if seconds is None else f"{int(seconds) // 60}:{seconds % 60:04.1f}"

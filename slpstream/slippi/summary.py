@@ -12,11 +12,12 @@ from slpstream.slippi.result import Placement
 def summary(settings: Settings, winners: Iterable[Placement]) -> tuple[str, str, str]:
     """Version, stage, and a line for each player: port, character, name, connect code, a star for a winner."""
     first = {winner.player_index for winner in winners}
-    players = "\n".join(_player(player, player.player_index in first) for player in settings.players)
+    players = "\n".join(player_text(player, won=player.player_index in first) for player in settings.players)
     return settings.slp_version, stage_name(settings.stage_id) or f"stage {settings.stage_id}", players
 
 
-def _player(player: PlayerSettings, won: bool) -> str:
+def player_text(player: PlayerSettings, *, won: bool) -> str:
+    """A player on one line: port, character, name, connect code, a star for a winner."""
     name = player.display_name or player.nametag
     code = f" ({player.connect_code})" if player.connect_code else ""
     character = character_name(player.character_id) or f"character {player.character_id}"
