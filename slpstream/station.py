@@ -9,16 +9,16 @@ and all games after it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 import trio
 
 from slpstream.errors import NoSuchGame, SourceError
-from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart
+from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, StatsUpdate
 from slpstream.formats import FORMATS, SUFFIXES, of_name
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
@@ -49,6 +49,8 @@ _OPEN_GAMES = 8
 _RELEASE_SECONDS = 2.0
 _RECENT_FILES = 50
 _TICK_SECONDS = 0.5
+_NOTED = (GameStart, StatsUpdate, GameEnd, Metadata)
+"""What the index of games is told."""
 
 
 class _Following:
@@ -65,6 +67,21 @@ class _Following:
     def behind(self) -> bool:
         """Bytes of the file wait to be read."""
         return self.pipeline.bytes_read < self.file.size_bytes
+
+
+class Index(Protocol):
+    """Who keeps a list of the games; all of it returns at once."""
+
+    def played(
+        self, station: str, path: Path, mtime_ns: int, size_bytes: int, game_id: str, events: Iterable[Event]
+    ) -> None:
+        """What was read from a file; without events, that it is finished with."""
+
+    def listed(self, station: str, files: Iterable[tuple[Path, int, int]]) -> None:
+        """Files that were there before: path, modification time in nanoseconds, size."""
+
+    def gone(self, path: Path) -> None:
+        """A file is not there any more."""
 
 
 class Station:
@@ -84,6 +101,7 @@ class Station:
         stalled_seconds: float,
         idle_seconds: float,
         ring_bytes: int,
+        index: Index | None = None,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self.id = station
@@ -98,6 +116,7 @@ class Station:
         self._stalled_seconds = stalled_seconds
         self._idle_seconds = idle_seconds
         self._ring_bytes = ring_bytes
+        self._index = index
         self._wall_clock = wall_clock
         self._log = get_logger()
         self._tail: FolderTail | None = None
@@ -194,6 +213,8 @@ class Station:
     def _scanned(self, event: Scanned) -> None:
         for file in event.files:
             self._archive[file.path] = (file.mtime_ns, file.size_bytes)
+        if self._index is not None:
+            self._index.listed(self.id, [(f.path, f.mtime_ns, f.size_bytes) for f in event.files])
         self._log.info("folder scanned", folder=str(self.folder), finished=len(event.files))
 
     def _settled(self, event: Settled) -> None:
@@ -246,6 +267,8 @@ class Station:
         following = self._following.pop(event.file, None)
         self._archive.pop(event.file.path, None)
         self._metrics.source_error(event.error.code)
+        if self._index is not None:
+            self._index.gone(event.file.path)
         self._log.warning(
             "file lost",
             game_id=None if following is None else following.pipeline.game_id,
@@ -304,8 +327,18 @@ class Station:
                 mode: messages[len(loose) :] if loose else messages for mode, messages in zip(MODES, logs, strict=True)
             }
             self.channel.publish(game, batch)
+        self._note(following, [event for event in events if type(event) in _NOTED])
         self._count(following, events)
         self._follow_state(following, events)
+
+    def _note(self, following: _Following, events: Sequence[Event], *, over: bool = False) -> None:
+        """Tells the index; of the stats only the last ones, which come with the end."""
+        game_id = following.pipeline.game_id
+        if self._index is None or game_id is None:
+            return
+        if over or any(type(event) is not StatsUpdate for event in events):
+            file = following.file
+            self._index.played(self.id, file.path, file.mtime_ns, file.size_bytes, game_id, events)
 
     def _begin(self, following: _Following, start: GameStart) -> None:
         file = following.file
@@ -402,6 +435,7 @@ class Station:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""
         file = following.file
         self._count_commands(following)
+        self._note(following, (), over=True)
         del self._following[file]
         self._archive[file.path] = (file.mtime_ns, file.size_bytes)
         if self._tail is not None:
