@@ -95,7 +95,7 @@ class Daemon:
                 background.cancel_scope.cancel()
         self._log.info("stopped", **self._final_figures())
 
-    # -- what the web room asks (`web.stations.Stations`) -----------------------------------------------------------------
+    # -- what the web room asks (`web.stations.Stations`) -----------------------------------------------------------
 
     def stations(self) -> list[dict[str, Any]]:
         """All stations."""

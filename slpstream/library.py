@@ -80,7 +80,7 @@ class Library:
                 frames=f"{base}/frames",
                 stats=f"{base}/stats",
                 replay=f"{base}/replay",
-                events=f"/v1/events?station={found.row.station}&cursor={game_id}/frame:-123",
+                events=f"/v1/events?station={found.row.station}&cursor={game_id}/l0.0&delivery=lossless",
             ),
         )
 

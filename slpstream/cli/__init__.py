@@ -34,6 +34,7 @@ _COMMANDS = {
     "export": "Replays as columns: Parquet, Arrow, CSV.",
     "verify": "The first difference between two logs.",
     "simulate": "Writes a replay again the way a game would.",
+    "reindex": "Makes the index of games anew from the replays.",
     "check-config": "Validates a configuration.",
     "reference": "Prints the reference pages.",
 }

@@ -44,7 +44,7 @@ def command(
         log=msgspec.structs.replace(config.log, **log),
     )
     logs.configure(config.log.format, config.log.level)
-    trio.run(make_daemon(config, _stations(config, folders), config_file).run)
+    trio.run(make_daemon(config, stations_of(config, folders), config_file).run)
 
 
 def make_daemon(config: Config, stations: list[StationConfig], file: Path | None) -> Daemon:
@@ -55,7 +55,7 @@ def make_daemon(config: Config, stations: list[StationConfig], file: Path | None
         raise ConfigError(error.file if file is None else str(file), error.key, error.expected) from error
 
 
-def _stations(config: Config, folders: tuple[Path, ...]) -> list[StationConfig]:
+def stations_of(config: Config, folders: tuple[Path, ...]) -> list[StationConfig]:
     """Folders of the command line, else the configured stations, else the usual folders."""
     for folder in folders:
         if folder.is_file():

@@ -232,7 +232,8 @@ def _put(writer: sqlite3.Connection, entry: Entry) -> None:
     before = writer.execute("SELECT game_id FROM files WHERE path = ?", (entry.path,)).fetchone()
     game_id = None if facts is None else facts.game_id
     writer.execute(
-        "INSERT OR REPLACE INTO files (path, station, game_id, mtime_ns, size_bytes, problem) VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT OR REPLACE INTO files (path, station, game_id, mtime_ns, size_bytes, problem)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
         (entry.path, entry.station, game_id, entry.mtime_ns, entry.size_bytes, entry.problem),
     )
     if before is not None and before[0] not in (None, game_id):

@@ -85,7 +85,7 @@ class GameIndex:
         """What was read from a file; without events, that it is finished with. Never waits."""
         entry = Entry(
             station=station,
-            path=os.fsencode(path),
+            path=path_key(path),
             mtime_ns=mtime_ns,
             size_bytes=size_bytes,
             facts=facts_of(game_id, events),
@@ -103,7 +103,7 @@ class GameIndex:
 
     def gone(self, path: Path) -> None:
         """A file is not there any more."""
-        self._pending[os.fsencode(path)] = None
+        self._pending[path_key(path)] = None
         self._begin()
 
     def _put(self, entry: Entry) -> None:
@@ -212,17 +212,17 @@ class GameIndex:
     async def _unknown(self, station: str, files: Sequence[OldFile]) -> list[OldFile]:
         """Those that are new or have changed, newest first; what is not there any more is forgotten."""
         known: Mapping[bytes, tuple[int, int]] = await self._call(partial(self._database.known_files, station)) or {}
-        listed = {os.fsencode(file.path) for file in files}
+        listed = {path_key(file.path) for file in files}
         missing = await trio.to_thread.run_sync(_missing, [path for path in known if path not in listed])
         for path in missing:
             self.gone(Path(os.fsdecode(path)))
-        unknown = [f for f in files if known.get(os.fsencode(f.path)) != (f.mtime_ns, f.size_bytes)]
+        unknown = [f for f in files if known.get(path_key(f.path)) != (f.mtime_ns, f.size_bytes)]
         return sorted(unknown, key=lambda file: file.mtime_ns, reverse=True)
 
 
 def look(read: Read, station: str, file: OldFile) -> Entry:
     """What is in a file. Blocks."""
-    entry = Entry(station=station, path=os.fsencode(file.path), mtime_ns=file.mtime_ns, size_bytes=file.size_bytes)
+    entry = Entry(station=station, path=path_key(file.path), mtime_ns=file.mtime_ns, size_bytes=file.size_bytes)
     try:
         game_id, events = read(file.path)
     except (FormatError, SourceError) as error:
@@ -230,6 +230,11 @@ def look(read: Read, station: str, file: OldFile) -> Entry:
     else:
         entry.facts = facts_of(game_id, events)
     return entry
+
+
+def path_key(path: Path) -> bytes:
+    """A path as the index has it: the same from wherever it was said."""
+    return os.fsencode(os.path.abspath(path))  # noqa: PTH100 -- names of links stay
 
 
 def _store(database: Database, pending: Mapping[bytes, Entry | None]) -> None:
