@@ -93,9 +93,8 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
             show(games + broken)
     seconds = time.perf_counter() - began
     rate = len(wanted) / seconds
-    click.echo(
-        f"{len(wanted):,} files: {games:,} games, {broken:,} broken; {seconds:.2f} s, {rate:,.0f} files a second"
-    )
+    counts = f"{len(wanted):,} files: {games:,} games, {broken:,} broken"
+    click.echo(f"{counts}; {seconds:.2f} s, {rate:,.0f} files a second")
     click.echo(str(database.path))
     sys.stdout.flush()
 

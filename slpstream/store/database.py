@@ -327,7 +327,7 @@ def _page_query(wanted: Wanted, after: Place | None, limit: int) -> tuple[str, l
         source, by = "games g", "g"
     for kind_and_value in asked[1:]:
         conditions.append(
-            "EXISTS (SELECT 1 FROM tags o WHERE o.kind = ? AND o.value = ?"
+            "EXISTS (SELECT 1 FROM tags o WHERE o.kind = ? AND o.value = ?"  # noqa: S608 -- our own words
             f" AND o.started_at_ms = {by}.started_at_ms AND o.game_id = {by}.game_id)"
         )
         values += kind_and_value

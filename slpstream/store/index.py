@@ -62,6 +62,8 @@ class GameIndex:
         self._listed: dict[str, list[OldFile]] = {}
         self._to_read = trio.Event()
         self._waiting = 0
+        self._said: set[bytes] = set()
+        """Files of which a station has spoken while old ones were being read: what it says is newer."""
         self._log = get_logger()
 
     @property
@@ -90,6 +92,8 @@ class GameIndex:
             size_bytes=size_bytes,
             facts=facts_of(game_id, events),
         )
+        if self.waiting_files:
+            self._said.add(entry.path)
         known = self._pending.get(entry.path)
         self._put(entry if known is None else known.updated(entry))
 
@@ -201,13 +205,15 @@ class GameIndex:
                     for file in unknown[first : first + _FILES_AT_ONCE]:
                         began = trio.current_time()
                         entry = await trio.to_thread.run_sync(look, read, station, file, limiter=limiter)
-                        if entry.path not in self._pending:  # what the station itself says is newer
+                        if entry.path not in self._said and entry.path not in self._pending:
                             self._put(entry)
                         self._waiting -= 1
                         await trio.sleep(max(_PATIENCE_SECONDS, trio.current_time() - began))
                     await self.written()
                 if unknown:
                     self._log.info("old games indexed", station=station, files=len(unknown))
+            if not self._listed:
+                self._said.clear()
 
     async def _unknown(self, station: str, files: Sequence[OldFile]) -> list[OldFile]:
         """Those that are new or have changed, newest first; what is not there any more is forgotten."""
