@@ -20,9 +20,10 @@ import trio
 
 from slpstream import systemd
 from slpstream._version import __version__
+from slpstream.api import read_game
 from slpstream.config import Config, StationConfig, is_loopback, state_folder
 from slpstream.errors import ConfigError
-from slpstream.library import Library, read_game
+from slpstream.library import Library
 from slpstream.logs import get_logger
 from slpstream.metrics import Metrics
 from slpstream.station import Station

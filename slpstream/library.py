@@ -17,12 +17,9 @@ from typing import Any
 import msgspec
 import trio
 
-from slpstream.api import open_file, read_chunks, replay_ends
-from slpstream.errors import CursorGone, FormatError, SourceError
-from slpstream.events import Event, GameEnd, GameStart, Metadata, StatsUpdate
-from slpstream.formats import of_name
+from slpstream.api import open_file
+from slpstream.errors import CursorGone, SourceError
 from slpstream.messages import START, LogMessage, Position, cut_frame
-from slpstream.pipeline import Pipeline
 from slpstream.replay import archived_game
 from slpstream.station import peek_game_id
 from slpstream.store import FileRow, GameIndex, GameRow, Wanted
@@ -35,8 +32,6 @@ from slpstream.web.games import FramesFound, FramesQuery, ListQuery, ReplayFile,
 
 _OPEN_LOGS = 8
 _KEPT_STATS = 16
-_FRAMES_AT_ONCE = 1024
-_NOTED = (GameStart, GameEnd, Metadata)
 _FRAME_HEAD = len(b'{"frame":')
 
 
@@ -279,55 +274,3 @@ def _open(row: FileRow, game_id: str) -> ReplayFile | None:
         file.close()
         return None
     return ReplayFile(_name(row.path), file, status.st_size, status.st_mtime)
-
-
-def read_game(path: Path, *, stats: bool = False) -> tuple[str, Sequence[Event]]:
-    """The id of the game in a file, and those of its events that the index wants: of a finished game from the file's
-    two ends; all of it is read when these do not tell, or for the `stats`.
-
-    Blocks. Raises `SourceError` when the file cannot be read and `FormatError` when there is no game in it.
-    """
-    if not stats:
-        ends = replay_ends(path)
-        if ends is not None:
-            return ends.start.game_id, [ends.start, ends.end, ends.metadata]
-        return _read_reader(path)
-    pipeline = Pipeline(of_name(path.name).reader(), ())
-    kept: list[Event] = []
-
-    def keep() -> None:
-        for event in pipeline.events:
-            if isinstance(event, StatsUpdate):
-                kept[:] = [other for other in kept if not isinstance(other, StatsUpdate)]
-            if isinstance(event, (*_NOTED, StatsUpdate)):
-                kept.append(event)
-
-    for chunk in read_chunks(path):
-        pipeline.feed(chunk)
-        keep()
-    pipeline.finish()
-    keep()
-    while pipeline.pending:
-        pipeline.more(_FRAMES_AT_ONCE)
-        keep()
-    if pipeline.game_id is None:
-        raise pipeline.failure or FormatError("no game in it", offset=0)
-    return pipeline.game_id, kept
-
-
-def _read_reader(path: Path) -> tuple[str, Sequence[Event]]:
-    reader = of_name(path.name).reader()
-    kept: list[Event] = []
-
-    def keep(events: Sequence[Event]) -> None:
-        kept.extend(event for event in events if isinstance(event, _NOTED))
-
-    for chunk in read_chunks(path):
-        keep(reader.feed(chunk))
-    keep(reader.finish())
-    while reader.pending:
-        keep(reader.more(_FRAMES_AT_ONCE))
-    start = next((event for event in kept if isinstance(event, GameStart)), None)
-    if start is None:
-        raise reader.failure or FormatError("no game in it", offset=0)
-    return start.game_id, kept

@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -120,7 +120,7 @@ def _forget_output() -> None:
     os.close(nowhere)
 
 
-def fail(what: str, code: int) -> None:
+def fail(what: str, code: int) -> NoReturn:
     """One line on stderr, and the end with this exit code."""
     complain(what)
     sys.exit(code)

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -18,13 +19,13 @@ import click
 import msgspec
 
 from slpstream import config as configuration
+from slpstream.api import read_game
 from slpstream.cli import EXIT_INPUT_OUTPUT, complain, fail
 from slpstream.cli.files import find_files, progress_bar
-from slpstream.cli.serve import stations_of
+from slpstream.cli.stations import stations_of
 from slpstream.config import Config, state_folder
-from slpstream.library import read_game
 from slpstream.store import FILE_NAME, Database, Entry, open_database
-from slpstream.store.index import OldFile, look, path_key
+from slpstream.store.old_files import OldFile, look, path_key
 
 _FILES_AT_ONCE = 200
 """In one transaction."""
@@ -56,10 +57,11 @@ def command(folders: tuple[Path, ...], config_file: Path | None, stats: bool, jo
     path = state_folder(config.store.folder) / FILE_NAME
     try:
         database = open_database(path, on_damage=_say_damage)
-        try:
+    except (OSError, sqlite3.Error) as error:
+        fail(f"{path}: {error}", EXIT_INPUT_OUTPUT)
+    try:
+        with closing(database):
             _reindex(database, config, folders, stats=stats, jobs=jobs or os.cpu_count() or 1)
-        finally:
-            database.close()
     except sqlite3.Error as error:
         fail(f"{path}: {error}", EXIT_INPUT_OUTPUT)
 

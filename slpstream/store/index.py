@@ -14,15 +14,15 @@ import sqlite3
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import trio
 
-from slpstream.errors import FormatError, SourceError
 from slpstream.events import Event
 from slpstream.logs import get_logger
 from slpstream.store.database import Database, Game, Page, Place, Wanted, is_damage
 from slpstream.store.facts import Entry, facts_of
+from slpstream.store.old_files import OldFile, Read, look, path_key
 from slpstream.store.schema import open_database, set_aside
 
 _THREADS = 4
@@ -32,18 +32,6 @@ _PATIENCE_SECONDS = 0.002
 """Between two old files, at least: they can wait, what is live cannot."""
 
 T = TypeVar("T")
-
-Read = Callable[[Path], tuple[str, Sequence[Event]]]
-"""The id and the events of the game in a file, as many as it takes to know them; called in a worker thread. Raises
-`FormatError` and `SourceError`."""
-
-
-class OldFile(NamedTuple):
-    """A file that was there before."""
-
-    path: Path
-    mtime_ns: int
-    size_bytes: int
 
 
 class GameIndex:
@@ -224,23 +212,6 @@ class GameIndex:
             self.gone(Path(os.fsdecode(path)))
         unknown = [f for f in files if known.get(path_key(f.path)) != (f.mtime_ns, f.size_bytes)]
         return sorted(unknown, key=lambda file: file.mtime_ns, reverse=True)
-
-
-def look(read: Read, station: str, file: OldFile) -> Entry:
-    """What is in a file. Blocks."""
-    entry = Entry(station=station, path=path_key(file.path), mtime_ns=file.mtime_ns, size_bytes=file.size_bytes)
-    try:
-        game_id, events = read(file.path)
-    except (FormatError, SourceError) as error:
-        entry.problem = str(error)
-    else:
-        entry.facts = facts_of(game_id, events)
-    return entry
-
-
-def path_key(path: Path) -> bytes:
-    """A path as the index has it: the same from wherever it was said."""
-    return os.fsencode(os.path.abspath(path))  # noqa: PTH100 -- names of links stay
 
 
 def _store(database: Database, pending: Mapping[bytes, Entry | None]) -> None:

@@ -67,7 +67,7 @@ def _operation(endpoint: Endpoint, schema: Any) -> dict[str, Any]:
         "responses": {
             "200": {
                 "description": "As asked.",
-                "content": {endpoint.media_type: {"schema": schema if endpoint.media_type == JSON else {}}},
+                "content": {endpoint.media_type: {"schema": schema} if endpoint.media_type == JSON else {}},
             },
             **{str(status): _other(endpoint, status, what) for status, what in endpoint.statuses.items()},
             "422": {**_PROBLEM, "description": "A parameter is not as it should be."},
@@ -84,7 +84,7 @@ def _other(endpoint: Endpoint, status: int, what: str) -> dict[str, Any]:
         return {**_PROBLEM, "description": what}
     if status == 304:
         return {"description": what}
-    return {"description": what, "content": {endpoint.media_type: {"schema": {}}}}
+    return {"description": what, "content": {endpoint.media_type: {}}}
 
 
 def _in_path(endpoint: Endpoint) -> list[dict[str, Any]]:

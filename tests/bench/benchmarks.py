@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.bench import columns, decode, memory, other_formats, scenarios
+from tests.bench import columns, decode, memory, other_formats, scenarios, store
 from tests.bench.report import Figure, Form
 
 BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
@@ -16,4 +16,5 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "fan_out": scenarios.fan_out,
     "memory": memory.run,
     "other_formats": other_formats.run,
+    "store": store.run,
 }

@@ -11,9 +11,10 @@ import trio
 from trio.testing import MockClock
 
 from slpstream.web import events as events_module
+from slpstream.web.access import Access
 from slpstream.web.events import EventsWire
 from tests.stream.fakes import FakeLog
-from tests.web.served import TIMEOUT_SECONDS, Access, Served, served
+from tests.web.served import TIMEOUT_SECONDS, Served, served
 
 pytestmark = pytest.mark.trio
 

@@ -67,7 +67,8 @@ async def test_a_list() -> None:
 
 async def test_what_a_list_is_asked_for() -> None:
     async with served() as server:
-        query = "station=main&player=Ann%20%C3%9C&format=slippi&since=2023-11-14&until=2023-11-14T22:13:20.5%2B01:00&limit=7"
+        query = "station=main&player=Ann%20%C3%9C&format=slippi&since=2023-11-14&limit=7"
+        query += "&until=2023-11-14T22:13:20.5%2B01:00"
         assert (await server.ask(f"/v1/games?{query}")).status == 200
         assert server.games.asked == [
             ListQuery("main", "Ann Ü", "slippi", 1_699_920_000_000, 1_699_996_400_500, None, 7)
