@@ -30,7 +30,7 @@ from slpstream.stream import Game, Hub
 from slpstream.web import answers
 from slpstream.web.games import FramesFound, FramesQuery, ListQuery, ReplayFile, StatsFound
 
-_OPEN_LOGS = 8
+_OPEN_LOGS = 4
 _KEPT_STATS = 16
 _FRAME_HEAD = len(b'{"frame":')
 
@@ -103,19 +103,29 @@ class Library:
         if found is None or not found.files:
             return None
         key = (game_id, found.files[0].path, found.files[0].mtime_ns)
-        async with self._computing:  # one at a time: who asks for the same waits for it
-            if key not in self._stats:
-                log = await self._log(game_id)
-                newest = None if log is None else await _last_stats(log)
-                if newest is None:
-                    return None
-                self._stats[key] = _stats_of(newest)
-                if found.details.stats is None:
-                    await self._index.keep_stats(game_id, stats_summary(msgspec.json.decode(self._stats[key])))
-            self._stats.move_to_end(key)
-            while len(self._stats) > _KEPT_STATS:
-                self._stats.popitem(last=False)
-            return StatsFound(self._stats[key], final=found.row.reason is not None)
+        body = self._stats.get(key)
+        if body is None:
+            async with self._computing:  # one at a time: who asks for the same waits for it
+                body = self._stats.get(key) or await self._compute_stats(found)
+        if body is None:
+            return None
+        self._stats[key] = body
+        self._stats.move_to_end(key)
+        while len(self._stats) > _KEPT_STATS:
+            self._stats.popitem(last=False)
+        return StatsFound(body, final=found.row.reason is not None)
+
+    async def _compute_stats(self, found: IndexedGame) -> bytes | None:
+        """From the file; the summary is kept."""
+        game_id = found.row.game_id
+        log = await self._log(game_id)
+        newest = None if log is None else await _last_stats(log)
+        if newest is None:
+            return None
+        body = _stats_of(newest)
+        if found.details.stats is None:
+            await self._index.keep_stats(game_id, stats_summary(msgspec.json.decode(body)))
+        return body
 
     async def replay(self, game_id: str) -> ReplayFile | None:
         """The newest file of a game that still has it; `None` when there is none."""

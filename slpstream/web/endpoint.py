@@ -64,7 +64,10 @@ class Endpoint(NamedTuple):
 
 
 def parse(request: Request, kind: type[Parameters]) -> Any:
-    """The query of a request. Raises 422, which says what was expected of which parameter."""
+    """The query of a request. Raises 422, which says what was expected of which parameter; where there are none, the
+    query says nothing."""
+    if kind is NoParameters:
+        return NoParameters()
     given: dict[str, str] = {}
     known = {field.encode_name for field in msgspec.structs.fields(kind)}
     for name, value in request.query_params.multi_items():
