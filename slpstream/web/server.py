@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import socket
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from urllib.parse import parse_qsl
@@ -24,7 +24,7 @@ from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
 from slpstream.web.access import Access, Denied
 from slpstream.web.app import SECURITY_HEADERS, make_app, problem, with_headers
-from slpstream.web.asgi import BodyTooLarge, Exchange
+from slpstream.web.asgi import BodyTooLarge, Exchange, for_origin
 from slpstream.web.connection import Connection
 from slpstream.web.events import PATH as EVENTS_PATH
 from slpstream.web.events import EventsSession, find_channel, parse_events_query, status_of
@@ -226,8 +226,9 @@ class WebServer:
 
     async def _exchange(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> bool:
         """One request to the application. True when the connection can be used again."""
-        exchange = Exchange(connection, http, request, port)
-        denied = self._access.check(_headers(request), connection.peer, _token(request))
+        headers = _headers(request)
+        denied = self._access.check(headers, connection.peer, _token(request))
+        exchange = Exchange(connection, http, request, port, origin=_origin(headers) if denied is None else None)
         if denied is Denied.TOKEN and bytes(request.target).startswith(_ASSETS):
             denied = None  # the same for everybody, and a page cannot pass its token on to them
         app = self._app if denied is None else with_headers(problem(denied.status, denied.reason))
@@ -319,10 +320,11 @@ class WebServer:
             await self._refuse(connection, http, status_of(error), error.what)
             return
         connection.limit_send_buffer(self._socket_buffer_bytes)
+        origin = _origin(headers)
         session = EventsSession(
             connection,
             self._hub,
-            headers=SECURITY_HEADERS,
+            headers=SECURITY_HEADERS if origin is None else for_origin(SECURITY_HEADERS, origin),
             outbox_bytes=self._outbox_bytes,
             on_lagged=self._on_lagged,
         )
@@ -333,6 +335,11 @@ class WebServer:
 
 def _headers(request: h11.Request) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers}
+
+
+def _origin(headers: Mapping[str, str]) -> bytes | None:
+    """Of a page that may read the answer, when the request comes from one; whether it may come in was checked."""
+    return headers["origin"].encode("latin-1") if "origin" in headers else None
 
 
 def _is_upgrade(request: h11.Request) -> bool:

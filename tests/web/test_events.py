@@ -74,10 +74,11 @@ class Source:
         return found
 
 
-async def follow(server: Served, *, last: str = "", **query: Any) -> Source:
+async def follow(server: Served, *, last: str = "", origin: str = "", **query: Any) -> Source:
     """An answer of 200."""
     stream = await trio.open_tcp_stream("127.0.0.1", server.port)
     header = f"last-event-id: {last}\r\n" if last else ""
+    header += f"origin: {origin}\r\n" if origin else ""
     target = "/v1/events?" + urlencode({"station": "main", **query})
     await stream.send_all(f"GET {target} HTTP/1.1\r\nhost: localhost\r\n{header}\r\n".encode())
     data = b""
@@ -206,6 +207,15 @@ async def test_it_needs_a_token_where_others_do() -> None:
         source = await follow(server, token="secret")
         async with source.stream:
             assert (await source.until("station"))[-1].data["station"] == "main"
+
+
+async def test_a_page_of_an_allowed_origin_may_read_it() -> None:
+    page = "https://overlays.example"
+    async with served(access=Access(allowed_origins=(page,))) as server:
+        source = await follow(server, origin=page)
+        async with source.stream:
+            assert f"access-control-allow-origin: {page}\r\n" in source.head + "\r\n"
+        assert (await server.ask("/v1/events?station=main", origin="https://evil.example")).status == 403
 
 
 async def test_other_methods() -> None:

@@ -9,6 +9,7 @@ import msgspec
 import pytest
 
 from slpstream.web import answers
+from slpstream.web.access import Access
 from slpstream.web.games import MOST_FRAMES, FramesQuery, ListQuery
 from tests.web.served import Caller, Served, served
 
@@ -248,3 +249,20 @@ async def test_a_file_that_shrinks_while_it_is_sent_breaks_off() -> None:
             with pytest.raises(AssertionError, match="the connection ended"):
                 await caller.answer()
         assert (await server.ask("/healthz")).status == 200
+
+
+# -- pages of other origins -------------------------------------------------------------------------------------------
+
+
+async def test_a_page_of_an_allowed_origin_may_read_the_answers() -> None:
+    page = "https://overlays.example"
+    async with served(access=Access(allowed_origins=(page,))) as server:
+        known(server)
+        for target in ("/v1/games", f"/v1/games/{ID}", f"/v1/games/{OTHER}", "/v1/stations"):
+            answer = await server.ask(target, origin=page)
+            assert answer.headers["access-control-allow-origin"] == page
+            assert "origin" in answer.headers["vary"].split(", ")
+            assert "access-control-allow-origin" not in (await server.ask(target)).headers
+        refused = await server.ask("/v1/games", origin="https://evil.example")
+        assert refused.status == 403
+        assert "access-control-allow-origin" not in refused.headers
