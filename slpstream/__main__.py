@@ -2,4 +2,5 @@
 
 from slpstream.cli import main
 
-main()
+if __name__ == "__main__":  # a worker process imports this module too
+    main()

@@ -12,24 +12,37 @@ from functools import cached_property
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+
+import trio
 
 from slpstream.errors import FormatError, Unreadable, Unsupported
 from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate
-from slpstream.formats import Reader, WholeGame, of_name
+from slpstream.formats import SNIFFED_BYTES, Reader, WholeGame, of_name
 from slpstream.messages import TOPICS, FramesMode, LogMessage
-from slpstream.pipeline import Pipeline
+from slpstream.pipeline import Deriver, Pipeline
 from slpstream.slippi.ends import Ends
+from slpstream.stats import SlippiStats
+from slpstream.stats.home_run import HomeRun
+from slpstream.stats.shapes import Stats
+from slpstream.stats.targets import TargetTest
+from slpstream.stats.whole import whole_stats
 from slpstream.tail import CaughtUp, FolderTail, Grew, Lost, Opened, Refused, Rewritten, TailedFile, Watcher
 
+if TYPE_CHECKING:
+    from slpstream.slippi.whole_game import WholeGame as SlippiGame
+
 _READ_BYTES = 256 * 1024
-_HEAD_BYTES = 1024
 _ENDS_BYTES = 4096
 """Of each end of a file, where these are all that is read."""
 _WHOLE_FILE = -1
 _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
 _KEPT_EVENTS = (GameStart, GameEnd, Metadata)
+REST_SECONDS = 1.0
+"""A file that is written in one go is complete when it has not changed for so long."""
+WITH_STATS = "slippi"
+"""The format that has stats."""
 
 AnEvent = TypeVar("AnEvent", bound=Event)
 
@@ -40,14 +53,47 @@ class Replay:
     `frames` are columns and take the extra `analysis`; everything else works without.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Raises `SourceError` when the file cannot be read, `FormatError` when it is no replay."""
+    def __init__(self, path: Path, *, strict: bool = False, personal: bool = False) -> None:
+        """Raises `SourceError` when the file cannot be read, `FormatError` when its first bytes are no replay's. One
+        that has such first bytes and no game raises it when something is asked for."""
         self.path = path
-        self._format = of_name(path.name)
-        self._start = _read_start(path, self._format.reader())
+        self._stats: dict[tuple[bool, bool], SlippiStats] = {}
+        self._options = {"strict": strict, "personal": personal}
+        self._head, size_bytes = _read_head(path)
+        self._format = of_name(path.name, self._head, size_bytes)
+        sniff = self._format.sniff
+        if sniff is None or sniff(self._head, size_bytes, path.name) != "yes":
+            self._start  # noqa: B018 -- raises what is wrong with it
+
+    @cached_property
+    def _start(self) -> GameStart:
+        """The Game Start; reads no more of the file than it takes."""
+        reader, head = self.new_reader(), self._head
+        found = _first(GameStart, reader.feed(head))
+        if found is None and reader.failure is None:
+            at = len(head)
+            for chunk in read_chunks(self.path):
+                found = _first(GameStart, reader.feed(chunk[at:]))
+                at = max(0, at - len(chunk))
+                if found is not None or reader.failure is not None:
+                    break
+            else:
+                found = _first(GameStart, reader.finish())
+        if found is None:
+            raise reader.failure or FormatError("no game in it", offset=len(head))
+        return found
 
     def __repr__(self) -> str:
-        return f"<replay {self.path.name}, game {self.game_id}>"
+        return f"<{self.format} replay {self.path.name}>"
+
+    @property
+    def format(self) -> str:
+        """`slippi`, `gci`, `stunts`, `mk8`, or a name that a package has registered."""
+        return self._format.name
+
+    def new_reader(self) -> Reader:
+        """A reader for the bytes of this file."""
+        return self._format.new_reader(self.path.name, **self._options)
 
     @property
     def game_id(self) -> str:
@@ -62,15 +108,15 @@ class Replay:
     @cached_property
     def game_end(self) -> GameEnd:
         """How it ended; reason `incomplete` when the file just stops."""
-        return self._whole.end if self._whole is not None else _one(GameEnd, self.events())
+        end = self._whole.end if self._whole is not None else _first(GameEnd, self.events())
+        if end is None:
+            raise FormatError("the game has no end", offset=0)
+        return end
 
     @cached_property
     def metadata(self) -> dict[str, Any] | None:
         """The metadata, `None` when the file has none."""
-        if self._whole is not None:
-            found = self._whole.metadata
-        else:
-            found = next((event for event in self.events() if isinstance(event, Metadata)), None)
+        found = self._whole.metadata if self._whole is not None else _first(Metadata, self.events())
         return None if found is None else dict(found.metadata)
 
     @property
@@ -86,9 +132,49 @@ class Replay:
         """What is odd about the bytes."""
         return [event for event in self.events() if isinstance(event, Diagnostic)]
 
+    def stats(self, *, compat: bool = False, crew: bool = False) -> Stats:
+        """The stats of the game: those of its last `stats` message. `compat`: what slippi-js 9.1.2 counts; `crew`: a
+        crew battle. Raises `Unsupported` for a format that has no stats.
+
+        With the extra `analysis` a game that has ended properly takes half the time.
+        """
+        return self._computed(compat=compat, crew=crew).stats()
+
+    def stadium_stats(self) -> TargetTest | HomeRun | None:
+        """slippi-js `getStadiumStats`: of a target test or a home-run contest, `None` for other games."""
+        return self._computed(compat=False, crew=False).stadium()
+
+    def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
+        if self._format.name != WITH_STATS:
+            raise Unsupported(f"{self.path}: {self._format.name} replays have no stats", offset=0)
+        known = self._stats.get((compat, crew))
+        if known is None:
+            whole = cast("SlippiGame | None", self._whole)
+            known = None if whole is None else whole_stats(whole, compat=compat, crew=crew)
+            known = self._stats[compat, crew] = known or self._computed_as_read(compat=compat, crew=crew)
+        return known
+
+    def _computed_as_read(self, *, compat: bool, crew: bool) -> SlippiStats:
+        computers: list[SlippiStats] = []
+
+        def make(settings: Any) -> SlippiStats:
+            computers.append(SlippiStats(settings, compat=compat, crew=crew))
+            return computers[0]
+
+        self._start  # noqa: B018 -- raises what is wrong with it
+        reader = self.new_reader()
+        deriver = Deriver({WITH_STATS: make})
+        for chunk in read_chunks(self.path):
+            deriver.derive(reader.feed(chunk))
+        deriver.derive(reader.finish())
+        if not computers:
+            raise reader.failure or FormatError("no game in it", offset=0)
+        return computers[0]
+
     def events(self) -> list[Event]:
         """All events in the order of the log, as the live path says them: an object for each sending of each frame."""
-        reader = self._format.reader()
+        self._start  # noqa: B018 -- raises what is wrong with it
+        reader = self.new_reader()
         events = [event for chunk in read_chunks(self.path) for event in reader.feed(chunk)]
         events += reader.finish()
         while reader.pending:
@@ -107,9 +193,10 @@ class Replay:
         return self._format.whole(self._data)
 
 
-def open_replay(path: str | PathLike[str]) -> Replay:
-    """A replay on disk. Raises `SourceError` when it cannot be read, `FormatError` when it is no replay."""
-    return Replay(Path(path))
+def open_replay(path: str | PathLike[str], *, strict: bool = False, personal: bool = False) -> Replay:
+    """A replay on disk. `strict` refuses wrong checksums, `personal` keeps what identifies a person beyond the name.
+    Raises `SourceError` when it cannot be read, `FormatError` when it is no replay."""
+    return Replay(Path(path), strict=strict, personal=personal)
 
 
 def replay_ends(path: str | PathLike[str]) -> Ends | None:
@@ -148,7 +235,7 @@ def read_game(path: Path, *, stats: bool = False) -> tuple[str, Sequence[Event]]
         if ends is not None:
             return ends.start.game_id, [ends.start, ends.end, ends.metadata]
         return _read_reader(path)
-    pipeline = Pipeline(of_name(path.name).reader(), ())
+    pipeline = Pipeline(open_replay(path).new_reader(), ())
     kept: list[Event] = []
 
     def keep() -> None:
@@ -172,7 +259,7 @@ def read_game(path: Path, *, stats: bool = False) -> tuple[str, Sequence[Event]]
 
 
 def _read_reader(path: Path) -> tuple[str, Sequence[Event]]:
-    reader = of_name(path.name).reader()
+    reader = open_replay(path).new_reader()
     kept: list[Event] = []
 
     def keep(events: Sequence[Event]) -> None:
@@ -189,26 +276,26 @@ def _read_reader(path: Path) -> tuple[str, Sequence[Event]]:
     return start.game_id, kept
 
 
-def _read_start(path: Path, reader: Reader) -> GameStart:
-    """The Game Start; reads no more of the file than it takes."""
-    for chunk in read_chunks(path, _HEAD_BYTES):
-        found = next((event for event in reader.feed(chunk) if isinstance(event, GameStart)), None)
-        if found is not None:
-            return found
-        if reader.failure is not None:
-            raise reader.failure
-    found = next((event for event in reader.finish() if isinstance(event, GameStart)), None)
-    if found is None:
-        raise reader.failure or FormatError("no game in it", offset=0)
-    return found
+def _read_head(path: Path) -> tuple[bytes, int]:
+    """The first bytes of a file, and its size."""
+    try:
+        with open_file(path) as file:
+            return file.read(SNIFFED_BYTES), os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise Unreadable(str(path), error.strerror or "cannot be read") from error
 
 
-def _one(kind: type[AnEvent], events: list[Event]) -> AnEvent:
-    return next(event for event in events if isinstance(event, kind))
+def _first(kind: type[AnEvent], events: list[Event]) -> AnEvent | None:
+    return next((event for event in events if isinstance(event, kind)), None)
 
 
 def messages(
-    path: str | PathLike[str], *, frames: FramesMode = "live", topics: Iterable[str] = TOPICS
+    path: str | PathLike[str],
+    *,
+    frames: FramesMode = "live",
+    topics: Iterable[str] = TOPICS,
+    strict: bool = False,
+    personal: bool = False,
 ) -> Iterator[LogMessage]:
     """The log messages of a replay, finished or not, in order. `message.json()` is the line that `dump` prints.
 
@@ -217,7 +304,8 @@ def messages(
     """
     wanted = frozenset(topics)
     replay = Path(path)
-    pipeline = Pipeline(of_name(replay.name).reader(), (frames,))
+    format_ = of_name(replay.name, *_read_head(replay))
+    pipeline = Pipeline(format_.new_reader(replay.name, strict=strict, personal=personal), (frames,))
     for chunk in read_chunks(replay):
         yield from _wanted(pipeline.feed(chunk)[0], wanted)
     yield from _wanted(pipeline.finish()[0], wanted)
@@ -232,15 +320,21 @@ async def follow(
 ) -> AsyncGenerator[LogMessage, None]:
     """The log messages of a replay that is being written, as they come; ends when the game has closed the file.
 
-    Under trio. Close the iterator (`contextlib.aclosing`) when you leave it early. Raises `SourceError` when the file
-    does what a log must not do, and `FormatError` when it is no replay.
+    Under trio. A file of a format that is written in one go is taken as complete when it has come to rest. Close the
+    iterator (`contextlib.aclosing`) when you leave it early. Raises `SourceError` when the file does what a log must
+    not do, and `FormatError` when it is no replay.
     """
     wanted = frozenset(topics)
     file = Path(os.path.realpath(path))  # noqa: ASYNC240 -- a moment, and before anything else waits
     if file.is_dir():  # noqa: ASYNC240
         raise Unreadable(str(path), "is a directory")
     format_ = of_name(file.name)
-    pipeline = Pipeline(format_.reader(), (frames,))
+    if format_.written_whole:
+        await _come_to_rest(file)
+        for message in messages(file, frames=frames, topics=wanted):
+            yield message
+        return
+    pipeline = Pipeline(format_.new_reader(file.name), (frames,))
     ours: TailedFile | None = None
     async with (
         Watcher() as watcher,
@@ -270,6 +364,20 @@ async def follow(
                 raise pipeline.failure
             if pipeline.closed and isinstance(event, (CaughtUp, Rewritten, Grew)):
                 return
+
+
+async def _come_to_rest(file: Path) -> None:
+    """Waits until a file has not changed for a second."""
+    before: os.stat_result | None = None
+    while True:
+        try:
+            now = await trio.to_thread.run_sync(os.stat, file)
+        except OSError as error:
+            raise Unreadable(str(file), error.strerror or "cannot be read") from error
+        if before is not None and (before.st_size, before.st_mtime_ns) == (now.st_size, now.st_mtime_ns):
+            return
+        before = now
+        await trio.sleep(REST_SECONDS)
 
 
 def read_chunks(path: Path, most_bytes: int = _READ_BYTES) -> Iterator[bytes]:

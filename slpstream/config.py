@@ -66,6 +66,9 @@ class Watch(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     stalled_seconds: Annotated[
         Positive, Meta(description="Without growth for so long, a running game is `stalled`.")
     ] = 3.0
+    pace: Annotated[
+        bool, Meta(description="Play files that are written in one go (GCI, Stunts) in real time, not at once.")
+    ] = False
     idle_seconds: Annotated[
         Positive,
         Meta(

@@ -152,6 +152,7 @@ class Daemon:
                 scan_seconds=watch.scan_seconds,
                 stalled_seconds=watch.stalled_seconds,
                 idle_seconds=watch.idle_seconds,
+                pace=watch.pace,
                 ring_bytes=stream.ring_bytes,
                 index=index,
             )

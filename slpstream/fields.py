@@ -91,6 +91,14 @@ class Group(NamedTuple):
     stop: int
 
 
+class Block(NamedTuple):
+    """Fields of one type that lie side by side: a matrix with a row for each event."""
+
+    offset: int
+    kind: Kind
+    names: tuple[str, ...]
+
+
 class Layout:
     """A table cut at one declared payload size: decodes and encodes the payloads of that size."""
 
@@ -100,6 +108,8 @@ class Layout:
         self.fields = tuple(f for f in table.fields if f.end <= payload_size_bytes + 1)
         self.kinds = {f.name: f.kind for f in self.fields}
         """The type of each field by its name."""
+        self.blocks = _blocks_of(self.fields)
+        self.block_of = {name: index for index, block in enumerate(self.blocks) for name in block.names}
         self.struct = _struct_of(self.fields)
         self.known_end = 1 + self.struct.size
         self.group = self._find_group()
@@ -190,6 +200,17 @@ def parse_version(text: str) -> tuple[int, int, int]:
     """`"3.7.0"` to `(3, 7, 0)`."""
     major, minor, build = (int(part) for part in text.split("."))
     return major, minor, build
+
+
+def _blocks_of(fields: Sequence[Field]) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    for field in fields:
+        last = blocks[-1] if blocks else None
+        if last and last.kind == field.kind and last.offset + len(last.names) * last.kind.width_bytes == field.offset:
+            blocks[-1] = last._replace(names=(*last.names, field.name))
+        else:
+            blocks.append(Block(field.offset, field.kind, (field.name,)))
+    return tuple(blocks)
 
 
 def _struct_of(fields: Sequence[Field]) -> struct.Struct:

@@ -20,8 +20,7 @@ import trio
 from slpstream.api import open_file
 from slpstream.errors import CursorGone, SourceError
 from slpstream.messages import START, LogMessage, Position, cut_frame
-from slpstream.replay import archived_game
-from slpstream.station import peek_game_id
+from slpstream.replay import archived_game, peek_game_id
 from slpstream.store import FileRow, GameIndex, GameRow, Wanted
 from slpstream.store.database import Game as IndexedGame
 from slpstream.store.database import Place

@@ -16,12 +16,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, Self
 
 from slpstream.errors import FormatError
-from slpstream.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, GameStart
+from slpstream.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, GameEvent, GameStart, StatsUpdate
 from slpstream.formats import Reader
 from slpstream.messages import START, FramesMode, LogMessage, body_of
 from slpstream.stats import SlippiStats
 
 Encoded = tuple[str, bytes, int | None]
+
+_DERIVED = (GameEvent, StatsUpdate)
+"""What the computers say of a final frame."""
 
 
 class LogWriter:
@@ -36,6 +39,9 @@ class LogWriter:
         """An independent writer at the same place."""
         return copy.copy(self)
 
+    def flush(self, game_id: str | None, out: list[LogMessage]) -> None:
+        """Appends what had to see the whole batch of events first."""
+
     def write(self, event: Event, encoded: Encoded, game_id: str | None, out: list[LogMessage]) -> None:
         """Appends the messages that an event causes."""
         if game_id is not None:
@@ -49,7 +55,8 @@ class LogWriter:
 
 
 class FinalizedLogWriter(LogWriter):
-    """Holds each frame back until it is final."""
+    """Holds each frame back until it is final. When several become final at once, what one of them caused still comes
+    before the next one."""
 
     mode: FramesMode = "finalized"
 
@@ -57,6 +64,8 @@ class FinalizedLogWriter(LogWriter):
         super().__init__()
         self._waiting: dict[int, Encoded] = {}
         self._through: int | None = None
+        self._final: FrameFinalized | None = None
+        """Of what is due: frames that are final and not written yet. What they caused is in the same batch."""
 
     def copy(self) -> Self:
         """An independent writer at the same place."""
@@ -64,18 +73,38 @@ class FinalizedLogWriter(LogWriter):
         twin._waiting = dict(self._waiting)
         return twin
 
+    def flush(self, game_id: str | None, out: list[LogMessage]) -> None:
+        """Appends the frames that are due."""
+        final = self._final
+        if final is not None:
+            self._final = None
+            self._release(final, final.through, game_id, out)
+
     def write(self, event: Event, encoded: Encoded, game_id: str | None, out: list[LogMessage]) -> None:
         """Appends the messages that an event causes."""
-        if type(event) is Frame:
+        kind = type(event)
+        if kind is Frame:
             # A frame that comes again although it was final: the first stands.
-            if self._through is None or event.number > self._through:
-                self._waiting[event.number] = encoded
-        elif type(event) is FrameFinalized:
-            self._through = through = event.through
-            for number in sorted(n for n in self._waiting if n <= through):
-                super().write(event, self._waiting.pop(number), game_id, out)
+            number = event.number  # type: ignore[attr-defined]
+            if self._through is None or number > self._through:
+                self._waiting[number] = encoded
+            return
+        final = self._final
+        if final is not None:
+            if kind in _DERIVED and event.frame is not None:  # type: ignore[attr-defined]
+                self._release(final, event.frame, game_id, out)  # type: ignore[attr-defined]
+            else:
+                self.flush(game_id, out)
+        if kind is FrameFinalized:
+            self._final = event  # type: ignore[assignment]
+            self._through = event.through  # type: ignore[attr-defined]
         else:
             super().write(event, encoded, game_id, out)
+
+    def _release(self, final: FrameFinalized, through: int, game_id: str | None, out: list[LogMessage]) -> None:
+        waiting = self._waiting
+        for number in sorted(n for n in waiting if n <= through and n <= final.through):
+            super().write(final, waiting.pop(number), game_id, out)
 
 
 _WRITERS: Mapping[FramesMode, type[LogWriter]] = {"live": LogWriter, "finalized": FinalizedLogWriter}
@@ -101,7 +130,9 @@ COMPUTERS: Mapping[str, Callable[[Any], Computers]] = {"slippi": SlippiStats}
 class Deriver:
     """Puts what the computers say among the reader's events: behind the frame that caused it, before the end."""
 
-    def __init__(self) -> None:
+    def __init__(self, make: Mapping[str, Callable[[Any], Computers]] = COMPUTERS) -> None:
+        """`make` has what makes the computers of a format from its settings."""
+        self._make = make
         self._computers: Computers | None = None
         self._waiting: dict[int, Frame] = {}
         self._through: int | None = None
@@ -121,7 +152,7 @@ class Deriver:
             kind = type(event)
             if computers is None:
                 if kind is GameStart:
-                    make = COMPUTERS.get(event.format)  # type: ignore[attr-defined]
+                    make = self._make.get(event.format)  # type: ignore[attr-defined]
                     if make is not None:
                         computers = self._computers = make(event.settings)  # type: ignore[attr-defined]
             elif kind is Frame:
@@ -150,11 +181,17 @@ class Pipeline:
     """The logs of one game. `feed`, `rewrite` and `finish` are those of the format's reader; each returns a list of
     new messages for every mode, in the order of `modes`."""
 
-    def __init__(self, reader: Reader, modes: Sequence[FramesMode] = ("live",)) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        modes: Sequence[FramesMode] = ("live",),
+        *,
+        computers: Mapping[str, Callable[[Any], Computers]] = COMPUTERS,
+    ) -> None:
         self.reader = reader
         self.modes = tuple(modes)
         self._writers = [_WRITERS[mode]() for mode in self.modes]
-        self._deriver = Deriver()
+        self._deriver = Deriver(computers)
         self.game_id: str | None = None
         self.bytes_read = 0
         self.last_frame: int | None = None
@@ -225,6 +262,8 @@ class Pipeline:
             encoded = body_of(event)
             for write, log in writes:
                 write(event, encoded, self.game_id, log)
+        for writer, log in zip(self._writers, logs, strict=True):
+            writer.flush(self.game_id, log)
         return logs
 
 

@@ -18,8 +18,9 @@ from typing import NamedTuple
 import trio
 
 from slpstream.errors import CursorGone
-from slpstream.formats import of_name
-from slpstream.messages import FramesMode, LogMessage, Position
+from slpstream.events import GameStart
+from slpstream.formats import SNIFFED_BYTES, of_name
+from slpstream.messages import START, FramesMode, LogMessage, Position
 from slpstream.pipeline import Pipeline
 from slpstream.stream import Game
 from slpstream.stream.game import place_of
@@ -28,6 +29,9 @@ SLICE_BYTES = 64 * 1024
 _SLICES_PER_CHECKPOINT = 8
 _CACHED_SLICES = 8
 _PIPELINES_AHEAD = 4
+_BATCH_FRAMES = 512
+_PEEK_BYTES = 16 * 1024
+_WHOLE_FILE_BYTES = 8 << 20
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 
 
@@ -145,10 +149,119 @@ class FileReplay:
             return ahead, self._ahead.pop(ahead)
         if start:
             return start, self._checkpoints[start].copy()
-        return 0, Pipeline(of_name(path.name).reader(), MODES)
+        return 0, Pipeline(of_name(path.name).new_reader(path.name), MODES)
+
+
+class RecordingReplay:
+    """The log of a file that is written in one go. It is read whole, and its frames are expanded batch by batch; the
+    pipeline at the border of each batch is kept, which costs little, because all of them share what was read."""
+
+    def __init__(
+        self,
+        path: Callable[[], Path],
+        published: Callable[[FramesMode], Position | None],
+        game_id: str,
+        limiter: trio.CapacityLimiter,
+    ) -> None:
+        """`published` answers up to which message the log may be told, `None` for all of it: a game that is played out
+        in real time is not told in advance."""
+        self._path = path
+        self._published = published
+        self._game_id = game_id
+        self._limiter = limiter
+        self._lock = trio.Lock()
+        self._starts: list[Pipeline] = []
+        """The pipeline before each batch that was reached."""
+        self._ends: list[Mapping[FramesMode, Position]] = []
+        """Of each batch that was computed: its last message."""
+        self._cache: OrderedDict[int, Mapping[FramesMode, Sequence[LogMessage]]] = OrderedDict()
+
+    async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
+        """The next messages behind a position; empty at the end of what is known. Raises `CursorGone`."""
+        index = sum(end[mode] <= position for end in self._ends)
+        limit = self._published(mode)
+        while (batch := await self._batch(index)) is not None:
+            found = [
+                message
+                for message in batch[mode]
+                if place_of(message) > position and (limit is None or place_of(message) <= limit)
+            ]
+            if found or (limit is not None and self._ends[index][mode] > limit):
+                return found
+            index += 1
+        return []
+
+    async def find_frame(self, mode: FramesMode, number: int) -> Position:
+        """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
+        index = 0
+        while (batch := await self._batch(index)) is not None:
+            for message in batch[mode]:
+                if message.frame is not None and message.frame >= number:
+                    return Position(message.offset, message.count - 1)
+            index += 1
+        raise CursorGone(f"frame {number} is not in the game")
+
+    async def _batch(self, index: int) -> Mapping[FramesMode, Sequence[LogMessage]] | None:
+        """The messages of a batch; `None` beyond the end."""
+        async with self._lock:
+            batch = self._cache.get(index)
+            if batch is None:
+                try:
+                    batch = await trio.to_thread.run_sync(self._compute, index, limiter=self._limiter)
+                except OSError as error:
+                    raise CursorGone(f"the replay cannot be read any more: {error.strerror}") from error
+                if batch is None:
+                    return None
+                self._cache[index] = batch
+            self._cache.move_to_end(index)
+            while len(self._cache) > _CACHED_SLICES:
+                self._cache.popitem(last=False)
+            return batch
+
+    def _compute(self, index: int) -> Mapping[FramesMode, Sequence[LogMessage]] | None:
+        """In a worker thread."""
+        if not self._starts:
+            path = self._path()
+            data = path.read_bytes()
+            pipeline = Pipeline(of_name(path.name, data[:SNIFFED_BYTES], len(data)).new_reader(path.name), MODES)
+            pipeline.feed(data)
+            self._starts.append(pipeline)
+        batch: Mapping[FramesMode, Sequence[LogMessage]] | None = None
+        for i in range(min(index, len(self._starts) - 1), index + 1):
+            pipeline = self._starts[i].copy()
+            if i and not pipeline.pending:
+                return None
+            logs = pipeline.more(_BATCH_FRAMES) if i else pipeline.finish()
+            if pipeline.game_id != self._game_id:
+                raise CursorGone("another game is in the file now")
+            batch = dict(zip(MODES, logs, strict=True))
+            if i == len(self._ends):
+                before = self._ends[-1] if self._ends else dict.fromkeys(MODES, START)
+                self._ends.append({m: place_of(batch[m][-1]) if batch[m] else before[m] for m in MODES})
+                self._starts.append(pipeline)
+        return batch
 
 
 def archived_game(path: Path, mtime_ns: int, game_id: str, limiter: trio.CapacityLimiter) -> Game:
     """A game that is known from its file alone."""
-    replay = FileReplay(lambda: path, lambda: None, game_id, limiter)
+    replay: FileReplay | RecordingReplay
+    if of_name(path.name).written_whole:
+        replay = RecordingReplay(lambda: path, lambda mode: None, game_id, limiter)
+    else:
+        replay = FileReplay(lambda: path, lambda: None, game_id, limiter)
     return Game(game_id, replay.messages, replay.find_frame, ring_bytes=0, order=(0, mtime_ns, path.name))
+
+
+def peek_game_id(path: Path) -> str | None:
+    """The game id of a replay, from the first bytes of its file where they tell; `None` when there is none or it cannot
+    be read."""
+    format_ = of_name(path.name)
+    reader = format_.new_reader(path.name)
+    try:
+        with path.open("rb") as file:
+            events = reader.feed(file.read(_WHOLE_FILE_BYTES if format_.written_whole else _PEEK_BYTES))
+    except OSError:
+        return None
+    if format_.written_whole:
+        events += reader.finish()
+    return next((event.game_id for event in events if isinstance(event, GameStart)), None)

@@ -19,12 +19,13 @@ import trio
 
 from slpstream.errors import NoSuchGame, SourceError
 from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, StatsUpdate
-from slpstream.formats import FORMATS, SUFFIXES, of_name
+from slpstream.following import Following
+from slpstream.formats import SNIFFED_BYTES, choose, formats, of_name, suffixes
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
 from slpstream.metrics import StationMetrics
 from slpstream.pipeline import Pipeline
-from slpstream.replay import MODES, FileReplay, archived_game
+from slpstream.replay import MODES, FileReplay, RecordingReplay, archived_game, peek_game_id
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
     CaughtUp,
@@ -42,7 +43,11 @@ from slpstream.tail import (
     TailEvent,
 )
 
-_PEEK_BYTES = 16 * 1024
+_REST_SECONDS = 1.0
+"""A file that is written in one go is complete when it has not grown for so long."""
+_PACED_SECONDS = 0.05
+_PLAYED_AT_ONCE = 256
+"""Frames of such a file that are published in one go, when nobody asked for their pace."""
 _OPEN_GAMES = 8
 """Games that never ended and whose pipelines are kept, so that they can go on; older ones are read again if they do."""
 
@@ -51,22 +56,6 @@ _RECENT_FILES = 50
 _TICK_SECONDS = 0.5
 _NOTED = (GameStart, StatsUpdate, GameEnd, Metadata)
 """What the index of games is told."""
-
-
-class _Following:
-    """A file that is being read, and what has come of it."""
-
-    def __init__(self, file: TailedFile, pipeline: Pipeline, *, existed: bool) -> None:
-        self.file = file
-        self.pipeline = pipeline
-        self.existed = existed
-        self.game: Game | None = None
-        self.grown_at = trio.current_time()
-
-    @property
-    def behind(self) -> bool:
-        """Bytes of the file wait to be read."""
-        return self.pipeline.bytes_read < self.file.size_bytes
 
 
 class Index(Protocol):
@@ -102,8 +91,10 @@ class Station:
         idle_seconds: float,
         ring_bytes: int,
         index: Index | None = None,
+        pace: bool = False,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
+        """`pace`: a file that is written in one go is played out in real time, not at once."""
         self.id = station
         self.name = name or station
         self.folder = folder
@@ -117,10 +108,12 @@ class Station:
         self._idle_seconds = idle_seconds
         self._ring_bytes = ring_bytes
         self._index = index
+        self._pace = pace
+        self._nursery: trio.Nursery | None = None
         self._wall_clock = wall_clock
         self._log = get_logger()
         self._tail: FolderTail | None = None
-        self._following: dict[TailedFile, _Following] = {}
+        self._following: dict[TailedFile, Following] = {}
         self._sources: dict[tuple[FileIdentity, str], Game] = {}
         self._archive: dict[Path, tuple[int, int]] = {}
         self._game_ids: dict[tuple[Path, int], str | None] = {}
@@ -193,15 +186,15 @@ class Station:
         structlog.contextvars.bind_contextvars(station=self.id)
         tail = FolderTail(
             self.folder,
-            suffixes=SUFFIXES,
-            rewritable_bytes=max(format_.rewritable_bytes for format_ in FORMATS),
+            suffixes=suffixes(),
+            rewritable_bytes=max(format_.rewritable_bytes for format_ in formats()),
             hints=self._hints,
             poll_seconds=self._poll_seconds,
             scan_seconds=self._scan_seconds,
             idle_seconds=self._idle_seconds,
         )
         async with tail, trio.open_nursery() as nursery:
-            self._tail = tail
+            self._tail, self._nursery = tail, nursery
             nursery.start_soon(self._watch_time)
             async for event in tail:
                 self._take(event)
@@ -225,8 +218,8 @@ class Station:
     def _opened(self, event: Opened) -> None:
         file = event.file
         self._archive.pop(file.path, None)
-        pipeline = Pipeline(of_name(file.path.name).reader(), MODES)
-        self._following[file] = _Following(file, pipeline, existed=event.existed)
+        pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
+        self._following[file] = Following(file, pipeline, existed=event.existed)
         self._log.debug("file opened", file=_printable(file.path, self.folder), existed=event.existed)
 
     def _grew(self, event: Grew) -> None:
@@ -234,8 +227,10 @@ class Station:
         if following is None:
             return
         following.grown_at = trio.current_time()
-        logs = following.pipeline.feed(event.data)
         self._metrics.bytes.inc(len(event.data))
+        if following.written_whole:  # read when it has come to rest
+            return
+        logs = following.pipeline.feed(event.data)
         self._publish(following, logs)
         self._release_if_done(following)
 
@@ -249,6 +244,13 @@ class Station:
     def _caught_up(self, event: CaughtUp) -> None:
         following = self._following.get(event.file)
         if following is None:
+            return
+        if following.written_whole and following.existed:  # a game that was over before: known, not streamed
+            file = following.file
+            following.play_of = file.size_bytes
+            self._release(following)
+            if self._index is not None:
+                self._index.listed(self.id, [(file.path, file.mtime_ns, file.size_bytes)])
             return
         following.existed = False
         game = following.game
@@ -310,7 +312,7 @@ class Station:
 
     # -- games --------------------------------------------------------------------------------------------------------
 
-    def _publish(self, following: _Following, logs: Sequence[Sequence[LogMessage]]) -> None:
+    def _publish(self, following: Following, logs: Sequence[Sequence[LogMessage]]) -> None:
         """Hands the messages of one file to the channel, and counts."""
         events = following.pipeline.events
         if not events:
@@ -331,7 +333,7 @@ class Station:
         self._count(following, events)
         self._follow_state(following, events)
 
-    def _note(self, following: _Following, events: Sequence[Event], *, over: bool = False) -> None:
+    def _note(self, following: Following, events: Sequence[Event], *, over: bool = False) -> None:
         """Tells the index; of the stats only the last ones, which come with the end."""
         game_id = following.pipeline.game_id
         if self._index is None or game_id is None:
@@ -340,9 +342,13 @@ class Station:
             file = following.file
             self._index.played(self.id, file.path, file.mtime_ns, file.size_bytes, game_id, events)
 
-    def _begin(self, following: _Following, start: GameStart) -> None:
+    def _begin(self, following: Following, start: GameStart) -> None:
         file = following.file
-        replay = FileReplay(lambda: file.path, lambda: following.pipeline.bytes_read, start.game_id, self._limiter)
+        replay: FileReplay | RecordingReplay
+        if following.written_whole:
+            replay = RecordingReplay(lambda: file.path, following.published, start.game_id, self._limiter)
+        else:
+            replay = FileReplay(lambda: file.path, lambda: following.pipeline.bytes_read, start.game_id, self._limiter)
         known = self._sources.get((file.identity, start.game_id))
         if known is not None and known in self.channel.games and not known.lost:
             # A file that was closed or left alone for long, and is read again because it has changed: the log is a
@@ -368,7 +374,47 @@ class Station:
             "game start", game_id=start.game_id, file=_printable(file.path, self.folder), format=start.format
         )
 
-    def _count(self, following: _Following, events: Sequence[Event]) -> None:
+    # -- files that are written in one go
+    # -----------------------------------------------------------------------------
+
+    def _play_what_rests(self) -> None:
+        """Such a file is complete when it has not grown for a moment; should it change later, it is another game."""
+        now = trio.current_time()
+        for following in self._following.values():
+            rested = now - following.grown_at >= _REST_SECONDS
+            if following.written_whole and not following.existed and following.behind and rested and self._nursery:
+                following.play_of = following.file.size_bytes
+                self._nursery.start_soon(self._play, following)
+
+    async def _play(self, following: Following) -> None:
+        """Start, frames and end of one file, at once or paced."""
+        file = following.file
+        try:
+            data = await trio.to_thread.run_sync(file.path.read_bytes, limiter=self._limiter)
+        except OSError as error:
+            self._log.warning("file unreadable", file=_printable(file.path, self.folder), what=error.strerror)
+            return
+        format_ = choose(file.path.name, data[:SNIFFED_BYTES], len(data))
+        if format_ is None:
+            self._log.debug("not a replay", file=_printable(file.path, self.folder))
+            self._release(following)
+            return
+        pipeline = following.pipeline = Pipeline(format_.new_reader(file.path.name), MODES)
+        pipeline.feed(data)
+        self._publish(following, pipeline.finish())
+        start = next((event for event in pipeline.events if isinstance(event, GameStart)), None)
+        seconds = start.rate[1] / start.rate[0] if self._pace and start is not None and start.rate[0] > 0 else 0.0
+        at_once = _PLAYED_AT_ONCE if not seconds else max(1, round(_PACED_SECONDS / seconds))
+        due = trio.current_time()
+        while pipeline.pending and self._following.get(file) is following and following.pipeline is pipeline:
+            self._publish(following, await trio.to_thread.run_sync(pipeline.more, at_once, limiter=self._limiter))
+            following.grown_at = trio.current_time()  # it goes on, though the file does not grow
+            due += at_once * seconds
+            await trio.sleep_until(due)
+        if self._following.get(file) is following and following.pipeline is pipeline:
+            self._release_if_done(following)
+
+    def _count(self, following: Following, events: Sequence[Event]) -> None:
         metrics = self._metrics
         game = following.game
         catching_up = game is not None and game.catching_up
@@ -403,12 +449,12 @@ class Station:
             metrics.rollback_frames.inc(again)
             metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
 
-    def _count_commands(self, following: _Following) -> None:
+    def _count_commands(self, following: Following) -> None:
         """Now and then, and not at every frame: that would cost more than to decode it."""
         for command, count in following.pipeline.reader.take_command_counts().items():
             self._metrics.event(command, count)
 
-    def _release_if_done(self, following: _Following) -> None:
+    def _release_if_done(self, following: Following) -> None:
         """A game that is complete, and whose file is closed, needs no descriptor any more: thousands can be copied
         in."""
         pipeline = following.pipeline
@@ -431,7 +477,7 @@ class Station:
         for following in unfinished[:-_OPEN_GAMES]:
             self._release(following)
 
-    def _release(self, following: _Following) -> None:
+    def _release(self, following: Following) -> None:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""
         file = following.file
         self._count_commands(following)
@@ -443,7 +489,7 @@ class Station:
 
     # -- state --------------------------------------------------------------------------------------------------------
 
-    def _follow_state(self, following: _Following, events: Sequence[Event]) -> None:
+    def _follow_state(self, following: Following, events: Sequence[Event]) -> None:
         game = following.game
         if game is None or game is not self.channel.current or game.catching_up:
             return
@@ -460,6 +506,7 @@ class Station:
             for followed in self._following.values():
                 self._count_commands(followed)
             self._release_quiet()
+            self._play_what_rests()
             self._watch_folder()
             current = self.channel.current
             following = next((f for f in self._following.values() if f.game is current), None)
@@ -524,17 +571,6 @@ class Station:
             if found_id == game_id:
                 return found
         raise NoSuchGame(f"no such game: {game_id}")
-
-
-def peek_game_id(path: Path) -> str | None:
-    """The game id of a replay from the first bytes of its file; `None` when there is none or it cannot be read."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(_PEEK_BYTES)
-    except OSError:
-        return None
-    events = of_name(path.name).reader().feed(head)
-    return next((event.game_id for event in events if isinstance(event, GameStart)), None)
 
 
 def _number(message: LogMessage | None) -> int | None:

@@ -32,6 +32,7 @@ _COMMANDS = {
     "follow": "The same for a file that is still being written.",
     "info": "What is in a replay.",
     "export": "Replays as columns: Parquet, Arrow, CSV.",
+    "stats": "The stats of games.",
     "verify": "The first difference between two logs.",
     "simulate": "Writes a replay again the way a game would.",
     "reindex": "Makes the index of games anew from the replays.",

@@ -40,17 +40,27 @@ topics_option = click.option(
 )
 
 
+strict_option = click.option("--strict", is_flag=True, help="Refuse a file whose checksum is wrong.")
+personal_option = click.option(
+    "--personal",
+    is_flag=True,
+    help="Keep what identifies a person beyond the name: the Mii and profile id of a ghost.",
+)
+
+
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @frames_option
 @topics_option
-def command(files: tuple[Path, ...], frames: FramesMode, topics: frozenset[str]) -> None:
+@strict_option
+@personal_option
+def command(files: tuple[Path, ...], frames: FramesMode, topics: frozenset[str], strict: bool, personal: bool) -> None:
     """The log messages of replays, finished or not, as JSON lines on stdout."""
     code = 0
     out = sys.stdout.buffer
     for file in files:
         try:
-            for message in messages(file, frames=frames, topics=topics):
+            for message in messages(file, frames=frames, topics=topics, strict=strict, personal=personal):
                 out.write(message.json() + b"\n")
         except FormatError as error:
             complain(f"{file}: {error}")

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from slpstream.formats import SUFFIXES
+from slpstream.formats import suffixes
 
 
 class Found(NamedTuple):
@@ -19,11 +19,13 @@ class Found(NamedTuple):
     """It was found in a folder, and not named itself."""
 
 
-def find_files(paths: tuple[Path, ...]) -> Iterator[Found]:
-    """Files as given; of folders all replays below them, in the order of their paths."""
+def find_files(paths: tuple[Path, ...], endings: tuple[str, ...] | None = None) -> Iterator[Found]:
+    """Files as given; of folders all replays below them, in the order of their paths. `endings` of file names, those
+    of all formats when they are not given."""
+    endings = suffixes() if endings is None else endings
     for path in paths:
         if path.is_dir():
-            found = sorted(p for p in path.rglob("*") if p.suffix.lower() in SUFFIXES and p.is_file())
+            found = sorted(p for p in path.rglob("*") if p.suffix.lower() in endings and p.is_file())
             yield from (Found(file, in_folder=True) for file in found)
         else:
             yield Found(path, in_folder=False)

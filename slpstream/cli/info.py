@@ -15,13 +15,13 @@ from typing import Any
 import click
 import msgspec
 
-from slpstream.api import open_replay, replay_ends
+from slpstream.api import open_replay, read_chunks, replay_ends
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, printable
+from slpstream.cli.dump import personal_option, strict_option
 from slpstream.cli.files import find_files, progress_bar
 from slpstream.errors import FormatError, SourceError
 from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata
-from slpstream.formats import of_name
-from slpstream.slippi.game_start import Settings
+from slpstream.formats import formats, of_name
 
 _MANY_FILES = 20
 """From here on there is a progress bar."""
@@ -30,8 +30,11 @@ _MANY_FILES = 20
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
+@click.option("--track", is_flag=True, help="Draw the track, where the replay has one (Stunts).")
+@strict_option
+@personal_option
 @click.option("--full", is_flag=True, help="Read the files of folders whole too: count frames, find what is odd.")
-def command(paths: tuple[Path, ...], as_json: bool, full: bool) -> None:
+def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, personal: bool, full: bool) -> None:
     """What is in replays: players, characters, stage, length, how it ended, what is odd."""
     code = 0
     rows: list[dict[str, Any]] = []
@@ -42,7 +45,12 @@ def command(paths: tuple[Path, ...], as_json: bool, full: bool) -> None:
     with progress_bar("reading", len(files), shown=shown) as show:
         for done, found in enumerate(files, 1):
             try:
-                row = describe(found.path) if full or not found.in_folder else describe_ends(found.path)
+                if full or not found.in_folder:
+                    row = describe(found.path, strict=strict, personal=personal)
+                else:
+                    row = describe_ends(found.path)
+                if track and not as_json:
+                    _draw_track(found.path)
             except FormatError as error:
                 complain(f"{found.path}: {error}")
                 code = max(code, EXIT_NO)
@@ -65,9 +73,10 @@ def command(paths: tuple[Path, ...], as_json: bool, full: bool) -> None:
     sys.exit(code)
 
 
-def describe(path: Path) -> dict[str, Any]:
+def describe(path: Path, *, strict: bool = False, personal: bool = False) -> dict[str, Any]:
     """A replay, read whole, as `info --json` shows it. Raises `SourceError`, `FormatError` when the file is none."""
-    events = open_replay(path).events()
+    replay = open_replay(path, strict=strict, personal=personal)
+    events = replay.events()
     metadata = _first(Metadata, events)
     numbers = {event.number for event in events if isinstance(event, Frame)}
     diagnostics = [
@@ -76,7 +85,8 @@ def describe(path: Path) -> dict[str, Any]:
         if isinstance(event, Diagnostic)
     ]
     start, end = _first(GameStart, events), _first(GameEnd, events)
-    return _row(path, start, end, None if metadata is None else metadata.metadata, len(numbers), diagnostics)
+    values = None if metadata is None else metadata.metadata
+    return _row(path, replay.format, start, end, values, len(numbers), diagnostics)
 
 
 def describe_ends(path: Path) -> dict[str, Any]:
@@ -84,18 +94,20 @@ def describe_ends(path: Path) -> dict[str, Any]:
     looked at, all else is as in `describe`."""
     ends = replay_ends(path)
     if ends is not None:
-        return _row(path, ends.start, ends.end, ends.metadata.metadata, None, None)
+        return _row(path, ends.start.format, ends.start, ends.end, ends.metadata.metadata, None, None)
     if of_name(path.name).whole is None or find_spec("numpy") is None:
         return describe(path)
     replay = open_replay(path)
-    return _row(path, replay, replay.game_end, replay.metadata, len(replay.frames), None)
+    return _row(path, replay.format, replay, replay.game_end, replay.metadata, len(replay.frames), None)
 
 
-def _row(path: Path, start: Any, end: Any, metadata: Any, frames: int | None, diagnostics: Any) -> dict[str, Any]:
+def _row(
+    path: Path, format: str, start: Any, end: Any, metadata: Any, frames: int | None, diagnostics: Any
+) -> dict[str, Any]:
     """`start` has the game's id and settings."""
     return {
         "file": str(path).encode("utf-8", "replace").decode(),
-        "format": of_name(path.name).name,
+        "format": format,
         "gameId": start.game_id,
         "settings": start.settings,
         "metadata": metadata,
@@ -107,6 +119,18 @@ def _row(path: Path, start: Any, end: Any, metadata: Any, frames: int | None, di
         "winners": end.winners,
         "diagnostics": diagnostics,
     }
+
+
+def _draw_track(path: Path) -> None:
+    """The track of a replay as text, above the table."""
+    from slpstream.stunts.reader import StuntsReader
+    from slpstream.stunts.track import draw
+
+    data = b"".join(read_chunks(path))
+    reader = open_replay(path).new_reader()
+    if not isinstance(reader, StuntsReader):
+        raise FormatError("there is no track in a replay of this format", offset=0)
+    click.echo(draw(reader.read(data).replay.track))
 
 
 def _first(kind: type[Event], events: list[Event]) -> Any:
@@ -123,32 +147,20 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         table.add_column(title, overflow="fold", justify="right" if title == "length" else "left")
     for row in rows:
         odd = "".join(f"\n{d['code']} at {d['offset']}" for d in row["diagnostics"] or ())
-        length, end = _length(row["durationSeconds"]), row["reason"] + odd
+        length, end = length_text(row["durationSeconds"]), row["reason"] + odd
         table.add_row(*map(Text, (printable(Path(row["file"]).name), *_game(row), length, end)))
     Console(width=None if sys.stdout.isatty() else 160).print(table)
 
 
 def _game(row: dict[str, Any]) -> tuple[str, str, str]:
-    """Version, stage and players of a game."""
-    from slpstream.slippi.ids import stage_name
-
-    settings = row["settings"]
-    if not isinstance(settings, Settings):
+    """Version, where and who of a game."""
+    summary = next((format_.summary for format_ in formats() if format_.name == row["format"]), None)
+    if summary is None:
         return row["format"], "", ""
-    winners = {winner.player_index for winner in row["winners"]}
-    players = "\n".join(_player(player, player.player_index in winners) for player in settings.players)
-    return settings.slp_version, stage_name(settings.stage_id) or f"stage {settings.stage_id}", players
+    version, where, who = summary(row["settings"], row["winners"])
+    return version, where, "\n".join(printable(line) for line in who.splitlines())
 
 
-def _player(player: Any, won: bool) -> str:
-    from slpstream.slippi.ids import character_name
-
-    name = player.display_name or player.nametag
-    code = f" ({player.connect_code})" if player.connect_code else ""
-    character = character_name(player.character_id) or f"character {player.character_id}"
-    crown = " *" if won else ""
-    return printable(f"P{player.port} {character}{f' {name}' if name else ''}{code}{crown}")
-
-
-def _length(seconds: float | None) -> str:
+def length_text(seconds: float | None) -> str:
+    """Minutes and seconds."""
     return "" if seconds is None else f"{int(seconds) // 60}:{seconds % 60:04.1f}"

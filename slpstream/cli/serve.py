@@ -21,6 +21,7 @@ from slpstream.errors import ConfigError
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file (TOML).")
 @click.option("--host", help="Address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
+@click.option("--pace", is_flag=True, help="Play files that are written in one go in real time, not at once.")
 @click.option("--log-format", type=click.Choice(["auto", "json", "console"]), help="How log lines look.")
 @click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="The least level shown.")
 def command(
@@ -28,6 +29,7 @@ def command(
     config_file: Path | None,
     host: str | None,
     port: int | None,
+    pace: bool,
     log_format: str | None,
     log_level: str | None,
 ) -> None:
@@ -42,6 +44,7 @@ def command(
     config = msgspec.structs.replace(
         config,
         server=msgspec.structs.replace(config.server, **server),
+        watch=msgspec.structs.replace(config.watch, pace=pace or config.watch.pace),
         log=msgspec.structs.replace(config.log, **log),
     )
     logs.configure(config.log.format, config.log.level)

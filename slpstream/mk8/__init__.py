@@ -4,3 +4,7 @@ Source: the page "Ghost Data (File Format)" of the Mario Kart 8 modding wiki, co
 code of two public tools. How the sections hold positions and inputs is not public, so there are no frames: nothing here
 is guessed. Sans-IO.
 """
+
+from slpstream.mk8.sniff import sniff
+
+__all__ = ["sniff"]

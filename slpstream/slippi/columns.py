@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from slpstream.fields import BOOL, F32, I16, I32, U16, U32, Layout, Table
+from slpstream.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Layout, Table
 from slpstream.slippi.commands import (
     FRAME_BOOKEND,
     FRAME_START,
@@ -36,11 +36,15 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
 
-_NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U16, I16, U32, I32, F32)}
+_NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I8, U16, I16, U32, I32, F32)}
+_NATIVE[BOOL.numpy] = np.dtype(np.uint8)
 
-_COLUMNS_BEFORE_ALL = 3
+_BLOCKS_BEFORE_ALL = 3
 _LARGE_BLOCK_BYTES = 31 << 20
 """Just below the 32 MiB up to which glibc learns."""
+
+_AS_BYTE = {BOOL.numpy: U8.numpy}
+"""A flag can be any byte, and numpy's bool only 0 or 1."""
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -70,6 +74,7 @@ class EventColumns:
         self._layout = layout
         self._offsets = offsets
         self._columns: dict[str, Array] = {}
+        self._converted: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._offsets)
@@ -102,9 +107,10 @@ class EventColumns:
         """The column of a field, in the machine's byte order, of shape (rows,)."""
         column = self._columns.get(name)
         if column is None:
-            column = self._columns[name] = self._column(name)
-            if len(self._columns) > _COLUMNS_BEFORE_ALL:
-                self._convert_the_rest()
+            if self._layout is None:
+                raise KeyError(name)
+            self._convert(self._layout, self._layout.block_of[name])
+            column = self._columns[name]
         return column
 
     def __getattr__(self, name: str) -> Any:
@@ -119,36 +125,35 @@ class EventColumns:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self.fields]
 
-    def _convert_the_rest(self) -> None:
-        """Whoever touches some columns will touch them all; then a copy of the rows is not needed any more."""
-        if self._layout is None or self._lies_in_file:
-            return
-        for name, kind in self._layout.kinds.items():
-            column = self._columns.get(name)
-            if column is None:
-                column = self._column(name)
-            self._columns[name] = column.copy() if kind.width_bytes == 1 else column
-        del self.rows
+    @cached_property
+    def _blocks(self) -> Array:
+        """The rows as blocks of fields of one type that lie side by side, named by their index."""
+        rows = self.rows
+        return rows.view(_block_dtype(self._layout)) if self._layout is not None else rows
 
-    @property
-    def _lies_in_file(self) -> bool:
-        """The rows are the file's own bytes and cost no memory."""
-        return isinstance(self.rows.base, bytes)
+    def _convert(self, layout: Layout, index: int) -> None:
+        """The columns of one block: its fields together cost little more than one of them. When a third block is
+        touched, all will be; then a copy of the rows is not needed any more."""
+        self._convert_block(layout, index)
+        self._converted.add(index)
+        if len(self._converted) == _BLOCKS_BEFORE_ALL and not isinstance(self.rows.base, bytes) and len(self.rows):
+            for other in range(len(layout.blocks)):
+                if other not in self._converted or layout.blocks[other].kind.width_bytes == 1:
+                    self._convert_block(layout, other, copied=True)
+            del self.__dict__["rows"], self.__dict__["_blocks"]
 
-    def _column(self, name: str) -> Array:
-        if self._layout is None:
-            raise KeyError(name)
-        kind = self._layout.kinds[name]
-        values = self.rows[name]
-        if kind is BOOL:
-            flags: Mask = values.view(np.uint8) != 0  # a flag can be any byte
-            return flags
-        if kind.width_bytes == 1:
-            return values  # a byte has no order: the field in the rows is the column
-        column: Array = values.astype(_NATIVE[kind.numpy])
+    def _convert_block(self, layout: Layout, index: int, *, copied: bool = False) -> None:
+        """`copied`: nothing may lie in the rows afterwards."""
+        _, kind, names = layout.blocks[index]
+        block = self._blocks[str(index)]
+        if kind.width_bytes > 1 or copied:  # a byte has no order: the field in the rows is the column
+            block = block.astype(_NATIVE[kind.numpy], order="F")
         if kind is F32 and len(self._absent):
-            column[self._absent] = np.nan
-        return column
+            block[self._absent] = np.nan
+        elif kind is BOOL:
+            block = block != 0
+        for i, name in enumerate(names):
+            self._columns[name] = block[:, i]
 
 
 class _Nested:
@@ -357,6 +362,20 @@ class Frames:
 def _dtype(layout: Layout | None) -> np.dtype[Any]:
     rows: Any = [] if layout is None else layout.dtype()
     dtype: np.dtype[Any] = np.dtype(rows)
+    return dtype
+
+
+@cache
+def _block_dtype(layout: Layout) -> np.dtype[Any]:
+    """The same rows as blocks of fields of one type, named by their index."""
+    dtype: np.dtype[Any] = np.dtype(
+        {
+            "names": [str(i) for i in range(len(layout.blocks))],
+            "formats": [(_AS_BYTE.get(b.kind.numpy, b.kind.numpy), (len(b.names),)) for b in layout.blocks],
+            "offsets": [block.offset for block in layout.blocks],
+            "itemsize": layout.payload_size_bytes + 1,
+        }
+    )
     return dtype
 
 

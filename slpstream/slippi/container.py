@@ -7,6 +7,8 @@ needed.
 
 from __future__ import annotations
 
+from typing import Literal
+
 from slpstream.errors import WrongFormat
 
 MAGIC = b"{U\x03raw[$U#l"
@@ -29,3 +31,10 @@ def raw_length(header: bytes) -> int:
 def header(raw_length_bytes: int) -> bytes:
     """The 15 bytes of the header."""
     return MAGIC + raw_length_bytes.to_bytes(4, "big")
+
+
+def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no", "maybe"]:
+    """`yes` for the whole magic, `maybe` for the beginning of it: a file can just have been begun. Never raises."""
+    if head.startswith(MAGIC):
+        return "yes"
+    return "maybe" if MAGIC.startswith(head) else "no"

@@ -9,6 +9,7 @@ sent in the order of the computers, then of the player indexes. With `compat` th
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from typing import Any, Self
 
 from msgspec import UNSET
@@ -95,18 +96,29 @@ class SlippiStats:
         """One final frame; `end_offset` is that of what made it final. Returns what it causes: events, and after every
         60th frame the stats."""
         if self._gate is None:
-            return self._take(frame, end_offset)
+            return self._heard(frame, end_offset)
         out: list[Event] = []
         for counted, offset in self._gate.feed(frame, end_offset):
-            out += self._take(counted, max(offset, end_offset))
+            out += self._heard(counted, max(offset, end_offset))
         return out
+
+    def feed_all(self, frames: Iterable[Frame]) -> None:
+        """Many final frames, when nobody asks what they cause."""
+        gate, take, news = self._gate, self._take, self._news
+        for frame in frames:
+            if gate is None:
+                take(frame)
+            else:
+                for counted, _ in gate.feed(frame, frame.end_offset):
+                    take(counted)
+            news.clear()
 
     def finish(self, end: GameEnd) -> list[Event]:
         """No more frames will come. Returns what waited for that, and the last stats."""
         out: list[Event] = []
         if self._gate is not None:
             for counted, _ in self._gate.finish(end):
-                out += self._take(counted, end.end_offset)
+                out += self._heard(counted, end.end_offset)
         self._over = True
         self._complete = end.game_end is not None
         for player in self._players:
@@ -162,7 +174,18 @@ class SlippiStats:
 
     # -- a frame ------------------------------------------------------------------------------------------------------
 
-    def _take(self, frame: Frame, end_offset: int) -> list[Event]:
+    def _heard(self, frame: Frame, end_offset: int) -> list[Event]:
+        """A frame is taken; what is to be said of it."""
+        self._take(frame)
+        if self._ignored:
+            return []
+        number = frame.number
+        out: list[Event] = self._said(number, end_offset) if self._news else []
+        if (number - FIRST_FRAME + 1) % STATS_FRAMES == 0:
+            out.append(StatsUpdate(end_offset, number, self.stats()))
+        return out
+
+    def _take(self, frame: Frame) -> None:
         """The hot path: it runs for every frame of every game."""
         number = frame.number
         entry = frame.entry
@@ -170,7 +193,7 @@ class SlippiStats:
         if self._targets is not None:
             self._targets.update(number, () if entry.items is UNSET else entry.items)
         if self._ignored:
-            return []
+            return
         news = self._news
         if frame.revision:
             run = self._resent.add(number, frame.revision)
@@ -262,10 +285,6 @@ class SlippiStats:
             self._hold_middle(players)
         if self._ended:
             self._judge()
-        out: list[Event] = self._said(number, end_offset) if news else []
-        if (number - FIRST_FRAME + 1) % STATS_FRAMES == 0:
-            out.append(StatsUpdate(end_offset, number, self.stats()))
-        return out
 
     def _said(self, number: int, end_offset: int) -> list[Event]:
         news = self._news
@@ -422,6 +441,17 @@ class SlippiStats:
 
     def _hold_middle(self, players: list[Player]) -> None:
         """Who is nearest to the middle of the stage, of those who are alive."""
+        if len(players) == PAIR:
+            one, two = players
+            if one.alive and two.alive:
+                one.places.contested_frames += 1
+                two.places.contested_frames += 1
+                nearer = abs(two.post.position_x) - abs(one.post.position_x)
+                if nearer > CONTROL_MARGIN:
+                    one.places.control_frames += 1
+                elif nearer < -CONTROL_MARGIN:
+                    two.places.control_frames += 1
+            return
         nearest = second = float("inf")
         holder = None
         alive = 0

@@ -2,3 +2,7 @@
 
 Sources: the Stunts Wiki's pages "Replay file format" and "Track file", checked against five replays of real races.
 """
+
+from slpstream.stunts.sniff import sniff
+
+__all__ = ["sniff"]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from slpstream.pipeline import Pipeline
+from slpstream.pipeline import COMPUTERS, Pipeline
 from slpstream.simulate.schedule import Timeline
 from slpstream.slippi.reader import SlippiReader
 from tests.bench import slippi_js
@@ -32,16 +32,19 @@ def run(form: Form) -> list[Figure]:
         blocks = [data[at : at + _BLOCK_BYTES] for at in range(0, len(data), _BLOCK_BYTES)]
         frames, size = _decode(blocks)
         values = [_microseconds(blocks, frames) for _ in range(rounds)]
+        with_stats = [_microseconds(blocks, frames, stats=True) for _ in range(rounds)]
         by_frame = median(_microseconds(_cut_by_frame(data), frames) for _ in range(1 if form.short else form.runs))
         beside = f"{size / frames:,.0f} B of JSON a frame; cut frame by frame {by_frame:.1f} µs; "
         beside += _peer(data, frames, rounds, median(values))
         figures.append(Figure(f"decode, {name}", values, "µs CPU a frame", TARGET_MICROSECONDS, beside))
+        said = "with the messages of topics event and stats, as the daemon writes them"
+        figures.append(Figure(f"decode and stats, {name}", with_stats, "µs CPU a frame", None, said))
     return figures
 
 
-def _decode(pieces: Sequence[bytes]) -> tuple[int, int]:
+def _decode(pieces: Sequence[bytes], *, stats: bool = False) -> tuple[int, int]:
     """The hot path from bytes to lines; frames, and bytes of JSON."""
-    pipeline = Pipeline(SlippiReader())
+    pipeline = Pipeline(SlippiReader(), computers=COMPUTERS if stats else {})
     frames = size = 0
     for piece in pieces:
         for message in pipeline.feed(piece)[0]:
@@ -50,9 +53,9 @@ def _decode(pieces: Sequence[bytes]) -> tuple[int, int]:
     return frames, size
 
 
-def _microseconds(pieces: Sequence[bytes], frames: int) -> float:
+def _microseconds(pieces: Sequence[bytes], frames: int, *, stats: bool = False) -> float:
     began = time.process_time()
-    _decode(pieces)
+    _decode(pieces, stats=stats)
     return (time.process_time() - began) / frames * 1e6
 
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from slpstream.gci.reader import GciReader
 from slpstream.gci.writer import encode
+from slpstream.mk8.reader import Mk8Reader
+from slpstream.stunts import writer as stunts_writer
+from slpstream.stunts.reader import StuntsReader
+from slpstream.whole_file import WholeFileReader
 from tests.bench.report import Figure, Form
 from tests.gci.test_limits import worst
+from tests.mk8.test_reader import bombed, bombs
+from tests.stunts import built as stunts
 
 TARGET_MILLISECONDS = 100.0
 _ROUNDS_PER_RUN = 3
@@ -25,6 +32,35 @@ def gci_worst(form: Form) -> list[Figure]:
     return [Figure("read, worst F-Zero GX replay", values, "ms CPU", TARGET_MILLISECONDS, f"{len(data):,} B")]
 
 
+def stunts_worst(form: Form) -> list[Figure]:
+    """Stunts: the longest file there can be, with another input in every tic, from bytes to the last event."""
+    keys = bytes(tic % 63 for tic in range(0xFFFF))
+    data = stunts_writer.encode(stunts.replay(ticks=len(keys), inputs=keys))
+    return [_whole_log("Stunts", lambda: StuntsReader(name="worst.rpl"), data, form)]
+
+
+def mk8_worst(form: Form) -> list[Figure]:
+    """Mario Kart 8: the blocks that are most work to unpack, from bytes to the last section."""
+    data = max((bombed(bomb) for bomb in bombs()), key=len)
+    return [_whole_log("Mario Kart 8", Mk8Reader, data, form)]
+
+
+def _whole_log(name: str, make: Callable[[], WholeFileReader], data: bytes, form: Form) -> Figure:
+    values, longest, count = [], 0.0, 0
+    for _ in range(1 if form.short else form.runs):
+        reader = make()
+        reader.feed(data)
+        began = time.process_time()
+        count = len(reader.finish())
+        while reader.pending:
+            before = time.process_time()
+            count += len(reader.more(512))
+            longest = max(longest, time.process_time() - before)
+        values.append((time.process_time() - began) * 1000)
+    beside = f"{len(data):,} B, {count:,} events; the longest single step {longest * 1000:.0f} ms"
+    return Figure(f"whole log, worst {name} file", values, "ms CPU", TARGET_MILLISECONDS, beside)
+
+
 def run(form: Form) -> list[Figure]:
     """One figure for each format."""
-    return gci_worst(form)
+    return [*gci_worst(form), *stunts_worst(form), *mk8_worst(form)]

@@ -2,6 +2,7 @@
 //
 // `decode FILE ROUNDS`: CPU time in microseconds of each round over the whole file, fed in 4,096-byte blocks, nothing encoded.
 // `frames FILE ROUNDS`: time in microseconds of each round of a whole game's frames from a buffer.
+// `stats FILE ROUNDS`: time in microseconds of each round of a whole game's stats from a buffer.
 // `follow FILE`: reads a growing file as it is told of changes, until stdin ends; then CPU time in microseconds and frames.
 //
 // The package is looked up in NODE_PATH.
@@ -33,12 +34,12 @@ function decode(path, rounds) {
   console.log(JSON.stringify({ microseconds }));
 }
 
-function frames(path, rounds) {
+function whole(path, rounds, ask) {
   const data = fs.readFileSync(path);
   const microseconds = [];
   for (let round = 0; round < rounds; round++) {
     const began = process.hrtime.bigint();
-    new SlippiGame(data).getFrames();
+    ask(new SlippiGame(data));
     microseconds.push(Number(process.hrtime.bigint() - began) / 1e3);
   }
   console.log(JSON.stringify({ microseconds }));
@@ -70,5 +71,6 @@ function follow(path) {
 
 const [mode, path, rounds] = process.argv.slice(2);
 if (mode === "decode") decode(path, Number(rounds));
-else if (mode === "frames") frames(path, Number(rounds));
+else if (mode === "frames") whole(path, Number(rounds), (game) => game.getFrames());
+else if (mode === "stats") whole(path, Number(rounds), (game) => game.getStats());
 else follow(path);

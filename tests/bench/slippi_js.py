@@ -45,6 +45,11 @@ def frames_seconds(replay: Path, rounds: int) -> list[float]:
     return _seconds("frames", replay, rounds)
 
 
+def stats_seconds(replay: Path, rounds: int) -> list[float]:
+    """Time of each round of `getStats` of a replay from a buffer, once its compiler is warm."""
+    return _seconds("stats", replay, rounds)
+
+
 def _seconds(mode: str, replay: Path, rounds: int) -> list[float]:
     done = subprocess.run(
         command(mode, str(replay), str(_WARM_UP_ROUNDS + rounds)),

@@ -23,7 +23,10 @@ def test_it_runs(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["bench", name, "--short", "--json", str(tmp_path / "figures.json")])
     command.main()
-    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("| ")]
+    _, header, rest = capsys.readouterr().out.partition(
+        "| benchmark |"
+    )  # before it, a benchmark can have its own table
+    rows = [line for line in (header + rest).splitlines() if line.startswith("| ")]
     figures = json.loads((tmp_path / "figures.json").read_text())["figures"]
     assert len(rows) == len(figures) + 2
     assert figures

@@ -45,6 +45,7 @@ def test_help_is_quick_and_names_every_command() -> None:
         "follow",
         "info",
         "export",
+        "stats",
         "verify",
         "simulate",
         "check-config",

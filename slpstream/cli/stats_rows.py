@@ -1,0 +1,143 @@
+"""The figures of a game in a row of `slpstream stats`, and what they add up to for each player."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
+
+from msgspec import UNSET
+
+from slpstream.api import Replay
+from slpstream.slippi.game_start import PlayerSettings
+from slpstream.slippi.ids import character_name, stage_name
+from slpstream.stats.shapes import Stats
+
+Grouping = Literal["auto", "code", "tag", "port"]
+
+
+class Figures(NamedTuple):
+    """Counts of one player, which can be added over games."""
+
+    games: int = 0
+    won: int = 0
+    decided: int = 0
+    """Games that had a winner."""
+    kills: int = 0
+    deaths: int = 0
+    openings: int = 0
+    punishes: int = 0
+    """Conversions with more than one move."""
+    damage: float = 0.0
+    neutral_wins: float = 0
+    neutral_all: float = 0
+    l_cancels: int = 0
+    landings: int = 0
+    """With an L-cancel, good or bad."""
+    inputs: int = 0
+    minutes: float = 0.0
+
+    def plus(self, other: Figures) -> Figures:
+        """Both together."""
+        return Figures._make(a + b for a, b in zip(self, other, strict=True))
+
+
+class PlayerRow(NamedTuple):
+    """One player of a game."""
+
+    port: int
+    character: str
+    name: str
+    code: str
+    tag: str
+    won: bool
+    figures: Figures
+
+    def key(self, by: Grouping) -> str:
+        """What makes this player the same in several games; empty where the replay does not say."""
+        keys = {"code": self.code, "tag": self.tag or self.name, "port": f"P{self.port}"}
+        return keys["code"] or keys["tag"] or keys["port"] if by == "auto" else keys[by]
+
+
+class GameRow(NamedTuple):
+    """One game."""
+
+    file: str
+    stage: str
+    duration_seconds: float | None
+    reason: str
+    players: list[PlayerRow]
+
+
+class Summary(NamedTuple):
+    """A player over all games."""
+
+    key: str
+    characters: list[tuple[str, int]]
+    """The most played first."""
+    figures: Figures
+
+
+def game_row(replay: Replay, *, compat: bool = False, crew: bool = False) -> GameRow:
+    """The figures of a replay. Raises `FormatError` and `SourceError`."""
+    settings, end = replay.settings, replay.game_end
+    stats = replay.stats(compat=compat, crew=crew)
+    winners = {winner.player_index for winner in end.winners}
+    return GameRow(
+        str(replay.path),
+        stage_name(settings.stage_id) or f"stage {settings.stage_id}",
+        end.duration_seconds,
+        end.reason,
+        [_player_row(player, stats, winners) for player in settings.players],
+    )
+
+
+def _player_row(player: PlayerSettings, stats: Stats, winners: set[int]) -> PlayerRow:
+    index = player.player_index
+    won = index in winners
+    return PlayerRow(
+        player.port,
+        character_name(player.character_id) or f"character {player.character_id}",
+        player.display_name,
+        player.connect_code,
+        player.nametag,
+        won,
+        figures_of(stats, index, won=won, decided=bool(winners)),
+    )
+
+
+def figures_of(stats: Stats, index: int, *, won: bool, decided: bool) -> Figures:
+    """The counts of a player in one game."""
+    overall = next(entry for entry in stats.overall if entry.player_index == index)
+    actions = next((entry for entry in stats.action_counts if entry.player_index == index), None)
+    good, bad = (0, 0) if actions is None else (actions.l_cancel_count.success, actions.l_cancel_count.fail)
+    inputs = overall.input_counts.total
+    return Figures(
+        games=1,
+        won=int(won),
+        decided=int(decided),
+        kills=overall.kill_count,
+        deaths=sum(1 for stock in stats.stocks if stock.player_index == index and stock.end_frame is not UNSET),
+        openings=overall.conversion_count,
+        punishes=int(overall.successful_conversions.count or 0),
+        damage=overall.total_damage,
+        neutral_wins=overall.neutral_win_ratio.count or 0,
+        neutral_all=overall.neutral_win_ratio.total,
+        l_cancels=good,
+        landings=good + bad,
+        inputs=0 if inputs is UNSET else inputs,
+        minutes=overall.inputs_per_minute.total,
+    )
+
+
+def summaries(games: Iterable[GameRow], by: Grouping) -> list[Summary]:
+    """The players over all games, who played most first. Those without the key that is asked for are one."""
+    sums: dict[str, Figures] = {}
+    characters: dict[str, Counter[str]] = {}
+    for game in games:
+        for player in game.players:
+            key = player.key(by)
+            sums[key] = sums.get(key, Figures()).plus(player.figures)
+            characters.setdefault(key, Counter())[player.character] += 1
+    ordered = sorted(sums.items(), key=lambda item: (item[0] == "", -item[1].games, item[0]))
+    return [Summary(key, characters[key].most_common(), figures) for key, figures in ordered]

@@ -1,0 +1,298 @@
+"""The tables of `slpstream stats`: one game in full, many games a row each, players over many games."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec import UNSET
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from slpstream.api import Replay
+from slpstream.cli import printable
+from slpstream.cli.info import length_text
+from slpstream.cli.stats_rows import Figures, GameRow, Grouping, figures_of, summaries
+from slpstream.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
+from slpstream.slippi.ids import move_name, stage_name
+from slpstream.slippi.summary import player_text
+from slpstream.stats.home_run import HomeRun
+from slpstream.stats.shapes import Combo, Move, Stats, Stock
+from slpstream.stats.targets import TargetTest
+
+_WIDTH_OF_A_FILE = 160
+_TOLD_DAMAGE = 40.0
+_TOLD_MOVES = 4
+_TOLD_COMBOS = 6
+"""A combo is worth telling with so much damage, or so many moves, or when it killed with two or more; at most so many
+are told, those with the most damage."""
+_CHARACTERS_NAMED = 3
+_COLUMNS: Sequence[tuple[str, Callable[[Figures], str]]] = (
+    ("kills", lambda f: str(f.kills)),
+    ("openings/kill", lambda f: ratio_text(f.openings, f.kills)),
+    ("damage/opening", lambda f: ratio_text(f.damage, f.openings)),
+    ("neutral wins", lambda f: share_text(f.neutral_wins, f.neutral_all)),
+    ("L-cancels", lambda f: percent_text(f.l_cancels, f.landings)),
+    ("inputs/min", lambda f: ratio_text(f.inputs, f.minutes, digits=0)),
+)
+"""What both the rows of games and the summary show."""
+
+
+def ratio_text(count: float, total: float, digits: int = 1) -> str:
+    """A ratio; a dash when there is nothing to divide by."""
+    return f"{count / total:.{digits}f}" if total else "-"
+
+
+def percent_text(count: float, total: float) -> str:
+    """A share in percent; a dash of nothing."""
+    return f"{100 * count / total:.0f}%" if total else "-"
+
+
+def share_text(count: float, total: float) -> str:
+    """How many of how many, and in percent."""
+    return f"{count:g} of {total:g} ({percent_text(count, total)})" if total else "-"
+
+
+def time_text(frame: int) -> str:
+    """A frame as time since players could move, as in a video of the game."""
+    return length_text(max(0, frame - FIRST_PLAYABLE_FRAME) / FRAMES_PER_SECOND)
+
+
+# -- one game ---------------------------------------------------------------------------------------------------------
+
+
+class _Seen(NamedTuple):
+    """A game as the lines of its table see it."""
+
+    stats: Stats
+    figures: Mapping[int, Figures]
+    overall: Mapping[int, Any]
+    actions: Mapping[int, Any]
+    extra: Mapping[int, Any]
+
+
+def print_game(replay: Replay, *, compat: bool = False, crew: bool = False) -> None:
+    """One game in full."""
+    stats = replay.stats(compat=compat, crew=crew)
+    settings, end = replay.settings, replay.game_end
+    winners = {winner.player_index for winner in end.winners}
+    names = {p.player_index: printable(player_text(p, won=p.player_index in winners)) for p in settings.players}
+    short = {p.player_index: f"P{p.port}" for p in settings.players}
+    console = _console()
+    stage = stage_name(settings.stage_id) or f"stage {settings.stage_id}"
+    length = length_text(end.duration_seconds)
+    about = (printable(replay.path.name), stage, length, f"version {settings.slp_version}", end.reason)
+    console.print(Text("  ".join(part for part in about if part), style="bold"))
+    won = ", ".join(names[index].removesuffix(" *") for index in names if index in winners)
+    console.print(Text(f"Winner: {won or 'not known'}"))
+    stadium = replay.stadium_stats()
+    if stadium is not None:
+        console.print(Text(_stadium(stadium)))
+    console.print()
+    console.print(_overall(stats, names, winners))
+    for table in (_stocks(stats, short, pair=len(names) == 2), _combos(stats.combos, short)):
+        if table.row_count:
+            console.print()
+            console.print(table)
+
+
+def _stadium(stadium: TargetTest | HomeRun) -> str:
+    if isinstance(stadium, HomeRun):
+        return f"Home-run contest: {stadium.distance:g} {stadium.units}"
+    broken = [one.frame_destroyed for one in stadium.target_breaks if one.frame_destroyed is not UNSET]
+    last = f", the last at {time_text(max(broken))}" if broken else ""
+    return f"Target test: {len(broken)} of {len(stadium.target_breaks)} targets{last}"
+
+
+def _overall(stats: Stats, names: Mapping[int, str], winners: set[int]) -> Table:
+    extra = {} if stats.extra is UNSET else {player.player_index: player for player in stats.extra.players}
+    seen = _Seen(
+        stats,
+        {index: figures_of(stats, index, won=index in winners, decided=bool(winners)) for index in names},
+        {entry.player_index: entry for entry in stats.overall},
+        {entry.player_index: entry for entry in stats.action_counts},
+        extra,
+    )
+    table = _table("", *names.values(), right=range(1, len(names) + 1))
+    for title, cell in _LINES:
+        cells = [cell(seen, index) for index in names]
+        if any(cells):
+            table.add_row(title, *map(Text, cells))
+    return table
+
+
+def _figure(name: str, cell: Callable[[Figures], str]) -> tuple[str, Callable[[_Seen, int], str]]:
+    return name, lambda seen, index: cell(seen.figures[index])
+
+
+def _ratio(name: str, member: str) -> tuple[str, Callable[[_Seen, int], str]]:
+    def cell(seen: _Seen, index: int) -> str:
+        found = getattr(seen.overall[index], member)
+        return share_text(found.count or 0, found.total)
+
+    return name, cell
+
+
+def _action(name: str, cell: Callable[[Any], str]) -> tuple[str, Callable[[_Seen, int], str]]:
+    return name, lambda seen, index: cell(seen.actions[index]) if index in seen.actions else ""
+
+
+def _beyond(name: str, cell: Callable[[Any], str]) -> tuple[str, Callable[[_Seen, int], str]]:
+    return name, lambda seen, index: cell(seen.extra[index]) if index in seen.extra else ""
+
+
+def _first_blood(seen: _Seen, index: int) -> str:
+    first = UNSET if seen.stats.extra is UNSET else seen.stats.extra.first_blood
+    return time_text(first.frame) if first is not UNSET and first.last_hit_by == index else ""
+
+
+def _recoveries(extra: Any) -> str:
+    return "" if extra.recoveries is UNSET else share_text(extra.recoveries.count, extra.recoveries.total)
+
+
+_LINES: Sequence[tuple[str, Callable[[_Seen, int], str]]] = (
+    _figure("Kills", lambda f: str(f.kills)),
+    _figure("Damage", lambda f: f"{f.damage:.1f}"),
+    _figure("Openings", lambda f: str(f.openings)),
+    _figure("Openings per kill", lambda f: ratio_text(f.openings, f.kills)),
+    _figure("Damage per opening", lambda f: ratio_text(f.damage, f.openings)),
+    _ratio("Conversions", "successful_conversions"),
+    _ratio("Neutral wins", "neutral_win_ratio"),
+    _ratio("Counter hits", "counter_hit_ratio"),
+    _ratio("Beneficial trades", "beneficial_trade_ratio"),
+    _figure("L-cancels", lambda f: share_text(f.l_cancels, f.landings)),
+    _figure("Inputs per minute", lambda f: ratio_text(f.inputs, f.minutes)),
+    ("Digital inputs per minute", lambda seen, i: _per_minute(seen.overall[i].digital_inputs_per_minute)),
+    _action("Wavedashes, wavelands", lambda a: f"{a.wavedash_count}, {a.waveland_count}"),
+    _action("Dash dances", lambda a: str(a.dash_dance_count)),
+    _action("Rolls, spot dodges", lambda a: f"{a.roll_count}, {a.spot_dodge_count}"),
+    _action("Grabs", lambda a: share_text(a.grab_count.success, a.grab_count.success + a.grab_count.fail)),
+    _action(
+        "Ground techs",
+        lambda a: share_text(
+            sum(techs := (a.ground_tech_count.in_, a.ground_tech_count.away, a.ground_tech_count.neutral)),
+            sum(techs) + a.ground_tech_count.fail,
+        ),
+    ),
+    _action("Ledge grabs", lambda a: str(a.ledgegrab_count)),
+    _beyond("Recoveries", _recoveries),
+    _beyond("Stage control", lambda e: percent_text(e.stage_control.count, e.stage_control.total)),
+    _beyond("In shield", lambda e: f"{e.shield_frames / FRAMES_PER_SECOND:.1f} s"),
+    _beyond("Self-destructs", lambda e: str(e.self_destructs)),
+    _beyond("Stocks given up", lambda e: "" if e.stocks_given_up is UNSET else str(e.stocks_given_up)),
+    ("First blood", _first_blood),
+)
+"""The lines of the table of a game; those that are empty for all players are left out."""
+
+
+def _per_minute(ratio: Any) -> str:
+    return "-" if ratio.ratio in (UNSET, None) else f"{ratio.ratio:.1f}"
+
+
+def _stocks(stats: Stats, names: Mapping[int, str], *, pair: bool) -> Table:
+    """Every stock that was lost, in the order of the losses."""
+    table = _table("Lost stock", "at", "percent", "by", "with", right=(1, 2))
+    kills = {}
+    for conversion in stats.conversions:
+        if conversion.did_kill:
+            kills[conversion.player_index, conversion.end_frame] = conversion
+    for stock in sorted((s for s in stats.stocks if s.end_frame is not UNSET), key=_end):
+        kill = kills.get((stock.player_index, stock.end_frame))
+        if kill is None or kill.last_hit_by is UNSET:
+            by, how = ("self-destruct" if pair and kill is None else "", "")
+        else:
+            by, how = names.get(kill.last_hit_by, ""), _move(kill.moves[-1]) if kill.moves else ""
+        percent = "" if stock.end_percent is UNSET else f"{stock.end_percent:.1f}"
+        lost = f"{names.get(stock.player_index, '')} stock {stock.count}"
+        table.add_row(*map(Text, (lost, time_text(_end(stock)), percent, by, how)))
+    return table
+
+
+def _end(stock: Stock) -> int:
+    return 0 if stock.end_frame is UNSET else stock.end_frame
+
+
+def _combos(combos: Iterable[Combo], names: Mapping[int, str]) -> Table:
+    """The combos worth telling, in the order of the game."""
+    table = _table("Combo", "at", "damage", "moves", right=(1, 2))
+    told = [c for c in combos if c.moves and _worth_telling(c)]
+    best = sorted(told, key=_damage, reverse=True)[:_TOLD_COMBOS]
+    for combo in (c for c in told if any(c is one for one in best)):
+        who = names.get(combo.moves[0].player_index, "")
+        moves = ", ".join(map(_move, combo.moves)) + (" (kill)" if combo.did_kill else "")
+        on = f"{who} on {names.get(combo.player_index, '')}"
+        table.add_row(*map(Text, (on, time_text(combo.start_frame), f"{_damage(combo):.1f}", moves)))
+    return table
+
+
+def _damage(combo: Combo) -> float:
+    return sum(move.damage for move in combo.moves)
+
+
+def _worth_telling(combo: Combo) -> bool:
+    count = len(combo.moves)
+    return count > 1 and (combo.did_kill or count >= _TOLD_MOVES or _damage(combo) >= _TOLD_DAMAGE)
+
+
+def _move(move: Move) -> str:
+    return move_name(move.move_id) or f"move {move.move_id}"
+
+
+# -- many games -------------------------------------------------------------------------------------------------------
+
+
+def print_rows(games: Sequence[GameRow], by: Grouping) -> None:
+    """A row a game, then the players over all of them."""
+    titles = [title for title, _ in _COLUMNS]
+    right = range(4, 4 + len(titles))
+    table = _table("file", "stage", "length", "players", *titles, right=(2, *right))
+    for game in games:
+        end = "" if game.reason == "game_end" else f" ({game.reason})"
+        players = "\n".join(
+            printable(f"P{p.port} {p.character} {p.code or p.tag or p.name}".rstrip() + (" *" if p.won else ""))
+            for p in game.players
+        )
+        cells = ["\n".join(cell(p.figures) for p in game.players) for _, cell in _COLUMNS]
+        name = printable(Path(game.file).name)
+        table.add_row(*map(Text, (name, game.stage, length_text(game.duration_seconds) + end, players, *cells)))
+    console = _console()
+    console.print(table)
+    console.print()
+    console.print(_summary(games, by))
+
+
+def _summary(games: Sequence[GameRow], by: Grouping) -> Table:
+    titles = [title for title, _ in _COLUMNS]
+    table = _table(
+        "player", "characters", "games", "won", "deaths", "conversions", *titles, right=range(2, 6 + len(titles))
+    )
+    for summary in summaries(games, by):
+        f = summary.figures
+        played = [f"{name} {count}" if count > 1 else name for name, count in summary.characters]
+        rest = len(played) - _CHARACTERS_NAMED
+        characters = ", ".join(played[:_CHARACTERS_NAMED]) + (f", {rest} more" if rest > 0 else "")
+        cells = (
+            printable(summary.key) or f"(no {by})",
+            characters,
+            str(f.games),
+            share_text(f.won, f.decided),
+            str(f.deaths),
+            share_text(f.punishes, f.openings),
+            *(cell(f) for _, cell in _COLUMNS),
+        )
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def _table(*titles: str, right: Iterable[int] = ()) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for place, title in enumerate(titles):
+        table.add_column(Text(title), justify="right" if place in right else "left", overflow="fold")
+    return table
+
+
+def _console() -> Console:
+    return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_FILE)

@@ -1,0 +1,118 @@
+"""Stats: a frame through all computers as it happens live, and a whole game beside slippi-js in the same run.
+
+- a frame: decoded final frames of two players fed one by one, with the events and the `stats` of every 60th frame;
+  CPU time a frame;
+- a whole game: from bytes in memory to the stats at the end, our best way (by columns, where numpy is) beside slippi-js
+  `new SlippiGame(buffer).getStats()`, which is what our `compat` computes. Time by the clock for both: slippi-js works
+  on several threads, we on one. Medians of rounds, as many of either.
+
+The way without numpy, which reads the events as the daemon does, stands beside.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from slpstream.events import Frame, FrameFinalized
+from slpstream.pipeline import Deriver
+from slpstream.slippi.game_start import Settings
+from slpstream.slippi.reader import SlippiReader
+from slpstream.slippi.whole_game import WholeGame
+from slpstream.stats import SlippiStats
+from slpstream.stats.shapes import Stats
+from slpstream.stats.whole import whole_stats
+from tests.bench import slippi_js
+from tests.bench.games import replays
+from tests.bench.report import Figure, Form
+
+TARGET_MICROSECONDS = 15.0
+LEAST_RATIO = 1.0
+_ROUNDS_PER_RUN = 5
+_BLOCK_BYTES = 4096
+
+
+def run(form: Form) -> list[Figure]:
+    """Two figures for each replay."""
+    rounds = 1 if form.short else form.runs * _ROUNDS_PER_RUN
+    figures = []
+    for name, data in replays().items():
+        figures += [_frame_by_frame(name, data, rounds), _whole_game(name, data, rounds)]
+    return figures
+
+
+def by_columns(data: bytes) -> Stats:
+    """The stats of a whole game, the fast way."""
+    stats = whole_stats(WholeGame(data))
+    assert stats is not None, "the replays of the benchmark have ended properly"
+    return stats.stats()
+
+
+def as_read(data: bytes) -> Stats:
+    """The same without numpy, as the daemon does it."""
+    made: list[SlippiStats] = []
+
+    def make(settings: Settings) -> SlippiStats:
+        made.append(SlippiStats(settings))
+        return made[0]
+
+    reader, deriver = SlippiReader(), Deriver({"slippi": make})
+    for at in range(0, len(data), _BLOCK_BYTES):
+        deriver.derive(reader.feed(data[at : at + _BLOCK_BYTES]))
+    deriver.derive(reader.finish())
+    return made[0].stats()
+
+
+def _final_frames(data: bytes) -> tuple[Settings, list[tuple[Frame, int]]]:
+    reader = SlippiReader()
+    waiting: dict[int, Frame] = {}
+    frames: list[tuple[Frame, int]] = []
+    for event in [*reader.feed(data), *reader.finish()]:
+        if isinstance(event, Frame):
+            waiting[event.number] = event
+        elif isinstance(event, FrameFinalized):
+            ready = sorted(number for number in waiting if number <= event.through)
+            frames += [(waiting.pop(number), event.end_offset) for number in ready]
+    assert reader.settings is not None
+    return reader.settings, frames
+
+
+def _microseconds(settings: Settings, frames: list[tuple[Frame, int]]) -> float:
+    stats = SlippiStats(settings)
+    began = time.process_time()
+    for frame, end_offset in frames:
+        stats.feed(frame, end_offset)
+    return (time.process_time() - began) / len(frames) * 1e6
+
+
+def _frame_by_frame(name: str, data: bytes, rounds: int) -> Figure:
+    settings, frames = _final_frames(data)
+    values = [_microseconds(settings, frames) for _ in range(rounds)]
+    beside = f"{len(frames):,} frames"
+    return Figure(f"stats, a frame, {name}", values, "µs CPU a frame", TARGET_MICROSECONDS, beside)
+
+
+def _whole_game(name: str, data: bytes, rounds: int) -> Figure:
+    frames = by_columns(data).last_frame + 124  # what the first use of numpy takes is not the game's
+    ours = [_seconds(by_columns, data) for _ in range(rounds)]
+    slow = median(_seconds(as_read, data) for _ in range(rounds))
+    beside = f"{frames:,} frames in {median(ours) * 1e3:.0f} ms; without numpy {slow * 1e3:.0f} ms"
+    title = f"stats, whole game, {name}"
+    reason = slippi_js.missing()
+    if reason is not None:
+        return Figure(title, [1e3 * seconds for seconds in ours], "ms", None, f"{beside}; no peer: {reason}")
+    with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as folder:
+        replay = Path(folder) / "replay.slp"
+        replay.write_bytes(data)
+        theirs = median(slippi_js.stats_seconds(replay, rounds))
+    beside += f"; {slippi_js.name()} {theirs * 1e3:.0f} ms, ratio without numpy {theirs / slow:.2f}"
+    return Figure(title, [theirs / seconds for seconds in ours], "x", LEAST_RATIO, beside, least=True)
+
+
+def _seconds(way: Callable[[bytes], Stats], data: bytes) -> float:
+    began = time.perf_counter()
+    way(data)
+    return time.perf_counter() - began

@@ -1,0 +1,310 @@
+"""`slpstream stats`: tables for people, JSON that says what the library says, slippi-js's own shape, many files."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from click.testing import CliRunner
+
+from slpstream.api import open_replay
+from slpstream.cli.stats import PAYS_FROM_BYTES, command, with_nulls
+from slpstream.cli.stats_rows import Figures, GameRow, PlayerRow, game_row, summaries
+from slpstream.cli.stats_tables import percent_text, ratio_text, share_text, time_text
+from slpstream.simulate.match import synthetic_match
+from tests.oracles.slippi_js import needs_slippi_js, slippi_js
+from tests.shared_data import SLP, needs_shared, replay
+
+NO, USAGE, INPUT_OUTPUT = 1, 2, 74
+MEMBERS = {
+    "gameComplete": bool,
+    "lastFrame": int,
+    "playableFrameCount": int,
+    "stocks": list,
+    "conversions": list,
+    "combos": list,
+    "actionCounts": list,
+    "overall": list,
+}
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three games and what is no replay."""
+    folder = tmp_path_factory.mktemp("games")
+    (folder / "deeper").mkdir()
+    (folder / "Game_a.slp").write_bytes(synthetic_match(seed=2, stocks=2, frames=3600))
+    (folder / "Game_b.slp").write_bytes(synthetic_match(seed=3, frames=1200, players=4, teams=True))
+    (folder / "deeper" / "Game_c.slp").write_bytes(synthetic_match(seed=4, frames=900, rollbacks=True, ended=False))
+    (folder / "notes.txt").write_text("no replay, and not looked at")
+    return folder
+
+
+class Done(NamedTuple):
+    """A command that has ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.stdout.splitlines()
+
+
+def stats(*arguments: str | Path) -> Done:
+    """The command in this process."""
+    done = CliRunner().invoke(command, [*map(str, arguments)])
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
+    return Done(done.exit_code, done.stdout, done.stderr)
+
+
+def stats_apart(*arguments: str | Path) -> Done:
+    """The command as a user calls it."""
+    called = [sys.executable, "-W", "error", "-m", "slpstream", "stats", *map(str, arguments)]
+    done = subprocess.run(called, capture_output=True, text=True, timeout=60, check=False)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
+def test_the_table_of_a_game(games: Path) -> None:
+    game = games / "Game_a.slp"
+    done = stats(game)
+    assert (done.returncode, done.stderr) == (0, "")
+    known = open_replay(game).stats()
+    lines = {line[:25].strip(): line[25:].split("  ") for line in done.stdout.splitlines()}
+    cells = {title: [cell.strip() for cell in rest if cell.strip()] for title, rest in lines.items()}
+    assert cells["Kills"] == [str(player.kill_count) for player in known.overall]
+    assert cells["Damage"] == [f"{player.total_damage:.1f}" for player in known.overall]
+    assert cells["Openings per kill"] == [
+        ratio_text(p.openings_per_kill.count or 0, p.openings_per_kill.total) for p in known.overall
+    ]
+    assert cells["Inputs per minute"] == [f"{player.inputs_per_minute.ratio:.1f}" for player in known.overall]
+    assert cells["L-cancels"] == [
+        share_text(a.l_cancel_count.success, a.l_cancel_count.success + a.l_cancel_count.fail)
+        for a in known.action_counts
+    ]
+    lost = [stock for stock in known.stocks if stock.end_frame is not msgspec.UNSET]
+    assert lost
+    for stock in lost:
+        assert any(f"stock {stock.count}" in line and f"{stock.end_percent:.1f}" in line for line in done.lines)
+    assert "Winner: P" in done.stdout
+
+
+def test_the_table_of_doubles(games: Path) -> None:
+    done = stats(games / "Game_b.slp")
+    assert (done.returncode, done.stderr) == (0, "")
+    header = next(line for line in done.lines if line.startswith(" "))
+    assert all(f"P{port} " in header for port in (1, 2, 3, 4))
+
+
+def test_json_is_what_the_library_says(games: Path) -> None:
+    done = stats(games, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    files = [games / "Game_a.slp", games / "Game_b.slp", games / "deeper" / "Game_c.slp"]
+    for line, file in zip(done.lines, files, strict=True):
+        shown = json.loads(line)
+        known = open_replay(file)
+        assert (shown["file"], shown["gameId"]) == (str(file), known.game_id)
+        assert shown["stadiumStats"] is None
+        for name, kind in MEMBERS.items():
+            assert type(shown[name]) is kind
+        told = json.loads(msgspec.json.encode(known.stats()))
+        assert without_nulls({name: shown[name] for name in told}) == told
+    running = [stock for stock in json.loads(done.lines[0])["stocks"] if stock["endFrame"] is None]
+    assert running, "the life that lasts has its members, as null"
+    assert set(running[0]) == {
+        *("playerIndex", "startFrame", "endFrame", "startPercent", "endPercent", "currentPercent", "count"),
+        "deathAnimation",
+    }
+
+
+def without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_nulls(one) for key, one in value.items() if one is not None}
+    return [without_nulls(one) for one in value] if isinstance(value, list) else value
+
+
+@needs_shared
+def test_stadium_stats() -> None:
+    done = stats(SLP / "homeRun_jp.slp", SLP / "BTTDK.slp", "--json")
+    contest, targets = (json.loads(line)["stadiumStats"] for line in done.lines)
+    assert contest == {"type": "home-run-contest", "distance": 110.8, "units": "meters"}
+    assert targets["type"] == "target-test"
+    assert len(targets["targetBreaks"]) == 10
+    assert "10 of 10 targets" in stats(SLP / "BTTDK.slp").stdout
+
+
+@needs_slippi_js
+@needs_shared
+def test_compat_is_what_slippi_js_prints() -> None:
+    """The very members, absent ones too; the library's test does it with every replay."""
+    files = [SLP / f"{name}.slp" for name in ("FodPlatforms", "incomplete", "doubles", "rollbackFrameTest", "v0.1")]
+    done = stats(*files, "--json", "--compat", "slippi-js")
+    assert (done.returncode, done.stderr) == (0, "")
+    with slippi_js("stats") as oracle:
+        for line, file in zip(done.lines, files, strict=True):
+            assert json.loads(line) == close(oracle.ask(file)["stats"]), file.stem
+
+
+def close(value: Any) -> Any:
+    """Counts exactly, floats to 1e-6."""
+    if isinstance(value, dict):
+        return {key: close(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [close(one) for one in value]
+    return pytest.approx(value, abs=1e-6) if isinstance(value, float) else value
+
+
+def test_several_files_are_rows_and_a_summary(games: Path) -> None:
+    done = stats(games)
+    assert (done.returncode, done.stderr) == (0, "")
+    games_told, players = done.stdout.split("\n\n")
+    named = [line.split()[0] for line in games_told.splitlines()[1:] if not line.startswith(" ")]
+    assert named == ["Game_a.slp", "Game_b.slp", "Game_c.slp"]
+    assert "(incomplete)" in games_told
+    assert len(players.splitlines()) > 2
+
+
+@pytest.mark.parametrize("by", ["auto", "code", "tag", "port"])
+def test_the_summary_adds_up(games: Path, by: Any) -> None:
+    rows = [game_row(open_replay(games / name)) for name in ("Game_a.slp", "Game_b.slp")]
+    found = summaries(rows, by)
+    assert sum(one.figures.games for one in found) == 6
+    assert sum(one.figures.kills for one in found) == sum(p.figures.kills for row in rows for p in row.players)
+    if by == "port":
+        assert sorted((one.key, one.figures.games) for one in found) == [("P1", 2), ("P2", 2), ("P3", 1), ("P4", 1)]
+        port_1 = next(one.figures for one in found if one.key == "P1")
+        assert port_1 == rows[0].players[0].figures.plus(rows[1].players[0].figures)
+
+
+def test_who_is_the_same_player() -> None:
+    def player(port: int, code: str = "", tag: str = "", name: str = "") -> PlayerRow:
+        return PlayerRow(port, "Fox", name, code, tag, False, Figures(games=1))
+
+    games = [
+        GameRow("a", "", None, "game_end", [player(1, "AA#1", "A"), player(2, tag="B")]),
+        GameRow("b", "", None, "game_end", [player(2, "AA#1", "C"), player(1)]),
+        GameRow("c", "", None, "game_end", [player(3, tag="B", name="D"), player(4, name="D")]),
+    ]
+
+    def counted(by: Any) -> dict[str, int]:
+        return {one.key: one.figures.games for one in summaries(games, by)}
+
+    assert counted("auto") == {"AA#1": 2, "B": 2, "P1": 1, "D": 1}
+    assert counted("code") == {"AA#1": 2, "": 4}
+    assert counted("tag") == {"A": 1, "B": 2, "C": 1, "D": 1, "": 1}
+    assert counted("port") == {"P1": 2, "P2": 2, "P3": 1, "P4": 1}
+
+
+def test_processes_say_the_same(games: Path) -> None:
+    for options in (("--json",), ()):
+        together = stats_apart(games, *options, "--jobs", "2")
+        assert (together.returncode, together.stderr) == (0, "")
+        assert together.stdout == stats(games, *options, "--jobs", "1").stdout
+    assert sum(file.stat().st_size for file in games.rglob("*.slp")) < PAYS_FROM_BYTES
+
+
+@pytest.mark.parametrize(("way", "jobs"), [(stats, "1"), (stats_apart, "2")])
+def test_the_others_go_on(games: Path, tmp_path: Path, way: Callable[..., Done], jobs: str) -> None:
+    bad, missing = tmp_path / "bad.slp", tmp_path / "missing.slp"
+    bad.write_text("this is no replay")
+    done = way(bad, games / "Game_a.slp", missing, "--json", "--jobs", jobs)
+    assert done.returncode == INPUT_OUTPUT
+    assert done.stderr.splitlines() == [
+        f"slpstream: {bad}: not a Slippi replay, at offset 0",
+        f"slpstream: {missing}: no such file or directory",
+    ]
+    assert len(done.lines) == 1
+    assert stats(bad, games / "Game_a.slp").returncode == NO
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--compat", "slippi-js")])
+def test_a_broken_file_alone(tmp_path: Path, options: tuple[str, ...]) -> None:
+    bad = tmp_path / "bad.slp"
+    bad.write_text("this is no replay")
+    done = stats(bad, *options)
+    assert (done.returncode, done.stdout) == (NO, "")
+    assert done.stderr == f"slpstream: {bad}: not a Slippi replay, at offset 0\n"
+    assert stats(tmp_path / "missing.slp", *options).returncode == INPUT_OUTPUT
+
+
+def test_a_game_that_breaks_off_is_shown_so_far(games: Path, tmp_path: Path) -> None:
+    data = bytearray((games / "Game_a.slp").read_bytes())
+    middle = data.index(b"\x3a", len(data) // 2)
+    data[middle:] = bytes(len(data) - middle)  # command byte 0 is nothing
+    broken = tmp_path / "broken.slp"
+    broken.write_bytes(data)
+    done = stats(broken, "--json")
+    assert done.returncode == NO
+    [line] = done.stderr.splitlines()
+    assert str(broken) in line
+    assert "at offset" in line
+    shown = json.loads(done.stdout)
+    assert 0 < shown["lastFrame"] < 3400
+    assert shown["gameComplete"] is False
+    assert "Openings per kill" in stats(broken).stdout
+
+
+def test_an_empty_folder_and_wrong_usage(tmp_path: Path) -> None:
+    done = stats(tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    for arguments in ([], ["x.slp", "--by", "weather"], ["x.slp", "--jobs", "0"], ["x.slp", "--compat", "peppi"]):
+        assert stats(*arguments).returncode == USAGE
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["FodPlatforms", "itemExport", "doubles", "ics2", "v2.0", "v0.1", "corrupt", "BTTDK"])
+@pytest.mark.parametrize("compat", [False, True])
+def test_by_columns_and_as_read(name: str, compat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the extra `analysis` and without: the same."""
+    file = tmp_path / "game.slp"
+    file.write_bytes(replay(name))
+    fast = open_replay(file).stats(compat=compat)
+    monkeypatch.setattr("slpstream.api.find_spec", lambda _: None)
+    assert msgspec.json.encode(open_replay(file).stats(compat=compat)) == msgspec.json.encode(fast)
+
+
+def test_texts() -> None:
+    assert [ratio_text(1, 0), ratio_text(5, 2), ratio_text(5, 2, digits=0)] == ["-", "2.5", "2"]
+    assert [percent_text(1, 3), percent_text(0, 0)] == ["33%", "-"]
+    assert [share_text(1, 4), share_text(0, 0)] == ["1 of 4 (25%)", "-"]
+    assert [time_text(-123), time_text(-39), time_text(3561)] == ["0:00.0", "0:00.0", "1:00.0"]
+    assert with_nulls([msgspec.UNSET, 1]) == [None, 1]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes a terminal of our own")
+def test_progress_on_a_terminal(games: Path, tmp_path: Path) -> None:
+    """The bar is on stderr and leaves what else is said there alone; stdout stays clean."""
+    bad = tmp_path / "bad.slp"
+    bad.write_text("this is no replay")
+    ours, theirs = os.openpty()
+    called = [sys.executable, "-m", "slpstream", "stats", str(games), str(bad)]
+    with subprocess.Popen(
+        called, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+    ) as process:
+        os.close(theirs)
+        said = b""
+        while piece := _read(ours):
+            said += piece
+        assert process.stdout is not None
+        printed = process.stdout.read()
+    os.close(ours)
+    assert process.returncode == NO
+    assert b"100%" in said
+    assert said.count(b"not a Slippi replay") == 1
+    assert printed.startswith(b"file ")
+    assert b"\x1b" not in printed
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 65536)
+    except OSError:  # the other side is closed
+        return b""

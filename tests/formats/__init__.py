@@ -1,0 +1,1 @@
+"""The formats beside Slippi, through everything that treats them like Slippi."""

@@ -1,0 +1,28 @@
+"""One game of each format that is written in one go, by name: the real ones where they are, and ones that the project's
+own writers make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from slpstream.gci import writer as gci_writer
+from slpstream.stunts import writer as stunts_writer
+from tests.gci.logs import time_attack
+from tests.mk8 import built as mk8
+from tests.shared_data import SHARED
+from tests.stunts import built as stunts
+
+REAL = ("gci/real_body_ta_sonic_oval.gci", "stunts/1st_Akoss_Poo.rpl", "stunts/DEFAULT_zct5.rpl")
+
+
+@cache
+def games() -> Mapping[str, bytes]:
+    """File name to content."""
+    made = {
+        "race.gci": gci_writer.encode(time_attack(700)),
+        "race.rpl": stunts_writer.encode(stunts.replay(ticks=300)),
+        f"{mk8.FILE_NAME}.dat": mk8.ghost(),
+    }
+    real = [SHARED / name for name in REAL] + sorted((SHARED / "mk8").glob("gs*0000.dat"))
+    return made | {path.name: path.read_bytes() for path in real if path.is_file()}

@@ -1,0 +1,131 @@
+"""The commands over every format: the same options, the same shape of what they print."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slpstream.api import messages
+from slpstream.formats import choose, formats, of_name
+from slpstream.messages import TOPICS
+from tests.cli.test_commands import slpstream as command
+from tests.formats.games import games
+from tests.mk8 import built as mk8
+from tests.shared_data import SHARED, needs_shared
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name, data in games().items():
+        (tmp_path / name).write_bytes(data)
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", sorted(games()))
+def test_the_log_has_the_order_of_logs(name: str, folder: Path) -> None:
+    log = [json.loads(message.json()) for message in messages(folder / name)]
+    types = [message["type"] for message in log]
+    assert types[0] == "game_start"
+    assert types[-1] == "game_end"
+    assert log[0]["format"] == of_name(name).name != "slippi"
+    assert log[-1]["reason"] == "file_end"
+    assert {message["gameId"] for message in log} == {log[0]["gameId"]}
+    assert len({message["cursor"] for message in log}) == len(log)
+    frames = [message["frame"]["frame"] for message in log if message["type"] == "frame"]
+    assert frames == list(range(frames[0], frames[0] + len(frames))) if frames else log[0]["format"] == "mk8"
+    for message in log:
+        if message["type"] == "frame":
+            assert message["frame"]["players"]["0"]["inputs"].keys() >= {"raw", "buttons", "throttle", "brake", "steer"}
+    finalized = [message for message in messages(folder / name, frames="finalized") if message.type == "frame"]
+    assert [message.frame for message in finalized] == frames
+
+
+@pytest.mark.parametrize("name", sorted(games()))
+def test_dump_info_and_verify(name: str, folder: Path) -> None:
+    dumped = command("dump", folder / name, "--topics", ",".join(TOPICS))
+    assert dumped.returncode == 0, dumped.stderr
+    assert dumped.stdout.splitlines() == [message.json().decode() for message in messages(folder / name)]
+    described = command("info", "--json", folder / name)
+    row: dict[str, Any] = json.loads(described.stdout)
+    assert row["format"] == of_name(name).name
+    assert row["frames"] == sum('"type":"frame"' in line for line in dumped.stdout.splitlines())
+    assert row["settings"] == json.loads(dumped.stdout.splitlines()[0])["settings"]
+    table = command("info", folder / name)
+    assert table.returncode == 0
+    assert "file_end" in table.stdout
+    (folder / "log.jsonl").write_text(dumped.stdout)
+    same = command("verify", folder / name, folder / "log.jsonl", "--topics", ",".join(TOPICS))
+    assert same.returncode == 0, same.stdout + same.stderr
+
+
+def test_verify_names_what_differs(folder: Path) -> None:
+    data = bytearray((folder / "race.rpl").read_bytes())
+    data[-100] ^= 1
+    (folder / "other.rpl").write_bytes(data)
+    differs = command("verify", folder / "race.rpl", folder / "other.rpl", "--topics", "frame")
+    assert differs.returncode == 1
+    assert differs.stdout == "message 401: frame 200, player 0, inputs.throttle: A has 1.0, B has 0.0\n"
+
+
+def test_the_track_is_drawn(folder: Path) -> None:
+    drawn = command("info", "--track", folder / "race.rpl")
+    assert drawn.returncode == 0
+    assert len([line for line in drawn.stdout.splitlines() if len(line) == 30]) >= 30
+    assert command("info", "--track", folder / "race.gci").returncode == 1
+
+
+def test_strict_refuses_a_wrong_checksum(folder: Path) -> None:
+    data = bytearray((folder / "race.gci").read_bytes())
+    data[-1] ^= 1
+    (folder / "bad.gci").write_bytes(data)
+    lenient = command("dump", folder / "bad.gci", "--topics", "diagnostic")
+    assert (lenient.returncode, '"code":"checksum"' in lenient.stdout) == (0, True)
+    strict = command("dump", "--strict", folder / "bad.gci")
+    assert strict.returncode == 1
+    assert strict.stderr.startswith(f"slpstream: {folder / 'bad.gci'}: ")
+    assert strict.stderr.count("\n") == 1
+
+
+def test_what_identifies_a_person_is_left_out(folder: Path) -> None:
+    ghost = folder / f"{mk8.FILE_NAME}.dat"
+    assert "profileId" not in command("info", "--json", ghost).stdout
+    assert "profileId" in command("info", "--json", "--personal", ghost).stdout
+
+
+def test_a_format_is_chosen_by_ending_and_bytes() -> None:
+    for name, data in games().items():
+        expected = {".gci": "gci", ".rpl": "stunts", ".dat": "mk8"}[Path(name).suffix]
+        for asked in (name, name.upper()):
+            chosen = choose(asked, data[:0x500], len(data))
+            assert chosen is not None
+            assert chosen.name == expected
+    ghost = games()[f"{mk8.FILE_NAME}.dat"]
+    assert of_name("renamed.bin", ghost[:0x500], len(ghost)).name == "mk8"
+    assert choose("settings.dat", b"something else", 14) is None
+    assert choose("save.gci", b"GALE01" + bytes(0x2100), 0x4040) is None
+    assert of_name("broken.slp", b"rubbish", 7).name == "slippi"
+    assert [format_.name for format_ in formats()][:4] == ["slippi", "gci", "stunts", "mk8"]
+
+
+def test_sniffing_never_raises_and_never_guesses_noise() -> None:
+    for head in (b"", b"\0", b"{", b"{U\x03raw[$U#l", bytes(0x500), b"\xff" * 0x500):
+        for format_ in formats():
+            assert format_.sniff is not None
+            assert format_.sniff(head, len(head), "noise.bin") in ("yes", "no", "maybe")
+
+
+@needs_shared
+def test_every_bad_file_is_one_clear_line_or_a_diagnostic() -> None:
+    paths = [p for room in ("gci", "stunts", "mk8") for p in sorted((SHARED / room / "bad").iterdir())]
+    paths = [path for path in paths if path.suffix != ".json"]
+    done = command("dump", *paths, "--topics", "game")
+    assert done.returncode == 1
+    said = done.stderr.splitlines()
+    assert all(re.fullmatch(r"slpstream: .+: .+, at offset \d+", line) for line in said)
+    ends = done.stdout.count('"type":"game_end"')
+    assert len(said) > 10
+    assert len(said) + ends == len(paths)

@@ -1,0 +1,112 @@
+"""`serve` and the websocket with files that are written in one go: each that appears is one finished game."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from slpstream.api import messages
+from tests.daemon_process import LogReader, running
+from tests.formats.games import games
+
+STREAMED = [name for name in games() if name not in ("DEFAULT_zct5.rpl", "real_body_ta_sonic_oval.gci")]
+
+
+def ended(count: int = 1) -> Callable[[LogReader], bool]:
+    """So many games have ended."""
+    return lambda log: sum(line.startswith(b'{"type":"game_end"') for line in log.lines) >= count
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "arcade").mkdir()
+    return tmp_path / "arcade"
+
+
+@pytest.mark.parametrize("frames", ["live", "finalized"])
+def test_each_game_is_streamed_as_dump_prints_it(frames: str, folder: Path) -> None:
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        log = LogReader("arcade", frames)
+        for count, name in enumerate(STREAMED, 1):
+            (folder / f".{name}.part").write_bytes(games()[name])
+            (folder / f".{name}.part").rename(folder / name)
+            assert log.read(daemon, ended(count))
+        expected = [m.json() for name in STREAMED for m in messages(folder / name, frames=frames)]  # type: ignore[arg-type]
+        assert log.lines == expected
+        assert daemon.get("/v1/stations/arcade")["files"]["inProgress"] == 0
+        # from the start of the first one again, and from the middle of another: the same lines
+        again = LogReader("arcade", frames)
+        again.cursor = json.loads(log.lines[0])["cursor"]
+        assert again.read(daemon, lambda reader: len(reader.lines) >= len(expected) - 1)
+        assert again.lines == expected[1:]
+        middle = len(expected) // 2
+        again = LogReader("arcade", frames)
+        again.cursor = json.loads(log.lines[middle])["cursor"]
+        assert again.read(daemon, lambda reader: len(reader.lines) >= len(expected) - middle - 1)
+        assert again.lines == expected[middle + 1 :]
+
+
+def test_a_copy_that_takes_its_time_is_one_game(folder: Path) -> None:
+    data = games()["race.gci"]
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        with (folder / "slow.gci").open("wb") as file:
+            for at in range(0, len(data), 4096):
+                file.write(data[at : at + 4096])
+                file.flush()
+                time.sleep(0.3)
+        log = LogReader("arcade")
+        assert log.read(daemon, ended())
+        assert log.lines == [message.json() for message in messages(folder / "slow.gci")]
+
+
+def test_paced_in_real_time(folder: Path) -> None:
+    data = games()["race.rpl"]  # 300 tics of 20 a second: 15 seconds
+    with running(folder, arguments=("--pace",)) as daemon:
+        daemon.wait_ready()
+        (folder / "race.rpl").write_bytes(data)
+        log = LogReader("arcade")
+        assert log.read(daemon, lambda reader: len(reader.lines) > 1)
+        began, had = time.monotonic(), len(log.lines)
+        assert log.read(daemon, lambda reader: len(reader.lines) >= had + 2 * 60)
+        seconds = time.monotonic() - began
+        assert 1.5 < seconds < 12, "60 tics take three seconds"
+        assert daemon.get("/v1/stations/arcade")["state"] == "playing"
+
+
+def test_other_files_with_the_same_ending_are_left_alone(folder: Path) -> None:
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        (folder / "settings.dat").write_bytes(b"not a ghost at all" * 100)
+        (folder / "race.rpl").write_bytes(games()["race.rpl"])
+        log = LogReader("arcade")
+        assert log.read(daemon, ended())
+        assert not [line for line in daemon.lines if line.get("event") == "diagnostic"]
+        daemon.until(lambda: daemon.get("/v1/stations/arcade")["files"]["inProgress"] == 0)
+
+
+def test_a_damaged_file_is_said_and_does_no_harm(folder: Path) -> None:
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        (folder / "cut.rpl").write_bytes(games()["race.rpl"][:-5])
+        daemon.until(lambda: any(line.get("event") == "diagnostic" for line in daemon.lines))
+        (folder / "race.gci").write_bytes(games()["race.gci"])
+        log = LogReader("arcade")
+        assert log.read(daemon, ended())
+
+
+def test_games_that_were_there_before_are_known_and_not_streamed(folder: Path) -> None:
+    (folder / "old.gci").write_bytes(games()["race.gci"])
+    first = next(messages(folder / "old.gci"))
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        assert daemon.get("/v1/stations/arcade")["state"] == "idle"
+        log = LogReader("arcade")
+        log.cursor = first.cursor or ""
+        assert log.read(daemon, ended())
+        assert log.lines == [message.json() for message in messages(folder / "old.gci")][1:]

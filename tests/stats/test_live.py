@@ -1,0 +1,220 @@
+"""Events and stats in the logs, as a game writes its file: each behind the final frame that caused it and before the
+next one, the same however the bytes came, and never taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slpstream.messages import FramesMode, LogMessage
+from slpstream.pipeline import Pipeline
+from slpstream.simulate.match import synthetic_match
+from slpstream.simulate.schedule import schedule
+from slpstream.slippi.reader import SlippiReader
+from tests.shared_data import needs_shared, replay
+from tests.stats.games import Json, differences
+
+MODES: tuple[FramesMode, ...] = ("live", "finalized")
+WRITERS = ("dolphin", "frame", "random:7")
+FIRST_FRAME = -123
+MATCHES = {
+    "two": {"seed": 21},
+    "netplay": {"seed": 22, "rollbacks": True},
+    "broken_off": {"seed": 23, "rollbacks": True, "ended": False},
+    "teams": {"seed": 24, "players": 4, "teams": True, "stocks": 1},
+    "oldest": {"seed": 25, "version": (0, 1, 0)},
+}
+REAL = ("rollbackFrameTest", "transform", "incomplete")
+
+
+@cache
+def data_of(name: str) -> bytes:
+    return replay(name) if name in REAL else synthetic_match(frames=450, **MATCHES[name])  # type: ignore[arg-type]
+
+
+def play(pipeline: Pipeline, data: bytes, writer: str) -> Iterator[list[list[LogMessage]]]:
+    """What each write of a game makes known; the last is what the end does."""
+    for write in schedule(data, writer, speed=0):
+        if write.offset == pipeline.bytes_read:
+            yield pipeline.feed(write.data)
+        else:
+            yield pipeline.rewrite(data[:15])
+    yield pipeline.finish()
+
+
+@cache
+def whole(name: str) -> tuple[tuple[bytes, ...], ...]:
+    """Both logs as lines, read in one piece."""
+    pipeline = Pipeline(SlippiReader(), MODES)
+    logs = [pipeline.feed(data_of(name)), pipeline.finish()]
+    return tuple(lines(said[mode] for said in logs) for mode in range(len(MODES)))
+
+
+def lines(batches: Any) -> tuple[bytes, ...]:
+    return tuple(message.json() for batch in batches for message in batch)
+
+
+def in_pieces(name: str, writer: str) -> list[tuple[bytes, ...]]:
+    logs = list(play(Pipeline(SlippiReader(), MODES), data_of(name), writer))
+    return [lines(said[mode] for said in logs) for mode in range(len(MODES))]
+
+
+def derived(log: tuple[bytes, ...]) -> list[Json]:
+    """The `event` and `stats` messages without their cursors."""
+    messages = [msgspec.json.decode(line) for line in log]
+    wanted = [message for message in messages if message["type"] in ("event", "stats")]
+    return [{key: value for key, value in message.items() if key != "cursor"} for message in wanted]
+
+
+def check_live_order(log: tuple[bytes, ...]) -> int:
+    """The live log: behind the `finalized` that made its frame final, before any other frame. How many events."""
+    count = 0
+    before, through = FIRST_FRAME - 1, FIRST_FRAME - 1
+    seen = FIRST_FRAME
+    fresh = False
+    for message in map(msgspec.json.decode, log):
+        kind = message["type"]
+        if kind == "frame":
+            fresh = False
+        elif kind == "finalized":
+            before, through = through, message["through"]
+            seen, fresh = before + 1, True
+        elif kind in ("event", "stats") and not closing(message, through):
+            count += 1
+            assert fresh, "a frame came between"
+            assert before < message["frame"] <= through
+            assert message["frame"] >= seen, "of an earlier frame than the one before"
+            seen = message["frame"]
+    return count
+
+
+def closing(message: Json, last: int) -> bool:
+    """What only the end of the game tells: an L-cancel that waited, and the last stats."""
+    return bool(message["frame"] == last and (message["type"] == "stats" or message["kind"] == "lcancel"))
+
+
+def check_finalized_order(log: tuple[bytes, ...]) -> int:
+    """The finalized log: behind the very frame, before the next one. How many events."""
+    count = 0
+    last = FIRST_FRAME - 1
+    for message in map(msgspec.json.decode, log):
+        if message["type"] == "frame":
+            assert message["frame"]["frame"] > last
+            last = message["frame"]["frame"]
+        elif message["type"] in ("event", "stats"):
+            count += 1
+            assert message["frame"] == last
+    return count
+
+
+def check_stats_messages(log: tuple[bytes, ...]) -> None:
+    """After every final frame n with (n + 124) % 60 == 0, and once more right before the end."""
+    messages = [msgspec.json.decode(line) for line in log]
+    numbers = [message["frame"]["frame"] for message in messages if message["type"] == "frame"]
+    told = [message["frame"] for message in messages if message["type"] == "stats"]
+    assert told == [*(number for number in numbers if (number + 124) % 60 == 0), numbers[-1]]
+    end = next(at for at, message in enumerate(messages) if message["type"] == "game_end")
+    assert messages[end - 1]["type"] == "stats"
+    assert not any(message["type"] in ("event", "stats", "frame") for message in messages[end:])
+    for at, message in enumerate(messages[: end - 1]):
+        if message["type"] == "stats":  # the events of its frame come first
+            assert (
+                messages[at + 1]["type"] != "event"
+                or messages[at + 1]["frame"] > message["frame"]
+                or closing(messages[at + 1], numbers[-1])
+            )
+
+
+def check_nothing_is_taken_back(log: tuple[bytes, ...]) -> None:
+    """What has ended stays as it was said, up to the last stats; the opening type of a conversion may differ only when
+    the punish on who opened it still ran at the end."""
+    said = derived(log)
+    last = said[-1]["stats"]
+    open_at_end = {c["playerIndex"]: c["startFrame"] for c in last["conversions"] if "endFrame" not in c}
+    for member, kind, single in (
+        ("conversions", "conversion_ended", "conversion"),
+        ("combos", "combo_ended", "combo"),
+        ("stocks", "stock_lost", "stock"),
+    ):
+        ended = sorted((e for e in last[member] if "endFrame" in e), key=_identity)
+        told = sorted((m[single] for m in said if m.get("kind") == kind), key=_identity)
+        assert len(told) == len(ended)
+        for ours, final in zip(told, ended, strict=True):
+            different = [difference.where for difference in differences(final, ours)]
+            if different == ["openingType"]:
+                attacker = final["moves"][0]["playerIndex"] if final["moves"] else final["lastHitBy"]
+                assert ours["openingType"] == "counter-attack"
+                assert open_at_end[attacker] < final["startFrame"]
+            else:
+                assert different == []
+    for message in (m for m in said if m["type"] == "stats"):
+        for member in ("conversions", "combos", "stocks"):
+            known = {_identity(entry): entry for entry in last[member]}
+            for entry in message["stats"][member]:
+                if "endFrame" in entry:
+                    final = known[_identity(entry)]
+                    assert {difference.where for difference in differences(final, entry)} <= {"openingType"}
+
+
+def _identity(entry: Json) -> tuple[int, int]:
+    return entry["playerIndex"], entry["startFrame"]
+
+
+NAMES = [*MATCHES, *(pytest.param(name, marks=needs_shared) for name in REAL)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_follows_its_frame(name: str) -> None:
+    live, finalized = whole(name)
+    assert check_live_order(live) > 10
+    assert check_finalized_order(finalized) > 10
+    check_stats_messages(finalized)
+    check_nothing_is_taken_back(live)
+    assert derived(live) == derived(finalized)
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("name", [*MATCHES, *(pytest.param(n, marks=needs_shared) for n in REAL[1:2])])
+def test_the_same_in_pieces(name: str, writer: str) -> None:
+    """Every message with its cursor, as Dolphin writes in bursts, frame by frame, and cut anywhere."""
+    assert in_pieces(name, writer) == list(whole(name))
+
+
+@pytest.mark.parametrize("name", ["two", "netplay"])
+def test_said_as_soon_as_known(name: str) -> None:
+    """Frame by frame: what a frame made final causes is there with the write that made it final, not later."""
+    through = FIRST_FRAME - 1
+    for live, _ in play(Pipeline(SlippiReader(), MODES), data_of(name), "frame"):
+        messages = [msgspec.json.decode(message.json()) for message in live]
+        before = through
+        through = max([through, *(m["through"] for m in messages if m["type"] == "finalized")])
+        for message in messages:
+            if message["type"] in ("event", "stats"):
+                assert before < message["frame"] <= through or closing(message, through)
+
+
+@pytest.mark.parametrize("name", MATCHES)
+def test_resumed_in_the_middle(name: str) -> None:
+    """A copy of the pipeline goes on with the same messages, and the original does not notice."""
+
+    @settings(max_examples=3, deadline=None)
+    @given(st.floats(0, 1), st.integers(1, 30_000))
+    def check(where: float, size: int) -> None:
+        data = data_of(name)
+        cut = int(where * len(data))
+        original = Pipeline(SlippiReader(), MODES)
+        first = original.feed(data[:cut])
+        twin = original.copy()
+        for pipeline in (twin, original):
+            rest = [pipeline.feed(data[at : at + size]) for at in range(cut, len(data), size)]
+            rest.append(pipeline.finish())
+            for mode, expected in enumerate(whole(name)):
+                assert lines([first[mode], *(said[mode] for said in rest)]) == expected
+
+    check()
