@@ -21,6 +21,7 @@ from slpstream.api import messages
 from slpstream.simulate.match import synthetic_match
 from slpstream.store import FILE_NAME
 from tests.daemon_process import DaemonProcess, running
+from tests.formats.games import games as other_games
 
 OLD = 1_700_000_000
 FINISHED = synthetic_match(seed=1, frames=1500, rollbacks=True)
@@ -265,3 +266,33 @@ def test_an_index_of_a_newer_version_is_a_configuration_error(tmp_path: Path) ->
     assert done.returncode == 78
     assert "is of version 99" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("at", [OLD, None], ids=["old", "new"])
+def test_games_of_other_formats(tmp_path: Path, at: int | None) -> None:
+    made = {name: data for name, data in other_games().items() if len(data) < 60_000}
+    expected: dict[str, dict[str, list[Any]]] = {}
+    with running(tmp_path / "none") as daemon:
+        (tmp_path / "none").mkdir()
+        for name, data in made.items():
+            path = tmp_path / "none" / name
+            path.write_bytes(data)
+            if at is not None:
+                os.utime(path, (at, at))
+            kinds = ("game_start", "game_end", "frame")
+            found = {kind: lines(path, kind) for kind in kinds}
+            expected[found["game_start"][0]["gameId"]] = found
+        daemon.until(lambda: sum("reason" in game for game in daemon.get("/v1/games")["games"]) == len(expected))
+        assert {game["gameId"] for game in daemon.get("/v1/games")["games"]} == set(expected)
+        for game_id, found in expected.items():
+            game = daemon.get(f"/v1/games/{game_id}")
+            [start], [end] = found["game_start"], found["game_end"]
+            assert game["format"] == start["format"]
+            assert game["settings"] == start["settings"]
+            assert game["end"]["reason"] == end["reason"]
+            assert game["players"]
+            page = daemon.get(f"/v1/games/{game_id}/frames")
+            assert page["frames"] == [message["frame"] for message in found["frame"]][:1200]
+            assert status_of(daemon, f"/v1/games/{game_id}/stats") == 404
+            with urllib.request.urlopen(f"{daemon.url}/v1/games/{game_id}/replay", timeout=10) as answer:
+                assert answer.read() in made.values()
