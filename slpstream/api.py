@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import AsyncGenerator, Iterable, Iterator
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
 from os import PathLike
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 import trio
 
 from slpstream.errors import FormatError, Unreadable, Unsupported
-from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata
+from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate
 from slpstream.formats import SNIFFED_BYTES, Reader, WholeGame, of_name
 from slpstream.messages import TOPICS, FramesMode, LogMessage
 from slpstream.pipeline import Deriver, Pipeline
@@ -38,6 +38,7 @@ _ENDS_BYTES = 4096
 _WHOLE_FILE = -1
 _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
+_KEPT_EVENTS = (GameStart, GameEnd, Metadata)
 REST_SECONDS = 1.0
 """A file that is written in one go is complete when it has not changed for so long."""
 WITH_STATS = "slippi"
@@ -221,6 +222,58 @@ def replay_ends(path: str | PathLike[str]) -> Ends | None:
         return None  # Game Start is not in the head
     except OSError as error:
         raise Unreadable(str(file), error.strerror or "cannot be read") from error
+
+
+def read_game(path: Path, *, stats: bool = False) -> tuple[str, Sequence[Event]]:
+    """The id of the game in a file, and those of its events that the index wants: of a finished game from the file's
+    two ends; all of it is read when these do not tell, or for the `stats`.
+
+    Blocks. Raises `SourceError` when the file cannot be read and `FormatError` when there is no game in it.
+    """
+    if not stats:
+        ends = replay_ends(path)
+        if ends is not None:
+            return ends.start.game_id, [ends.start, ends.end, ends.metadata]
+        return _read_reader(path)
+    pipeline = Pipeline(open_replay(path).new_reader(), ())
+    kept: list[Event] = []
+
+    def keep() -> None:
+        for event in pipeline.events:
+            if isinstance(event, StatsUpdate):
+                kept[:] = [other for other in kept if not isinstance(other, StatsUpdate)]
+            if isinstance(event, (*_KEPT_EVENTS, StatsUpdate)):
+                kept.append(event)
+
+    for chunk in read_chunks(path):
+        pipeline.feed(chunk)
+        keep()
+    pipeline.finish()
+    keep()
+    while pipeline.pending:
+        pipeline.more(_FRAMES_AT_ONCE)
+        keep()
+    if pipeline.game_id is None:
+        raise pipeline.failure or FormatError("no game in it", offset=0)
+    return pipeline.game_id, kept
+
+
+def _read_reader(path: Path) -> tuple[str, Sequence[Event]]:
+    reader = open_replay(path).new_reader()
+    kept: list[Event] = []
+
+    def keep(events: Sequence[Event]) -> None:
+        kept.extend(event for event in events if isinstance(event, _KEPT_EVENTS))
+
+    for chunk in read_chunks(path):
+        keep(reader.feed(chunk))
+    keep(reader.finish())
+    while reader.pending:
+        keep(reader.more(_FRAMES_AT_ONCE))
+    start = next((event for event in kept if isinstance(event, GameStart)), None)
+    if start is None:
+        raise reader.failure or FormatError("no game in it", offset=0)
+    return start.game_id, kept
 
 
 def _read_head(path: Path) -> tuple[bytes, int]:

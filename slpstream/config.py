@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin, ge
 import msgspec
 from msgspec import Meta
 
+from slpstream import systemd
 from slpstream.errors import ConfigError
 
 DEFAULT_PORT = 5151
@@ -96,6 +97,18 @@ class Stream(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 256 * 1024
 
 
+class Store(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[store]`: the index of games."""
+
+    folder: Annotated[
+        str,
+        Meta(description="Folder of the index of games. Empty: systemd's state directory, else the platform's."),
+    ] = ""
+    index_old_files: Annotated[
+        bool, Meta(description="Read the replays that are there already, in the background, for the index.")
+    ] = True
+
+
 class Log(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[log]`: what the daemon says."""
 
@@ -122,6 +135,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     server: Server = Server()
     watch: Watch = Watch()
     stream: Stream = Stream()
+    store: Store = Store()
     log: Log = Log()
     stations: list[StationConfig] = []
 
@@ -130,6 +144,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "server": Server,
     "watch": Watch,
     "stream": Stream,
+    "store": Store,
     "log": Log,
     "stations": StationConfig,
 }
@@ -181,6 +196,8 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     except msgspec.ValidationError as error:
         raise _explained(error, file) from None
     _check_server(config.server, file)
+    if config.store.folder and Path(config.store.folder).expanduser().is_file():
+        raise ConfigError(file, "store.folder", f"is a file: {config.store.folder}")
     _check_stations(config.stations, file)
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
@@ -266,6 +283,30 @@ def usual_folders(home: Path | None = None, platform: str = sys.platform) -> lis
         "darwin": [home / "Slippi", documents / "Slippi"],
     }.get(platform, [home / "Slippi", documents / "Slippi", home / ".local/share/Slippi"])
     return [folder for folder in candidates if folder.is_dir()] or candidates[:1]
+
+
+def state_folder(
+    configured: str,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    home: Path | None = None,
+    platform: str = sys.platform,
+) -> Path:
+    """Where what must survive a restart is kept: as configured, else systemd's state directory, else the platform's
+    usual place."""
+    if configured:
+        return Path(configured).expanduser()
+    given = systemd.state_directory(environ)
+    if given is not None:
+        return given
+    home = home or Path.home()
+    if platform == "win32":
+        base = Path(environ.get("LOCALAPPDATA") or home / "AppData/Local")
+    elif platform == "darwin":
+        base = home / "Library/Application Support"
+    else:
+        base = Path(environ.get("XDG_STATE_HOME") or home / ".local/state")
+    return base / "slpstream"
 
 
 def _type_name(hint: Any) -> str:

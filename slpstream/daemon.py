@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import signal
 import socket
+import sqlite3
 import sys
+import tempfile
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +20,14 @@ import trio
 
 from slpstream import systemd
 from slpstream._version import __version__
-from slpstream.config import Config, StationConfig, is_loopback
+from slpstream.api import read_game
+from slpstream.config import Config, StationConfig, is_loopback, state_folder
 from slpstream.errors import ConfigError
+from slpstream.library import Library
 from slpstream.logs import get_logger
 from slpstream.metrics import Metrics
 from slpstream.station import Station
+from slpstream.store import FILE_NAME, Database, GameIndex, open_database
 from slpstream.stream import Hub
 from slpstream.tail import Watcher
 from slpstream.web.access import Access
@@ -44,6 +49,7 @@ class Daemon:
         self.hub = Hub()
         self._stations: dict[str, Station] = {}
         self._web: WebServer | None = None
+        self._index: GameIndex | None = None
         self._stop = trio.Event()
         self._log = get_logger()
         self.port = 0
@@ -62,12 +68,20 @@ class Daemon:
     ) -> None:
         """Runs until `stop` or a signal. `task_status` is given the port when everything listens."""
         config = self._config
-        with _listening(config.server.host, config.server.port) as listeners:
+        with _listening(config.server.host, config.server.port) as listeners, ExitStack() as temporary:
             self.port = listeners[0].getsockname()[1]
+            database = await trio.to_thread.run_sync(self._open_database, temporary)
             async with Watcher(polling_only=config.watch.polling_only) as watcher, trio.open_nursery() as background:
-                self._make_stations(watcher)
+                self._index = index = GameIndex(
+                    database,
+                    read_game if config.store.index_old_files else None,
+                    on_error=self.metrics.index_errors.inc,
+                )
+                background.start_soon(index.run)
+                limiter = trio.CapacityLimiter(_READER_THREADS)
+                self._make_stations(watcher, index, limiter)
                 self.register_gauges()
-                self._web = web = self._make_web()
+                self._web = web = self._make_web(Library(index, self.hub, limiter))
                 if handle_signals:
                     background.start_soon(self._watch_signals)
                 for station in self._stations.values():
@@ -82,7 +96,7 @@ class Daemon:
                 background.cancel_scope.cancel()
         self._log.info("stopped", **self._final_figures())
 
-    # -- what the web room asks (`web.app.Stations`) -----------------------------------------------------------------
+    # -- what the web room asks (`web.stations.Stations`) -----------------------------------------------------------
 
     def stations(self) -> list[dict[str, Any]]:
         """All stations."""
@@ -103,9 +117,28 @@ class Daemon:
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
-    def _make_stations(self, watcher: Watcher) -> None:
+    def _open_database(self, temporary: ExitStack) -> Database:
+        """The index of games; where the usual place cannot be written to, one for this run alone. Raises
+        `ConfigError`."""
+        store = self._config.store
+        folder = state_folder(store.folder)
+
+        def warn(aside: Path, what: str) -> None:
+            self._log.warning(
+                "game index is damaged; a new one is begun", file=str(folder / FILE_NAME), damaged=str(aside), what=what
+            )
+
+        try:
+            return open_database(folder / FILE_NAME, on_damage=warn)
+        except (OSError, sqlite3.Error) as error:
+            if store.folder:
+                raise ConfigError("configuration", "store.folder", f"cannot be used: {error}") from error
+            self._log.warning("game index is kept for this run alone", folder=str(folder), what=str(error))
+        folder = Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="slpstream-")))
+        return open_database(folder / FILE_NAME)
+
+    def _make_stations(self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter) -> None:
         watch, stream = self._config.watch, self._config.stream
-        limiter = trio.CapacityLimiter(_READER_THREADS)
         for wanted in self._station_configs:
             folder = Path(wanted.folder).expanduser()
             station = Station(
@@ -121,15 +154,17 @@ class Daemon:
                 idle_seconds=watch.idle_seconds,
                 pace=watch.pace,
                 ring_bytes=stream.ring_bytes,
+                index=index,
             )
             self._stations[wanted.id] = station
             self.hub.add(station.channel)
 
-    def _make_web(self) -> WebServer:
+    def _make_web(self, library: Library) -> WebServer:
         server, stream, metrics = self._config.server, self._config.stream, self.metrics
         return WebServer(
             self.hub,
             self,
+            library,
             self._access,
             version=__version__,
             outbox_bytes=stream.outbox_bytes,
@@ -161,6 +196,14 @@ class Daemon:
         gauge(
             "slpstream_websockets", "Open websockets.", None, lambda: [("", self._web.websockets if self._web else 0)]
         )
+        gauge(
+            "slpstream_event_streams",
+            "Open streams of server-sent events.",
+            None,
+            lambda: [("", self._web.event_streams if self._web else 0)],
+        )
+        gauge("slpstream_indexed_games", "Games in the index.", None, self._indexed)
+        gauge("slpstream_index_waiting_files", "Old replays that the index has not looked at yet.", None, self._waiting)
         gauge("slpstream_queued_bytes", "What waits for slow clients.", None, self._queued)
 
     def _playing(self) -> Iterable[tuple[str, float]]:
@@ -168,6 +211,12 @@ class Daemon:
 
     def _subscribers(self) -> Iterable[tuple[str, float]]:
         return [(name, channel.subscribers) for name, channel in self.hub.channels.items()]
+
+    def _indexed(self) -> Iterable[tuple[str, float]]:
+        return [("", self._index.games if self._index else 0)]
+
+    def _waiting(self) -> Iterable[tuple[str, float]]:
+        return [("", self._index.waiting_files if self._index else 0)]
 
     def _queued(self) -> Iterable[tuple[str, float]]:
         return [("", self._web.queued_bytes if self._web else 0)]

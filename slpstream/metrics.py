@@ -96,6 +96,9 @@ class Metrics:
         self.requests = Counter(
             "slpstream_http_requests_total", "HTTP requests, by status.", ("status",), registry=registry
         )
+        self.index_errors = Counter(
+            "slpstream_index_errors_total", "Failures of the database of games.", registry=registry
+        )
         self.publish_seconds = Histogram(
             "slpstream_append_to_publish_seconds",
             "From the file's modification to the messages being handed to all subscribers.",

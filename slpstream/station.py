@@ -9,16 +9,16 @@ and all games after it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 import trio
 
 from slpstream.errors import NoSuchGame, SourceError
-from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart
+from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, StatsUpdate
 from slpstream.following import Following
 from slpstream.formats import SNIFFED_BYTES, choose, formats, of_name, suffixes
 from slpstream.logs import get_logger
@@ -54,6 +54,23 @@ _OPEN_GAMES = 8
 _RELEASE_SECONDS = 2.0
 _RECENT_FILES = 50
 _TICK_SECONDS = 0.5
+_NOTED = (GameStart, StatsUpdate, GameEnd, Metadata)
+"""What the index of games is told."""
+
+
+class Index(Protocol):
+    """Who keeps a list of the games; all of it returns at once."""
+
+    def played(
+        self, station: str, path: Path, mtime_ns: int, size_bytes: int, game_id: str, events: Iterable[Event]
+    ) -> None:
+        """What was read from a file; without events, that it is finished with."""
+
+    def listed(self, station: str, files: Iterable[tuple[Path, int, int]]) -> None:
+        """Files that were there before: path, modification time in nanoseconds, size."""
+
+    def gone(self, path: Path) -> None:
+        """A file is not there any more."""
 
 
 class Station:
@@ -73,6 +90,7 @@ class Station:
         stalled_seconds: float,
         idle_seconds: float,
         ring_bytes: int,
+        index: Index | None = None,
         pace: bool = False,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
@@ -89,6 +107,7 @@ class Station:
         self._stalled_seconds = stalled_seconds
         self._idle_seconds = idle_seconds
         self._ring_bytes = ring_bytes
+        self._index = index
         self._pace = pace
         self._nursery: trio.Nursery | None = None
         self._wall_clock = wall_clock
@@ -187,6 +206,8 @@ class Station:
     def _scanned(self, event: Scanned) -> None:
         for file in event.files:
             self._archive[file.path] = (file.mtime_ns, file.size_bytes)
+        if self._index is not None:
+            self._index.listed(self.id, [(f.path, f.mtime_ns, f.size_bytes) for f in event.files])
         self._log.info("folder scanned", folder=str(self.folder), finished=len(event.files))
 
     def _settled(self, event: Settled) -> None:
@@ -225,8 +246,11 @@ class Station:
         if following is None:
             return
         if following.written_whole and following.existed:  # a game that was over before: known, not streamed
-            following.play_of = following.file.size_bytes
+            file = following.file
+            following.play_of = file.size_bytes
             self._release(following)
+            if self._index is not None:
+                self._index.listed(self.id, [(file.path, file.mtime_ns, file.size_bytes)])
             return
         following.existed = False
         game = following.game
@@ -245,6 +269,8 @@ class Station:
         following = self._following.pop(event.file, None)
         self._archive.pop(event.file.path, None)
         self._metrics.source_error(event.error.code)
+        if self._index is not None:
+            self._index.gone(event.file.path)
         self._log.warning(
             "file lost",
             game_id=None if following is None else following.pipeline.game_id,
@@ -303,8 +329,18 @@ class Station:
                 mode: messages[len(loose) :] if loose else messages for mode, messages in zip(MODES, logs, strict=True)
             }
             self.channel.publish(game, batch)
+        self._note(following, [event for event in events if type(event) in _NOTED])
         self._count(following, events)
         self._follow_state(following, events)
+
+    def _note(self, following: Following, events: Sequence[Event], *, over: bool = False) -> None:
+        """Tells the index; of the stats only the last ones, which come with the end."""
+        game_id = following.pipeline.game_id
+        if self._index is None or game_id is None:
+            return
+        if over or any(type(event) is not StatsUpdate for event in events):
+            file = following.file
+            self._index.played(self.id, file.path, file.mtime_ns, file.size_bytes, game_id, events)
 
     def _begin(self, following: Following, start: GameStart) -> None:
         file = following.file
@@ -445,6 +481,7 @@ class Station:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""
         file = following.file
         self._count_commands(following)
+        self._note(following, (), over=True)
         del self._following[file]
         self._archive[file.path] = (file.mtime_ns, file.size_bytes)
         if self._tail is not None:

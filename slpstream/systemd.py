@@ -1,6 +1,7 @@
-"""The three things systemd tells a service by environment variables, and the one thing we tell it.
+"""The four things systemd tells a service by environment variables, and the one thing we tell it.
 
-The protocol is a few lines (sd_notify(3), sd_watchdog_enabled(3), systemd.exec(5) "Credentials"), the libraries for it
+The protocol is a few lines (sd_notify(3), sd_watchdog_enabled(3), systemd.exec(5) "Credentials" and
+"StateDirectory="), the libraries for it
 are dead, and all of it must be a quiet no-op where there is no systemd: on Windows, on macOS, in a terminal.
 """
 
@@ -59,6 +60,12 @@ def credential(name: str, environ: Mapping[str, str] = os.environ) -> Path | Non
         return None
     path = Path(directory, name)
     return path if path.is_file() else None
+
+
+def state_directory(environ: Mapping[str, str] = os.environ) -> Path | None:
+    """The folder that systemd made for what must survive a restart (`StateDirectory=`); None when it made none."""
+    first = environ.get("STATE_DIRECTORY", "").split(":")[0]  # several are separated by colons; ours is the first
+    return Path(first) if first else None
 
 
 def _datagram(assignments: tuple[str, ...]) -> bytes:

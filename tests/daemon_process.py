@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
@@ -26,8 +28,17 @@ STATUS_TYPES = {"hello", "snapshot", "station", "set", "lagged", "error"}
 class DaemonProcess:
     """`slpstream serve FOLDER...` on a free port."""
 
-    def __init__(self, *folders: Path, arguments: tuple[str, ...] = (), open_files: int | None = None) -> None:
-        """`open_files` limits its descriptors."""
+    def __init__(
+        self,
+        *folders: Path,
+        arguments: tuple[str, ...] = (),
+        open_files: int | None = None,
+        state: Path | None = None,
+    ) -> None:
+        """`open_files` limits its descriptors; `state` is where it keeps its index of games, by default for itself
+        alone."""
+        self._temporary = tempfile.TemporaryDirectory(prefix="slpstream-test-state-")
+        environment = {**os.environ, "STATE_DIRECTORY": str(state or self._temporary.name)}
         command = [
             sys.executable,
             "-m",
@@ -41,7 +52,7 @@ class DaemonProcess:
         ]
         if open_files is not None:
             command = ["sh", "-c", f'ulimit -n {open_files}; exec "$0" "$@"', *command]
-        self.process = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE)
+        self.process = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, env=environment)
         self.lines: list[dict[str, Any]] = []
         self._listening = threading.Event()
         self._drain = threading.Thread(target=self._read_log, daemon=True)
@@ -103,6 +114,7 @@ class DaemonProcess:
         self._drain.join(timeout=5)
         if self.process.stderr is not None:
             self.process.stderr.close()
+        self._temporary.cleanup()
 
     def stream_url(self, **query: str) -> str:
         """The websocket's URL."""
@@ -110,9 +122,11 @@ class DaemonProcess:
 
 
 @contextmanager
-def running(*folders: Path, arguments: tuple[str, ...] = (), open_files: int | None = None) -> Iterator[DaemonProcess]:
+def running(
+    *folders: Path, arguments: tuple[str, ...] = (), open_files: int | None = None, state: Path | None = None
+) -> Iterator[DaemonProcess]:
     """A daemon that is surely stopped."""
-    daemon = DaemonProcess(*folders, arguments=arguments, open_files=open_files)
+    daemon = DaemonProcess(*folders, arguments=arguments, open_files=open_files, state=state)
     try:
         yield daemon
     finally:

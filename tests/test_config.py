@@ -45,6 +45,7 @@ def test_every_key_is_in_the_shipped_file_with_its_description_and_default(key: 
         ({"stations": [{"id": "a"}]}, "stations[0].folder", "must be given"),
         ({"stations": [{"id": "a", "folder": ""}]}, "stations[0].folder", "folder"),
         ({"server": {"token_file": "/nowhere/token"}}, "server.token_file", "/nowhere/token"),
+        ({"store": {"folder": __file__}}, "store.folder", "is a file"),
         ({"server": {"allowed_origins": ["example"]}}, "server.allowed_origins", "scheme"),
     ],
 )
@@ -87,3 +88,21 @@ def test_the_usual_folders(platform: str, first: str, tmp_path: Path) -> None:
 )
 def test_what_is_loopback(host: str, loopback: bool) -> None:
     assert config.is_loopback(host) is loopback
+
+
+@pytest.mark.parametrize(
+    ("configured", "environ", "platform", "expected"),
+    [
+        ("/data", {"STATE_DIRECTORY": "/var/lib/slpstream"}, "linux", "/data"),
+        ("", {"STATE_DIRECTORY": "/var/lib/slpstream", "XDG_STATE_HOME": "/x"}, "linux", "/var/lib/slpstream"),
+        ("", {"STATE_DIRECTORY": "/var/lib/a:/var/lib/b"}, "linux", "/var/lib/a"),
+        ("", {"XDG_STATE_HOME": "/x"}, "linux", "/x/slpstream"),
+        ("", {}, "linux", "/home/me/.local/state/slpstream"),
+        ("", {}, "darwin", "/home/me/Library/Application Support/slpstream"),
+        ("", {"LOCALAPPDATA": "/local"}, "win32", "/local/slpstream"),
+        ("", {}, "win32", "/home/me/AppData/Local/slpstream"),
+    ],
+)
+def test_where_state_is_kept(configured: str, environ: dict[str, str], platform: str, expected: str) -> None:
+    found = config.state_folder(configured, environ=environ, home=Path("/home/me"), platform=platform)
+    assert found == Path(expected)

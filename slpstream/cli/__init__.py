@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -35,6 +35,7 @@ _COMMANDS = {
     "stats": "The stats of games.",
     "verify": "The first difference between two logs.",
     "simulate": "Writes a replay again the way a game would.",
+    "reindex": "Makes the index of games anew from the replays.",
     "check-config": "Validates a configuration.",
     "reference": "Prints the reference pages.",
 }
@@ -120,7 +121,7 @@ def _forget_output() -> None:
     os.close(nowhere)
 
 
-def fail(what: str, code: int) -> None:
+def fail(what: str, code: int) -> NoReturn:
     """One line on stderr, and the end with this exit code."""
     complain(what)
     sys.exit(code)

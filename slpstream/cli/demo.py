@@ -11,7 +11,7 @@ import msgspec
 import trio
 
 from slpstream import logs
-from slpstream.config import DEFAULT_PORT, Config, Server, StationConfig
+from slpstream.config import DEFAULT_PORT, Config, Server, StationConfig, Store
 from slpstream.daemon import Daemon
 
 STATION = "demo"
@@ -40,7 +40,11 @@ def command(host: str, port: int, seed: int, speed: float, writer: str, once: bo
         raise click.UsageError(str(error)) from None
     logs.configure("auto", "warning")
     config = msgspec.structs.replace(Config(), server=Server(host=host, port=port))
-    with tempfile.TemporaryDirectory(prefix="slpstream-demo-") as folder:
+    with (
+        tempfile.TemporaryDirectory(prefix="slpstream-demo-") as folder,
+        tempfile.TemporaryDirectory(prefix="slpstream-demo-state-") as state,
+    ):
+        config = msgspec.structs.replace(config, store=Store(folder=state))
         daemon = Daemon(config, [StationConfig(id=STATION, folder=folder, name="Demo")])
         trio.run(partial(_run, daemon, Path(folder), host=host, seed=seed, speed=speed, writer=writer, once=once))
 

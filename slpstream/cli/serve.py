@@ -10,6 +10,7 @@ import trio
 
 from slpstream import config as configuration
 from slpstream import logs
+from slpstream.cli.stations import stations_of
 from slpstream.config import Config, StationConfig
 from slpstream.daemon import Daemon
 from slpstream.errors import ConfigError
@@ -47,7 +48,7 @@ def command(
         log=msgspec.structs.replace(config.log, **log),
     )
     logs.configure(config.log.format, config.log.level)
-    trio.run(make_daemon(config, _stations(config, folders), config_file).run)
+    trio.run(make_daemon(config, stations_of(config, folders), config_file).run)
 
 
 def make_daemon(config: Config, stations: list[StationConfig], file: Path | None) -> Daemon:
@@ -56,13 +57,3 @@ def make_daemon(config: Config, stations: list[StationConfig], file: Path | None
         return Daemon(config, stations)
     except ConfigError as error:
         raise ConfigError(error.file if file is None else str(file), error.key, error.expected) from error
-
-
-def _stations(config: Config, folders: tuple[Path, ...]) -> list[StationConfig]:
-    """Folders of the command line, else the configured stations, else the usual folders."""
-    for folder in folders:
-        if folder.is_file():
-            raise click.BadParameter(f"is a file: {folder}", param_hint="DIR")
-    if folders:
-        return configuration.stations_of_folders(folders)
-    return config.stations or configuration.stations_of_folders(configuration.usual_folders())

@@ -1,15 +1,14 @@
-"""The HTTP application: stations, health, metrics, the overlay and its assets. It knows stations by the `Stations`
-protocol alone."""
+"""The HTTP application: the API, the pages and their assets. What it serves is known by the protocols `Stations` and
+`games.Games` alone."""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
-import trio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -17,7 +16,12 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from slpstream import metrics
+from slpstream.web import games as games_module
+from slpstream.web import openapi
+from slpstream.web.endpoint import Endpoint, NoParameters, json_answer
+from slpstream.web.games import Games
+from slpstream.web.stations import Stations, events_endpoint
+from slpstream.web.stations import endpoints as station_endpoints
 
 STATIC = Path(str(files("slpstream.web") / "static"))
 
@@ -36,64 +40,33 @@ _HEADERS = (
 )
 
 
-class Stations(Protocol):
-    """What the application asks about the daemon."""
-
-    def stations(self) -> list[dict[str, Any]]:
-        """All stations, as `/v1/stations` shows them."""
-
-    def station(self, station: str) -> dict[str, Any] | None:
-        """One station with its files; `None` when there is none of that name."""
-
-    def not_ready(self) -> list[str]:
-        """What is not working yet or any more; empty when all is."""
-
-    def render_metrics(self) -> bytes:
-        """The Prometheus page; called in a worker thread."""
-
-
-def make_app(stations: Stations) -> Starlette:
+def make_app(stations: Stations, games: Games, *, version: str) -> Starlette:
     """The application for a daemon."""
 
-    async def list_stations(request: Request) -> Response:
-        return _json({"stations": stations.stations()})
-
-    async def one_station(request: Request) -> Response:
-        return _json(_known(request.path_params["station"]))
-
-    async def healthz(request: Request) -> Response:
-        return _json({"status": "ok"})
-
-    async def readyz(request: Request) -> Response:
-        missing = stations.not_ready()
-        return _json({"status": "not ready" if missing else "ready", "missing": missing}, 503 if missing else 200)
-
-    async def metrics_page(request: Request) -> Response:
-        page = await trio.to_thread.run_sync(stations.render_metrics)
-        return Response(page, headers={"content-type": metrics.CONTENT_TYPE})
-
     async def overlay(request: Request) -> Response:
-        _known(request.path_params["station"])
+        name = request.path_params["station"]
+        if stations.station(name) is None:
+            raise HTTPException(404, f"no such station: {name}")
         return FileResponse(STATIC / "overlay.html")
 
     async def index(request: Request) -> Response:
         return FileResponse(STATIC / "index.html")
 
-    def _known(name: str) -> dict[str, Any]:
-        description = stations.station(name)
-        if description is None:
-            raise HTTPException(404, f"no such station: {name}")
-        return description
+    async def description(request: Request, _: NoParameters) -> Response:
+        return await json_answer(request, document, final=True)
 
+    endpoints = [
+        *station_endpoints(stations),
+        events_endpoint(),
+        *games_module.endpoints(games),
+        Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
+    ]
+    document = openapi.document(endpoints, version)
     return Starlette(
         routes=[
             Route("/", index),
             Route("/overlay/{station}", overlay),
-            Route("/v1/stations", list_stations),
-            Route("/v1/stations/{station}", one_station),
-            Route("/healthz", healthz),
-            Route("/readyz", readyz),
-            Route("/metrics", metrics_page),
+            *(endpoint.route() for endpoint in endpoints),
             Mount("/static", StaticFiles(directory=STATIC)),
         ],
         exception_handlers={HTTPException: _problem},
@@ -132,11 +105,3 @@ async def _problem(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = error.detail if isinstance(error, HTTPException) else "internal error"
     return problem(status, detail, error.headers if isinstance(error, HTTPException) else None)
-
-
-def _json(value: Any, status: int = 200) -> Response:
-    return Response(
-        msgspec.json.encode(value),
-        status,
-        headers={"content-type": "application/json", "cache-control": "no-store"},
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -31,11 +31,21 @@ class BodyTooLarge(Exception):
 class Exchange:
     """One request and its response over a connection whose h11 state it shares."""
 
-    def __init__(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        http: h11.Connection,
+        request: h11.Request,
+        port: int,
+        *,
+        origin: bytes | None = None,
+    ) -> None:
+        """`origin` is that of a web page that may read the answer."""
         self._connection = connection
         self._http = http
         self._request = request
         self._port = port
+        self._origin = origin
         self._body_done = False
         self._body_bytes = 0
         self.status = 500
@@ -88,6 +98,8 @@ class Exchange:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = [*message.get("headers", ()), (b"server", b"slpstream")]
+            if self._origin is not None:
+                headers = for_origin(headers, self._origin)
             await self._write(h11.Response(status_code=self.status, headers=headers))
         elif message["type"] == "http.response.body":
             body = message.get("body", b"")
@@ -101,3 +113,10 @@ class Exchange:
         if data:
             with trio.fail_after(REQUEST_SECONDS):
                 await self._connection.write_all(data)
+
+
+def for_origin(headers: Iterable[tuple[bytes, bytes]], origin: bytes) -> list[tuple[bytes, bytes]]:
+    """The headers of an answer that a page of this origin may read."""
+    kept = [(name, value) for name, value in headers if name != b"vary"]
+    vary = [value for name, value in headers if name == b"vary"]
+    return [*kept, (b"vary", b", ".join([*vary, b"origin"])), (b"access-control-allow-origin", origin)]

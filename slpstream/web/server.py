@@ -10,7 +10,8 @@ from __future__ import annotations
 import errno
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from http import HTTPStatus
 from urllib.parse import parse_qsl
 
@@ -22,9 +23,14 @@ from slpstream.logs import get_logger
 from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
 from slpstream.web.access import Access, Denied
-from slpstream.web.app import SECURITY_HEADERS, Stations, make_app, problem, with_headers
-from slpstream.web.asgi import BodyTooLarge, Exchange
+from slpstream.web.app import SECURITY_HEADERS, make_app, problem, with_headers
+from slpstream.web.asgi import BodyTooLarge, Exchange, for_origin
 from slpstream.web.connection import Connection
+from slpstream.web.events import PATH as EVENTS_PATH
+from slpstream.web.events import EventsSession, find_channel, parse_events_query, status_of
+from slpstream.web.file_answer import ShrunkError
+from slpstream.web.games import Games
+from slpstream.web.stations import Stations
 from slpstream.web.websocket import GOING_DOWN, WebsocketSession
 
 STREAM_PATH = b"/v1/stream"
@@ -81,6 +87,7 @@ class WebServer:
         self,
         hub: Hub,
         stations: Stations,
+        games: Games,
         access: Access,
         *,
         version: str,
@@ -93,7 +100,7 @@ class WebServer:
     ) -> None:
         self._hub = hub
         self._access = access
-        self._app = with_headers(make_app(stations))
+        self._app = with_headers(make_app(stations, games, version=version))
         self._version = version
         self._outbox_bytes = outbox_bytes
         self._socket_buffer_bytes = socket_buffer_bytes
@@ -103,7 +110,7 @@ class WebServer:
         self._on_request = on_request
         self._connections = 0
         self._stopping = False
-        self._sessions: set[WebsocketSession] = set()
+        self._sessions: set[WebsocketSession | EventsSession] = set()
         self._all_left = trio.Event()
         self._log = get_logger()
 
@@ -115,7 +122,12 @@ class WebServer:
     @property
     def websockets(self) -> int:
         """Open websockets."""
-        return len(self._sessions)
+        return sum(isinstance(session, WebsocketSession) for session in list(self._sessions))
+
+    @property
+    def event_streams(self) -> int:
+        """Open streams of server-sent events."""
+        return sum(isinstance(session, EventsSession) for session in list(self._sessions))
 
     async def serve(self, listeners: list[socket.socket], stop: trio.Event, *, grace_seconds: float) -> None:
         """Serves until `stop`, then closes every websocket with 1001 within `grace_seconds`."""
@@ -175,12 +187,17 @@ class WebServer:
                 if _is_upgrade(request):
                     await self._websocket(connection, http, request, raw)
                     return
+                if request.method == b"GET" and request.target.partition(b"?")[0] == EVENTS_PATH:
+                    await self._events(connection, http, request)
+                    return
                 keep = await self._exchange(connection, http, request, port)
             except h11.RemoteProtocolError as error:
                 await self._refuse(connection, http, error.error_status_hint)
                 return
             except BodyTooLarge:
                 await self._refuse(connection, http, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+                return
+            except ShrunkError:
                 return
             except trio.TooSlowError:
                 if http.our_state is h11.IDLE and http.trailing_data[0]:
@@ -209,8 +226,9 @@ class WebServer:
 
     async def _exchange(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> bool:
         """One request to the application. True when the connection can be used again."""
-        exchange = Exchange(connection, http, request, port)
-        denied = self._access.check(_headers(request), connection.peer, _token(request))
+        headers = _headers(request)
+        denied = self._access.check(headers, connection.peer, _token(request))
+        exchange = Exchange(connection, http, request, port, origin=_origin(headers) if denied is None else None)
         if denied is Denied.TOKEN and bytes(request.target).startswith(_ASSETS):
             denied = None  # the same for everybody, and a page cannot pass its token on to them
         app = self._app if denied is None else with_headers(problem(denied.status, denied.reason))
@@ -270,17 +288,58 @@ class WebServer:
                 refusal = error
             except ValueError as error:
                 refusal = ProtocolViolation(str(error))
+        with self._open(session):
+            await session.run(first, refusal, rest)
+
+    @contextmanager
+    def _open(self, session: WebsocketSession | EventsSession) -> Iterator[None]:
         self._sessions.add(session)
         try:
-            await session.run(first, refusal, rest)
+            yield
         finally:
             self._sessions.discard(session)
             if not self._sessions:
                 self._all_left.set()
 
+    # -- server-sent events --------------------------------------------------------------------------------------------
+
+    async def _events(self, connection: Connection, http: h11.Connection, request: h11.Request) -> None:
+        headers = _headers(request)
+        denied = self._access.check(headers, connection.peer, _token(request))
+        if denied is not None:
+            await self._refuse(connection, http, denied.status, denied.reason)
+            return
+        if self._stopping:
+            await self._refuse(connection, http, HTTPStatus.SERVICE_UNAVAILABLE, "going down")
+            return
+        query = bytes(request.target).partition(b"?")[2].decode("utf-8", "replace")
+        try:
+            subscription = parse_events_query(query, headers, most_fields=MAX_QUERY_FIELDS)
+            channel = await find_channel(self._hub, subscription)
+        except SubscriberError as error:
+            await self._refuse(connection, http, status_of(error), error.what)
+            return
+        connection.limit_send_buffer(self._socket_buffer_bytes)
+        origin = _origin(headers)
+        session = EventsSession(
+            connection,
+            self._hub,
+            headers=SECURITY_HEADERS if origin is None else for_origin(SECURITY_HEADERS, origin),
+            outbox_bytes=self._outbox_bytes,
+            on_lagged=self._on_lagged,
+        )
+        self._on_request(HTTPStatus.OK)
+        with self._open(session):
+            await session.run(subscription, channel)
+
 
 def _headers(request: h11.Request) -> dict[str, str]:
     return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in request.headers}
+
+
+def _origin(headers: Mapping[str, str]) -> bytes | None:
+    """Of a page that may read the answer, when the request comes from one; whether it may come in was checked."""
+    return headers["origin"].encode("latin-1") if "origin" in headers else None
 
 
 def _is_upgrade(request: h11.Request) -> bool:

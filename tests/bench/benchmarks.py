@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.bench import columns, decode, memory, other_formats, scenarios, stats
+from tests.bench import columns, decode, memory, other_formats, scenarios, stats, store
 from tests.bench.report import Figure, Form
 
 BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
@@ -17,4 +17,5 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "fan_out": scenarios.fan_out,
     "memory": memory.run,
     "other_formats": other_formats.run,
+    "store": store.run,
 }

@@ -8,6 +8,7 @@ is.
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
@@ -18,7 +19,9 @@ from websockets.trio.client import connect
 from websockets.trio.connection import Connection as Websocket
 
 from slpstream.stream import Hub
+from slpstream.web import answers
 from slpstream.web.access import Access
+from slpstream.web.games import FramesFound, FramesQuery, ListQuery, ReplayFile, StatsFound
 from slpstream.web.server import WebServer, listen
 from tests.stream.fakes import FakeStation, hub_of
 
@@ -43,6 +46,46 @@ class FakeStations:
 
     def render_metrics(self) -> bytes:
         return b"slpstream_fake 1.0\n"
+
+
+class FakeGames:
+    """Games that are said, and not played."""
+
+    def __init__(self) -> None:
+        self.asked: list[ListQuery | FramesQuery] = []
+        self.items: list[answers.GameItem] = []
+        self.more = False
+        self.known: dict[str, answers.Game] = {}
+        self.frame_count = 0
+        self.stats_body = b'{"gameComplete":true}'
+        self.file = b""
+        self.opened: list[io.BytesIO] = []
+        self.file_name = "Game_1.slp"
+
+    async def games(self, query: ListQuery) -> tuple[list[answers.GameItem], tuple[int, str] | None]:
+        self.asked.append(query)
+        return self.items[: query.limit], (-5, "f" * 32) if self.more else None
+
+    async def game(self, game_id: str) -> answers.Game | None:
+        return self.known.get(game_id)
+
+    async def frames(self, game_id: str, query: FramesQuery) -> FramesFound | None:
+        self.asked.append(query)
+        if game_id not in self.known:
+            return None
+        first = 0 if query.first is None else query.first
+        numbers = range(first, self.frame_count)[: query.limit]
+        following = first + query.limit if first + query.limit < self.frame_count else None
+        return FramesFound([b'{"frame":%d}' % number for number in numbers], following, final=True)
+
+    async def stats(self, game_id: str) -> StatsFound | None:
+        return StatsFound(self.stats_body, final=True) if game_id in self.known else None
+
+    async def replay(self, game_id: str) -> ReplayFile | None:
+        if game_id not in self.known:
+            return None
+        self.opened.append(io.BytesIO(self.file))
+        return ReplayFile(self.file_name, self.opened[-1], len(self.file), 1_700_000_000.25)
 
 
 class Answer(NamedTuple):
@@ -110,6 +153,7 @@ class Served:
         self.hub = hub
         self.stations = stations
         self.fake = FakeStations()
+        self.games = FakeGames()
         self.stop = trio.Event()
         self.stopped = trio.Event()
         self.closed: list[int] = []
@@ -167,6 +211,7 @@ async def served(
     server = WebServer(
         hub,
         (fake := FakeStations()),
+        (games := FakeGames()),
         Access() if access is None else access,
         version="1.2.3",
         outbox_bytes=outbox_bytes,
@@ -178,6 +223,7 @@ async def served(
     )
     running = Served(port, server, hub, stations)
     running.fake = fake
+    running.games = games
     around.append(running)
 
     async def serve() -> None:
@@ -192,7 +238,7 @@ async def served(
             with trio.fail_after(TIMEOUT_SECONDS):
                 await running.stopped.wait()
     assert all(station.channel.subscribers == 0 for station in stations), "nobody stays behind"
-    assert server.websockets == 0
+    assert server.websockets == server.event_streams == 0
 
 
 def names_of(values: Collection[dict[str, Any]]) -> list[str]:

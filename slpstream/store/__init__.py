@@ -1,0 +1,23 @@
+"""The index of games: what was played where, by whom, how it went, and in which file. SQLite, in the state folder.
+
+It is never the truth: that is the files, and whatever is here can be made from them again (`slpstream reindex`).
+"""
+
+from slpstream.store.database import Database, FileRow, GameRow, Page, Wanted
+from slpstream.store.facts import Entry, Facts, facts_of
+from slpstream.store.index import GameIndex
+from slpstream.store.schema import FILE_NAME, open_database
+
+__all__ = [
+    "FILE_NAME",
+    "Database",
+    "Entry",
+    "Facts",
+    "FileRow",
+    "GameIndex",
+    "GameRow",
+    "Page",
+    "Wanted",
+    "facts_of",
+    "open_database",
+]

@@ -1,0 +1,343 @@
+"""The SQL: one connection that writes, a few that read, all of them blocking. No event loop here.
+
+Lists are paged by the key that they are ordered by, newest first, so that a page far down costs as much as the first
+and games that come in between shift nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from slpstream.store.facts import Entry, Facts, folded, players_with_names, search_terms
+
+_BUSY_MILLISECONDS = 5000
+_IDLE_READERS = 4
+_DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_PRIMARY_CODE = 0xFF
+"""The extended result codes of SQLite have the primary one in their lowest byte."""
+
+_KEPT = (
+    "format", "rate", "settings", "setup", "players", "metadata", "game_end", "winners", "reason", "last_frame",
+    "duration_seconds", "stats", "said_at_ms",
+)  # fmt: skip
+_JSON = ("rate", "settings", "setup", "players", "metadata", "game_end", "winners", "stats")
+_REQUIRED = ("format", "rate", "settings", "setup", "players")
+
+
+class Wanted(NamedTuple):
+    """Which games. Times are Unix times in milliseconds, `since` included, `until` not."""
+
+    station: str | None = None
+    player: str | None = None
+    format: str | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+
+class Place(NamedTuple):
+    """Where a page begins: behind this game."""
+
+    started_at_ms: int
+    game_id: str
+
+
+class GameRow(NamedTuple):
+    """One game in a list. JSON where it says so."""
+
+    game_id: str
+    started_at_ms: int
+    format: str
+    station: str
+    reason: str | None
+    last_frame: int | None
+    duration_seconds: float | None
+    setup: str
+    """JSON."""
+    players: str
+    """JSON."""
+    winners: str | None
+    """JSON: player indices."""
+
+
+class GameDetails(NamedTuple):
+    """What else is known of one game; all of it JSON."""
+
+    rate: str
+    game_end: str | None
+    metadata: str | None
+    stats: str | None
+    settings: str
+
+
+class FileRow(NamedTuple):
+    """One file of a game."""
+
+    path: bytes
+    station: str
+    mtime_ns: int
+    size_bytes: int
+
+
+class Game(NamedTuple):
+    """One game with its files, the newest first."""
+
+    row: GameRow
+    details: GameDetails
+    files: Sequence[FileRow]
+
+
+class Page(NamedTuple):
+    """Some games, and where the next page begins; `None` at the end."""
+
+    games: Sequence[GameRow]
+    next: Place | None
+
+
+_ROW = ", ".join(f"g.{name}" for name in GameRow._fields)
+_DETAILS = ", ".join(f"g.{name}" for name in GameDetails._fields)
+
+
+def connect(path: Path) -> sqlite3.Connection:
+    """A connection that may be used by any thread, by one at a time; transactions are said explicitly."""
+    connection = sqlite3.connect(path, timeout=_BUSY_MILLISECONDS / 1000, isolation_level=None, check_same_thread=False)
+    connection.execute("PRAGMA synchronous = NORMAL")
+    return connection
+
+
+def is_damage(error: sqlite3.Error) -> bool:
+    """Whether the file is no sound database."""
+    return getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE in _DAMAGE
+
+
+class Database:
+    """An open database; all methods block and may be called by any thread. Raises `sqlite3.Error`."""
+
+    def __init__(self, path: Path) -> None:
+        """Use `open_database`, which sees to the tables."""
+        self.path = path
+        self._writer = connect(path)
+        self._writing = threading.Lock()
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+
+    def close(self) -> None:
+        """No calls after this."""
+        self._closed = True
+        with self._writing:
+            self._writer.close()
+        while self._idle:
+            self._idle.pop().close()
+
+    # -- writing -----------------------------------------------------------------------------------------------------
+
+    def put(self, entries: Iterable[Entry]) -> None:
+        """Files and what is known of their games, all or nothing."""
+        with self._transaction() as writer:
+            for entry in entries:
+                _put(writer, entry)
+
+    def remove(self, paths: Iterable[bytes]) -> None:
+        """Files that are gone, and the games that nothing is left of."""
+        with self._transaction() as writer:
+            for path in paths:
+                row = writer.execute("SELECT game_id FROM files WHERE path = ?", (path,)).fetchone()
+                writer.execute("DELETE FROM files WHERE path = ?", (path,))
+                if row is not None and row[0] is not None:
+                    _refresh(writer, row[0])
+
+    def keep_stats(self, game_id: str, stats: bytes) -> None:
+        """The summary of a game's stats, which somebody has computed."""
+        with self._transaction() as writer:
+            writer.execute("UPDATE games SET stats = ? WHERE game_id = ?", (stats.decode(), game_id))
+
+    @contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._writing:
+            writer = self._writer
+            writer.execute("BEGIN IMMEDIATE")
+            try:
+                yield writer
+                writer.execute("COMMIT")
+            except BaseException:
+                if writer.in_transaction:
+                    writer.execute("ROLLBACK")
+                raise
+
+    # -- reading -----------------------------------------------------------------------------------------------------
+
+    def page(self, wanted: Wanted, after: Place | None, limit: int) -> Page:
+        """At most `limit` games behind `after`, newest first."""
+        statement, values = _page_query(wanted, after, limit + 1)
+        with self._reader() as reader:
+            rows = [GameRow(*row) for row in reader.execute(statement, values)]
+        more = len(rows) > limit
+        rows = rows[:limit]
+        return Page(rows, Place(rows[-1].started_at_ms, rows[-1].game_id) if more else None)
+
+    def game(self, game_id: str) -> Game | None:
+        """One game; `None` when it is not known."""
+        with self._reader() as reader:
+            found = reader.execute(f"SELECT {_ROW}, {_DETAILS} FROM games g WHERE game_id = ?", (game_id,)).fetchone()  # noqa: S608 -- names of columns, from above
+            if found is None:
+                return None
+            files = reader.execute(
+                "SELECT path, station, mtime_ns, size_bytes FROM files WHERE game_id = ? ORDER BY mtime_ns DESC",
+                (game_id,),
+            ).fetchall()
+        width = len(GameRow._fields)
+        return Game(GameRow(*found[:width]), GameDetails(*found[width:]), [FileRow(*file) for file in files])
+
+    def known_files(self, station: str) -> dict[bytes, tuple[int, int]]:
+        """The files of a station that were looked at: modification time in nanoseconds and size."""
+        with self._reader() as reader:
+            rows = reader.execute("SELECT path, mtime_ns, size_bytes FROM files WHERE station = ?", (station,))
+            return {path: (mtime_ns, size_bytes) for path, mtime_ns, size_bytes in rows}
+
+    def count(self) -> int:
+        """How many games there are."""
+        with self._reader() as reader:
+            count: int = reader.execute("SELECT count(*) FROM games").fetchone()[0]
+            return count
+
+    @contextmanager
+    def _reader(self) -> Iterator[sqlite3.Connection]:
+        try:
+            reader = self._idle.pop()
+        except IndexError:
+            reader = connect(self.path)
+            reader.execute("PRAGMA query_only = ON")
+        try:
+            yield reader
+        except BaseException:
+            reader.close()
+            raise
+        if self._closed or len(self._idle) >= _IDLE_READERS:
+            reader.close()
+        else:
+            self._idle.append(reader)
+
+
+# -- one entry ---------------------------------------------------------------------------------------------------------
+
+
+def _put(writer: sqlite3.Connection, entry: Entry) -> None:
+    facts = entry.facts
+    before = writer.execute("SELECT game_id FROM files WHERE path = ?", (entry.path,)).fetchone()
+    game_id = None if facts is None else facts.game_id
+    writer.execute(
+        "INSERT OR REPLACE INTO files (path, station, game_id, mtime_ns, size_bytes, problem)"
+        " VALUES (?, ?, ?, ?, ?, ?)",
+        (entry.path, entry.station, game_id, entry.mtime_ns, entry.size_bytes, entry.problem),
+    )
+    if before is not None and before[0] not in (None, game_id):
+        _refresh(writer, before[0])
+    if facts is not None:
+        _put_game(writer, entry, facts)
+
+
+def _put_game(writer: sqlite3.Connection, entry: Entry, facts: Facts) -> None:
+    columns = ", ".join(f"g.{name}" for name in _KEPT)
+    known = writer.execute(
+        f"SELECT {columns}, f.path, f.mtime_ns FROM games g LEFT JOIN files f ON f.path = g.path WHERE g.game_id = ?",  # noqa: S608
+        (facts.game_id,),
+    ).fetchone()
+    values = dict.fromkeys(_KEPT) if known is None else dict(zip(_KEPT, known, strict=False))
+    newest = known is None or known[-2] in (None, entry.path) or entry.mtime_ns >= known[-1]
+    for name in _KEPT:
+        said = getattr(facts, name)
+        if said is not None and (newest or values[name] is None):
+            values[name] = said.decode() if name in _JSON else said
+    if any(values[name] is None for name in _REQUIRED):
+        # The end of a game whose beginning was never said: the file is read when it is listed.
+        writer.execute("DELETE FROM files WHERE path = ?", (entry.path,))
+        return
+    if newest:
+        _write_game(writer, facts.game_id, values, entry)
+    _refresh(writer, facts.game_id)
+
+
+def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any], entry: Entry) -> None:
+    metadata = values["metadata"]
+    players = players_with_names(values["players"].encode(), None if metadata is None else metadata.encode())
+    values["players"] = msgspec.json.encode(players).decode()
+    names = ("game_id", "started_at_ms", "station", "path", *_KEPT)
+    # Files end with the game; of one that is running the file is as old as what was written last.
+    ended_ms = entry.mtime_ns // 1_000_000
+    started_ms = values["said_at_ms"] or ended_ms - round(1000 * (values["duration_seconds"] or 0))
+    row = {**values, "game_id": game_id, "started_at_ms": started_ms, "station": entry.station, "path": entry.path}
+    writer.execute(
+        f"INSERT OR REPLACE INTO games ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",  # noqa: S608
+        [row[name] for name in names],
+    )
+
+
+def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
+    """After a change of its files: the newest one, what the game is found by; without files it goes."""
+    writer.execute("DELETE FROM tags WHERE game_id = ?", (game_id,))
+    files = writer.execute(
+        "SELECT path, station FROM files WHERE game_id = ? ORDER BY mtime_ns DESC", (game_id,)
+    ).fetchall()
+    if not files:
+        writer.execute("DELETE FROM games WHERE game_id = ?", (game_id,))
+        return
+    row = writer.execute(
+        "SELECT started_at_ms, format, players, path FROM games WHERE game_id = ?", (game_id,)
+    ).fetchone()
+    if row is None:
+        return
+    started_at_ms, format_, players, path = row
+    if path not in {file[0] for file in files}:
+        writer.execute("UPDATE games SET path = ?, station = ? WHERE game_id = ?", (*files[0], game_id))
+    tags = {("format", format_), *(("station", station) for _, station in files)}
+    tags |= {("player", term) for term in search_terms(msgspec.json.decode(players))}
+    writer.executemany(
+        "INSERT INTO tags (kind, value, started_at_ms, game_id) VALUES (?, ?, ?, ?)",
+        [(kind, value, started_at_ms, game_id) for kind, value in tags],
+    )
+
+
+# -- queries -----------------------------------------------------------------------------------------------------------
+
+
+def _page_query(wanted: Wanted, after: Place | None, limit: int) -> tuple[str, list[Any]]:
+    """Reads along the most selective tag, or along the games when none is asked for."""
+    asked = [
+        (kind, value)
+        for kind, value in (
+            ("player", None if wanted.player is None else folded(wanted.player)),
+            ("station", wanted.station),
+            ("format", wanted.format),
+        )
+        if value is not None
+    ]
+    values: list[Any] = []
+    conditions: list[str] = []
+    if asked:
+        source, by = "tags t CROSS JOIN games g ON g.game_id = t.game_id", "t"  # CROSS: in this order
+        conditions.append("t.kind = ? AND t.value = ?")
+        values += asked[0]
+    else:
+        source, by = "games g", "g"
+    for kind_and_value in asked[1:]:
+        conditions.append(
+            "EXISTS (SELECT 1 FROM tags o WHERE o.kind = ? AND o.value = ?"  # noqa: S608 -- our own words
+            f" AND o.started_at_ms = {by}.started_at_ms AND o.game_id = {by}.game_id)"
+        )
+        values += kind_and_value
+    for condition, value in ((">=", wanted.since_ms), ("<", wanted.until_ms)):
+        if value is not None:
+            conditions.append(f"{by}.started_at_ms {condition} ?")
+            values.append(value)
+    if after is not None:
+        conditions.append(f"({by}.started_at_ms, {by}.game_id) < (?, ?)")
+        values += after
+    where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
+    statement = f"SELECT {_ROW} FROM {source} {where}ORDER BY {by}.started_at_ms DESC, {by}.game_id DESC LIMIT ?"  # noqa: S608 -- our own words, all values apart
+    return statement, [*values, limit]

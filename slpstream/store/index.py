@@ -1,0 +1,223 @@
+"""The index under trio: events come in without waiting, one task writes them, another reads old files at its leisure.
+
+What is to be written is kept by file, so what is said of a file while the writer is busy is one entry and not many:
+there is never more to write than there are files. SQLite runs in worker threads that only the index uses.
+
+The database is never the truth. If the disk is full, or the file turns out to be damaged, that is logged and counted,
+and the games go on; what was not written is found again when the folders are searched the next time.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import trio
+
+from slpstream.events import Event
+from slpstream.logs import get_logger
+from slpstream.store.database import Database, Game, Page, Place, Wanted, is_damage
+from slpstream.store.facts import Entry, facts_of
+from slpstream.store.old_files import OldFile, Read, look, path_key
+from slpstream.store.schema import open_database, set_aside
+
+_THREADS = 4
+_FILES_AT_ONCE = 50
+_FLUSH_SECONDS = 2.0
+_PATIENCE_SECONDS = 0.002
+"""Between two old files, at least: they can wait, what is live cannot."""
+
+T = TypeVar("T")
+
+
+class GameIndex:
+    """The index of one daemon. `run` it once."""
+
+    def __init__(self, database: Database, read: Read | None, *, on_error: Callable[[], None] = lambda: None) -> None:
+        """`read` reads old files; `None`: they are left alone. `on_error` is called whenever SQLite fails."""
+        self._database = database
+        self._read = read
+        self._on_error = on_error
+        self._limiter = trio.CapacityLimiter(_THREADS)
+        self._pending: dict[bytes, Entry | None] = {}
+        self._work = trio.Event()
+        self._idle = trio.Event()
+        self._idle.set()
+        self._listed: dict[str, list[OldFile]] = {}
+        self._to_read = trio.Event()
+        self._waiting = 0
+        self._said: set[bytes] = set()
+        """Files of which a station has spoken while old ones were being read: what it says is newer."""
+        self._log = get_logger()
+
+    @property
+    def games(self) -> int:
+        """How many games are known; asked from a worker thread."""
+        try:
+            return self._database.count()
+        except sqlite3.Error:
+            return 0
+
+    @property
+    def waiting_files(self) -> int:
+        """Old files that have not been looked at yet."""
+        return self._waiting + sum(len(files) for files in list(self._listed.values()))
+
+    # -- what stations say -------------------------------------------------------------------------------------------
+
+    def played(
+        self, station: str, path: Path, mtime_ns: int, size_bytes: int, game_id: str, events: Iterable[Event]
+    ) -> None:
+        """What was read from a file; without events, that it is finished with. Never waits."""
+        entry = Entry(
+            station=station,
+            path=path_key(path),
+            mtime_ns=mtime_ns,
+            size_bytes=size_bytes,
+            facts=facts_of(game_id, events),
+        )
+        if self.waiting_files:
+            self._said.add(entry.path)
+        known = self._pending.get(entry.path)
+        self._put(entry if known is None else known.updated(entry))
+
+    def listed(self, station: str, files: Iterable[tuple[Path, int, int]]) -> None:
+        """The files that a station has found, nobody writing to them: path, modification time in nanoseconds, size.
+        Those that are not known are read in the background."""
+        if self._read is None:
+            return
+        self._listed[station] = [*self._listed.get(station, ()), *(OldFile(*file) for file in files)]
+        self._to_read.set()
+
+    def gone(self, path: Path) -> None:
+        """A file is not there any more."""
+        self._pending[path_key(path)] = None
+        self._begin()
+
+    def _put(self, entry: Entry) -> None:
+        self._pending[entry.path] = entry
+        self._begin()
+
+    def _begin(self) -> None:
+        if self._idle.is_set():
+            self._idle = trio.Event()
+        self._work.set()
+
+    # -- what the outside asks ---------------------------------------------------------------------------------------
+
+    async def page(self, wanted: Wanted, after: Place | None, limit: int) -> Page:
+        """At most `limit` games behind `after`, newest first."""
+        page = await self._call(partial(self._database.page, wanted, after, limit))
+        return Page([], None) if page is None else page
+
+    async def game(self, game_id: str) -> Game | None:
+        """One game; `None` when it is not known."""
+        return await self._call(partial(self._database.game, game_id))
+
+    async def keep_stats(self, game_id: str, stats: bytes) -> None:
+        """The summary of a game's stats, which somebody has computed."""
+        await self._call(partial(self._database.keep_stats, game_id, stats))
+
+    async def written(self) -> None:
+        """Returns when all that was said so far is in the database."""
+        await self._idle.wait()
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Writes and reads until cancelled; what was said before is still written."""
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._write)
+                if self._read is not None:
+                    nursery.start_soon(self._read_old_files, self._read)
+        finally:
+            with trio.move_on_after(_FLUSH_SECONDS, shield=True):
+                await self._flush()
+                await trio.to_thread.run_sync(self._database.close)
+
+    async def _write(self) -> None:
+        while True:
+            await self._work.wait()
+            self._work = trio.Event()
+            await self._flush()
+            self._idle.set()
+
+    async def _flush(self) -> None:
+        while self._pending:
+            pending, self._pending = self._pending, {}
+            await self._call(partial(_store, self._database, pending))
+
+    async def _call(self, work: Callable[[], T]) -> T | None:
+        """Blocking work in one of our threads; `None` when SQLite cannot do it."""
+        try:
+            return await trio.to_thread.run_sync(work, limiter=self._limiter)
+        except sqlite3.Error as error:
+            self._on_error()
+            self._log.error("game index", file=str(self._database.path), what=str(error))
+            if is_damage(error):
+                await self._begin_again()
+            return None
+
+    async def _begin_again(self) -> None:
+        """The database turned out to be damaged: it is set aside, and what is found from now on goes to a new one."""
+        damaged, path = self._database, self._database.path
+
+        def replace() -> tuple[Database, Path]:
+            damaged.close()
+            aside = set_aside(path)
+            return open_database(path), aside
+
+        self._database, aside = await trio.to_thread.run_sync(replace)
+        self._log.warning("game index begun again; `slpstream reindex` fills it", file=str(path), damaged=str(aside))
+
+    # -- old files ---------------------------------------------------------------------------------------------------
+
+    async def _read_old_files(self, read: Read) -> None:
+        """One file at a time, with a pause that is as long as the work, so that it never takes more than half a
+        core."""
+        limiter = trio.CapacityLimiter(1)
+        while True:
+            await self._to_read.wait()
+            self._to_read = trio.Event()
+            for station in list(self._listed):
+                files = self._listed.pop(station)
+                self._waiting = len(files)
+                unknown = await self._unknown(station, files)
+                self._waiting = len(unknown)
+                for first in range(0, len(unknown), _FILES_AT_ONCE):
+                    for file in unknown[first : first + _FILES_AT_ONCE]:
+                        began = trio.current_time()
+                        entry = await trio.to_thread.run_sync(look, read, station, file, limiter=limiter)
+                        if entry.path not in self._said and entry.path not in self._pending:
+                            self._put(entry)
+                        self._waiting -= 1
+                        await trio.sleep(max(_PATIENCE_SECONDS, trio.current_time() - began))
+                    await self.written()
+                if unknown:
+                    self._log.info("old games indexed", station=station, files=len(unknown))
+            if not self._listed:
+                self._said.clear()
+
+    async def _unknown(self, station: str, files: Sequence[OldFile]) -> list[OldFile]:
+        """Those that are new or have changed, newest first; what is not there any more is forgotten."""
+        known: Mapping[bytes, tuple[int, int]] = await self._call(partial(self._database.known_files, station)) or {}
+        listed = {path_key(file.path) for file in files}
+        missing = await trio.to_thread.run_sync(_missing, [path for path in known if path not in listed])
+        for path in missing:
+            self.gone(Path(os.fsdecode(path)))
+        unknown = [f for f in files if known.get(path_key(f.path)) != (f.mtime_ns, f.size_bytes)]
+        return sorted(unknown, key=lambda file: file.mtime_ns, reverse=True)
+
+
+def _store(database: Database, pending: Mapping[bytes, Entry | None]) -> None:
+    database.put(entry for entry in pending.values() if entry is not None)
+    database.remove([path for path, entry in pending.items() if entry is None])
+
+
+def _missing(paths: Iterable[bytes]) -> list[bytes]:
+    return [path for path in paths if not os.path.lexists(path)]

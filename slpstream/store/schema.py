@@ -1,0 +1,142 @@
+"""The tables, their versions, and how a database comes to the newest one.
+
+`PRAGMA user_version` is the version; `MIGRATIONS[n]` leads from n to n + 1, each in one transaction. A database of a
+version that is not known is refused: somebody has gone back to an older slpstream. One that is damaged is set aside
+under another name, and a new one is begun: the index can be made from the files again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from slpstream.errors import ConfigError
+from slpstream.store.database import Database, connect, is_damage
+
+FILE_NAME = "games.sqlite3"
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        # A game, as the newest of its files says. Small columns first: a list of games reads no further.
+        """CREATE TABLE games (
+            game_id TEXT PRIMARY KEY NOT NULL, -- 32 hex digits
+            started_at_ms INTEGER NOT NULL,    -- Unix time
+            format TEXT NOT NULL,
+            station TEXT NOT NULL,
+            path BLOB NOT NULL,                -- the newest of its files
+            said_at_ms INTEGER,                -- when it began, as the file says
+            reason TEXT,                       -- how it ended; NULL: it has not
+            last_frame INTEGER,
+            duration_seconds REAL,
+            setup TEXT NOT NULL,               -- JSON from here on
+            players TEXT NOT NULL,
+            winners TEXT,
+            rate TEXT NOT NULL,
+            game_end TEXT,
+            metadata TEXT,
+            stats TEXT,
+            settings TEXT NOT NULL
+        ) STRICT""",
+        "CREATE INDEX games_by_time ON games (started_at_ms, game_id)",
+        # Every file that was looked at; one without a game says why.
+        """CREATE TABLE files (
+            path BLOB PRIMARY KEY NOT NULL,
+            station TEXT NOT NULL,
+            game_id TEXT,
+            mtime_ns INTEGER NOT NULL,
+            size_bytes INTEGER NOT NULL,
+            problem TEXT
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX files_by_game ON files (game_id, mtime_ns)",
+        "CREATE INDEX files_by_station ON files (station)",
+        # What games are found by, in the order in which they are listed.
+        """CREATE TABLE tags (
+            kind TEXT NOT NULL,                -- player, station, format
+            value TEXT NOT NULL,
+            started_at_ms INTEGER NOT NULL,
+            game_id TEXT NOT NULL,
+            PRIMARY KEY (kind, value, started_at_ms, game_id)
+        ) STRICT, WITHOUT ROWID""",
+        "CREATE INDEX tags_by_game ON tags (game_id)",
+    ),
+)
+VERSION = len(MIGRATIONS)
+
+
+def open_database(
+    path: Path,
+    *,
+    on_damage: Callable[[Path, str], None] = lambda aside, what: None,
+    migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
+) -> Database:
+    """The database at a path, made if there is none, brought to the newest version. Takes a while: not for the event
+    loop.
+
+    `on_damage` is told where a damaged one was put, and what was wrong. Raises `ConfigError` for one of a newer
+    version, and `OSError` or `sqlite3.OperationalError` when the folder cannot be written to.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        _prepare(path, migrations)
+    except sqlite3.DatabaseError as error:
+        if not is_damage(error):
+            raise
+        on_damage(set_aside(path), str(error))
+        _prepare(path, migrations)
+    return Database(path)
+
+
+def set_aside(path: Path) -> Path:
+    """Renames a damaged database, with what belongs to it; the new name."""
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
+    aside = path.with_name(f"{path.name}.damaged-{stamp}")
+    for suffix in ("-wal", "-shm", ""):
+        part = path.with_name(path.name + suffix)
+        if part.exists():
+            part.rename(aside.with_name(aside.name + suffix))
+    return aside
+
+
+def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...]) -> None:
+    connection = connect(path)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        if version > len(migrations):
+            raise ConfigError(
+                str(path),
+                "",
+                f"is of version {version}, and this slpstream knows versions up to {len(migrations)}: "
+                "expected a newer slpstream, or the file out of the way",
+            )
+        if version:
+            damage: str = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if damage != "ok":
+                raise _Damaged(damage)
+        for number in range(version, len(migrations)):
+            _migrate(connection, number, migrations)
+    finally:
+        connection.close()
+
+
+def _migrate(connection: sqlite3.Connection, number: int, migrations: tuple[tuple[str, ...], ...]) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have been faster.
+        if connection.execute("PRAGMA user_version").fetchone()[0] == number:
+            for statement in migrations[number]:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+class _Damaged(sqlite3.DatabaseError):
+    """What `quick_check` found."""
+
+    sqlite_errorcode = sqlite3.SQLITE_CORRUPT

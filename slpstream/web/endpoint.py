@@ -1,0 +1,121 @@
+"""What an endpoint of the HTTP API is: a row that is route, check of the parameters and documentation at once."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import msgspec
+import trio
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+JSON = "application/json"
+TOKEN = "token"  # noqa: S105 -- the name of the parameter
+_GZIP_FROM_BYTES = 1024
+_THREAD_FROM_BYTES = 32 * 1024
+_GZIP_LEVEL = 4
+
+
+class Parameters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """Base of the query parameters of an endpoint: one field each, with its description and bounds."""
+
+
+class NoParameters(Parameters, frozen=True):
+    """None at all."""
+
+
+Answering = Callable[[Request, Any], Awaitable[Response]]
+
+
+class Endpoint(NamedTuple):
+    """One path."""
+
+    path: str
+    """With `{name}` for what varies."""
+    name: str
+    """Unique, for programs that make clients from the description."""
+    summary: str
+    answering: Answering
+    """Is given the request and its `parameters`."""
+    answer: Any = None
+    """The type of a JSON answer; `None` for others."""
+    media_type: str = JSON
+    parameters: type[Parameters] = NoParameters
+    in_path: Mapping[str, Any] = {}
+    """What varies, with its type."""
+    statuses: Mapping[int, str] = {}
+    """Other statuses than 200 and those that all have."""
+    headers: Mapping[str, str] = {}
+    """Request headers that it looks at, with a description."""
+
+    def route(self) -> Route:
+        """For the application."""
+
+        async def answer(request: Request) -> Response:
+            return await self.answering(request, parse(request, self.parameters))
+
+        return Route(self.path, answer, methods=["GET"], name=self.name)
+
+
+def parse(request: Request, kind: type[Parameters]) -> Any:
+    """The query of a request. Raises 422, which says what was expected of which parameter; where there are none, the
+    query says nothing."""
+    if kind is NoParameters:
+        return NoParameters()
+    given: dict[str, str] = {}
+    known = {field.encode_name for field in msgspec.structs.fields(kind)}
+    for name, value in request.query_params.multi_items():
+        if name == TOKEN:
+            continue
+        if name not in known:
+            raise HTTPException(422, f"unknown parameter: {name}")
+        if name in given:
+            raise HTTPException(422, f"{name}: is there twice")
+        given[name] = value
+    try:
+        return msgspec.convert(given, kind, strict=False)
+    except msgspec.ValidationError as error:
+        what, _, where = str(error).partition(" - at `$.")
+        raise HTTPException(422, f"{where.rstrip('`')}: {what}" if where else what) from None
+
+
+async def json_answer(request: Request, value: Any, *, status: int = 200, final: bool = False) -> Response:
+    """A value as JSON, smaller where the other end can take that. What is `final` has an ETag: asked again it need
+    not be sent again."""
+    body = msgspec.json.encode(value)
+    headers = {"content-type": JSON, "cache-control": "no-cache" if final else "no-store"}
+    if final:
+        headers["etag"] = tag = f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'
+        if _matches(request.headers.get("if-none-match", ""), tag):
+            return Response(status_code=304, headers={**headers, "vary": "accept-encoding"})
+    if len(body) >= _GZIP_FROM_BYTES:
+        headers["vary"] = "accept-encoding"
+        if _takes_gzip(request.headers.get("accept-encoding", "")):
+            headers["content-encoding"] = "gzip"
+            squeeze = partial(gzip.compress, body, _GZIP_LEVEL, mtime=0)
+            body = squeeze() if len(body) < _THREAD_FROM_BYTES else await trio.to_thread.run_sync(squeeze)
+    return Response(body, status, headers=headers)
+
+
+def _matches(if_none_match: str, tag: str) -> bool:
+    """The weak comparison of RFC 9110."""
+    asked = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
+    return "*" in asked or tag.removeprefix("W/") in asked
+
+
+def _takes_gzip(accept_encoding: str) -> bool:
+    """Whether `gzip` is among the codings, and not with a weight of 0."""
+    weights: dict[str, float] = {}
+    for part in accept_encoding.split(","):
+        coding, _, weight = part.partition(";")
+        try:
+            weights[coding.strip().lower()] = float(weight.partition("=")[2] or 1) if weight else 1.0
+        except ValueError:
+            return False
+    return weights.get("gzip", weights.get("*", 0.0)) > 0

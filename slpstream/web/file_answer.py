@@ -1,0 +1,104 @@
+"""A file that may still be growing as an HTTP answer: what was there when it was asked for, whole or one range.
+
+Starlette's own answer reads on to the end that the file has by then, and is told a path; this one is given an open file
+and a size, and keeps to them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from email.utils import formatdate
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+import trio
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+_BLOCK_BYTES = 64 * 1024
+_RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+_SAFE = re.compile(r"[^A-Za-z0-9._ ()+-]")
+
+
+class FileAnswer(Response):
+    """Streams a file, and closes it."""
+
+    def __init__(self, request: Request, file: BinaryIO, name: str, size_bytes: int, modified_seconds: float) -> None:
+        """Raises 416 for a range that the file does not have; then it is closed too."""
+        self._file = file
+        tag = f'"{round(modified_seconds * 1e6):x}-{size_bytes:x}"'
+        headers = {
+            "etag": tag,
+            "last-modified": formatdate(modified_seconds, usegmt=True),
+            "accept-ranges": "bytes",
+            "cache-control": "no-cache",
+            "content-disposition": disposition(name),
+        }
+        self._first, self._stop = 0, size_bytes
+        status = 200
+        asked = request.headers.get("range")
+        if tag in [part.strip() for part in request.headers.get("if-none-match", "").split(",")]:
+            status, self._stop = 304, 0
+        elif asked is not None and request.headers.get("if-range", tag) == tag:
+            found = byte_range(asked, size_bytes)
+            if found == (0, 0):
+                file.close()
+                raise HTTPException(416, "no such range", {"content-range": f"bytes */{size_bytes}"})
+            if found is not None:
+                self._first, self._stop = found
+                status = 206
+                headers["content-range"] = f"bytes {self._first}-{self._stop - 1}/{size_bytes}"
+        if status != 304:
+            headers["content-length"] = str(self._stop - self._first)
+            headers["content-type"] = "application/octet-stream"
+        super().__init__(None, status, headers)
+        self._head_only = request.method == "HEAD"
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """The ASGI application."""
+        try:
+            await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
+            if not self._head_only:
+                for wanted in self._blocks():
+                    data = await trio.to_thread.run_sync(self._file.read, wanted)
+                    if len(data) < wanted:
+                        # It has shrunk. The length was promised: only a connection that breaks off says so.
+                        raise ShrunkError
+                    await send({"type": "http.response.body", "body": data, "more_body": True})
+            await send({"type": "http.response.body", "body": b"", "more_body": False})
+        finally:
+            self._file.close()
+
+    def _blocks(self) -> Iterator[int]:
+        self._file.seek(self._first)
+        for at in range(self._first, self._stop, _BLOCK_BYTES):
+            yield min(_BLOCK_BYTES, self._stop - at)
+
+
+class ShrunkError(Exception):
+    """The file is shorter than it was when the answer began."""
+
+
+def byte_range(text: str, size_bytes: int) -> tuple[int, int] | None:
+    """First byte and the one behind the last; `(0, 0)` when the file does not have them; `None` when what is asked for
+    is not one range of bytes, and the whole file is the answer."""
+    match = _RANGE.fullmatch(text.replace(" ", ""))
+    if match is None or match[1] == match[2] == "":
+        return None
+    if match[1] == "":
+        first, stop = max(0, size_bytes - int(match[2])), size_bytes
+    else:
+        first, stop = int(match[1]), min(size_bytes, int(match[2]) + 1 if match[2] else size_bytes)
+        if match[2] and int(match[2]) < first:
+            return None
+    return (first, stop) if first < stop else (0, 0)
+
+
+def disposition(name: str) -> str:
+    """`content-disposition` of a download under a name that may have anything in it."""
+    plain = _SAFE.sub("_", name).lstrip(".") or "replay"
+    if plain == name:
+        return f'attachment; filename="{plain}"'
+    return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name.encode('utf-8', 'replace'), safe='')}"

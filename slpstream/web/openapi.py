@@ -1,0 +1,109 @@
+"""`/openapi.json`, generated from the endpoints and the types of their parameters and answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from slpstream.web import answers
+from slpstream.web.endpoint import JSON, Endpoint, Parameters
+
+VERSION = "3.1.0"
+_REFERENCE = "#/components/schemas/{name}"
+_DESCRIPTION = (
+    "What is being played and what was played. Messages as they come are on the websocket `/v1/stream` and on "
+    "`/v1/events`. From another machine every request needs the token, as `Authorization: Bearer` or `?token=`."
+)
+_PROBLEM = {
+    "description": "What went wrong.",
+    "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
+}
+
+
+def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
+    """The description of these endpoints."""
+    typed = [endpoint for endpoint in endpoints if endpoint.answer is not None]
+    schemas, components = msgspec.json.schema_components(
+        [answers.Problem, *(endpoint.answer for endpoint in typed)], ref_template=_REFERENCE
+    )
+    of_endpoint = {endpoint.path: schema for endpoint, schema in zip(typed, schemas[1:], strict=True)}
+    return {
+        "openapi": VERSION,
+        "info": {
+            "title": "slpstream",
+            "version": version,
+            "description": _DESCRIPTION,
+            "license": {"name": "MIT", "identifier": "MIT"},
+        },
+        "security": [{}, {"bearer": []}, {"query": []}],
+        "paths": {
+            endpoint.path: {"get": _operation(endpoint, of_endpoint.get(endpoint.path))} for endpoint in endpoints
+        },
+        "components": {
+            "schemas": components,
+            "securitySchemes": {
+                "bearer": {"type": "http", "scheme": "bearer"},
+                "query": {"type": "apiKey", "in": "query", "name": "token"},
+            },
+        },
+    }
+
+
+def _operation(endpoint: Endpoint, schema: Any) -> dict[str, Any]:
+    return {
+        "operationId": endpoint.name,
+        "summary": endpoint.summary,
+        "parameters": [
+            *_in_path(endpoint),
+            *_in_query(endpoint.parameters),
+            *(
+                {"name": name, "in": "header", "required": False, "description": what, "schema": {"type": "string"}}
+                for name, what in endpoint.headers.items()
+            ),
+        ],
+        "responses": {
+            "200": {
+                "description": "As asked.",
+                "content": {endpoint.media_type: {"schema": schema} if endpoint.media_type == JSON else {}},
+            },
+            **{str(status): _other(endpoint, status, what) for status, what in endpoint.statuses.items()},
+            "422": {**_PROBLEM, "description": "A parameter is not as it should be."},
+            "default": _PROBLEM,
+        },
+    }
+
+
+def _other(endpoint: Endpoint, status: int, what: str) -> dict[str, Any]:
+    """A 4xx is a problem, a 3xx has no body, and any other is as the 200."""
+    if status == 503:
+        return {"description": what, "content": {JSON: {"schema": {"$ref": _REFERENCE.format(name="Readiness")}}}}
+    if status >= 400:
+        return {**_PROBLEM, "description": what}
+    if status == 304:
+        return {"description": what}
+    return {"description": what, "content": {endpoint.media_type: {}}}
+
+
+def _in_path(endpoint: Endpoint) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": msgspec.json.schema(endpoint.in_path[name])}
+        for name in re.findall(r"\{(\w+)", endpoint.path)
+    ]
+
+
+def _in_query(kind: type[Parameters]) -> list[dict[str, Any]]:
+    schema = msgspec.json.schema(kind, ref_template=_REFERENCE)["$defs"][kind.__name__] if _has_defs(kind) else {}
+    required = set(schema.get("required", ()))
+    parameters = []
+    for name, of_name in schema.get("properties", {}).items():
+        plain = dict(of_name)
+        described = {"description": plain.pop("description")} if "description" in plain else {}
+        parameters.append({"name": name, "in": "query", "required": name in required, **described, "schema": plain})
+    return parameters
+
+
+def _has_defs(kind: type[Parameters]) -> bool:
+    return "$defs" in msgspec.json.schema(kind) and bool(msgspec.structs.fields(kind))

@@ -1,0 +1,115 @@
+"""The index of games: how long a list takes when ten thousand games are known, and how fast files are indexed."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from statistics import median
+from urllib.parse import urlsplit
+
+import msgspec
+
+from slpstream.simulate.match import synthetic_match
+from slpstream.store import FILE_NAME, Entry, open_database
+from tests.bench.report import Figure, Form
+from tests.daemon_process import running
+from tests.store import made
+
+LIST_TARGET_MILLISECONDS = 20.0
+GAMES, SHORT_GAMES = 10_000, 300
+FILES, SHORT_FILES = 10_000, 30
+_ASKED, _SHORT_ASKED = 200, 10
+_LISTS = {
+    "the newest": "/v1/games",
+    "200, the newest": "/v1/games?limit=200",
+    "of a station and a player": "/v1/games?station=side&player=ann",
+    "far down": "/v1/games?cursor={cursor}",
+}
+
+
+def run(form: Form) -> list[Figure]:
+    """Lists and indexing."""
+    return [*lists(form), indexing(form)]
+
+
+def lists(form: Form) -> list[Figure]:
+    """Each list over HTTP, one request after the other on one connection: the slowest of all but one in a hundred."""
+    games = SHORT_GAMES if form.short else GAMES
+    taken: dict[str, list[float]] = {name: [] for name in _LISTS}
+    with tempfile.TemporaryDirectory() as state, tempfile.TemporaryDirectory() as folder:
+        with closing(open_database(Path(state) / FILE_NAME)) as database:
+            for first in range(0, games, 500):
+                database.put(_entry(number) for number in range(first, min(first + 500, games)))
+        with running(Path(folder), state=Path(state)) as daemon, _connection(daemon.url) as connection:
+            daemon.wait_ready()
+            middle = f"{(made.DAY_ONE + 30 * games) * 1000}.{'0' * 32}"
+            for _ in range(form.runs if not form.short else 1):
+                for name, path in _LISTS.items():
+                    times = _ask(connection, path.format(cursor=middle), _SHORT_ASKED if form.short else _ASKED)
+                    taken[name].append(1000 * times[int(0.99 * len(times))])
+    return [
+        Figure(f"GET /v1/games of {games:,}, {name}, p99", values, "ms", LIST_TARGET_MILLISECONDS)
+        for name, values in taken.items()
+    ]
+
+
+def indexing(form: Form) -> Figure:
+    """`slpstream reindex` over short games, each file its own game; the start of the processes counts too."""
+    files = SHORT_FILES if form.short else FILES
+    rates: list[float] = []
+    with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as state:
+        write_games(Path(folder), files)
+        environment = {**os.environ, "STATE_DIRECTORY": state}
+        for _ in range(1 if form.short else form.runs):
+            began = time.perf_counter()
+            command = [sys.executable, "-m", "slpstream", "reindex", folder]
+            subprocess.run(command, env=environment, check=True, capture_output=True)
+            rates.append(files / (time.perf_counter() - began))
+    return Figure(f"reindex of {files:,} files", rates, "files/s", beside=f"{files / median(rates):.1f} s")
+
+
+def write_games(folder: Path, count: int) -> None:
+    """Files of one short game, each with another random seed in its Game Start, which makes it another game."""
+    data = bytearray(synthetic_match(frames=60))
+    at = data.index(b"\x36", 15 + data[16]) + 0x13D
+    for number in range(count):
+        data[at : at + 4] = number.to_bytes(4, "big")
+        (folder / f"Game_{number:05}.slp").write_bytes(data)
+
+
+def _entry(number: int) -> Entry:
+    names = ("ann", f"player {number % 500}")
+    entry = made.entry(number, *names, station=("main", "side", "third")[number % 3])
+    assert entry.facts is not None
+    settings = msgspec.json.decode(entry.facts.settings or b"")
+    entry.facts.settings = msgspec.json.encode({**settings, "padding": "x" * 2000})  # as long as those of a real game
+    return entry
+
+
+@contextmanager
+def _connection(url: str) -> Iterator[http.client.HTTPConnection]:
+    connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=10)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def _ask(connection: http.client.HTTPConnection, path: str, count: int) -> list[float]:
+    times: list[float] = []
+    for _ in range(count):
+        began = time.perf_counter()
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        body = answer.read()
+        times.append(time.perf_counter() - began)
+        assert answer.status == 200
+        assert msgspec.json.decode(body)["games"]
+    return sorted(times)

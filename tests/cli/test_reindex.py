@@ -1,0 +1,193 @@
+"""`slpstream reindex`: the index is made anew from the files; what is broken is named; what is known stays."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+import time
+from contextlib import closing, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from slpstream.api import read_game
+from slpstream.cli import main
+from slpstream.errors import FormatError, SourceError
+from slpstream.events import GameEnd, GameStart, Metadata, StatsUpdate
+from slpstream.simulate.match import synthetic_match
+from slpstream.store import FILE_NAME, Wanted, open_database
+from tests.shared_data import needs_shared, replays
+
+GAMES = [synthetic_match(seed=seed, frames=100) for seed in range(3)]
+OLD = 1_700_000_000
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+def reindex(state: Path, *arguments: str | Path) -> Done:
+    """The command, in this process."""
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(stdout), redirect_stderr(stderr):
+        patch.setenv("STATE_DIRECTORY", str(state))
+        with pytest.raises(SystemExit) as ended:
+            main(["reindex", *map(str, arguments)])
+    return Done(int(ended.value.code or 0), stdout.getvalue(), stderr.getvalue())
+
+
+@pytest.fixture
+def setup(tmp_path: Path) -> Path:
+    folder = tmp_path / "setup"
+    (folder / "deep").mkdir(parents=True)
+    for i, data in enumerate(GAMES):
+        path = folder / "deep" / f"{i}.slp"
+        path.write_bytes(data)
+        os.utime(path, (OLD + i, OLD + i))
+    return folder
+
+
+def stations(state: Path) -> list[tuple[str, str | None, bool]]:
+    """Station, reason, and whether there are stats, of each game."""
+    with closing(open_database(state / FILE_NAME)) as database:
+        rows = database.page(Wanted(), None, 100).games
+        games = [database.game(row.game_id) for row in rows]
+        return [(g.row.station, g.row.reason, g.details.stats is not None) for g in games if g is not None]
+
+
+def test_all_games_of_a_folder(setup: Path, tmp_path: Path) -> None:
+    (setup / "broken.slp").write_bytes(b"no replay")
+    (setup / "empty.slp").write_bytes(b"")
+    (setup / "notes.txt").write_bytes(b"")
+    (setup / "out.slp").symlink_to(tmp_path / "elsewhere.slp")
+    done = reindex(tmp_path, setup)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("5 files: 3 games, 2 broken; ")
+    assert " files a second" in done.stdout
+    assert str(tmp_path / FILE_NAME) in done.stdout
+    named = sorted(done.stderr.splitlines())
+    assert [line.split(": ")[1] for line in named] == [str(setup / "broken.slp"), str(setup / "empty.slp")]
+    assert stations(tmp_path) == [("setup", "game_end", False)] * 3
+
+
+def test_stats_on_request_and_they_stay(setup: Path, tmp_path: Path) -> None:
+    assert reindex(tmp_path, setup, "--stats").returncode == 0
+    assert stations(tmp_path) == [("setup", "game_end", True)] * 3
+    (setup / "deep" / "1.slp").unlink()
+    done = reindex(tmp_path, setup)
+    assert done.stdout.startswith("2 files: 2 games, 0 broken; ")
+    assert stations(tmp_path) == [("setup", "game_end", True)] * 2
+
+
+def test_stations_of_a_configuration(setup: Path, tmp_path: Path) -> None:
+    config = tmp_path / "slpstream.toml"
+    config.write_text(
+        f'[store]\nfolder = "{tmp_path / "mine"}"\n[[stations]]\nid = "left"\nfolder = "{setup}"\n'
+        f'[[stations]]\nid = "right"\nfolder = "{tmp_path / "nowhere"}"\n',
+        encoding="utf-8",
+    )
+    done = reindex(tmp_path, "--config", config)
+    assert done.returncode == 0
+    assert "nowhere: no such folder" in done.stderr
+    assert [station for station, _, _ in stations(tmp_path / "mine")] == ["left"] * 3
+    assert not (tmp_path / FILE_NAME).exists()
+
+
+def test_a_game_that_is_being_written_has_not_ended(setup: Path, tmp_path: Path) -> None:
+    running, crashed = setup / "running.slp", setup / "crashed.slp"
+    running.write_bytes(synthetic_match(seed=8, frames=100, ended=False))
+    crashed.write_bytes(synthetic_match(seed=9, frames=100, ended=False))
+    os.utime(crashed, (OLD, OLD))
+    assert reindex(tmp_path, setup).returncode == 0
+    assert sorted(str(reason) for _, reason, _ in stations(tmp_path)) == ["None", *["game_end"] * 3, "incomplete"]
+
+
+def test_wrong_use(tmp_path: Path) -> None:
+    assert reindex(tmp_path, "--config", tmp_path / "none.toml").returncode == 78
+    assert reindex(tmp_path, "--nonsense").returncode == 2
+    (tmp_path / "file").write_bytes(b"")
+    done = reindex(tmp_path / "file", tmp_path)
+    assert done.returncode == 74
+    assert "Traceback" not in done.stderr
+
+
+def test_damage_is_set_aside_and_said(setup: Path, tmp_path: Path) -> None:
+    (tmp_path / FILE_NAME).write_bytes(b"x" * 5000)
+    done = reindex(tmp_path, setup)
+    assert done.returncode == 0
+    assert "the index was damaged" in done.stderr
+    assert len(stations(tmp_path)) == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_many_files_show_progress_on_a_terminal(setup: Path, tmp_path: Path) -> None:
+    for i in range(500):
+        (setup / f"copy{i}.slp").symlink_to(setup / "deep" / f"{i % 3}.slp")
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "slpstream", "reindex", str(setup), "--jobs", "2"]
+    environment = {**os.environ, "STATE_DIRECTORY": str(tmp_path), "COLUMNS": "100", "TERM": "xterm"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=theirs) as process:
+        os.close(theirs)
+        shown = b""
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            try:
+                data = os.read(ours, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            shown += data
+        assert process.stdout is not None
+        said = process.stdout.read()
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"indexing" in shown
+    assert b"503/503" in shown
+    assert said.startswith(b"503 files: 503 games, 0 broken; ")
+    assert len(stations(tmp_path)) == 3, "the same game many times is one game"
+
+
+# -- what is read of a file -------------------------------------------------------------------------------------------
+
+
+def test_the_ends_say_what_the_whole_file_says(setup: Path) -> None:
+    path = setup / "deep" / "0.slp"
+    game_id, events = read_game(path)
+    same_id, whole = read_game(path, stats=True)
+    assert game_id == same_id
+    assert [type(event) for event in events] == [GameStart, GameEnd, Metadata]
+    assert [type(event) for event in whole] == [GameStart, StatsUpdate, GameEnd, Metadata]
+    assert events[1] == whole[2]
+
+
+def test_what_is_no_replay(tmp_path: Path) -> None:
+    (tmp_path / "a.slp").write_bytes(b"no replay")
+    for stats in (False, True):
+        with pytest.raises(FormatError):
+            read_game(tmp_path / "a.slp", stats=stats)
+        with pytest.raises(SourceError):
+            read_game(tmp_path / "b.slp", stats=stats)
+
+
+@needs_shared
+@pytest.mark.parametrize("path", [p for p in replays() if p.stat().st_size < 400_000], ids=lambda path: path.stem)
+def test_of_real_replays(path: Path) -> None:
+    try:
+        game_id, events = read_game(path)
+    except FormatError:
+        with pytest.raises(FormatError):
+            read_game(path, stats=True)
+        return
+    same_id, whole = read_game(path, stats=True)
+    assert game_id == same_id
+    ends = [next(e for e in of if isinstance(e, GameEnd)) for of in (events, whole)]
+    assert ends[0] == ends[1]

@@ -1,0 +1,66 @@
+"""Games that nobody played, as entries of the index."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slpstream.events import GameEnd, GameStart, Metadata, StatsUpdate
+from slpstream.store import Entry, facts_of
+
+SECOND = 1_000_000_000
+DAY_ONE = 1_700_000_000
+"""Unix time of game 0; each further one is a minute later."""
+
+
+def game_id(number: int) -> str:
+    """32 hex digits."""
+    return f"{number:032x}"
+
+
+def settings(*names: str) -> dict[str, Any]:
+    """Of a game of these players, each with a connect code."""
+    players = [
+        {"playerIndex": i, "port": i + 1, "characterId": i, "displayName": name, "connectCode": f"{name.upper()}#{i}"}
+        for i, name in enumerate(names)
+    ]
+    return {"stageId": 3, "players": players, "matchInfo": {"matchId": "x"}}
+
+
+def start(number: int = 0, *names: str) -> GameStart:
+    return GameStart(10, "slippi", game_id(number), settings(*(names or ("ann", "bob"))), (60, 1))
+
+
+def end(seconds: float = 30.0) -> GameEnd:
+    return GameEnd(
+        90, "game_end", winners=({"playerIndex": 1, "position": 0},), last_frame=1676, duration_seconds=seconds
+    )
+
+
+def stats() -> StatsUpdate:
+    return StatsUpdate(
+        80, 1676, {"gameComplete": True, "lastFrame": 1676, "overall": [{"killCount": 4}], "combos": [1]}
+    )
+
+
+def metadata(started: str = "2023-11-14T22:13:20Z") -> Metadata:
+    return Metadata(99, {"startAt": started, "lastFrame": 1676})
+
+
+def entry(
+    number: int = 0,
+    *names: str,
+    station: str = "main",
+    path: str | None = None,
+    at: int | None = None,
+    events: tuple[Any, ...] | None = None,
+) -> Entry:
+    """A file of a game; it was over `at` seconds of Unix time."""
+    at = DAY_ONE + 60 * number if at is None else at
+    events = (start(number, *names), stats(), end()) if events is None else events
+    return Entry(
+        station=station,
+        path=(path or f"/replays/{station}/{number}.slp").encode(),
+        mtime_ns=at * SECOND,
+        size_bytes=1000,
+        facts=facts_of(game_id(number), events),
+    )

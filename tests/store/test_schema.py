@@ -1,0 +1,102 @@
+"""How a database comes to be, to the newest version, and out of the way."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from slpstream.errors import ConfigError
+from slpstream.store import FILE_NAME, Wanted, open_database
+from slpstream.store.schema import MIGRATIONS, VERSION
+from tests.store import made
+
+
+def version(path: Path) -> int:
+    with closing(sqlite3.connect(path)) as connection:
+        found: int = connection.execute("PRAGMA user_version").fetchone()[0]
+        return found
+
+
+def test_a_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "state" / FILE_NAME
+    with closing(open_database(path)) as database:
+        assert database.page(Wanted(), None, 10).games == []
+    assert version(path) == VERSION
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_it_keeps_what_it_has(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    with closing(open_database(path)) as database:
+        database.put([made.entry(1)])
+    with closing(open_database(path)) as database:
+        assert [game.game_id for game in database.page(Wanted(), None, 10).games] == [made.game_id(1)]
+
+
+def test_a_migration_keeps_the_games(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    with closing(open_database(path)) as database:
+        database.put([made.entry(1)])
+    further = (*MIGRATIONS, ("ALTER TABLE games ADD COLUMN remark TEXT",))
+    with closing(open_database(path, migrations=further)) as database:
+        assert database.count() == 1
+    assert version(path) == VERSION + 1
+
+
+def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    with closing(open_database(path)) as database:
+        database.put([made.entry(1)])
+    broken = (*MIGRATIONS, ("ALTER TABLE games ADD COLUMN remark TEXT", "DROP TABLE nothing"))
+    with pytest.raises(sqlite3.OperationalError):
+        open_database(path, migrations=broken)
+    assert version(path) == VERSION
+    with closing(open_database(path)) as database:
+        assert database.count() == 1
+
+
+def test_a_newer_one_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    open_database(path, migrations=(*MIGRATIONS, ("CREATE TABLE more (x)",))).close()
+    before = path.read_bytes()
+    with pytest.raises(
+        ConfigError, match=f"is of version {VERSION + 1}, and this slpstream knows versions up to {VERSION}"
+    ):
+        open_database(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("damage", ["text", "cut", "overwritten"])
+def test_a_damaged_one_is_set_aside(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / FILE_NAME
+    with closing(open_database(path)) as database:
+        database.put([made.entry(number) for number in range(200)])
+    data = path.read_bytes()
+    assert len(data) > 20_000
+    path.write_bytes(
+        {
+            "text": b"this is no database at all, and long enough to be read as one" * 20,
+            "cut": data[: len(data) // 2],
+            "overwritten": data[:4096] + bytes(len(data) - 4096),
+        }[damage]
+    )
+    damaged = path.read_bytes()
+    told: list[tuple[Path, str]] = []
+    with closing(open_database(path, on_damage=lambda aside, what: told.append((aside, what)))) as database:
+        assert database.count() == 0
+        database.put([made.entry(1)])
+    [(aside, what)] = told
+    assert what
+    assert aside.read_bytes() == damaged
+    with closing(open_database(path)) as database:
+        assert database.count() == 1
+
+
+def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"")
+    with pytest.raises(OSError, match="file"):
+        open_database(tmp_path / "file" / FILE_NAME)

@@ -1,0 +1,268 @@
+"""`/v1/games` and what is below it, over games that are only said: parameters, paging, ETag, gzip, files and ranges."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import msgspec
+import pytest
+
+from slpstream.web import answers
+from slpstream.web.access import Access
+from slpstream.web.games import MOST_FRAMES, FramesQuery, ListQuery
+from tests.web.served import Caller, Served, served
+
+pytestmark = pytest.mark.trio
+
+ID = "0123456789abcdef" * 2
+OTHER = "f" * 32
+
+
+def item(**values: Any) -> dict[str, Any]:
+    return {
+        "game_id": ID,
+        "format": "slippi",
+        "station": "main",
+        "started_at": "2023-11-14T22:13:20.000Z",
+        "in_progress": False,
+        "players": [answers.Player(index=0, name="Ann")],
+        "setup": {"stageId": 3},
+        "winners": [0],
+        "reason": "game_end",
+        "last_frame": 1676,
+        "duration_seconds": 30.0,
+        **values,
+    }
+
+
+def one_game(**values: Any) -> answers.Game:
+    links = answers.GameLinks(self="/a", frames="/b", stats="/c", replay="/d", events="/e")
+    settings = msgspec.Raw(b'{"stageId":3,"padding":"%s"}' % (b"x" * 3000))
+    return answers.Game(**item(**values), stations=["main"], rate=[60, 1], settings=settings, files=[], links=links)
+
+
+def known(server: Served) -> None:
+    server.games.known[ID] = one_game()
+
+
+# -- lists ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_list() -> None:
+    async with served() as server:
+        assert (await server.ask("/v1/games")).json == {"games": []}
+        assert server.games.asked == [ListQuery(None, None, None, None, None, None, 50)]
+        server.games.items = [answers.GameItem(**item()), answers.GameItem(**item(game_id=OTHER, reason=None))]
+        server.games.more = True
+        answer = await server.ask("/v1/games?limit=2")
+        assert answer.headers["cache-control"] == "no-store"
+        first, second = answer.json["games"]
+        assert first["players"] == [{"index": 0, "name": "Ann"}]
+        assert first["startedAt"] == "2023-11-14T22:13:20.000Z"
+        assert "reason" not in second, "what is not known is left out"
+        assert answer.json["next"] == "-5." + "f" * 32
+        await server.ask(f"/v1/games?cursor={answer.json['next']}&token=x")
+        assert server.games.asked[-1] == ListQuery(None, None, None, None, None, (-5, "f" * 32), 50)
+
+
+async def test_what_a_list_is_asked_for() -> None:
+    async with served() as server:
+        query = "station=main&player=Ann%20%C3%9C&format=slippi&since=2023-11-14&limit=7"
+        query += "&until=2023-11-14T22:13:20.5%2B01:00"
+        assert (await server.ask(f"/v1/games?{query}")).status == 200
+        assert server.games.asked == [
+            ListQuery("main", "Ann Ü", "slippi", 1_699_920_000_000, 1_699_996_400_500, None, 7)
+        ]
+
+
+@pytest.mark.parametrize(
+    ("query", "what"),
+    [
+        ("limit=0", "limit"),
+        ("limit=201", "limit"),
+        ("limit=x", "limit"),
+        ("limit=", "limit"),
+        ("limit=1.5", "limit"),
+        ("limit=1&limit=2", "limit: is there twice"),
+        ("cursor=x", "cursor"),
+        ("cursor=1." + "F" * 32, "cursor"),
+        ("since=yesterday", "since: expected a date and time"),
+        ("until=2023-13-01", "until: expected a date and time"),
+        ("station=", "station"),
+        ("player=" + "x" * 201, "player"),
+        ("playr=ann", "unknown parameter: playr"),
+    ],
+)
+async def test_a_wrong_parameter_is_named(query: str, what: str) -> None:
+    async with served() as server:
+        answer = await server.ask(f"/v1/games?{query}")
+        assert answer.status == 422
+        assert answer.problem["detail"].startswith(what)
+        assert not server.games.asked
+
+
+# -- one game ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("below", ["", "/frames", "/stats", "/replay"])
+@pytest.mark.parametrize("game_id", [OTHER, "x", "..%2f..", ID.upper(), ID + "0", "%00"])
+async def test_no_such_game(below: str, game_id: str) -> None:
+    async with served() as server:
+        known(server)
+        answer = await server.ask(f"/v1/games/{game_id}{below}")
+        assert answer.status == 404
+        assert answer.problem["detail"]
+        assert not server.games.opened
+
+
+async def test_one_game_and_its_tag() -> None:
+    async with served() as server:
+        known(server)
+        answer = await server.ask(f"/v1/games/{ID}")
+        assert answer.json["settings"]["stageId"] == 3
+        assert answer.headers["cache-control"] == "no-cache"
+        tag = answer.headers["etag"]
+        for given in (tag, f'"other", {tag}', "*", tag.removeprefix("W/")):
+            same = await server.ask(f"/v1/games/{ID}", if_none_match=given)
+            assert (same.status, same.body) == (304, b"")
+            assert same.headers["etag"] == tag
+        assert (await server.ask(f"/v1/games/{ID}", if_none_match='"other"')).status == 200
+        server.games.known[ID] = one_game(last_frame=7)
+        assert (await server.ask(f"/v1/games/{ID}", if_none_match=tag)).status == 200
+
+
+async def test_a_running_game_is_not_kept() -> None:
+    async with served() as server:
+        server.games.known[ID] = one_game(in_progress=True, reason=None)
+        answer = await server.ask(f"/v1/games/{ID}")
+        assert "etag" not in answer.headers
+        assert answer.headers["cache-control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "squeezed"),
+    [("gzip", True), ("br, GZIP;q=0.5", True), ("*", True), ("gzip;q=0", False), ("*;q=0, gzip", True), ("br", False),
+     ("", False), ("gzip;q=x", False), ("gzip;q=0, *", False)],
+)  # fmt: skip
+async def test_gzip(accepted: str, squeezed: bool) -> None:
+    async with served() as server:
+        known(server)
+        plain = await server.ask(f"/v1/games/{ID}")
+        answer = await server.ask(f"/v1/games/{ID}", accept_encoding=accepted)
+        assert (answer.headers.get("content-encoding") == "gzip") == squeezed
+        assert (gzip.decompress(answer.body) if squeezed else answer.body) == plain.body
+        assert (len(answer.body) < len(plain.body) / 3) == squeezed
+        assert answer.headers["vary"] == "accept-encoding"
+        assert answer.headers["etag"] == plain.headers["etag"]
+        small = await server.ask("/v1/games", accept_encoding=accepted)
+        assert "content-encoding" not in small.headers
+
+
+async def test_head() -> None:
+    async with served() as server:
+        known(server)
+        server.games.file = b"0123456789"
+        for target in ("/v1/games", f"/v1/games/{ID}", f"/v1/games/{ID}/replay", "/openapi.json"):
+            got = await server.ask(target)
+            head = await server.ask(target, "HEAD")
+            assert (head.status, head.headers["content-length"]) == (200, str(len(got.body)))
+        assert all(opened.closed for opened in server.games.opened)
+
+
+# -- frames and stats -------------------------------------------------------------------------------------------------
+
+
+async def test_frames() -> None:
+    async with served() as server:
+        known(server)
+        server.games.frame_count = 3000
+        answer = await server.ask(f"/v1/games/{ID}/frames")
+        assert [frame["frame"] for frame in answer.json["frames"]] == list(range(MOST_FRAMES))
+        assert answer.json["next"] == MOST_FRAMES
+        answer = await server.ask(f"/v1/games/{ID}/frames?from=2990&to=3100&fields=post.percent,items&limit=20")
+        assert server.games.asked[-1] == FramesQuery(2990, 3100, 20, ["post.percent", "items"])
+        assert len(answer.json["frames"]) == 10
+        assert "next" not in answer.json
+        assert (await server.ask(f"/v1/games/{ID}/frames?from=-123")).status == 200
+        for wrong in ("from=x", "to=1.5", "limit=1201", "fields=", "fields=a,,b", "fields=../x", "from=99999999"):
+            assert (await server.ask(f"/v1/games/{ID}/frames?{wrong}")).status == 422
+
+
+async def test_stats() -> None:
+    async with served() as server:
+        known(server)
+        answer = await server.ask(f"/v1/games/{ID}/stats")
+        assert answer.json == {"gameComplete": True}
+        assert (await server.ask(f"/v1/games/{ID}/stats", if_none_match=answer.headers["etag"])).status == 304
+
+
+# -- the file ---------------------------------------------------------------------------------------------------------
+
+
+async def test_the_file() -> None:
+    async with served() as server:
+        known(server)
+        server.games.file = bytes(range(256)) * 1000
+        answer = await server.ask(f"/v1/games/{ID}/replay")
+        assert (answer.status, answer.body) == (200, server.games.file)
+        assert answer.headers["content-type"] == "application/octet-stream"
+        assert answer.headers["content-disposition"] == 'attachment; filename="Game_1.slp"'
+        assert answer.headers["last-modified"] == "Tue, 14 Nov 2023 22:13:20 GMT"
+        tag = answer.headers["etag"]
+        same = await server.ask(f"/v1/games/{ID}/replay", if_none_match=tag)
+        assert (same.status, same.body) == (304, b"")
+        part = await server.ask(f"/v1/games/{ID}/replay", range="bytes=100000-", if_range=tag)
+        assert (part.status, part.body) == (206, server.games.file[100_000:])
+        assert part.headers["content-range"] == "bytes 100000-255999/256000"
+        other = await server.ask(f"/v1/games/{ID}/replay", range="bytes=0-1", if_range='"other"')
+        assert (other.status, len(other.body)) == (200, 256_000)
+        beyond = await server.ask(f"/v1/games/{ID}/replay", range="bytes=256000-")
+        assert beyond.status == beyond.problem["status"] == 416
+        assert beyond.headers["content-range"] == "bytes */256000"
+        assert all(opened.closed for opened in server.games.opened)
+
+
+async def test_an_empty_file() -> None:
+    async with served() as server:
+        known(server)
+        answer = await server.ask(f"/v1/games/{ID}/replay")
+        assert (answer.status, answer.body, answer.headers["content-length"]) == (200, b"", "0")
+
+
+async def test_a_file_that_shrinks_while_it_is_sent_breaks_off() -> None:
+    async with served() as server:
+        known(server)
+        server.games.file = bytes(200_000)
+        original = server.games.replay
+
+        async def shrunk(game_id: str) -> Any:
+            found = await original(game_id)
+            assert found is not None
+            found.file.truncate(100_000)
+            return found
+
+        server.games.replay = shrunk  # type: ignore[method-assign]
+        caller: Caller = await server.call()
+        async with caller.stream:
+            await caller.send(b"GET /v1/games/%b/replay HTTP/1.1\r\nhost: localhost\r\n\r\n" % ID.encode())
+            with pytest.raises(AssertionError, match="the connection ended"):
+                await caller.answer()
+        assert (await server.ask("/healthz")).status == 200
+
+
+# -- pages of other origins -------------------------------------------------------------------------------------------
+
+
+async def test_a_page_of_an_allowed_origin_may_read_the_answers() -> None:
+    page = "https://overlays.example"
+    async with served(access=Access(allowed_origins=(page,))) as server:
+        known(server)
+        for target in ("/v1/games", f"/v1/games/{ID}", f"/v1/games/{OTHER}", "/v1/stations"):
+            answer = await server.ask(target, origin=page)
+            assert answer.headers["access-control-allow-origin"] == page
+            assert "origin" in answer.headers["vary"].split(", ")
+            assert "access-control-allow-origin" not in (await server.ask(target)).headers
+        refused = await server.ask("/v1/games", origin="https://evil.example")
+        assert refused.status == 403
+        assert "access-control-allow-origin" not in refused.headers

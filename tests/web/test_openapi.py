@@ -1,0 +1,167 @@
+"""`/openapi.json`: every route is in it, what it says is true, and schemathesis finds nothing."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from starlette.routing import Mount, Route
+
+from slpstream.simulate.match import synthetic_match
+from slpstream.web import answers
+from slpstream.web.app import make_app
+from tests.daemon_process import DaemonProcess, running
+from tests.shared_data import IN_CI
+from tests.web.served import FakeGames, FakeStations, served
+
+OLD = 1_700_000_000
+EXAMPLES = 15
+MOST_SECONDS = 60
+PAGES = {"/", "/overlay/{station}"}
+"""For people, and not part of the API."""
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    """A daemon with a finished game, one that is running, and a file that is none."""
+    folder = tmp_path_factory.mktemp("setup")
+    for name, data in (
+        ("old.slp", synthetic_match(seed=1, frames=300)),
+        ("running.slp", synthetic_match(seed=2, frames=300, ended=False)),
+        ("broken.slp", b"this is no replay"),
+    ):
+        (folder / name).write_bytes(data)
+        if name != "running.slp":
+            os.utime(folder / name, (OLD, OLD))
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 2)
+        yield daemon
+
+
+@pytest.fixture(scope="module")
+def document(daemon: DaemonProcess) -> Any:
+    return daemon.get("/openapi.json")
+
+
+def test_every_route_is_documented() -> None:
+    app = make_app(FakeStations(), FakeGames(), version="1")
+    routes = {route.path for route in app.routes if isinstance(route, Route)}
+    assert {route.path for route in app.routes if isinstance(route, Mount)} == {"/static"}
+    described = app.url_path_for("getDescription")
+    assert described == "/openapi.json"
+    endpoints = make_document()["paths"]
+    assert routes == set(endpoints) | PAGES
+
+
+def make_document() -> Any:
+    from slpstream.web import games, openapi, stations
+
+    endpoints = [
+        *stations.endpoints(FakeStations()),
+        stations.events_endpoint(),
+        *games.endpoints(FakeGames()),
+    ]
+    document = openapi.document(endpoints, "1")
+    document["paths"]["/openapi.json"] = {}
+    return document
+
+
+@pytest.mark.trio
+async def test_the_version_is_the_daemons() -> None:
+    async with served() as server:
+        document = (await server.ask("/openapi.json")).json
+        assert document["info"]["version"] == "1.2.3"
+        assert document["openapi"].startswith("3.1")
+
+
+def test_it_is_whole(document: Any) -> None:
+    text = msgspec.json.encode(document).decode()
+    for name in re.findall(r"#/components/schemas/(\w+)", text):
+        assert name in document["components"]["schemas"]
+    operations = [path["get"] for path in document["paths"].values()]
+    ids = [operation["operationId"] for operation in operations]
+    assert len(set(ids)) == len(ids)
+    for operation in operations:
+        assert operation["summary"]
+        assert {"200", "422", "default"} <= set(operation["responses"])
+        for parameter in operation["parameters"]:
+            assert parameter["schema"]
+            assert parameter.get("description") or parameter["schema"].get("description"), parameter
+    games = document["paths"]["/v1/games"]["get"]["parameters"]
+    assert [parameter["name"] for parameter in games] == [
+        "station", "player", "format", "since", "until", "limit", "cursor",
+    ]  # fmt: skip
+    assert next(p for p in games if p["name"] == "limit")["schema"]["maximum"] == 200
+
+
+def test_answers_are_of_their_types(daemon: DaemonProcess) -> None:
+    """Strictly: a key of the wrong type, or one that must be there and is not, is an error."""
+
+    def strict(path: str, kind: Any) -> Any:
+        value = daemon.get(path)
+        return msgspec.convert(value, kind), value
+
+    listed, _ = strict("/v1/games", answers.GameList)
+    for item in listed.games:
+        game, _ = strict(f"/v1/games/{item.game_id}", answers.Game)
+        assert game.game_id == item.game_id
+        strict(game.links.frames, answers.FrameList)
+    stations, raw = strict("/v1/stations", answers.StationList)
+    names = {field.encode_name for field in msgspec.structs.fields(answers.Station)}
+    assert all(set(station) <= names for station in raw["stations"])
+    strict(f"/v1/stations/{stations.stations[0].id}", answers.OneStation)
+    strict("/healthz", answers.Health)
+    strict("/readyz", answers.Readiness)
+
+
+def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> None:
+    if find_spec("schemathesis") is None:
+        assert not IN_CI, "CI has the dependency group `peers`"
+        pytest.skip("schemathesis is not installed (dependency group `peers`)")
+    known = [game["gameId"] for game in daemon.get("/v1/games")["games"]]
+    command = [
+        str(Path(sys.executable).with_name("schemathesis")), "run", f"{daemon.url}/openapi.json", "--checks", "all",
+        "--exclude-path", "/v1/events", "--max-examples", str(EXAMPLES), "--seed", "1", "--workers", "1",
+        "--generation-database", "none", "--no-color", "--phases", "examples,coverage,fuzzing",
+    ]  # fmt: skip
+    hooks = tmp_path / "hooks.py"
+    hooks.write_text(HOOKS.format(known=known), encoding="utf-8")
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=MOST_SECONDS,
+        check=False,
+        env={**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(tmp_path), "PYTHONWARNINGS": "ignore"},
+    )
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert "No issues found" in done.stdout, done.stdout
+    tested = re.search(r"(\d+) generated", done.stdout)
+    assert tested is not None, done.stdout
+    assert int(tested[1]) > 200
+    answered = re.search(r'slpstream_http_requests_total\{status="200"\} (\d+)', daemon.text("/metrics"))
+    assert answered is not None
+    assert int(answered[1]) > 100, "many of the requests ask for what there is"
+    assert daemon.get("/healthz") == {"status": "ok"}
+
+
+HOOKS = '''
+import schemathesis
+
+@schemathesis.hook
+def map_path_parameters(context, path_parameters):
+    """Half of the games that are asked for exist."""
+    if path_parameters and "gameId" in path_parameters and str(path_parameters["gameId"])[:1] in "01234567":
+        path_parameters["gameId"] = {known}[int(str(path_parameters["gameId"])[:1]) % 2]
+    return path_parameters
+'''
