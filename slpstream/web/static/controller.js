@@ -18,7 +18,7 @@ export const CONTROLLER_FIELDS = Object.freeze([
   "pre.physicalRTrigger",
 ]);
 
-const WIDTH = 168;
+const WIDTH = 184;
 const HEIGHT = 72;
 const STICK_REACH = 11;
 
@@ -29,17 +29,17 @@ const BITS = Object.freeze({
 
 /** [bit, middle x, middle y, radius or half size, colour, letter] */
 const ROUND = /** @type {const} */ ([
-  [BITS.a, 133, 36, 10, "#2fd08a", "A"],
-  [BITS.b, 114, 46, 6.5, "#ff4d55", "B"],
-  [BITS.x, 151, 32, 6.5, "#dfe4ee", "X"],
-  [BITS.y, 129, 17.5, 6.5, "#dfe4ee", "Y"],
-  [BITS.start, 93, 24, 4.5, "#dfe4ee", ""],
+  [BITS.a, 143, 38, 10, "#2fd08a", "A"],
+  [BITS.b, 125, 48, 6.5, "#ff4d55", "B"],
+  [BITS.x, 160.5, 33, 6.5, "#dfe4ee", "X"],
+  [BITS.y, 138, 19.5, 6.5, "#dfe4ee", "Y"],
+  [BITS.start, 106, 21, 4.5, "#dfe4ee", ""],
 ]);
 const PAD = /** @type {const} */ ([
-  [BITS.up, 93, 47],
-  [BITS.down, 93, 61],
-  [BITS.left, 86, 54],
-  [BITS.right, 100, 54],
+  [BITS.up, 106, 41],
+  [BITS.down, 106, 55],
+  [BITS.left, 99, 48],
+  [BITS.right, 113, 48],
 ]);
 const TAU = 2 * Math.PI;
 const EDGE = "rgba(255, 255, 255, 0.75)";
@@ -87,10 +87,10 @@ export class ControllerDisplay extends HTMLElement {
     const context = /** @type {CanvasRenderingContext2D} */ (this.#canvas.getContext("2d"));
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, WIDTH, HEIGHT);
-    trigger(context, 8, left, (buttons & BITS.l) !== 0, "L");
-    trigger(context, 158, right, (buttons & BITS.r) !== 0, "R");
-    stick(context, 38, 36, 19, joystickX, joystickY, "#f2f4f9");
-    stick(context, 69, 50, 13, cStickX, cStickY, "#ffd23f");
+    trigger(context, 9, left, (buttons & BITS.l) !== 0, "L");
+    trigger(context, 175, right, (buttons & BITS.r) !== 0, "R");
+    stick(context, 38, 37, 19, joystickX, joystickY, "#f2f4f9");
+    stick(context, 77, 48, 14, cStickX, cStickY, "#ffd23f");
     for (const [bit, x, y, radius, colour, letter] of ROUND) {
       button(context, x, y, radius, colour, letter, (buttons & bit) !== 0);
     }
@@ -178,7 +178,7 @@ function pad(context, x, y, held) {
 
 /** @type {(context: CanvasRenderingContext2D, held: boolean) => void} */
 function bar(context, held) {
-  roundedBox(context, 140, 4, 14, 6, 3);
+  roundedBox(context, 151, 7, 15, 6, 3);
   context.fillStyle = held ? "#b58cff" : GROOVE;
   context.fill();
   context.lineWidth = 1.2;

@@ -18,6 +18,8 @@ import { damageColour, stocksText } from "./slippi.js";
 const PORT_COLOURS = ["red", "blue", "yellow", "green"];
 /** More than these are shown as a number. */
 const MOST_ICONS = 6;
+/** Longer ones are set smaller. */
+const LONG_NAME = 10;
 /** A hit of this many percent shakes as much as it can. */
 const HARD_HIT = 20;
 
@@ -36,6 +38,7 @@ export function drawCard(card, player, { side, combo, score, held, won }) {
   card.classList.toggle("out", player.stocks === 0);
   card.classList.toggle("won", won);
   setText(find(".name bdi", card), player.name);
+  find(".name", card).classList.toggle("long", player.name.length > LONG_NAME);
   setText(find(".fighter", card), player.character);
   const costume = find(".costume", card);
   setText(costume, player.costume);

@@ -120,7 +120,7 @@ export function resultText(game) {
   }
   const { winners, gameEnd } = game.end;
   const won = players(game).filter((player) => winners.some(({ playerIndex }) => playerIndex === player.index));
-  if (won.length === 0 || gameEnd?.gameEndMethod === NO_CONTEST) {
+  if (won.length === 0) {
     return gameEnd?.gameEndMethod === NO_CONTEST ? "No contest" : "Game over";
   }
   const [{ team, name }] = won;
