@@ -33,13 +33,13 @@ const ROUND = /** @type {const} */ ([
   [BITS.b, 125, 48, 6.5, "#ff4d55", "B"],
   [BITS.x, 160.5, 33, 6.5, "#dfe4ee", "X"],
   [BITS.y, 138, 19.5, 6.5, "#dfe4ee", "Y"],
-  [BITS.start, 106, 21, 4.5, "#dfe4ee", ""],
+  [BITS.start, 104, 21, 4.5, "#dfe4ee", ""],
 ]);
 const PAD = /** @type {const} */ ([
-  [BITS.up, 106, 41],
-  [BITS.down, 106, 55],
-  [BITS.left, 99, 48],
-  [BITS.right, 113, 48],
+  [BITS.up, 102, 41],
+  [BITS.down, 102, 55],
+  [BITS.left, 95, 48],
+  [BITS.right, 109, 48],
 ]);
 const TAU = 2 * Math.PI;
 const EDGE = "rgba(255, 255, 255, 0.75)";
@@ -90,7 +90,7 @@ export class ControllerDisplay extends HTMLElement {
     trigger(context, 9, left, (buttons & BITS.l) !== 0, "L");
     trigger(context, 175, right, (buttons & BITS.r) !== 0, "R");
     stick(context, 38, 37, 19, joystickX, joystickY, "#f2f4f9");
-    stick(context, 77, 48, 14, cStickX, cStickY, "#ffd23f");
+    stick(context, 75, 48, 14, cStickX, cStickY, "#ffd23f");
     for (const [bit, x, y, radius, colour, letter] of ROUND) {
       button(context, x, y, radius, colour, letter, (buttons & bit) !== 0);
     }
