@@ -13,6 +13,8 @@
 /** No frame waits longer than this by itself. */
 export const MOST_BEHIND_MS = 150;
 const WINDOW_MS = 2000;
+/** A frame is wanted half a frame before it is due (see below): it should be there by then. */
+const MARGIN_MS = 10;
 /** How fast `base` moves: a tenth of the time that passes. Nobody sees that. */
 const SLEW = 0.1;
 /** A page that is not drawn for long (hidden) keeps no more messages than these; what is older is taken at once. */
@@ -110,7 +112,7 @@ export class Playout {
       while (this.#arrivals[0].at < at - WINDOW_MS) {
         this.#arrivals.shift();
       }
-      this.#base = this.#base === null ? offset : Math.min(this.#base, offset + MOST_BEHIND_MS);
+      this.#base = this.#base === null ? offset + MARGIN_MS : Math.min(this.#base, offset + MOST_BEHIND_MS);
     }
   }
 
@@ -143,7 +145,7 @@ export class Playout {
       wanted = Math.max(wanted, offset);
     }
     const newest = this.#arrivals[this.#arrivals.length - 1].offset;
-    const difference = Math.min(wanted, newest + MOST_BEHIND_MS) - this.#base;
+    const difference = Math.min(wanted + MARGIN_MS, newest + MOST_BEHIND_MS) - this.#base;
     // After a pause of the game all is later than ever before: that is no jitter.
     const step = Math.abs(difference) > 2 * MOST_BEHIND_MS ? Infinity : SLEW * passed;
     this.#base += Math.max(-step, Math.min(step, difference));
