@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
 from slpstream.errors import ConfigError
+from slpstream.web.app import STATIC
 from tests.daemon_process import DaemonProcess, running
 from tests.web.javascript import needs_node, run
 from tests.web.pages import LIKE_A_VIDEO, chromium, open_page, screenshot
@@ -356,3 +358,15 @@ def test_values_of_options(tmp_path: Path) -> None:
     answers = run(script, [*cases, *wrong], tmp_path)
     assert answers[: len(cases)] == [[0, value] for value in cases.values()]
     assert [problems for problems, _ in answers[len(cases) :]] == [1] * len(wrong)
+
+
+def test_every_option_and_property_is_documented() -> None:
+    text = (Path(__file__).resolve().parents[2] / "deploy" / "docs" / "overlay.md").read_text(encoding="utf-8")
+    readers = (STATIC / "overlay_options.js").read_text(encoding="utf-8").split("const READERS = {")[1].split("};")[0]
+    options = re.findall(r"^  (\w+): ", readers, re.MULTILINE) + re.findall(r"^  (\w+),$", readers, re.MULTILINE)
+    assert len(options) == 8
+    assert set(re.findall(r"^\| `(\w+)` \| ", text, re.MULTILINE)) >= set(options)
+    root = (STATIC / "overlay.css").read_text(encoding="utf-8").split(":root {")[1].split("}")[0]
+    properties = re.findall(r"^  (--[\w-]+):", root, re.MULTILINE)
+    assert len(properties) > 10
+    assert [name for name in properties if f"`{name}`" not in text] == []
