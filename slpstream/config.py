@@ -111,8 +111,7 @@ class Web(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     overlay_folder: Annotated[
         str,
         Meta(
-            description="Folder of your own stylesheets for overlays, with their images and fonts, served under "
-            "`/custom/`. Empty: none."
+            description="Folder of your own stylesheets and pages with what they use, served as `/custom/`. Empty: none."
         ),
     ] = ""
 

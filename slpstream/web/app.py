@@ -31,8 +31,11 @@ SECURITY_HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", _CONTENT_SECURITY_POLICY.encode()),
 )
+# Pages from elsewhere may import the client module; the files are the same for everybody.
+_IMPORTABLE = ((b"access-control-allow-origin", b"*"),)
 _CUSTOM_SUFFIXES = frozenset(
     {".css", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg", ".woff", ".woff2", ".ttf", ".otf"}
+    | {".html", ".js", ".mjs", ".json"}
 )
 _HEADERS = (
     *SECURITY_HEADERS,
@@ -57,8 +60,8 @@ class Stations(Protocol):
 
 
 class CustomFiles(StaticFiles):
-    """A folder of people's own stylesheets and what they use. Nothing else that lies there is served: as a stylesheet
-    cannot pass a token on, these files are for everybody."""
+    """A folder of people's own stylesheets and pages. Nothing but what such use is served: as a stylesheet cannot pass
+    a token on, these files are for everybody."""
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
         """As of `StaticFiles`, which never leaves the folder."""
@@ -125,6 +128,7 @@ def with_headers(app: Any) -> Callable[..., Awaitable[None]]:
                 message["headers"] = [
                     *message["headers"],
                     *((name, value) for name, value in _HEADERS if name not in present),
+                    *(_IMPORTABLE if scope["path"].startswith("/static/") else ()),
                 ]
             await send(message)
 

@@ -31,6 +31,7 @@ from slpstream.web.websocket import GOING_DOWN, WebsocketSession
 STREAM_PATH = b"/v1/stream"
 MAX_QUERY_FIELDS = 32
 _ASSETS = (b"/static/", b"/custom/")
+_FOR_EVERYBODY = (Denied.TOKEN, Denied.ORIGIN)
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
 _OUT_OF_DESCRIPTORS_SECONDS = 0.25
@@ -213,8 +214,8 @@ class WebServer:
         """One request to the application. True when the connection can be used again."""
         exchange = Exchange(connection, http, request, port)
         denied = self._access.check(_headers(request), connection.peer, _token(request))
-        if denied is Denied.TOKEN and bytes(request.target).startswith(_ASSETS):
-            denied = None  # the same for everybody, and a page cannot pass its token on to them
+        if denied in _FOR_EVERYBODY and bytes(request.target).startswith(_ASSETS):
+            denied = None  # a page cannot pass its token on to them, and pages from elsewhere may import the client
         app = self._app if denied is None else with_headers(problem(denied.status, denied.reason))
         await exchange.run(app)
         self._on_request(exchange.status)

@@ -59,12 +59,6 @@ export class Playout {
     return this.#held.length + this.#queue.length > 0;
   }
 
-  /** How long the newest frame that has arrived will still wait; 0 without any. */
-  get behindMs() {
-    const newest = this.#queue.findLast?.(({ message }) => isFrame(message));
-    return newest === undefined || this.#base === null ? 0 : Math.max(0, this.#due(newest) - this.#now);
-  }
-
   /**
    * @param {Message} message
    * @param {number} now
@@ -173,11 +167,6 @@ export class Playout {
    */
   #isDue(message, through) {
     return !isFrame(message) || message.gameId !== this.#gameId || message.frame.frame <= through;
-  }
-
-  /** @param {Waiting} waiting */
-  #due({ message }) {
-    return /** @type {number} */ (this.#base) + message.frame.frame * this.#period;
   }
 
   /** Shows the oldest of the queue. After a rollback, frames before the one that is shown are the past: they are left out. */

@@ -103,7 +103,6 @@ export class Client {
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #watchdog;
   #attempts = 0;
   #openedAt = 0;
-  #resuming = false;
 
   /** @param {Subscription & ClientOptions} options */
   constructor(options) {
@@ -205,7 +204,6 @@ export class Client {
   // -- one connection after the other ---------------------------------------------------------------------------------
 
   #connect() {
-    this.#resuming = this.#places.size > 0 || !["live", "start"].includes(this.#wanted.cursor ?? "live");
     const url = this.#url();
     const Socket = this.#options.WebSocket ?? globalThis.WebSocket;
     const socket = new Socket(String(url), SUBPROTOCOL);
@@ -269,9 +267,10 @@ export class Client {
       this.#attempts = 0;
     }
     this.#drop();
-    if (refused && this.#resuming && code !== CloseCode.NOT_AUTHORISED) {
+    const { stations = "*", cursor = "live" } = this.#wanted;
+    const resumed = this.#places.size > 0 || !["live", "start"].includes(cursor);
+    if (refused && resumed && code !== CloseCode.NOT_AUTHORISED) {
       // The game is gone, or the daemon is another one: begin with what is live.
-      const { stations = "*" } = this.#wanted;
       delete this.#wanted.cursor;
       new Set([...this.#places.keys(), ...(stations === "*" ? [] : stations)]).forEach((name) => this.#forget(name));
       this.problem = "";
