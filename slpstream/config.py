@@ -121,6 +121,17 @@ class Log(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = "info"
 
 
+class Web(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[web]`: the pages."""
+
+    overlay_folder: Annotated[
+        str,
+        Meta(
+            description="Folder of your own stylesheets and pages and what they use, served as `/custom/`. Empty: none."
+        ),
+    ] = ""
+
+
 class StationConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[[stations]]`: one setup, once for each."""
 
@@ -137,6 +148,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     stream: Stream = Stream()
     store: Store = Store()
     log: Log = Log()
+    web: Web = Web()
     stations: list[StationConfig] = []
 
 
@@ -146,6 +158,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "stream": Stream,
     "store": Store,
     "log": Log,
+    "web": Web,
     "stations": StationConfig,
 }
 
@@ -198,6 +211,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     _check_server(config.server, file)
     if config.store.folder and Path(config.store.folder).expanduser().is_file():
         raise ConfigError(file, "store.folder", f"is a file: {config.store.folder}")
+    _check_web(config.web, file)
     _check_stations(config.stations, file)
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
@@ -232,6 +246,11 @@ def _check_server(server: Server, file: str) -> None:
     for origin in server.allowed_origins:
         if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s]+", origin):
             raise ConfigError(file, "server.allowed_origins", f"expected scheme://host, found {origin!r}")
+
+
+def _check_web(web: Web, file: str) -> None:
+    if web.overlay_folder and not Path(web.overlay_folder).expanduser().is_dir():
+        raise ConfigError(file, "web.overlay_folder", f"is no folder: {web.overlay_folder}")
 
 
 def _check_stations(stations: Sequence[StationConfig], file: str) -> None:

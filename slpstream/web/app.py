@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -34,14 +35,29 @@ SECURITY_HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", _CONTENT_SECURITY_POLICY.encode()),
 )
+# Pages from elsewhere may import the client module; the files are the same for everybody.
+_IMPORTABLE = ((b"access-control-allow-origin", b"*"),)
+_CUSTOM_SUFFIXES = frozenset(
+    {".css", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg", ".woff", ".woff2", ".ttf", ".otf"}
+    | {".html", ".js", ".mjs", ".json"}
+)
 _HEADERS = (
     *SECURITY_HEADERS,
     (b"cache-control", b"no-cache"),  # with its ETag: after an upgrade no browser source keeps old scripts
 )
 
 
-def make_app(stations: Stations, games: Games, *, version: str) -> Starlette:
-    """The application for a daemon."""
+class CustomFiles(StaticFiles):
+    """A folder of people's own stylesheets and pages. Nothing but what such use is served: as a stylesheet cannot pass
+    a token on, these files are for everybody."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """As of `StaticFiles`, which never leaves the folder."""
+        return super().lookup_path(path) if Path(path).suffix.lower() in _CUSTOM_SUFFIXES else ("", None)
+
+
+def make_app(stations: Stations, games: Games, overlay_folder: Path | None = None, *, version: str) -> Starlette:
+    """The application for a daemon; `overlay_folder` is served as `/custom/`."""
 
     async def overlay(request: Request) -> Response:
         name = request.path_params["station"]
@@ -68,6 +84,7 @@ def make_app(stations: Stations, games: Games, *, version: str) -> Starlette:
             Route("/overlay/{station}", overlay),
             *(endpoint.route() for endpoint in endpoints),
             Mount("/static", StaticFiles(directory=STATIC)),
+            *([Mount("/custom", CustomFiles(directory=overlay_folder))] if overlay_folder else []),
         ],
         exception_handlers={HTTPException: _problem},
         middleware=[],
@@ -84,6 +101,7 @@ def with_headers(app: Any) -> Callable[..., Awaitable[None]]:
                 message["headers"] = [
                     *message["headers"],
                     *((name, value) for name, value in _HEADERS if name not in present),
+                    *(_IMPORTABLE if scope["path"].startswith("/static/") else ()),
                 ]
             await send(message)
 

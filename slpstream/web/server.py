@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import h11
@@ -35,7 +36,8 @@ from slpstream.web.websocket import GOING_DOWN, WebsocketSession
 
 STREAM_PATH = b"/v1/stream"
 MAX_QUERY_FIELDS = 32
-_ASSETS = b"/static/"
+_ASSETS = (b"/static/", b"/custom/")
+_FOR_EVERYBODY = (Denied.TOKEN, Denied.ORIGIN)
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
 _OUT_OF_DESCRIPTORS_SECONDS = 0.25
@@ -94,13 +96,14 @@ class WebServer:
         outbox_bytes: int,
         socket_buffer_bytes: int,
         max_connections: int,
+        overlay_folder: Path | None = None,
         on_lagged: Callable[[int], None],
         on_closed: Callable[[int], None],
         on_request: Callable[[int], None],
     ) -> None:
         self._hub = hub
         self._access = access
-        self._app = with_headers(make_app(stations, games, version=version))
+        self._app = with_headers(make_app(stations, games, overlay_folder, version=version))
         self._version = version
         self._outbox_bytes = outbox_bytes
         self._socket_buffer_bytes = socket_buffer_bytes
@@ -229,8 +232,8 @@ class WebServer:
         headers = _headers(request)
         denied = self._access.check(headers, connection.peer, _token(request))
         exchange = Exchange(connection, http, request, port, origin=_origin(headers) if denied is None else None)
-        if denied is Denied.TOKEN and bytes(request.target).startswith(_ASSETS):
-            denied = None  # the same for everybody, and a page cannot pass its token on to them
+        if denied in _FOR_EVERYBODY and bytes(request.target).startswith(_ASSETS):
+            denied = None  # a page cannot pass its token on to them, and pages from elsewhere may import the client
         app = self._app if denied is None else with_headers(problem(denied.status, denied.reason))
         await exchange.run(app)
         self._on_request(exchange.status)

@@ -1,0 +1,47 @@
+// An outside client in JavaScript, written against the documented protocol and npm's `ws` alone: follows a station without
+// loss, goes away after `stopAfter` messages, comes back with the cursor of the last one, and prints every log message.
+// Arguments: URL of the websocket, station, stopAfter.
+
+const WebSocket = require("ws");
+
+const [, , url, station, stopAfter] = process.argv;
+let cursor = "start";
+let connections = 0;
+
+function follow() {
+  connections += 1;
+  let taken = 0;
+  const socket = new WebSocket(url, "slpstream.v1.json");
+  socket.on("open", () =>
+    socket.send(
+      JSON.stringify({
+        op: "subscribe",
+        stations: [station],
+        topics: ["game", "frame", "event", "stats", "diagnostic"],
+        delivery: "lossless",
+        cursor,
+      }),
+    ),
+  );
+  socket.on("message", (data) => {
+    const line = data.toString();
+    const message = JSON.parse(line);
+    if (message.cursor === undefined || message.type === "snapshot" || taken === Number(stopAfter)) {
+      return; // a status message; or what was on its way when we left
+    }
+    cursor = message.cursor;
+    taken += 1;
+    process.stdout.write(`${line}\n`);
+    if (message.metadata !== undefined) {
+      console.error(JSON.stringify({ connections }));
+      process.exit(0);
+    }
+    if (taken === Number(stopAfter)) {
+      socket.terminate(); // as a crash would
+    }
+  });
+  socket.on("close", () => follow());
+  socket.on("error", (error) => console.error(String(error)));
+}
+
+follow();

@@ -1,0 +1,40 @@
+"""The project's JavaScript modules in node: without a page, with times of our own."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slpstream.web.app import STATIC
+from tests.shared_data import IN_CI
+
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None and not IN_CI, reason="there is no node (Debian: apt install nodejs); only CI insists"
+)
+
+
+def modules(into: Path) -> Path:
+    """A copy of the modules that node takes for what they are."""
+    folder = into / "static"
+    folder.mkdir()
+    (folder / "package.json").write_text('{"type": "module"}')
+    for source in STATIC.glob("*.js*"):
+        shutil.copy(source, folder)
+    return folder
+
+
+def run(script: str, given: Any, into: Path) -> Any:
+    """What the body of `async (given) => ...` returns; it may import the modules from `./`."""
+    folder = modules(into)
+    program = folder / "script.js"
+    program.write_text(
+        f"const main = async (given) => {{{script}}};\nconsole.log(JSON.stringify(await main({json.dumps(given)})));\n"
+    )
+    ran = subprocess.run(["node", str(program)], capture_output=True, text=True, timeout=60, check=False)
+    assert ran.returncode == 0, ran.stderr
+    return json.loads(ran.stdout)

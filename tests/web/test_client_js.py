@@ -1,0 +1,113 @@
+"""Clients in JavaScript: one from outside with npm's `ws`, our module in node, and code written for slippi-js's types.
+
+`npm install --prefix tests/oracles` puts `ws` and slippi-js where they are looked for. The game is written by a process
+of its own, the daemons are real; what is compared are whole logs, so it does not matter how fast anything is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slpstream.api import messages
+from tests.daemon_process import running
+from tests.oracles.slippi_js import MODULES, needs_slippi_js
+from tests.shared_data import IN_CI, SLP, needs_shared
+from tests.web.javascript import modules
+from tests.web.shown import game_file, written_live
+
+CLIENTS = Path(__file__).with_name("clients")
+SECONDS = 60.0
+ENVIRONMENT = {**os.environ, "NODE_PATH": str(MODULES)}
+ALL_TOPICS = ("game", "frame", "event", "stats", "diagnostic")
+
+needs_ws = pytest.mark.skipif(
+    not (shutil.which("node") and (MODULES / "ws" / "package.json").is_file()) and not IN_CI,
+    reason=f"no node, or no ws in {MODULES} (npm install --prefix tests/oracles); only CI insists on it",
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "station"
+    folder.mkdir()
+    return folder
+
+
+def node(client: str, *arguments: str) -> list[str]:
+    return ["node", str(CLIENTS / client), *arguments]
+
+
+def dumped(replay: Path, *topics: Any) -> list[bytes]:
+    return [message.json("station") for message in messages(replay, topics=topics)]
+
+
+@needs_ws
+def test_an_outside_client_follows_and_resumes_by_cursor(folder: Path, tmp_path: Path) -> None:
+    replay = game_file("v3.18", tmp_path)
+    expected = dumped(replay, *ALL_TOPICS)
+    with running(folder) as daemon, written_live(replay, folder, speed=4.0):
+        url = daemon.stream_url().rstrip("?")
+        command = node("follow.cjs", url, "station", "400")
+        ran = subprocess.run(command, env=ENVIRONMENT, capture_output=True, timeout=SECONDS, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines() == expected, "every message once, whole and in order"
+    assert json.loads(ran.stderr.splitlines()[-1])["connections"] == -(-len(expected) // 400)
+
+
+@needs_ws
+def test_our_module_in_node_survives_a_restart_of_the_daemon(folder: Path, tmp_path: Path) -> None:
+    replay = game_file("v3.18", tmp_path)
+    module = modules(tmp_path) / "slpstream.js"
+    log = [json.loads(line) for line in dumped(replay, "game", "frame", "event", "stats")]
+    with running(folder) as first, written_live(replay, folder, speed=1.5):
+        command = node("module.cjs", module.as_uri(), f"{first.url}/", "station")
+        with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as client:
+            try:
+                assert client.stdout is not None
+                assert [client.stdout.readline().strip() for _ in range(2)] == ["open", "playing"]
+                first.kill()
+                with running(folder, arguments=("--port", first.url.rpartition(":")[2])):
+                    assert client.stdout.readline().strip() == "open"
+                    said = json.loads(client.stdout.readline())
+                    assert client.wait(SECONDS) == 0, "after `close` nothing keeps the process"
+            finally:
+                client.kill()
+    assert said["cursors"] == [message["cursor"] for message in log]
+    assert said["kept"] == log[-1]["cursor"]
+    assert said["counts"]["reset"] == 0
+    types = Counter("event" if "kind" in message else message["type"] for message in log)
+    assert {name: said["counts"][name] for name in ("frame", "finalized", "stats", "game_end")} == {
+        name: types[name] for name in ("frame", "finalized", "stats", "game_end")
+    }
+    assert said["states"].count("open") == 2
+    assert said["version"]
+
+
+@needs_slippi_js
+@needs_shared
+@pytest.mark.parametrize("name", ["v3.18", "itemExport", "doubles", "ics", "rollbackFrameTest", "v2.0"])
+def test_code_for_the_frame_type_of_slippi_js_reads_our_frames(name: str) -> None:
+    replay = SLP / f"{name}.slp"
+    lines = b"\n".join(m.json("station") for m in messages(replay, topics=("game", "frame"), frames="finalized"))
+    ours, theirs = (
+        json.loads(subprocess.run(command, env=ENVIRONMENT, input=given, capture_output=True, check=True).stdout)
+        for command, given in (
+            (node("frame_type.cjs", "lines"), lines),
+            (node("frame_type.cjs", "replay", str(replay)), b""),
+        )
+    )
+    if (
+        name == "rollbackFrameTest"
+    ):  # there slippi-js adds up the items of all sendings of a frame; ours are of the last one
+        assert ours.pop("items") < theirs.pop("items")
+    assert ours == theirs
+    assert ours["last"] > ours["first"]
+    assert sum(player["travelled"] for player in ours["players"]) > 0

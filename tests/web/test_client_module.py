@@ -1,0 +1,217 @@
+"""`slpstream.js` for authors: the example of its page; and in node, against a websocket that does what a test says."""
+
+from __future__ import annotations
+
+import re
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.daemon_process import running
+from tests.web.javascript import needs_node, run
+from tests.web.pages import chromium, open_page
+from tests.web.shown import game_file, log_of, written_live
+
+DOCUMENTATION = Path(__file__).resolve().parents[2] / "deploy" / "docs" / "overlay.md"
+
+WITH_A_FAKE_SOCKET = """
+  const { connect } = await import("./slpstream.js");
+  const opened = [];
+  class Fake {
+    constructor(url, protocol) {
+      this.url = decodeURIComponent(url);
+      this.protocol = protocol;
+      this.readyState = 0;
+      this.sent = [];
+      opened.push(this);
+      this.ready = new Promise((resolve) => setTimeout(() => { this.readyState = 1; this.onopen?.(); resolve(); }, 1));
+    }
+    send(text) { this.sent.push(JSON.parse(text)); }
+    say(message) { this.onmessage?.({ data: JSON.stringify(message) }); }
+    lose(code = 1006, reason = "") { this.readyState = 3; this.onclose?.({ code, reason }); }
+    close() { this.readyState = 3; }
+  }
+  const sockets = async (count) => {
+    while (opened.length < count) { await new Promise((resolve) => setTimeout(resolve, 5)); }
+    await opened[count - 1].ready;
+    opened[count - 1].say({ type: "hello", protocol: 1, version: "9", stations: ["a", "b"] });
+    return opened[count - 1];
+  };
+  const log = (type, station, game, place) => ({ type, station, gameId: game, cursor: `${game}/l${place}.0` });
+  const said = [];
+  const make = (options) => {
+    const client = connect({ base: "https://example.org:1/x/", WebSocket: Fake, ...options });
+    client.on("connection", (state) => said.push(state));
+    client.on("reset", (station) => said.push(`reset ${station}`));
+    client.on("frame", ({ cursor }) => said.push(cursor));
+    return client;
+  };
+"""
+
+
+def fake(script: str, into: Path) -> Any:
+    return run(WITH_A_FAKE_SOCKET + script, None, into)
+
+
+@needs_node
+def test_one_station_is_asked_for_in_the_url_and_resumed(tmp_path: Path) -> None:
+    urls, sent, said, cursors = fake(
+        """
+      const client = make({ stations: ["a"], topics: ["game", "frame"], rate: 30, token: "t" });
+      const first = await sockets(1);
+      first.say(log("game_start", "a", "g", 1));
+      first.say(log("frame", "a", "g", 2));
+      first.say(log("frame", "a", "older", 9));
+      first.lose();
+      const second = await sockets(2);
+      second.say(log("frame", "a", "g", 3));
+      const { cursors } = client;
+      client.close();
+      second.say(log("frame", "a", "g", 4));
+      return [opened.map(({ url }) => url), [first.sent, second.sent], said, cursors];
+    """,
+        tmp_path,
+    )
+    base = "wss://example.org:1/x/v1/stream?station=a&topics=game,frame&rate=30&cursor="
+    assert urls == [f"{base}live&token=t", f"{base}g/l2.0&token=t"]
+    assert sent == [[], []]
+    assert said == ["open", "g/l2.0", "older/l9.0", "waiting", "connecting", "open", "g/l3.0"]
+    assert cursors == {"a": "g/l3.0"}
+
+
+@needs_node
+def test_several_stations_are_resumed_each_where_it_was(tmp_path: Path) -> None:
+    urls, sent = fake(
+        """
+      const client = make({});
+      const first = await sockets(1);
+      first.say({ ...log("snapshot", "a", "g", 1), frame: {} });
+      first.say(log("game_start", "b", "h", 5));
+      first.lose();
+      const second = await sockets(2);
+      client.close();
+      return [opened.map(({ url }) => url), [first.sent, second.sent]];
+    """,
+        tmp_path,
+    )
+    assert urls == ["wss://example.org:1/x/v1/stream?station=*&cursor=live", "wss://example.org:1/x/v1/stream"]
+    assert sent == [[], [{"op": "subscribe", "cursor": {"a": "g/l1.0", "b": "h/l5.0"}}]]
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [(4410, ["live", "reset a"]), (4404, ["live", "reset a"]), (1013, ["g/l1.0", None]), (1006, ["g/l1.0", None])],
+)
+def test_when_its_place_is_gone_it_says_so_and_begins_with_what_is_live(
+    code: int, expected: list[Any], tmp_path: Path
+) -> None:
+    for kept, options in enumerate(("{ stations: ['a'] }", "{ stations: ['a'], cursor: 'g/l1.0' }")):
+        folder = tmp_path / str(kept)
+        folder.mkdir()
+        url, told, problem = fake(
+            f"""
+          const client = make({options});
+          const first = await sockets(1);
+          first.say(log("game_start", "a", "g", 1));
+          first.lose({code}, "no");
+          await sockets(2);
+          client.close();
+          const asked = new URL(opened[1].url).searchParams.get("cursor");
+          return [asked, said.find((what) => what.startsWith("reset")) ?? null, client.problem];
+        """,
+            folder,
+        )
+        assert [url, told] == expected
+        assert problem == ""
+
+
+@needs_node
+def test_another_subscription_on_the_same_connection(tmp_path: Path) -> None:
+    sent, said = fake(
+        """
+      const client = make({ stations: ["a"], topics: ["frame"] });
+      const socket = await sockets(1);
+      socket.say(log("game_start", "a", "g", 1));
+      client.subscribe({ rate: 6 });
+      client.subscribe({ stations: ["b"] });
+      socket.say(log("game_start", "b", "h", 2));
+      client.subscribe({ frames: "finalized" });
+      client.close();
+      return [socket.sent, said];
+    """,
+        tmp_path,
+    )
+    assert sent == [
+        {"op": "subscribe", "stations": ["a"], "topics": ["frame"], "rate": 6, "cursor": {"a": "g/l1.0"}},
+        {"op": "subscribe", "stations": ["b"], "topics": ["frame"], "rate": 6, "cursor": "live"},
+        {"op": "subscribe", "stations": ["b"], "topics": ["frame"], "rate": 6, "frames": "finalized", "cursor": "live"},
+    ]
+    assert said == ["open", "reset a", "reset b"]
+
+
+@needs_node
+def test_a_refusal_is_told_and_its_place_kept(tmp_path: Path) -> None:
+    problem, cursors, count = fake(
+        """
+      const client = make({ stations: ["a"], cursor: "g/l1.0" });
+      const socket = await sockets(1);
+      socket.say(log("frame", "a", "g", 2));
+      socket.say({ type: "error", code: 4401, message: "a token is required" });
+      socket.lose(4401, "a token is required");
+      await new Promise((resolve) => setTimeout(resolve, 700));
+      const { problem, cursors } = client;
+      client.close();
+      return [problem, cursors, opened.length];
+    """,
+        tmp_path,
+    )
+    assert (problem, cursors, count) == ("a token is required", {"a": "g/l2.0"}, 1)
+
+
+def test_the_example_of_the_page_runs_in_the_overlay_folder(tmp_path: Path) -> None:
+    folder, own = tmp_path / "main", tmp_path / "own"
+    folder.mkdir()
+    own.mkdir()
+    text = DOCUMENTATION.read_text(encoding="utf-8")
+    for language, name in (("html", "score.html"), ("js", "score.js")):
+        example = re.search(rf"```{language}\n(.*?)```", text, re.DOTALL)
+        assert example is not None
+        (own / name).write_text(example[1])
+    config = tmp_path / "slpstream.toml"
+    config.write_text(f'[web]\noverlay_folder = "{own}"\n')
+    replay = game_file("FodPlatforms", tmp_path)
+    with (
+        chromium() as browser,
+        open_page(browser) as watched,
+        running(folder, arguments=("--config", str(config))) as daemon,
+    ):
+        watched.page.goto(f"{daemon.url}/custom/score.html")
+        line = watched.page.locator("#line")
+        expect(line).to_have_css("opacity", "1")
+        daemon.until(lambda: daemon.get("/v1/stations")["stations"][0]["subscribers"] == 1)
+        with written_live(replay, folder, speed=4.0):
+            setups = log_of(replay).settings["players"]
+            expect(line).to_have_text(" against ".join(p["displayName"] or f"P{p['port']}" for p in setups))
+        assert [text for text in watched.complaints if "favicon" not in text and "404" not in text] == []
+
+
+def test_pages_of_other_servers_may_import_the_module_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "main"
+    folder.mkdir()
+    with running(folder) as daemon:
+        for path, allowed in (("/static/slpstream.js", True), ("/v1/stations", False), ("/overlay/main", False)):
+            asked = urllib.request.Request(daemon.url + path, headers={"Origin": "http://example.org"})
+            if allowed:
+                with urllib.request.urlopen(asked, timeout=10) as answer:
+                    assert answer.headers["access-control-allow-origin"] == "*"
+            else:
+                with pytest.raises(urllib.error.HTTPError) as refused:
+                    urllib.request.urlopen(asked, timeout=10)
+                assert refused.value.code == 403
+                assert "access-control-allow-origin" not in refused.value.headers
+                refused.value.close()

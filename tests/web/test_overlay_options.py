@@ -1,0 +1,372 @@
+"""What the overlay can be asked for: options, stylesheets, score and result.
+
+Where it matters what the daemon says and when, the page's websocket is the test itself: `Saying`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, WebSocketRoute, expect
+
+from slpstream.errors import ConfigError
+from slpstream.web.app import STATIC
+from tests.daemon_process import DaemonProcess, running
+from tests.web.javascript import needs_node, run
+from tests.web.pages import LIKE_A_VIDEO, chromium, open_page, screenshot
+
+GAME = "0123456789abcdef0123456789abcdef"
+EVERYTHING = "show=names,stocks,percent,combo,timer,stage,score,controller"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    base = tmp_path_factory.mktemp("options")
+    (base / "station").mkdir()
+    looks = base / "looks"
+    looks.mkdir()
+    (looks / "my.css").write_text(":root { --panel: rgb(1, 2, 3); } .name { letter-spacing: 7px; }")
+    (looks / "evil.css").symlink_to(base / "secret.css")
+    (base / "secret.css").write_text("secret")
+    (looks / "notes.txt").write_text("secret")
+    config = base / "slpstream.toml"
+    config.write_text(f'[web]\noverlay_folder = "{looks}"\n')
+    with running(base / "station", arguments=("--config", str(config))) as daemon:
+        yield daemon
+
+
+class Saying:
+    """The daemon's end of the page's websocket."""
+
+    def __init__(self, page: Page) -> None:
+        self._routes: list[WebSocketRoute] = []
+        self._page = page
+        page.route_web_socket("**/v1/stream**", self._connected)
+
+    def _connected(self, route: WebSocketRoute) -> None:
+        self._routes.append(route)
+        self.say({"type": "hello", "protocol": 1, "version": "0", "stations": ["station"]})
+        self.say({"type": "station", "station": "station", "state": "playing", "gameId": GAME})
+
+    def say(self, message: dict[str, Any]) -> None:
+        self._routes[-1].send(json.dumps(message))
+
+    def log(self, type: str, place: int, **payload: Any) -> None:
+        self.say({"type": type, "station": "station", "gameId": GAME, "cursor": f"{GAME}/l{place}.0", **payload})
+
+    def start(self, *names: str, teams: bool = False) -> None:
+        self._page.wait_for_function("() => document.querySelector('.overlay').dataset.phase !== undefined")
+        characters = ((2, 1), (9, 0), (20, 2), (0, 5))
+        players = [
+            {
+                "playerIndex": index,
+                "port": index + 1,
+                "characterId": characters[index][0],
+                "characterColor": characters[index][1],
+                "startStocks": 4,
+                "teamId": index % 2,
+                "displayName": name,
+                "nametag": "",
+                "connectCode": f"{name[:4].upper()}#{index}",
+            }
+            for index, name in enumerate(names)
+        ]
+        settings = {"stageId": 31, "inGameMode": 32, "timerType": 2, "startingTimerSeconds": 480, "isTeams": teams}
+        self.log("game_start", 0, format="slippi", rate=[60, 1], settings=settings | {"players": players})
+
+    def frame(self, number: int, *percents: float, stocks: int = 4, **pre: Any) -> None:
+        players = {
+            str(index): {"pre": pre, "post": {"percent": percent, "stocksRemaining": stocks}}
+            for index, percent in enumerate(percents)
+        }
+        self.log("frame", number + 200, frame={"frame": number, "revision": 0, "players": players})
+
+    def combo(self, kind: str, frame: int, *damages: float) -> None:
+        """Of player 0 on player 1."""
+        moves = [{"playerIndex": 0, "frame": frame, "moveId": 2, "hitCount": 1, "damage": damage} for damage in damages]
+        self.log("event", frame + 201, kind=kind, frame=frame, playerIndex=1, combo={"playerIndex": 1, "moves": moves})
+
+    def end(self, *winners: int) -> None:
+        won = [{"playerIndex": index, "position": 0} for index in winners]
+        self.log(
+            "game_end", 100_000, reason="game_end", winners=won, gameEnd={"gameEndMethod": 2}, durationSeconds=151.2
+        )
+
+
+def open_overlay(page: Page, daemon: DaemonProcess, query: str = "") -> Saying:
+    saying = Saying(page)
+    page.goto(f"{daemon.url}/overlay/station?{query}")
+    return saying
+
+
+def visible(page: Page, *selectors: str) -> list[bool]:
+    return [page.locator(selector).first.is_visible() for selector in selectors]
+
+
+PARTS = (".name", ".stocks", ".percent", ".combo", ".clock", ".stage", ".controller")
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", (True, True, True, True, True, True, False)),
+        (EVERYTHING, (True,) * 7),
+        ("show=percent,stocks", (False, True, True, False, False, False, False)),
+        ("show=timer,names", (True, False, False, False, True, False, False)),
+    ],
+)
+def test_shows_the_parts_that_are_asked_for(
+    browser: Browser, daemon: DaemonProcess, query: str, expected: tuple[bool, ...]
+) -> None:
+    with open_page(browser) as watched:
+        saying = open_overlay(watched.page, daemon, query)
+        saying.start("Left", "Right")
+        saying.frame(1, 12, 34)
+        watched.page.locator(".players[data-frame='1']").wait_for(state="attached")
+        assert tuple(visible(watched.page, *PARTS)) == expected
+        watched.check(daemon.url)
+
+
+@pytest.mark.parametrize(
+    ("players", "names"),
+    [
+        ("all", ["A", "B", "C", "D"]),
+        ("left", ["A", "B"]),
+        ("right", ["C", "D"]),
+        ("3", ["C"]),
+        ("4,1", ["A", "D"]),
+    ],
+)
+def test_shows_the_players_that_are_asked_for(
+    browser: Browser, daemon: DaemonProcess, players: str, names: list[str]
+) -> None:
+    with open_page(browser) as watched:
+        saying = open_overlay(watched.page, daemon, f"players={players}")
+        saying.start("A", "B", "C", "D")
+        expect(watched.page.locator(".name")).to_have_text(names)
+        watched.check(daemon.url)
+
+
+def test_doubles_have_the_colours_of_their_teams_and_a_side_is_a_team(browser: Browser, daemon: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        saying = open_overlay(page, daemon, EVERYTHING)
+        saying.start("Aki", "Bo", "Cy", "Somebody Longer", teams=True)
+        saying.frame(1, 12, 134, 87, 0, joystickX=0.7, joystickY=-0.7, physicalButtons=0x100, physicalRTrigger=0.5)
+        saying.combo("combo_extended", 1, 10, 4, 7.5)
+        page.locator(".combo.shown").wait_for()
+        colours = page.locator(".player").evaluate_all("cards => cards.map((card) => card.dataset.colour)")
+        assert colours == ["red", "blue", "red", "blue"]
+        assert page.locator("controller-display").first.get_attribute("data-buttons") == "a"
+        page.evaluate(LIKE_A_VIDEO)
+        screenshot(page, "overlay-doubles-controllers")
+        saying.end(1, 3)
+        expect(page.locator(".outcome")).to_have_text("Blue team wins")
+        page.set_viewport_size({"width": 800, "height": 600})
+        boxes = [box for card in page.locator(".card").all() if (box := card.bounding_box())]
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= 800 for box in boxes)
+        assert len({(box["x"], box["y"]) for box in boxes}) == 4
+        watched.check(daemon.url)
+    with open_page(browser) as watched:
+        saying = open_overlay(watched.page, daemon, "players=right")
+        saying.start("A", "B", "C", "D", teams=True)
+        expect(watched.page.locator(".name")).to_have_text(["B", "D"])
+
+
+def test_unknown_options_are_told_on_the_page_and_the_console(browser: Browser, daemon: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        watched.page.goto(f"{daemon.url}/overlay/station?colour=red&theme=pink&delay=500ms")
+        expect(watched.page.locator(".notes li")).to_have_text(
+            ["unknown option: colour", "theme=pink: expected dark or light"]
+        )
+        assert [line.startswith("slpstream overlay: ") for line in watched.complaints] == [True, True]
+        assert watched.page.locator("html").get_attribute("data-theme") == "dark"
+
+
+def test_theme_and_scale(browser: Browser, daemon: DaemonProcess) -> None:
+    sizes = []
+    for query in ("theme=light&scale=150%", ""):
+        with open_page(browser) as watched:
+            page = watched.page
+            saying = open_overlay(page, daemon, query)
+            saying.start("Left", "Right")
+            saying.frame(1, 0, 134)
+            page.locator(".players[data-frame='1']").wait_for()
+            size, colour = page.evaluate(
+                "() => [':root', '.name'].map((s) => getComputedStyle(document.querySelector(s)))"
+                ".map((style, i) => (i ? style.color : parseFloat(style.fontSize)))"
+            )
+            sizes.append(size)
+            assert colour == ("rgb(18, 21, 29)" if query else "rgb(255, 255, 255)")
+            page.evaluate(LIKE_A_VIDEO)
+            screenshot(page, f"overlay-{query[6:11] or 'dark'}")
+            watched.check(daemon.url)
+    assert sizes[0] == pytest.approx(1.5 * sizes[1])
+
+
+def test_the_delay_holds_messages_back(browser: Browser, daemon: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        page.clock.install()
+        saying = open_overlay(page, daemon, "delay=2s")
+        page.clock.run_for(2100)
+        page.wait_for_function("() => document.querySelector('.overlay').dataset.phase !== undefined")
+        saying.start("Left", "Right")
+        saying.frame(1, 55, 0)
+        page.wait_for_timeout(300)
+        page.clock.run_for(1500)
+        assert page.locator(".player").count() == 0
+        page.clock.run_for(2000)
+        expect(page.locator(".percent").first).to_have_text("55%")
+        watched.check(daemon.url)
+
+
+def test_combos_grow_end_and_go(browser: Browser, daemon: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        saying = open_overlay(page, daemon)
+        saying.start("Left", "Right")
+        combo = page.locator(".combo").first
+        saying.frame(1, 0, 8)
+        saying.combo("combo_started", 1, 8.2)
+        page.locator(".players[data-frame='1']").wait_for()
+        assert "shown" not in str(combo.get_attribute("class")), "one hit is no combo"
+        saying.frame(10, 0, 14)
+        saying.combo("combo_extended", 10, 8.2, 6.3)
+        expect(combo).to_have_text("2hits14%")
+        saying.frame(20, 0, 14)
+        saying.combo("combo_ended", 20, 8.2, 6.3)
+        page.locator(".combo.shown.ended").wait_for()
+        saying.frame(96, 0, 14)
+        page.wait_for_function("() => document.querySelector('.combo.shown') === null")
+        watched.check(daemon.url)
+
+
+def test_the_last_result_stays_then_names_and_score(browser: Browser, daemon: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        saying = open_overlay(page, daemon, "hold=1500ms")
+        saying.start("Left", "Right")
+        saying.frame(1, 12, 34, stocks=2)
+        page.locator(".players[data-frame='1']").wait_for()
+        assert visible(page, ".score") == [False], "nobody says a score"
+        saying.end(1)
+        expect(page.locator(".outcome")).to_have_text("Right wins")
+        expect(page.locator(".length")).to_have_text("2:31")
+        assert visible(page, ".percent", ".stocks") == [True, True]
+        assert page.locator(".won").count() == 1
+        page.evaluate(LIKE_A_VIDEO)
+        screenshot(page, "overlay-result")
+        score = {"players": [{"connectCode": "RIGH#1"}, {"connectCode": "LEFT#0"}], "score": [2, 1]}
+        saying.say({"type": "set", "station": "station", **score})
+        page.locator("[data-phase=between]").wait_for()
+        assert visible(page, ".percent", ".stocks", ".match", ".result", ".name") == [False, False, False, False, True]
+        expect(page.locator(".score")).to_have_text(["1", "2"])
+        screenshot(page, "overlay-between")
+        saying.start("Left", "Right")
+        expect(page.locator(".percent")).to_have_text(["0%", "0%"])
+        assert visible(page, ".percent", ".score", ".match") == [True, True, True]
+        screenshot(page, "overlay-score")
+        watched.check(daemon.url)
+
+
+def test_a_stylesheet_of_your_own(browser: Browser, daemon: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        page = watched.page
+        saying = open_overlay(page, daemon, "css=my.css")
+        saying.start("Left", "Right")
+        expect(page.locator(".name").first).to_have_css("letter-spacing", "7px")
+        assert page.eval_on_selector(".match", "e => getComputedStyle(e).backgroundColor") == "rgb(1, 2, 3)"
+        watched.check(daemon.url)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["https://example.org/x.css", "//example.org/x.css", "../static/overlay.css", "..%2Fsecret.css", "notes.txt"],
+)
+def test_a_stylesheet_from_elsewhere_is_not_asked_for(browser: Browser, daemon: DaemonProcess, path: str) -> None:
+    with open_page(browser) as watched:
+        watched.page.goto(f"{daemon.url}/overlay/station?css={path}")
+        watched.page.get_by_text("expected the path of a stylesheet in the overlay folder").wait_for()
+        assert watched.page.locator("link[rel=stylesheet]").count() == 1
+        assert all(url.startswith(daemon.url) for url in watched.asked)
+
+
+def test_a_stylesheet_that_is_not_there_is_told(browser: Browser, daemon: DaemonProcess) -> None:
+    with open_page(browser) as watched:
+        watched.page.goto(f"{daemon.url}/overlay/station?css=none.css")
+        watched.page.get_by_text("there is no such stylesheet").wait_for()
+
+
+@pytest.mark.parametrize(
+    "path", ["notes.txt", "evil.css", "../secret.css", "%2e%2e/secret.css", "..%2fsecret.css", "", ".", "none.css"]
+)
+def test_the_folder_is_never_left(daemon: DaemonProcess, path: str) -> None:
+    with pytest.raises(OSError, match=r"404|400"):
+        daemon.text(f"/custom/{path}")
+    assert "letter-spacing" in daemon.text("/custom/my.css")
+
+
+def test_without_a_folder_there_is_nothing(tmp_path: Path) -> None:
+    from slpstream.config import check
+
+    with pytest.raises(ConfigError) as refused:
+        check({"web": {"overlay_folder": str(tmp_path / "none")}})
+    assert refused.value.key == "web.overlay_folder"
+    assert check({"web": {"overlay_folder": os.fspath(tmp_path)}}).web.overlay_folder == str(tmp_path)
+
+
+@needs_node
+def test_values_of_options(tmp_path: Path) -> None:
+    script = """
+      const { readOptions } = await import("./overlay_options.js");
+      return given.map((query) => {
+        const { options, problems } = readOptions(new URLSearchParams(query));
+        return [problems.length, options[query.split("=")[0]]];
+      });
+    """
+    cases: dict[str, Any] = {
+        "delay=500ms": 500, "delay=2s": 2000, "delay=1.5s": 1500, "delay=80": 80, "hold=2m": 120_000, "scale=75%": 0.75,
+        "scale=2": 2, "players=1,2": [1, 2], "players= left": "left", "show=": [],
+        "show=stage,%20timer": ["stage", "timer"],
+        "css=a/b.css": "a/b.css", "theme=light": "light",
+    }  # fmt: skip
+    wrong = [
+        "delay=-1",
+        "delay=2h",
+        "delay=x",
+        "scale=0",
+        "scale=9",
+        "players=5",
+        "players=",
+        "show=none",
+        "theme=",
+        "css=x",
+    ]
+    answers = run(script, [*cases, *wrong], tmp_path)
+    assert answers[: len(cases)] == [[0, value] for value in cases.values()]
+    assert [problems for problems, _ in answers[len(cases) :]] == [1] * len(wrong)
+
+
+def test_every_option_and_property_is_documented() -> None:
+    text = (Path(__file__).resolve().parents[2] / "deploy" / "docs" / "overlay.md").read_text(encoding="utf-8")
+    readers = (STATIC / "overlay_options.js").read_text(encoding="utf-8").split("const READERS = {")[1].split("};")[0]
+    options = re.findall(r"^  (\w+): ", readers, re.MULTILINE) + re.findall(r"^  (\w+),$", readers, re.MULTILINE)
+    assert len(options) == 8
+    assert set(re.findall(r"^\| `(\w+)` \| ", text, re.MULTILINE)) >= set(options)
+    root = (STATIC / "overlay.css").read_text(encoding="utf-8").split(":root {")[1].split("}")[0]
+    properties = re.findall(r"^  (--[\w-]+):", root, re.MULTILINE)
+    assert len(properties) > 10
+    assert [name for name in properties if f"`{name}`" not in text] == []

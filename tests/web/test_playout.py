@@ -1,0 +1,202 @@
+"""The jitter buffer on a clock of the test's own: `playout.js` in node, at 60 pictures a second."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.web.javascript import needs_node, run
+
+pytestmark = needs_node
+
+FRAME_MS = 1000 / 60
+MOST_BEHIND_MS = 150
+PICTURE_MS = 1000 / 60
+
+PLAY = """
+  const { Playout } = await import("./playout.js");
+  const pictures = [];
+  let shown = [];
+  const playout = new Playout((message) => shown.push(message.id), given.delay);
+  let next = 0;
+  for (let n = 0, now = given.from; now < given.until; n++) {
+    // No screen and no timer is exact.
+    now = given.from + n * given.picture + ((n * 7919) % 7 - 3) * given.unsteady;
+    for (; next < given.messages.length && given.messages[next].at <= now; next++) {
+      playout.push(given.messages[next].message, given.messages[next].at);
+    }
+    playout.advance(now);
+    pictures.push([now, shown]);
+    shown = [];
+  }
+  return pictures;
+"""
+
+
+def start(at: float, game: str = "g") -> dict[str, Any]:
+    return {"at": at, "message": {"type": "game_start", "gameId": game, "rate": [60, 1], "id": "start"}}
+
+
+def frame(number: int, at: float, game: str = "g") -> dict[str, Any]:
+    return {"at": at, "message": {"type": "frame", "gameId": game, "frame": {"frame": number}, "id": number}}
+
+
+def event(number: int, at: float) -> dict[str, Any]:
+    return {"at": at, "message": {"type": "event", "gameId": "g", "frame": number, "id": f"event {number}"}}
+
+
+def play(
+    into: Path,
+    messages: Sequence[dict[str, Any]],
+    *,
+    delay: float = 0,
+    picture: float = PICTURE_MS,
+    unsteady: float = 0.5,
+) -> list[tuple[float, list[Any]]]:
+    """(time of a picture, what was new in it)."""
+    given = {
+        "messages": list(messages),
+        "delay": delay,
+        "picture": picture,
+        "unsteady": unsteady,
+        "from": 3.0,
+        "until": messages[-1]["at"] + delay + 500,
+    }
+    return [(now, shown) for now, shown in run(PLAY, given, into)]
+
+
+def in_bursts(frames: int, every_ms: float) -> list[dict[str, Any]]:
+    """Frames that are made one each sixtieth of a second, and come in bursts."""
+    arrive = [every_ms * -(-((number + 1) * FRAME_MS) // every_ms) for number in range(frames)]
+    return [start(0), *(frame(number, at) for number, at in enumerate(arrive))]
+
+
+def newest(pictures: Sequence[tuple[float, list[Any]]]) -> list[int]:
+    """The frame that each picture shows, from the first one on."""
+    shown, last = [], None
+    for _, new in pictures:
+        last = next((number for number in reversed(new) if isinstance(number, int)), last)
+        if last is not None:
+            shown.append(last)
+    return shown
+
+
+@pytest.mark.parametrize("every_ms", [FRAME_MS, 50, 85])
+def test_bursts_are_spread_out(every_ms: float, tmp_path: Path) -> None:
+    pictures = play(tmp_path, in_bursts(900, every_ms))
+    shown = newest(pictures)
+    steps = [b - a for a, b in pairwise(shown)][60:-60]
+    assert sum(step == 1 for step in steps) >= 0.97 * len(steps)
+    assert set(steps) <= {0, 1, 2}
+    assert shown[-1] == 899
+
+
+def test_a_picture_a_frame_though_neither_is_exact(tmp_path: Path) -> None:
+    """Where frames are due just at the time of a picture, none and two by turns would be no fault of the log."""
+    for place, late_ms in enumerate((0.0, 4.0, 8.0, 12.0)):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        messages = [start(0), *(frame(number, number * FRAME_MS + late_ms) for number in range(600))]
+        shown = newest(play(folder, messages, unsteady=1.5))
+        steps = [b - a for a, b in pairwise(shown)][60:-60]
+        assert sum(step != 1 for step in steps) <= 6, late_ms
+
+
+@pytest.mark.parametrize("hertz", [30, 144, 240])
+def test_on_other_screens_each_frame_has_its_time(hertz: int, tmp_path: Path) -> None:
+    pictures = play(tmp_path, in_bursts(600, 85), picture=1000 / hertz)
+    times = {number: now for now, new in pictures for number in new if isinstance(number, int)}
+    assert sorted(times) == list(range(600))
+    lags = [times[number] - number * FRAME_MS for number in range(120, 590)]
+    assert max(lags) - min(lags) < 1.5 * max(FRAME_MS, 1000 / hertz) + 5
+
+
+@pytest.mark.parametrize("every_ms", [85, 255, 400])
+def test_never_far_behind_by_itself(every_ms: float, tmp_path: Path) -> None:
+    messages = in_bursts(600, every_ms)
+    arrived = {m["message"]["id"]: m["at"] for m in messages}
+    for now, new in play(tmp_path, messages):
+        for number in new:
+            if isinstance(number, int) and arrived.get(number + 1, 0) != arrived[number]:  # the last one of its burst
+                assert now - arrived[number] <= MOST_BEHIND_MS + 2 * PICTURE_MS
+
+
+def test_after_a_stall_it_catches_up_and_after_a_pause_it_goes_on(tmp_path: Path) -> None:
+    steady = [frame(number, number * FRAME_MS) for number in range(120)]
+    stalled = [frame(number, 3000) for number in range(120, 180)]  # a second of frames at once
+    onward = [frame(number, number * FRAME_MS) for number in range(180, 300)]
+    paused = [frame(number, number * FRAME_MS + 10_000) for number in range(300, 420)]
+    pictures = play(tmp_path, [start(0), *steady, *stalled, *onward, *paused])
+    at = {number: now for now, new in pictures for number in new if isinstance(number, int)}
+    assert sorted(at) == list(range(420))
+    assert at[179] < 3000 + MOST_BEHIND_MS + 2 * PICTURE_MS
+    assert at[419] - (419 * FRAME_MS + 10_000) < MOST_BEHIND_MS
+    steps = [at[number + 1] - at[number] for number in range(310, 418)]
+    assert max(steps) < 3 * PICTURE_MS, "and the pause is not made up for by haste"
+
+
+def test_events_and_the_end_come_with_their_frames(tmp_path: Path) -> None:
+    messages = in_bursts(200, 85)
+    at = {m["message"]["id"]: m["at"] for m in messages}
+    for number in (50, 51, 120):
+        messages.insert(
+            next(i for i, m in enumerate(messages) if m["message"]["id"] == number) + 1, event(number, at[number])
+        )
+    messages.append({"at": at[199], "message": {"type": "game_end", "gameId": "g", "id": "end"}})
+    pictures = play(tmp_path, messages)
+    for _, new in pictures:
+        for name in new:
+            if isinstance(name, str) and name.startswith("event"):
+                assert new[new.index(name) - 1] == int(name.split()[1])
+    everything = [name for _, new in pictures for name in new]
+    assert everything == [m["message"]["id"] for m in messages], "each once, in their order"
+
+
+def test_a_rollback_never_goes_back(tmp_path: Path) -> None:
+    steady = [frame(number, number * FRAME_MS) for number in range(60)]
+    again = [frame(number, 60 * FRAME_MS + (0 if number < 57 else 20)) for number in range(54, 60)]
+    onward = [frame(number, number * FRAME_MS + 20) for number in range(60, 120)]
+    pictures = play(tmp_path, [start(0), *steady, *again, *onward])
+    shown = newest(pictures)
+    assert shown == sorted(shown)
+    assert [name for _, new in pictures for name in new].count(59) == 2, "what was shown is corrected"
+    steps = [b - a for a, b in pairwise(shown)][:-40]
+    assert sum(steps) / len(steps) > 0.97, "a rollback is no lag"
+
+
+def test_the_delay_holds_everything_back(tmp_path: Path) -> None:
+    messages = [*in_bursts(120, 85), event(119, 2040)]
+    at = {m["message"]["id"]: m["at"] for m in messages}
+    pictures = play(tmp_path, messages, delay=700)
+    for now, new in pictures:
+        for name in new:
+            assert 700 <= now - at[name] <= 700 + MOST_BEHIND_MS + 2 * PICTURE_MS
+    assert newest(pictures)[-1] == 119
+
+
+def test_another_game_begins_at_once(tmp_path: Path) -> None:
+    first = in_bursts(60, 85)
+    second = [start(first[-1]["at"], "h"), frame(-123, first[-1]["at"], "h"), frame(-122, first[-1]["at"] + 17, "h")]
+    names = [name for _, new in play(tmp_path, [*first, *second]) for name in new]
+    assert names == ["start", *range(60), "start", -123, -122]
+
+
+def test_a_page_that_is_not_drawn_keeps_a_bounded_queue(tmp_path: Path) -> None:
+    script = """
+      const { Playout } = await import("./playout.js");
+      let shown = 0;
+      const playout = new Playout(() => { shown += 1; }, given);
+      playout.push({ type: "game_start", gameId: "g" }, 0);
+      for (let n = 0; n < 100000; n++) {
+        playout.push({ type: "frame", gameId: "g", frame: { frame: n } }, n * 16.7);
+      }
+      return shown;
+    """
+    for place, delay in enumerate((0, 500)):
+        folder = tmp_path / str(place)
+        folder.mkdir()
+        assert run(script, delay, folder) >= 95_000
