@@ -126,9 +126,7 @@ class Web(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     overlay_folder: Annotated[
         str,
-        Meta(
-            description="Folder of your own stylesheets and pages and what they use, served as `/custom/`. Empty: none."
-        ),
+        Meta(description="Folder of your own stylesheets and pages for overlays, served as `/custom/`. Empty: none."),
     ] = ""
 
 

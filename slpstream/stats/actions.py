@@ -181,7 +181,7 @@ class Actions:
             if slot == _LEDGE:
                 news.append(("ledge_grab", {"playerIndex": self.index}))
             elif slot in _TECH:
-                news.append(("tech", {"playerIndex": self.index, "type": _TECH[slot]}))
+                news.append(("tech", {"playerIndex": self.index, "outcome": _TECH[slot]}))
         elif state >= _FIRST_OWN_STATE:
             own = _OWN_SLOT_OF.get(post.internal_character_id)
             if own is not None and state in own:
@@ -276,7 +276,7 @@ class Actions:
         towards = post.facing_direction == (1 if nearest > 0 else -1)
         inward = towards == (state == _TECH_FORWARD)
         self.counts[_IN if inward else _AWAY] += 1
-        news.append(("tech", {"playerIndex": self.index, "type": "in" if inward else "away"}))
+        news.append(("tech", {"playerIndex": self.index, "outcome": "in" if inward else "away"}))
 
     def show(self) -> ActionCounts:
         """slippi-js `ActionCountsType`."""

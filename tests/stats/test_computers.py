@@ -176,13 +176,13 @@ def test_wavedashes(knee_bend: int, jump: int, dodge: int, rise: float, expected
 
 
 @pytest.mark.parametrize(
-    ("state", "facing", "type"),
+    ("state", "facing", "outcome"),
     [(0xC8, 1.0, "in"), (0xC8, -1.0, "away"), (0xC9, 1.0, "away"), (0xC9, -1.0, "in"), (0xC7, 1.0, "neutral")],
 )
-def test_techs(state: int, facing: float, type: str) -> None:
+def test_techs(state: int, facing: float, outcome: str) -> None:
     scene = Scene(first=0).frame(b={"position_x": 30.0})
     (event,) = events_of(scene.frame(a={"action_state_id": state, "facing_direction": facing}).run()[1], "tech")
-    assert event.values == {"playerIndex": 0, "type": type}
+    assert event.values == {"playerIndex": 0, "outcome": outcome}
 
 
 def test_dash_dances_and_boost_grabs() -> None:

@@ -3,6 +3,7 @@ next one, the same however the bytes came, and never taken back."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -218,3 +219,14 @@ def test_resumed_in_the_middle(name: str) -> None:
                 assert lines([first[mode], *(said[mode] for said in rest)]) == expected
 
     check()
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["Whispy", "doubles", "transform", "rollbackFrameTest", "v2.0", "itemExport"])
+def test_no_payload_hides_the_envelope(name: str) -> None:
+    """A key of a payload that the envelope has too would be read as the envelope's."""
+    pipeline = Pipeline(SlippiReader())
+    for message in pipeline.feed(replay(name))[0]:
+        if message.type == "event":
+            keys = [key for key, _ in json.loads(message.json(), object_pairs_hook=lambda pairs: pairs)]
+            assert len(keys) == len(set(keys)), message.json()

@@ -109,7 +109,8 @@ def test_shows_what_the_stream_says(browser: Browser, shared_demo: Demo) -> None
             page.wait_for_timeout(30)
         assert len(compared) > 20
         assert (read["status"], read["stale"]) == (None, False)
-        assert [player["percent"] for player in read["players"]] == page.locator(".percent").all_inner_texts()
+        both = page.locator(".percent").evaluate_all("lines => lines.map((line) => [line.textContent, line.innerText])")
+        assert [text for text, _ in both] == [seen for _, seen in both], "what is in the DOM is what is seen"
         screenshot(page, "overlay-1920x1080")
         page.evaluate(LIKE_A_VIDEO)
         screenshot(page, "overlay-1920x1080-over-video")
