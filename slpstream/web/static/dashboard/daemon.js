@@ -20,12 +20,15 @@ const ANSWER_MS = 5000;
 const FIGURES_EVERY = 2;
 const GAMES_EVERY = 5;
 const MOST_GAMES = 20;
+const NOT_FOUND = 404;
 const BEHIND_SECONDS = 0.5;
 const SAMPLE = /^(\w+)(?:\{(?:.*,)?station="((?:[^"\\]|\\.)*)".*\}|\{[^}]*\})? ([-+.\deE]+|NaN|\+Inf)$/;
 
 export class Daemon {
   #round = 0;
   #gamesWanted = false;
+  /** This daemon keeps no list of games. */
+  #listless = false;
   /** @type {Map<string, {sum: number, count: number}>} */ #published = new Map();
   #onChange;
 
@@ -119,10 +122,11 @@ export class Daemon {
     if (this.#round % FIGURES_EVERY === 0) {
       this.#figures(await (await this.#fetch("metrics")).text());
     }
-    if (this.#gamesWanted || this.#round % GAMES_EVERY === 0) {
+    if (!this.#listless && (this.#gamesWanted || this.#round % GAMES_EVERY === 0)) {
       this.#gamesWanted = false;
       const listed = await this.ask(`v1/games?limit=${MOST_GAMES}`);
       this.games = listed.status === 200 ? (listed.body.games ?? []) : null;
+      this.#listless = listed.status === NOT_FOUND;
     }
   }
 

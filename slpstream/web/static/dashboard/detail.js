@@ -31,8 +31,11 @@ export class StationDetail {
   #root;
   #station;
   #overlay;
+  #options;
   #feed;
   #match;
+  /** The game from its first message on, while it is read. @type {{feed: Feed, match: Match} | null} */ #past = null;
+  /** A game that was over when this page came. @type {Match | null} */ #over = null;
   #summaryAt = -Infinity;
   #summaryOf = "";
 
@@ -46,19 +49,74 @@ export class StationDetail {
     panel.append(this.#root);
     this.#station = station;
     this.#overlay = overlay;
+    this.#options = { stations: [station], token, base, onChange };
     this.#feed = new Feed({
-      stations: [station],
+      ...this.#options,
       topics: ["game", "frame", "event", "stats"],
       fields: [...FIELDS, ...STAGE_FIELDS],
-      from: "start",
-      token,
-      base,
-      onMessage: (message) => this.#match.take(message),
-      onChange,
+      onMessage: (message) => this.#take(message),
     });
     this.#match = new Match(this.#feed.station(station));
     this.#stageView.match = this.#match;
+    this.#readPast();
     this.#addressField();
+  }
+
+  /** @param {import("../slpstream.js").Message} message */
+  #take(message) {
+    this.#match.take(message);
+    if (message.type === "snapshot" && this.#past === null) {
+      this.#readPast();
+    } else if (message.type === "game_start") {
+      this.#forgetPast();
+    }
+    this.#joinPast();
+  }
+
+  /**
+   * What happened before this page came: the events, without frames. The stage is live at once, and the plot follows; also
+   * after a connection that could not be resumed.
+   */
+  #readPast() {
+    this.#forgetPast();
+    const feed = new Feed({
+      ...this.#options,
+      topics: ["game", "event", "stats"],
+      from: "start",
+      onMessage: (message) => {
+        match.take(message);
+        this.#joinPast();
+      },
+    });
+    const match = new Match(feed.station(this.#station));
+    this.#past = { feed, match };
+  }
+
+  #forgetPast() {
+    this.#past?.feed.close();
+    this.#past = null;
+  }
+
+  #joinPast() {
+    const past = this.#past?.match;
+    if (past?.game == null) {
+      return;
+    }
+    const live = this.#match;
+    if (live.game === null) {
+      if (past.game.end !== null) {
+        this.#over = past;
+        this.#forgetPast();
+      }
+    } else if (past.gameId === live.gameId) {
+      // Live events begin somewhere before the first live stats; where the past has stats of then, it has all before.
+      if (past.game.end !== null || past.statsFrame >= live.firstStatsFrame) {
+        live.join(past);
+        this.#forgetPast();
+      }
+    } else if (past.game.end !== null) {
+      this.#forgetPast();
+    }
   }
 
   get #stageView() {
@@ -66,6 +124,7 @@ export class StationDetail {
   }
 
   close() {
+    this.#forgetPast();
     this.#feed.close();
     this.#root.remove();
   }
@@ -93,14 +152,15 @@ export class StationDetail {
 
   #drawGame() {
     const root = this.#root;
-    const { game } = this.#match;
+    const match = this.#match.game === null && this.#over !== null ? this.#over : this.#match;
+    const { game } = match;
     const ended = game !== null && game.end !== null;
     const melee = game?.format === FORMAT;
     const everybody = playersOf(game);
     root.dataset.game = game?.gameId ?? "";
     root.dataset.ended = String(ended);
     setText(find(".stage", root), game === null ? "No game yet" : placeName(game));
-    setText(find(".clock", root), game === null ? "" : ended ? minutes(this.#match.durationSeconds) : clockText(game));
+    setText(find(".clock", root), game === null ? "" : ended ? minutes(match.durationSeconds) : clockText(game));
     setText(find(".result", root), ended && melee ? resultText(everybody, winnersOf(game)) : "");
     showPlayers(find(".players", root), everybody, winnersOf(game));
     this.#stageView.hidden = !melee || ended;
@@ -111,7 +171,7 @@ export class StationDetail {
     if (game !== null && melee && (now - this.#summaryAt > SUMMARY_MS || state !== this.#summaryOf)) {
       this.#summaryAt = now;
       this.#summaryOf = state;
-      const { history, stats } = this.#match;
+      const { history, stats } = match;
       summary.show({ players: everybody, history, stats, toFrame: Math.max(0, game.frame ?? 0, history.lastFrame), ended });
     }
   }

@@ -13,7 +13,7 @@ import { StationView } from "../slpstream.js";
  * @typedef {object} FeedOptions
  * @property {string[] | "*"} stations
  * @property {string[]} topics
- * @property {string[]} fields            What a frame is cut down to.
+ * @property {string[]} [fields]          What a frame is cut down to. Default: whole frames.
  * @property {number} [rate]              Frames per second of game time. Default: all.
  * @property {"live" | "start"} [from]    Where a log begins: now, or with the first message of the current game.
  * @property {string} [token]
@@ -154,8 +154,12 @@ export class Feed {
     const socket = this.#socket;
     this.#socket = null;
     if (socket !== null) {
-      socket.onopen = socket.onmessage = socket.onclose = null;
-      socket.close();
+      socket.onmessage = socket.onclose = null;
+      // Browsers complain about a socket that is closed before it was open.
+      socket.onopen = () => socket.close();
+      if (socket.readyState !== WebSocket.CONNECTING) {
+        socket.close();
+      }
     }
   }
 

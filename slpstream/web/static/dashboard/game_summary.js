@@ -5,7 +5,7 @@
  * as for one of the list.
  */
 
-import { element, fill, gameTime, setText } from "./dom.js";
+import { colourOf, element, fill, gameTime, setText } from "./dom.js";
 import { moveName } from "./moves.js";
 import { PercentPlot } from "./percent_plot.js";
 
@@ -64,7 +64,7 @@ export class GameSummary extends HTMLElement {
     const head = element("thead");
     head.append(this.#head);
     this.#numbers.append(element("caption", "Players in numbers", { class: "hidden" }), head, this.#body);
-    const scroll = element("div", "", { class: "scroll" });
+    const scroll = element("div", "", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Players in numbers" });
     scroll.append(this.#numbers);
     this.append(element("h4", "Percent and stocks"), this.#plot, scroll, this.#killsTitle, this.#kills, this.#noKills);
   }
@@ -74,7 +74,7 @@ export class GameSummary extends HTMLElement {
     const lines = players.map((player) => ({ ...player, percent: player.percent }));
     this.#plot.show(history, lines, toFrame);
     fill(this.#head, [null, ...players], () => element("th", "", { scope: "col" }), (cell, player) => {
-      cell.dataset.colour = player === null ? "" : player.team || String(player.port);
+      cell.dataset.colour = player === null ? "" : colourOf(player);
       setText(cell, player?.name ?? "Player");
     });
     fill(this.#body, ROWS, () => element("tr"), (row, { name, of }) => {
@@ -133,7 +133,8 @@ function showKill(row, { frame, by, victim, moveId, percent, opening }, players)
   const name = (/** @type {number | null} */ index) => players.find((player) => player.index === index)?.name ?? "Nobody";
   const cells = [gameTime(frame), name(by), moveName(moveId), `${name(victim)} at ${Math.floor(percent)}%`, OPENING_NAMES[opening] ?? ""];
   fill(row, cells, () => element("span"), setText);
-  row.dataset.colour = String(players.find((player) => player.index === by)?.port ?? "");
+  const killer = players.find((player) => player.index === by);
+  row.dataset.colour = killer === undefined ? "" : colourOf(killer);
 }
 
 /**
@@ -155,7 +156,7 @@ function successes(counts) {
     return "–";
   }
   const tried = counts.success + counts.fail;
-  return tried === 0 ? "–" : `${counts.success} of ${tried} (${Math.round((100 * counts.success) / tried)}%)`;
+  return tried === 0 ? "–" : `${counts.success}/${tried} · ${Math.round((100 * counts.success) / tried)}%`;
 }
 
 /**

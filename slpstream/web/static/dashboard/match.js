@@ -33,6 +33,22 @@ export class PercentHistory {
     }
   }
 
+  /**
+   * Puts what another history of the same game knows up to a frame before what this one knows after it.
+   * @param {PercentHistory} earlier
+   * @param {number} through
+   */
+  precede(earlier, through) {
+    for (const [own, others] of /** @type {const} */ ([[this.points, earlier.points], [this.losses, earlier.losses]])) {
+      for (const index of new Set([...own.keys(), ...others.keys()])) {
+        const before = (others.get(index) ?? []).filter(({ frame }) => frame <= through);
+        const after = (own.get(index) ?? []).filter(({ frame }) => frame > through);
+        /** @type {Map<number, any[]>} */ (own).set(index, [...before, ...after]);
+      }
+    }
+    this.lastFrame = Math.max(this.lastFrame, earlier.lastFrame);
+  }
+
   /** @param {number} index */
   percent(index) {
     return this.points.get(index)?.at(-1)?.percent ?? 0;
@@ -87,6 +103,11 @@ export class Match {
     this.history = new PercentHistory();
     /** @type {Record<string, any> | null} */
     this.stats = null;
+    /** Of the first and the newest `stats` message that came; final frames up to there have had their events. */
+    this.firstStatsFrame = NaN;
+    this.statsFrame = NaN;
+    /** Whether the game was followed from its first message on. */
+    this.complete = false;
     /** The newest frames by number, oldest first. @type {Map<number, Record<string, any>>} */
     this.frames = new Map();
     /** Heights that stage events have said, by what they call the platform. @type {Map<number, number>} */
@@ -94,6 +115,12 @@ export class Match {
     this.durationSeconds = 0;
     /** @type {Map<number, Record<string, number>>} */
     this.final = new Map();
+  }
+
+  /** Takes from another match of the same game what happened before this one came. @param {Match} earlier */
+  join(earlier) {
+    this.history.precede(earlier.history, this.game?.end ? Infinity : earlier.statsFrame);
+    this.complete = true;
   }
 
   /** The game, as long as what is kept here belongs to it. */
@@ -107,8 +134,10 @@ export class Match {
     if (game === null || (message.gameId !== undefined && message.gameId !== game.gameId)) {
       return;
     }
-    if (message.type === "game_start" || game.gameId !== this.gameId) {
+    // After a snapshot there is a gap: what happened before it is not known here.
+    if (message.type === "game_start" || message.type === "snapshot" || game.gameId !== this.gameId) {
       this.#begin(game.gameId);
+      this.complete = message.type === "game_start";
     }
     switch (message.type) {
       case "snapshot":
@@ -124,6 +153,8 @@ export class Match {
         break;
       case "stats":
         this.stats = message.stats;
+        this.statsFrame = message.frame;
+        this.firstStatsFrame = Number.isNaN(this.firstStatsFrame) ? message.frame : this.firstStatsFrame;
         break;
       case "game_end":
         this.durationSeconds = message.durationSeconds ?? 0;

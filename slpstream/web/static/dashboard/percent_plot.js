@@ -186,10 +186,11 @@ export class PercentPlot extends HTMLElement {
     if (!out) {
       lives.push({ from: losses.at(-1)?.frame ?? 0, to: this.#toFrame, label: "" });
     }
-    context.textAlign = "right";
     context.textBaseline = "middle";
+    context.textAlign = "right";
     context.fillStyle = ink.quiet;
     context.fillText(`P${of.port}`, LEFT - 5, top + BAR / 2 - 2);
+    const nameEnds = LEFT + 7 + context.measureText(of.name).width;
     for (const { from, to, label } of lives) {
       const [left, right] = [x(from) + 1, Math.min(x(to) - 1, width - RIGHT)];
       if (right <= left) {
@@ -202,11 +203,14 @@ export class PercentPlot extends HTMLElement {
       context.fill();
       context.globalAlpha = 1;
       context.fillRect(right - 2, top, 2, BAR - 5);
-      if (label && right - left > NARROWEST_LABEL) {
+      if (label && right - NARROWEST_LABEL > Math.max(left, nameEnds)) {
         context.fillStyle = ink.text;
         context.fillText(label, right - 5, top + BAR / 2 - 2);
       }
     }
+    context.textAlign = "left";
+    context.fillStyle = ink.text;
+    context.fillText(of.name, LEFT + 7, top + BAR / 2 - 2);
   }
 }
 

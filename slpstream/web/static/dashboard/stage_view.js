@@ -287,6 +287,7 @@ export class StageView extends HTMLElement {
     if (this.#calm.matches) {
       return;
     }
+    context.lineCap = "butt";
     for (const player of everybody) {
       let before = null;
       for (let i = number - TRAIL_FRAMES; i <= number; i++) {
@@ -303,6 +304,7 @@ export class StageView extends HTMLElement {
         before = here;
       }
     }
+    context.lineCap = "round";
     context.globalAlpha = 1;
   }
 
@@ -397,7 +399,8 @@ export class StageView extends HTMLElement {
     }
     if (within(state, SHIELDING)) {
       context.beginPath();
-      context.arc(x, y - high / 2, Math.max(8, SHIELD_UNITS * scale * ((post.shieldSize ?? FULL_SHIELD) / FULL_SHIELD)), 0, 2 * Math.PI);
+      const share = (post.shieldSize ?? FULL_SHIELD) / FULL_SHIELD;
+      context.arc(x, y - high / 2, Math.max(8, SHIELD_UNITS * scale * share), 0, 2 * Math.PI);
       context.globalAlpha = 0.3;
       context.fill();
       context.globalAlpha = 1;
