@@ -297,7 +297,9 @@ function focusAfterMove() {
   if (location.hash.includes("/")) {
     cameFrom = location.hash;
     panel.querySelector("h2")?.focus({ preventScroll: true });
-    panel.scrollIntoView({ block: "start", behavior: "instant" });
+    if (find(".lists").offsetParent === null) {
+      scrollTo(0, 0); // on a phone it takes the place of the list
+    }
   } else if (cameFrom) {
     /** @type {HTMLElement | null} */ (document.querySelector(`a[href="${CSS.escape(cameFrom)}"]`) ?? document.querySelector("h2"))?.focus();
     cameFrom = "";

@@ -6,7 +6,7 @@
  * a few times a second.
  */
 
-import { players, stageName } from "../slippi.js";
+import { players, stageName, stocksText } from "../slippi.js";
 import { colourOf, setAttribute, sized, styleValue } from "./dom.js";
 import { BELOW, FOUNTAIN_OF_DREAMS, FOUNTAIN_PLATFORMS, ObservedGround, STAGES } from "./stages.js";
 
@@ -164,6 +164,7 @@ export class StageView extends HTMLElement {
     if (now - this.#toldAt > TEXT_MS) {
       this.#toldAt = now;
       setAttribute(this.#canvas, "aria-label", textAlternative(game, everybody, frame ?? {}, stage));
+      this.dataset.told = String(frame?.frame ?? "");
     }
     this.dataset.frame = String(frame?.frame ?? "");
   }
@@ -459,7 +460,7 @@ export class StageView extends HTMLElement {
 /** @typedef {(x: number, y: number) => [number, number]} Place  Game units to pixels. */
 
 /**
- * The picture in words.
+ * The picture in words, as of its frame.
  * @param {Game} game
  * @param {Player[]} everybody
  * @param {Record<string, any>} frame
@@ -469,13 +470,15 @@ export function textAlternative(game, everybody, frame, stage) {
   const lines = everybody.map((player) => {
     const post = frame.players?.[player.index]?.post ?? {};
     const parts = [`${player.name}, ${player.character}`];
-    if (player.percent !== null) {
-      parts.push(`${player.percent} percent`);
+    const percent = post.percent ?? player.percent;
+    const stocks = player.stocks === null ? null : (post.stocksRemaining ?? player.stocks);
+    if (typeof percent === "number") {
+      parts.push(`${Math.floor(percent)} percent`);
     }
-    if (player.stocks !== null) {
-      parts.push(player.stocks === 1 ? "1 stock" : `${player.stocks} stocks`);
+    if (stocks !== null) {
+      parts.push(stocksText(stocks));
     }
-    if (player.stocks !== 0 && post.positionX !== undefined) {
+    if (stocks !== 0 && post.positionX !== undefined) {
       parts.push(whereabouts(post, stage));
     }
     return parts.join(", ");
