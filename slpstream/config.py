@@ -105,6 +105,18 @@ class Log(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = "info"
 
 
+class Web(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """`[web]`: the pages."""
+
+    overlay_folder: Annotated[
+        str,
+        Meta(
+            description="Folder of your own stylesheets for overlays, with their images and fonts, served under "
+            "`/custom/`. Empty: none."
+        ),
+    ] = ""
+
+
 class StationConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[[stations]]`: one setup, once for each."""
 
@@ -120,6 +132,7 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     watch: Watch = Watch()
     stream: Stream = Stream()
     log: Log = Log()
+    web: Web = Web()
     stations: list[StationConfig] = []
 
 
@@ -128,6 +141,7 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "watch": Watch,
     "stream": Stream,
     "log": Log,
+    "web": Web,
     "stations": StationConfig,
 }
 
@@ -178,6 +192,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     except msgspec.ValidationError as error:
         raise _explained(error, file) from None
     _check_server(config.server, file)
+    _check_web(config.web, file)
     _check_stations(config.stations, file)
     if config.watch.idle_seconds < config.watch.stalled_seconds:
         raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
@@ -212,6 +227,11 @@ def _check_server(server: Server, file: str) -> None:
     for origin in server.allowed_origins:
         if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s]+", origin):
             raise ConfigError(file, "server.allowed_origins", f"expected scheme://host, found {origin!r}")
+
+
+def _check_web(web: Web, file: str) -> None:
+    if web.overlay_folder and not Path(web.overlay_folder).expanduser().is_dir():
+        raise ConfigError(file, "web.overlay_folder", f"is no folder: {web.overlay_folder}")
 
 
 def _check_stations(stations: Sequence[StationConfig], file: str) -> None:

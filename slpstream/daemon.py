@@ -134,6 +134,7 @@ class Daemon:
             outbox_bytes=stream.outbox_bytes,
             socket_buffer_bytes=stream.socket_buffer_bytes,
             max_connections=server.max_connections,
+            overlay_folder=_folder(self._config.web.overlay_folder),
             on_lagged=metrics.lagged.inc,
             on_closed=lambda code: metrics.closed.labels(str(code)).inc(),
             on_request=lambda status: metrics.requests.labels(str(status)).inc(),
@@ -235,6 +236,10 @@ def _token(token_file: str) -> str | None:
     if not token:
         raise ConfigError("configuration", "server.token_file", "the first line is empty")
     return token
+
+
+def _folder(configured: str) -> Path | None:
+    return Path(configured).expanduser() if configured else None
 
 
 def _printable_host(host: str) -> str:

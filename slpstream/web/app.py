@@ -3,6 +3,7 @@ protocol alone."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -30,6 +31,9 @@ SECURITY_HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", _CONTENT_SECURITY_POLICY.encode()),
 )
+_CUSTOM_SUFFIXES = frozenset(
+    {".css", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg", ".woff", ".woff2", ".ttf", ".otf"}
+)
 _HEADERS = (
     *SECURITY_HEADERS,
     (b"cache-control", b"no-cache"),  # with its ETag: after an upgrade no browser source keeps old scripts
@@ -52,8 +56,17 @@ class Stations(Protocol):
         """The Prometheus page; called in a worker thread."""
 
 
-def make_app(stations: Stations) -> Starlette:
-    """The application for a daemon."""
+class CustomFiles(StaticFiles):
+    """A folder of people's own stylesheets and what they use. Nothing else that lies there is served: as a stylesheet
+    cannot pass a token on, these files are for everybody."""
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """As of `StaticFiles`, which never leaves the folder."""
+        return super().lookup_path(path) if Path(path).suffix.lower() in _CUSTOM_SUFFIXES else ("", None)
+
+
+def make_app(stations: Stations, overlay_folder: Path | None = None) -> Starlette:
+    """The application for a daemon; `overlay_folder` is served as `/custom/`."""
 
     async def list_stations(request: Request) -> Response:
         return _json({"stations": stations.stations()})
@@ -95,6 +108,7 @@ def make_app(stations: Stations) -> Starlette:
             Route("/readyz", readyz),
             Route("/metrics", metrics_page),
             Mount("/static", StaticFiles(directory=STATIC)),
+            *([Mount("/custom", CustomFiles(directory=overlay_folder))] if overlay_folder else []),
         ],
         exception_handlers={HTTPException: _problem},
         middleware=[],

@@ -12,6 +12,7 @@ import socket
 import sys
 from collections.abc import Callable
 from http import HTTPStatus
+from pathlib import Path
 from urllib.parse import parse_qsl
 
 import h11
@@ -29,7 +30,7 @@ from slpstream.web.websocket import GOING_DOWN, WebsocketSession
 
 STREAM_PATH = b"/v1/stream"
 MAX_QUERY_FIELDS = 32
-_ASSETS = b"/static/"
+_ASSETS = (b"/static/", b"/custom/")
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
 _OUT_OF_DESCRIPTORS_SECONDS = 0.25
@@ -87,13 +88,14 @@ class WebServer:
         outbox_bytes: int,
         socket_buffer_bytes: int,
         max_connections: int,
+        overlay_folder: Path | None = None,
         on_lagged: Callable[[int], None],
         on_closed: Callable[[int], None],
         on_request: Callable[[int], None],
     ) -> None:
         self._hub = hub
         self._access = access
-        self._app = with_headers(make_app(stations))
+        self._app = with_headers(make_app(stations, overlay_folder))
         self._version = version
         self._outbox_bytes = outbox_bytes
         self._socket_buffer_bytes = socket_buffer_bytes

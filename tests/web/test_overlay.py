@@ -7,59 +7,36 @@ exactly that frame. The determinism rules are in `pages.py`.
 from __future__ import annotations
 
 import json
-import math
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser
 from websockets.sync.client import ClientConnection, connect
 
-from slpstream.api import messages
 from slpstream.simulate.match import synthetic_match
 from slpstream.slippi import ids
 from tests.daemon_process import running
 from tests.web.pages import LIKE_A_VIDEO, Demo, chromium, demo, open_page, screenshot
+from tests.web.shown import (
+    RECORD_WHAT_IS_SHOWN,
+    SECONDS,
+    Log,
+    check,
+    game_file,
+    log_of,
+    shown,
+    shows_a_frame,
+    shows_the_last_frame,
+    values,
+    written_live,
+)
 
 SIZES = [(1920, 1080), (1280, 720), (3840, 2160), (800, 600), (600, 200), (400, 700)]
-SECONDS = 30.0
-
-READ_PAGE = """() => {
-  const text = (root, selector) => root.querySelector(selector)?.textContent;
-  const list = document.querySelector(".players");
-  return {
-    game: list.dataset.game,
-    frame: list.dataset.frame,
-    stage: text(document, ".stage"),
-    clock: text(document, ".clock"),
-    status: document.querySelector(".status").hidden ? null : text(document, ".status"),
-    stale: document.querySelector(".overlay").classList.contains("stale"),
-    players: [...list.children].map((card) => ({
-      port: Number(card.dataset.port),
-      colour: card.dataset.colour,
-      name: text(card, ".name"),
-      character: text(card, ".fighter"),
-      costume: text(card, ".costume"),
-      stocks: text(card, ".stocks .text"),
-      icons: card.querySelectorAll(".icon:not(.lost)").length,
-      lost: card.querySelectorAll(".icon.lost").length,
-      percent: text(card, ".percent"),
-    })),
-  };
-}"""
-
-RECORD_WHAT_IS_SHOWN = f"""() => {{
-  const read = {READ_PAGE};
-  window.shown = [];
-  const observer = new MutationObserver(() => window.shown.push(read()));
-  observer.observe(document.querySelector(".players"), {{attributes: true}});
-}}"""
 
 
 @pytest.fixture(scope="module")
@@ -79,61 +56,6 @@ def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "first" / "station"
     folder.mkdir(parents=True)
     return folder
-
-
-class Log:
-    """What a game's log says, by frame number: all revisions of a frame."""
-
-    def __init__(self) -> None:
-        self.settings: dict[str, Any] = {}
-        self.frames: dict[int, list[dict[str, Any]]] = {}
-        self.ended = False
-
-    def take(self, message: Mapping[str, Any]) -> None:
-        if message["type"] == "game_start":
-            self.settings = message["settings"]
-        elif message["type"] == "frame":
-            self.frames.setdefault(message["frame"]["frame"], []).append(message["frame"])
-        elif message["type"] == "game_end":
-            self.ended = True
-
-    def pages(self, number: int) -> list[dict[str, Any]]:
-        """What a page may show when it shows this frame; one for each revision."""
-        return [self._page(number, entry) for entry in self.frames.get(number, ())]
-
-    def _page(self, number: int, entry: Mapping[str, Any]) -> dict[str, Any]:
-        players = entry["players"]
-        seconds = max(0.0, self.settings["startingTimerSeconds"] - max(0, number) / 60)
-        return {
-            "frame": str(number),
-            "stage": ids.stage_name(self.settings["stageId"]),
-            "clock": f"{int(seconds) // 60}:{int(seconds) % 60:02}",
-            "players": [self._player(p, players[str(p["playerIndex"])]["post"]) for p in self.settings["players"]],
-        }
-
-    def _player(self, setup: Mapping[str, Any], post: Mapping[str, Any]) -> dict[str, Any]:
-        character_id = ids.INTERNAL_CHARACTERS[post["internalCharacterId"]].external_id
-        stocks = post["stocksRemaining"]
-        ports = ("red", "blue", "yellow", "green")
-        return {
-            "port": setup["port"],
-            "colour": ids.TEAMS[setup["teamId"]] if self.settings["isTeams"] else ports[setup["port"] - 1],
-            "name": setup["displayName"] or setup["nametag"] or f"P{setup['port']}",
-            "character": ids.character_name(character_id),
-            "costume": ids.costume_name(character_id, setup["characterColor"]),
-            "stocks": "1 stock" if stocks == 1 else f"{stocks} stocks",
-            "icons": stocks,
-            "lost": setup["startStocks"] - stocks,
-            "percent": f"{math.floor(post['percent'])}%",
-        }
-
-
-def log_of(replay: Path) -> Log:
-    """The log of a replay on disk."""
-    log = Log()
-    for message in messages(replay, topics=("game", "frame")):
-        log.take(json.loads(message.json()))
-    return log
 
 
 class Listener:
@@ -170,46 +92,6 @@ def listening(url: str) -> Iterator[Listener]:
         finally:
             socket.close()
             thread.join(SECONDS)
-
-
-@contextmanager
-def written_live(replay: Path, into: Path, speed: float) -> Iterator[subprocess.Popen[bytes]]:
-    """The `simulate` command in a process of its own: a game that goes on whatever becomes of the daemon."""
-    command = [sys.executable, "-m", "slpstream", "simulate", str(replay), "--into", str(into)]
-    process = subprocess.Popen([*command, "--speed", str(speed), "--writer", "frame"], stdout=subprocess.DEVNULL)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait(SECONDS)
-
-
-def shown(page: Page) -> dict[str, Any]:
-    """What the page shows in this moment."""
-    read: dict[str, Any] = page.evaluate(READ_PAGE)
-    return read
-
-
-def shows_a_frame(page: Page, after: int = -124) -> None:
-    page.wait_for_function(
-        "after => ((shown) => shown !== '' && Number(shown) > after)(document.querySelector('.players').dataset.frame)",
-        arg=after,
-    )
-
-
-def shows_the_last_frame(page: Page, log: Log) -> None:
-    page.locator(f".players[data-frame='{max(log.frames)}']").wait_for()
-
-
-def values(read: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of what is shown that follows from the frame."""
-    return {key: read[key] for key in ("frame", "stage", "clock", "players")}
-
-
-def check(read: Mapping[str, Any], log: Log) -> None:
-    """The page shows what the log says of this frame."""
-    may_show = log.pages(int(read["frame"]))
-    assert values(read) in may_show, f"{values(read)} is none of {may_show}"
 
 
 def test_shows_what_the_stream_says(browser: Browser, shared_demo: Demo) -> None:
@@ -293,15 +175,14 @@ def test_waits_for_a_game_and_keeps_the_last_values(browser: Browser, folder: Pa
 
 
 def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path) -> None:
-    replay = tmp_path / "Game_long.slp"
-    replay.write_bytes(synthetic_match(seed=2, frames=2400))
+    replay = game_file("v3.18", tmp_path)
     log = log_of(replay)
-    with running(folder) as first, written_live(replay, folder, speed=3.0), open_page(browser) as watched:
+    with running(folder) as first, written_live(replay, folder, speed=1.5), open_page(browser) as watched:
         page = watched.page
         page.goto(f"{first.url}/overlay/station")
-        shows_a_frame(page, 300)
+        shows_a_frame(page)
         page.evaluate(RECORD_WHAT_IS_SHOWN)
-        shows_a_frame(page, 500)
+        shows_a_frame(page, 200)
         first.kill()
         page.locator(".stale").wait_for()
         before = shown(page)

@@ -1,59 +1,120 @@
-/** The overlay of one station: `/overlay/{station}`. Options in the URL: `token`. */
+/**
+ * The overlay of one station: `/overlay/{station}`. Options in the URL: see `overlay_options.js`.
+ *
+ * Messages go through the playout buffer into the state; the page is drawn from the state, at most once per picture of the
+ * screen, and only what has changed.
+ */
 
-import { FIELDS, FORMAT, clock, damageColour, loadNames, players, stageName, stocksText } from "./slippi.js";
-import { Stream } from "./slpstream.js";
+import { CONTROLLER_FIELDS } from "./controller.js";
+import { drawCard, setText } from "./overlay_card.js";
+import { readOptions } from "./overlay_options.js";
+import { OverlayState } from "./overlay_state.js";
+import { Playout } from "./playout.js";
+import { FIELDS, FORMAT, clock, loadNames, minutes, players, resultText, stageName } from "./slippi.js";
+import { connect } from "./slpstream.js";
 
 /** @typedef {import("./slippi.js").Player} Player */
 
-const PORT_COLOURS = ["red", "blue", "yellow", "green"];
-/** More than these are shown as a number. */
-const MOST_ICONS = 6;
-
 const station = decodeURIComponent(location.pathname.split("/").pop() ?? "");
-const options = new URLSearchParams(location.search);
+const { options, problems } = readOptions(new URLSearchParams(location.search));
+const shows = new Set(options.show);
 
 /** @type {(selector: string, root?: ParentNode) => HTMLElement} */
 const find = (selector, root = document) => /** @type {HTMLElement} */ (root.querySelector(selector));
 
 const overlay = find(".overlay");
 const match = find(".match");
+const result = find(".result");
 const status = find(".status");
+const notes = find(".notes");
 const list = find(".players");
 const template = /** @type {HTMLTemplateElement} */ (find("#player"));
 
+const state = new OverlayState(station, options.hold);
+const playout = new Playout((message) => state.take(message, performance.now()), options.delay);
 let drawing = false;
+let changed = true;
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let wake;
 
-const stream = new Stream({
-  station,
-  fields: [...FIELDS],
-  token: options.get("token") ?? undefined,
-  onChange: drawSoon,
-});
-loadNames(drawSoon);
 document.title = `${station} · slpstream overlay`;
+applyOptions();
+loadNames(drawSoon);
+const client = connect({
+  stations: [station],
+  topics: shows.has("combo") ? ["game", "frame", "event"] : ["game", "frame"],
+  fields: [...FIELDS, ...(shows.has("controller") ? CONTROLLER_FIELDS : [])],
+  token: options.token,
+});
+client.on("message", (message) => {
+  if (message.type !== "hello" && message.type !== "error") {
+    push(message);
+  }
+});
+client.on("reset", () => push({ type: "reset" }));
+client.on("connection", (connection) => push({ type: "connection", connection, problem: client.problem }));
 
-function drawSoon() {
-  if (!drawing) {
-    drawing = true;
-    requestAnimationFrame(draw);
+/** @param {Record<string, any>} message */
+function push(message) {
+  playout.push(message, performance.now());
+  if (document.hidden) {
+    step(performance.now()); // nobody draws a page that is not seen
+  } else {
+    loop();
   }
 }
 
-function draw() {
+function drawSoon() {
+  changed = true;
+  loop();
+}
+
+/** Runs once per picture while there is something to come; sleeps without. */
+function loop() {
+  if (!drawing) {
+    drawing = true;
+    requestAnimationFrame(picture);
+  }
+}
+
+function picture() {
   drawing = false;
-  const view = stream.station(station);
-  overlay.classList.toggle("stale", stream.connection !== "open");
+  step(performance.now());
+  if (playout.busy) {
+    loop();
+  }
+}
+
+/** @param {number} now */
+function step(now) {
+  if (playout.advance(now) || changed) {
+    changed = false;
+    draw(now);
+  }
+}
+
+// -- drawing ------------------------------------------------------------------------------------------------------------
+
+/** @param {number} now */
+function draw(now) {
+  const { view } = state;
+  overlay.classList.toggle("stale", state.connection !== "open");
   setStatus(statusText());
   if (view.catchingUp) {
     return;
   }
   const game = view.game?.format === FORMAT ? view.game : null;
-  const shown = game === null ? [] : players(game);
-  match.hidden = game === null;
+  const phase = game === null ? "waiting" : state.phase(now);
+  overlay.dataset.phase = phase;
+  match.hidden = game === null || phase === "between" || !(shows.has("stage") || shows.has("timer"));
+  result.hidden = phase !== "result";
   if (game !== null) {
     setText(find(".stage", match), stageName(game));
     setText(find(".clock", match), clock(game));
+    setText(find(".outcome", result), resultText(game));
+    setText(find(".length", result), game.end?.durationSeconds == null ? "" : minutes(game.end.durationSeconds));
   }
+  const shown = game === null ? [] : choose(players(game));
   list.dataset.game = game?.gameId ?? "";
   list.dataset.frame = String(game?.frame ?? "");
   list.dataset.count = String(shown.length);
@@ -63,16 +124,44 @@ function draw() {
   while (list.children.length < shown.length) {
     list.append(template.content.cloneNode(true));
   }
-  shown.forEach((player, i) => drawPlayer(/** @type {HTMLElement} */ (list.children[i]), player));
+  shown.forEach((player, i) => {
+    const card = /** @type {HTMLElement} */ (list.children[i]);
+    const playing = phase === "playing";
+    drawCard(card, player, {
+      side: i < shown.length / 2 && options.players !== "right" ? "left" : "right",
+      combo: shows.has("combo") && playing ? state.combo(player.index) : null,
+      score: state.score(player),
+      held: shows.has("controller") ? game?.players.get(player.index)?.pre : undefined,
+      won: phase === "result" && (game?.end?.winners ?? []).some(({ playerIndex }) => playerIndex === player.index),
+    });
+  });
+  wakeAt(state.phaseEndsAt(now));
+}
+
+/**
+ * The players that this page was asked for.
+ * @param {Player[]} all
+ */
+function choose(all) {
+  const wanted = options.players;
+  const half = Math.ceil(all.length / 2);
+  if (wanted === "left" || wanted === "right") {
+    // Of a team game a side is a team, else the first or the second half of the ports.
+    const [first] = all;
+    const left = (/** @type {Player} */ player, /** @type {number} */ i) =>
+      first.team === "" ? i < half : player.team === first.team;
+    return all.filter((player, i) => left(player, i) === (wanted === "left"));
+  }
+  return wanted === "all" ? all : all.filter((player) => wanted.includes(player.port));
 }
 
 /** What has to be said in words; empty while a game is shown and all is well. */
 function statusText() {
-  const view = stream.station(station);
-  if (stream.problem) {
-    return stream.problem;
+  const { view } = state;
+  if (state.problem) {
+    return state.problem;
   }
-  if (stream.connection !== "open") {
+  if (state.connection !== "open") {
     return view.game === null ? "connecting" : "reconnecting";
   }
   if (view.game !== null) {
@@ -81,85 +170,48 @@ function statusText() {
   return view.state === "offline" ? "station offline" : "waiting for a game";
 }
 
-/**
- * @param {HTMLElement} card
- * @param {Player} player
- */
-function drawPlayer(card, player) {
-  card.dataset.port = String(player.port);
-  card.dataset.colour = player.team || PORT_COLOURS[player.port - 1] || "red";
-  card.classList.toggle("out", player.stocks === 0);
-  setText(find(".name bdi", card), player.name);
-  setText(find(".fighter", card), player.character);
-  setText(find(".costume", card), player.costume);
-  drawStocks(find(".stocks", card), player);
-  drawPercent(find(".percent", card), player);
-}
-
-/**
- * @param {HTMLElement} line
- * @param {Player} player
- */
-function drawStocks(line, { stocks, startStocks }) {
-  line.hidden = stocks === null;
-  const key = `${stocks}/${startStocks}`;
-  if (stocks === null || line.dataset.key === key) {
-    return;
-  }
-  line.dataset.key = key;
-  line.dataset.stocks = String(stocks);
-  setText(find(".text", line), stocksText(stocks));
-  const most = Math.max(stocks, startStocks);
-  const icons = most > MOST_ICONS ? [icon(stocks === 0), `× ${stocks}`] : discs(stocks, most);
-  find(".icons", line).replaceChildren(...icons);
-}
-
-/**
- * @param {number} stocks
- * @param {number} most
- */
-function discs(stocks, most) {
-  return Array.from({ length: most }, (_, i) => icon(i >= stocks));
-}
-
-/** @param {boolean} lost */
-function icon(lost) {
-  const disc = document.createElement("span");
-  disc.className = lost ? "icon lost" : "icon";
-  return disc;
-}
-
-/**
- * @param {HTMLElement} line
- * @param {Player} player
- */
-function drawPercent(line, { percent }) {
-  const shown = percent === null ? "–" : String(percent);
-  const value = find(".value", line);
-  if (value.textContent === shown) {
-    return;
-  }
-  if (percent !== null && percent > Number(value.textContent || Infinity)) {
-    const again = line.classList.contains("hit");
-    line.classList.toggle("hit", !again);
-    line.classList.toggle("hit-again", again);
-  }
-  value.textContent = shown;
-  line.style.color = damageColour(percent);
-}
-
 /** @param {string} text */
 function setStatus(text) {
   setText(status, text);
   status.hidden = text === "";
 }
 
-/**
- * @param {HTMLElement} element
- * @param {string} text
- */
-function setText(element, text) {
-  if (element.textContent !== text) {
-    element.textContent = text;
+/** @param {number | null} at */
+function wakeAt(at) {
+  clearTimeout(wake);
+  wake = at === null ? undefined : setTimeout(drawSoon, at - performance.now() + 1);
+}
+
+// -- options ------------------------------------------------------------------------------------------------------------
+
+function applyOptions() {
+  const root = document.documentElement;
+  root.dataset.theme = options.theme;
+  root.style.setProperty("--scale", String(options.scale));
+  overlay.dataset.show = options.show.join(" ");
+  if (options.css !== null) {
+    addStylesheet(options.css);
   }
+  problems.forEach(note);
+}
+
+/**
+ * After our own, so that it wins.
+ * @param {string} path
+ */
+function addStylesheet(path) {
+  const link = document.createElement("link");
+  link.rel = "stylesheet";
+  link.href = new URL(`../custom/${path}`, import.meta.url).href;
+  link.onerror = () => note(`css=${path}: there is no such stylesheet in the overlay folder`);
+  document.head.append(link);
+}
+
+/** @param {string} text */
+function note(text) {
+  console.warn(`slpstream overlay: ${text}`);
+  const item = document.createElement("li");
+  item.textContent = text;
+  notes.append(item);
+  notes.hidden = false;
 }

@@ -18,11 +18,13 @@
  * @property {number} index
  * @property {number} port            1 to 4.
  * @property {string} name
+ * @property {number} characterId     External id, of the character as it is now.
  * @property {string} character
  * @property {string} costume         Empty when it has no name.
  * @property {"" | "red" | "blue" | "green"} team  Empty when there are no teams.
  * @property {number | null} stocks   `null` when the game is not about stocks, or the replay does not say.
  * @property {number} startStocks
+ * @property {string} connectCode     Empty when it is not known.
  * @property {number | null} percent  As the game shows it: without decimals.
  */
 
@@ -35,6 +37,7 @@ const STOCK_MODE = 32;
 const COUNTING_DOWN = 2;
 const COUNTING_UP = 3;
 const TEAMS = /** @type {const} */ (["red", "blue", "green"]);
+const NO_CONTEST = 7;
 const RETRY_MS = 2000;
 
 /** @type {NameTables} */
@@ -76,11 +79,13 @@ export function players(game) {
       index: setup.playerIndex,
       port: setup.port,
       name: setup.displayName || setup.nametag || `P${setup.port}`,
+      characterId,
       character: character?.name ?? `Character ${characterId}`,
       costume: character?.costumes[setup.characterColor] ?? "",
       team: isTeams ? (TEAMS[setup.teamId] ?? "") : "",
       stocks: inGameMode === STOCK_MODE ? (post.stocksRemaining ?? null) : null,
       startStocks: setup.startStocks,
+      connectCode: setup.connectCode ?? "",
       percent: typeof post.percent === "number" ? Math.floor(post.percent) : null,
     };
   });
@@ -105,8 +110,25 @@ export function clock(game) {
   return timerType === COUNTING_DOWN ? minutes(Math.max(0, startingTimerSeconds - played)) : "";
 }
 
+/**
+ * How a game that is over came out, in words.
+ * @param {Game} game
+ */
+export function resultText(game) {
+  if (game.end === null) {
+    return "";
+  }
+  const { winners, gameEnd } = game.end;
+  const won = players(game).filter((player) => winners.some(({ playerIndex }) => playerIndex === player.index));
+  if (won.length === 0) {
+    return gameEnd?.gameEndMethod === NO_CONTEST ? "No contest" : "Game over";
+  }
+  const [{ team, name }] = won;
+  return team ? `${team[0].toUpperCase()}${team.slice(1)} team wins` : won.length === 1 ? `${name} wins` : "Tie";
+}
+
 /** @param {number} seconds */
-function minutes(seconds) {
+export function minutes(seconds) {
   return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`;
 }
 

@@ -1,0 +1,186 @@
+/** One player of the overlay: the state of a player into a copy of the template, and only what has changed. */
+
+import { swatch } from "./costumes.js";
+import { damageColour, stocksText } from "./slippi.js";
+
+/**
+ * @typedef {import("./slippi.js").Player} Player
+ * @typedef {import("./overlay_state.js").ShownCombo} ShownCombo
+ *
+ * @typedef {object} Beside
+ * @property {"left" | "right"} side  Of the picture.
+ * @property {ShownCombo | null} combo
+ * @property {number | null} score
+ * @property {import("./controller.js").Held | undefined} held
+ * @property {boolean} won
+ */
+
+const PORT_COLOURS = ["red", "blue", "yellow", "green"];
+/** More than these are shown as a number. */
+const MOST_ICONS = 6;
+/** Longer ones are set smaller. */
+const LONG_NAME = 10;
+/** A hit of this many percent shakes as much as it can. */
+const HARD_HIT = 20;
+
+/** @type {(selector: string, root: ParentNode) => HTMLElement} */
+const find = (selector, root) => /** @type {HTMLElement} */ (root.querySelector(selector));
+
+/**
+ * @param {HTMLElement} card
+ * @param {Player} player
+ * @param {Beside} beside
+ */
+export function drawCard(card, player, { side, combo, score, held, won }) {
+  setData(card, "port", String(player.port));
+  setData(card, "colour", player.team || PORT_COLOURS[player.port - 1] || "red");
+  setData(card, "side", side);
+  card.classList.toggle("out", player.stocks === 0);
+  card.classList.toggle("won", won);
+  setText(find(".name bdi", card), player.name);
+  find(".name", card).classList.toggle("long", player.name.length > LONG_NAME);
+  setText(find(".fighter", card), player.character);
+  const costume = find(".costume", card);
+  setText(costume, player.costume);
+  costume.hidden = player.costume === "Default";
+  drawSwatch(find(".swatch", card), player);
+  drawStocks(find(".stocks", card), player);
+  drawPercent(find(".percent", card), player);
+  drawCombo(find(".combo", card), combo);
+  drawScore(find(".score", card), score);
+  if (held !== undefined) {
+    /** @type {import("./controller.js").ControllerDisplay} */ (find("controller-display", card)).show(held);
+  }
+}
+
+/**
+ * @param {HTMLElement} box
+ * @param {Player} player
+ */
+function drawSwatch(box, { characterId, costume }) {
+  const key = `${characterId}/${costume}`;
+  if (box.dataset.key !== key) {
+    box.dataset.key = key;
+    const { letters, colour, ink } = swatch(characterId, costume);
+    setText(box, letters);
+    box.style.setProperty("--costume", colour);
+    box.style.setProperty("--ink", ink);
+  }
+}
+
+/**
+ * @param {HTMLElement} line
+ * @param {Player} player
+ */
+function drawStocks(line, { stocks, startStocks }) {
+  line.hidden = stocks === null;
+  const key = `${stocks}/${startStocks}`;
+  if (stocks === null || line.dataset.key === key) {
+    return;
+  }
+  line.dataset.key = key;
+  line.dataset.stocks = String(stocks);
+  setText(find(".text", line), stocksText(stocks));
+  const most = Math.max(stocks, startStocks);
+  const icons = most > MOST_ICONS ? [icon(stocks === 0), `× ${stocks}`] : discs(stocks, most);
+  find(".icons", line).replaceChildren(...icons);
+}
+
+/**
+ * @param {number} stocks
+ * @param {number} most
+ */
+function discs(stocks, most) {
+  return Array.from({ length: most }, (_, i) => icon(i >= stocks));
+}
+
+/** @param {boolean} lost */
+function icon(lost) {
+  const disc = document.createElement("span");
+  disc.className = lost ? "icon lost" : "icon";
+  return disc;
+}
+
+/**
+ * @param {HTMLElement} line
+ * @param {Player} player
+ */
+function drawPercent(line, { percent }) {
+  const shown = percent === null ? "–" : String(percent);
+  const value = find(".value", line);
+  if (value.textContent === shown) {
+    return;
+  }
+  const hit = percent === null ? 0 : percent - Number(value.textContent || Infinity);
+  if (hit > 0) {
+    line.style.setProperty("--force", String(Math.min(1, 0.35 + hit / HARD_HIT).toFixed(2)));
+    playAgain(line, "hit");
+  }
+  setText(value, shown);
+  line.style.setProperty("--damage", damageColour(percent));
+}
+
+/**
+ * @param {HTMLElement} tag
+ * @param {ShownCombo | null} combo
+ */
+function drawCombo(tag, combo) {
+  tag.classList.toggle("shown", combo !== null);
+  if (combo === null) {
+    setData(tag, "hits", "");
+    return; // the words stay for the time in which it fades
+  }
+  tag.classList.toggle("ended", combo.ended);
+  if (tag.dataset.hits !== String(combo.hits)) {
+    setData(tag, "hits", String(combo.hits));
+    setText(find(".hits", tag), String(combo.hits));
+    playAgain(tag, "bump");
+  }
+  setText(find(".damage", tag), `${Math.floor(combo.damage)}%`);
+}
+
+/**
+ * @param {HTMLElement} box
+ * @param {number | null} score
+ */
+function drawScore(box, score) {
+  box.hidden = score === null;
+  setText(box, score === null ? "" : String(score));
+}
+
+/**
+ * An animation begins anew when it comes under another name: there are two of each.
+ * @param {HTMLElement} element
+ * @param {string} name
+ */
+function playAgain(element, name) {
+  const again = element.classList.contains(name);
+  element.classList.toggle(name, !again);
+  element.classList.toggle(`${name}-again`, again);
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {string} name
+ * @param {string} value
+ */
+function setData(element, name, value) {
+  if (element.dataset[name] !== value) {
+    element.dataset[name] = value;
+  }
+}
+
+/**
+ * @param {HTMLElement} element
+ * @param {string} text
+ */
+export function setText(element, text) {
+  const node = element.firstChild;
+  if (node instanceof Text && element.lastChild === node) {
+    if (node.data !== text) {
+      node.data = text;
+    }
+  } else if (element.textContent !== text) {
+    element.textContent = text;
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * The types of slpstream's messages, for editors and `tsc --checkJs`; at run time this module is empty.
+ *
+ *     /** @type {import("./slpstream_types.js").FrameMessage} *\/
+ *
+ * Names are those of slippi-js. A member that the replay does not have is left out: treat absent and null alike.
+ */
+
+export {};
+
+/**
+ * @typedef {"game" | "frame" | "event" | "stats" | "diagnostic"} Topic
+ * @typedef {"live" | "finalized"} FramesMode
+ * @typedef {"conflate" | "lossless"} Delivery
+ * @typedef {"idle" | "playing" | "stalled" | "offline"} StationState
+ */
+
+// -- Melee: what is set up, and what is in a frame ------------------------------------------------------------------------
+
+/**
+ * @typedef {object} PlayerSetup       slippi-js: `PlayerType`.
+ * @property {number} playerIndex      0 to 3.
+ * @property {number} port             1 to 4.
+ * @property {number} characterId      External character id.
+ * @property {number} characterColor   Index of the costume.
+ * @property {number} type             0 human, 1 CPU, 2 demo, 3 empty.
+ * @property {number} startStocks
+ * @property {number} teamId           0 red, 1 blue, 2 green; of no meaning without `isTeams`.
+ * @property {string} nametag
+ * @property {string} displayName
+ * @property {string} connectCode
+ * @property {string} userId
+ * @property {number} [damageStart]
+ * @property {string} [controllerFix]  `None`, `Mixed`, `UCF` or `Dween`.
+ *
+ * @typedef {object} MeleeSettings        slippi-js: `GameStartType`.
+ * @property {string} slpVersion
+ * @property {number} timerType           2 counts down, 3 up.
+ * @property {number} inGameMode          32 is stock.
+ * @property {boolean} isTeams
+ * @property {number} stageId
+ * @property {number} startingTimerSeconds
+ * @property {PlayerSetup[]} players
+ * @property {boolean} [isPAL]
+ * @property {number} [randomSeed]
+ * @property {{sessionId: string, gameNumber: number, tiebreakerNumber: number}} [matchInfo]
+ *
+ * @typedef {MeleeSettings & Record<string, any>} Settings  Of other formats: see the reference.
+ */
+
+/**
+ * @typedef {object} PreFrame          slippi-js: `PreFrameUpdateType`.
+ * @property {number} frame
+ * @property {number} playerIndex
+ * @property {boolean} isFollower
+ * @property {number} actionStateId
+ * @property {number} positionX
+ * @property {number} positionY
+ * @property {number} facingDirection  -1 left, 1 right.
+ * @property {number} joystickX        -1 to 1.
+ * @property {number} joystickY
+ * @property {number} cStickX
+ * @property {number} cStickY
+ * @property {number} trigger          0 to 1.
+ * @property {number} buttons          As the game works with them.
+ * @property {number} physicalButtons  As they are held down.
+ * @property {number} physicalLTrigger 0 to 1.
+ * @property {number} physicalRTrigger
+ * @property {number} [percent]
+ * @property {number} [rawJoystickX]
+ * @property {number} [rawJoystickY]
+ * @property {number} [rawCStickX]
+ * @property {number} [rawCStickY]
+ *
+ * @typedef {object} PostFrame         slippi-js: `PostFrameUpdateType`.
+ * @property {number} frame
+ * @property {number} playerIndex
+ * @property {boolean} isFollower
+ * @property {number} internalCharacterId
+ * @property {number} actionStateId
+ * @property {number} positionX
+ * @property {number} positionY
+ * @property {number} facingDirection
+ * @property {number} percent
+ * @property {number} shieldSize
+ * @property {number} lastAttackLanded
+ * @property {number} currentComboCount
+ * @property {number} lastHitBy        Player index; 6 nobody.
+ * @property {number} stocksRemaining
+ * @property {number} [actionStateCounter]
+ * @property {boolean} [isAirborne]
+ * @property {number} [lCancelStatus]  1 successful, 2 not.
+ * @property {number} [hitlagRemaining]
+ * @property {{airX: number, y: number, attackX: number, attackY: number, groundX: number}} [selfInducedSpeeds]
+ *
+ * @typedef {object} ItemUpdate        slippi-js: `ItemUpdateType`.
+ * @property {number} frame
+ * @property {number} typeId
+ * @property {number} spawnId
+ * @property {number} state
+ * @property {number} positionX
+ * @property {number} positionY
+ * @property {number} [owner]
+ *
+ * @typedef {{pre: PreFrame, post: PostFrame}} PlayerFrame
+ *
+ * @typedef {object} FrameEntry        slippi-js: `FrameEntryType`.
+ * @property {number} frame            The first one is -123.
+ * @property {number} revision         0 first, +1 each time a rollback sends the number again.
+ * @property {{frame: number, seed: number, sceneFrameCounter?: number}} [start]
+ * @property {Record<string, PlayerFrame>} players    By player index.
+ * @property {Record<string, PlayerFrame>} [followers]
+ * @property {ItemUpdate[]} [items]
+ * @property {Record<string, any>[]} [stageEvents]    With their `kind`.
+ */
+
+// -- stats ----------------------------------------------------------------------------------------------------------------
+
+/**
+ * @typedef {object} MoveLanded
+ * @property {number} playerIndex  Who hit.
+ * @property {number} frame
+ * @property {number} moveId
+ * @property {number} hitCount
+ * @property {number} damage
+ *
+ * @typedef {object} Combo
+ * @property {number} playerIndex  Who is hit.
+ * @property {number} startFrame
+ * @property {number} [endFrame]   Absent while it runs.
+ * @property {number} startPercent
+ * @property {number} currentPercent
+ * @property {number} [endPercent]
+ * @property {MoveLanded[]} moves
+ * @property {boolean} didKill
+ * @property {number} [lastHitBy]
+ *
+ * @typedef {Combo & {openingType: "unknown" | "neutral-win" | "counter-attack" | "trade"}} Conversion
+ *
+ * @typedef {object} Stats         slippi-js: `StatsType`.
+ * @property {boolean} gameComplete
+ * @property {number} lastFrame
+ * @property {number} playableFrameCount
+ * @property {Record<string, any>[]} stocks
+ * @property {Conversion[]} conversions
+ * @property {Combo[]} combos
+ * @property {Record<string, any>[]} actionCounts
+ * @property {Record<string, any>[]} overall
+ * @property {Record<string, any>} [extra]
+ */
+
+// -- log messages: with a cursor ------------------------------------------------------------------------------------------
+
+/**
+ * @typedef {object} Envelope
+ * @property {string} station
+ * @property {string} gameId
+ * @property {string} cursor      A place in the log: come back with it and get what follows.
+ *
+ * @typedef {Envelope & {type: "game_start", format: string, rate: [number, number], settings: Settings}} GameStartMessage
+ * @typedef {Envelope & {type: "frame", frame: FrameEntry}} FrameMessage
+ * @typedef {Envelope & {type: "finalized", through: number}} FinalizedMessage
+ * @typedef {Envelope & {type: "stats", frame: number, stats: Stats}} StatsMessage
+ * @typedef {Envelope & {type: "metadata", metadata: Record<string, any>}} MetadataMessage
+ *
+ * @typedef {object} GameEndPayload
+ * @property {"game_end"} type
+ * @property {string} reason      `game_end`, `raw_length`, `file_end`, `incomplete`, `error`.
+ * @property {{playerIndex: number, position: number}[]} [winners]
+ * @property {{gameEndMethod: number, lrasInitiatorIndex?: number, placements?: {playerIndex: number, position: number}[]}} [gameEnd]
+ * @property {number} [lastFrame]
+ * @property {number} [durationSeconds]
+ *
+ * @typedef {Envelope & GameEndPayload} GameEndMessage
+ *
+ * @typedef {object} GameEventPayload  The kinds and what belongs to them are in `deploy/docs/stats.md`.
+ * @property {"event"} type
+ * @property {string} kind
+ * @property {number} [frame]
+ * @property {number} [playerIndex]
+ * @property {Combo} [combo]
+ * @property {Conversion} [conversion]
+ * @property {number} [percent]
+ * @property {number} [change]
+ * @property {number} [stocksRemaining]
+ *
+ * @typedef {Envelope & GameEventPayload} GameEventMessage
+ *
+ * @typedef {object} DiagnosticPayload
+ * @property {"diagnostic"} type
+ * @property {string} severity
+ * @property {string} code
+ * @property {number} offset
+ * @property {string} message
+ *
+ * @typedef {Partial<Envelope> & DiagnosticPayload} DiagnosticMessage  Before Game Start without `gameId` and `cursor`.
+ */
+
+// -- status messages: this daemon, this moment ----------------------------------------------------------------------------
+
+/**
+ * @typedef {{type: "hello", protocol: number, version: string, stations: string[]}} HelloMessage
+ *
+ * @typedef {object} SnapshotMessage  The game in progress, for who joins it live.
+ * @property {"snapshot"} type
+ * @property {string} station
+ * @property {string} gameId
+ * @property {string} cursor
+ * @property {string} [format]
+ * @property {[number, number]} [rate]
+ * @property {Settings} [settings]
+ * @property {FrameEntry} [frame]     Whole, whatever `fields` says.
+ * @property {Stats} [stats]
+ * @property {SetScore} [set]
+ *
+ * @typedef {object} StationMessage
+ * @property {"station"} type
+ * @property {string} station
+ * @property {StationState} state
+ * @property {string} [reason]
+ * @property {string} [gameId]
+ * @property {string} [at]            Wall clock.
+ *
+ * @typedef {object} SetPlayer
+ * @property {number} [playerIndex]
+ * @property {number} [port]
+ * @property {string} [name]
+ * @property {string} [connectCode]
+ * @property {number} [score]
+ *
+ * @typedef {object} SetScore
+ * @property {SetPlayer[]} players
+ * @property {number[]} [score]       In the order of `players`.
+ * @property {Record<string, any>[]} [games]
+ *
+ * @typedef {{type: "set", station: string} & SetScore} SetMessage
+ * @typedef {{type: "lagged", missed: number, station?: string}} LaggedMessage
+ * @typedef {{type: "error", code: number, message: string}} ErrorMessage
+ */
+
+/**
+ * @typedef {GameStartMessage | FrameMessage | FinalizedMessage | GameEventMessage | StatsMessage | GameEndMessage
+ *     | MetadataMessage | DiagnosticMessage} LogMessage
+ * @typedef {HelloMessage | SnapshotMessage | StationMessage | SetMessage | LaggedMessage | ErrorMessage} StatusMessage
+ * @typedef {LogMessage | StatusMessage} Message
+ */
+
+/**
+ * What a client tells its listeners, by the name to listen to.
+ * @typedef {object} Events
+ * @property {Message} message        Every message; before the listeners of its type.
+ * @property {GameStartMessage} game_start
+ * @property {FrameMessage} frame
+ * @property {FinalizedMessage} finalized
+ * @property {GameEventMessage} event
+ * @property {StatsMessage} stats
+ * @property {GameEndMessage} game_end
+ * @property {MetadataMessage} metadata
+ * @property {DiagnosticMessage} diagnostic
+ * @property {HelloMessage} hello
+ * @property {SnapshotMessage} snapshot
+ * @property {StationMessage} station
+ * @property {SetMessage} set
+ * @property {LaggedMessage} lagged
+ * @property {ErrorMessage} error
+ * @property {string} connection      `connecting`, `open`, `waiting`, `closed`.
+ * @property {string} reset           Station whose log does not go on where it was left: forget what you know of it.
+ */

@@ -1,0 +1,180 @@
+"""What an overlay shows, read from its DOM, and what the log of the game says that it may show.
+
+The page writes the number of the frame that it shows into `data-frame`, so each look at the page is compared with
+exactly that frame.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Page
+
+from slpstream.api import messages
+from slpstream.simulate.match import synthetic_match
+from slpstream.slippi import ids
+from tests.shared_data import IN_CI, SLP
+
+SECONDS = 30.0
+
+READ_PAGE = """() => {
+  const text = (root, selector) => root.querySelector(selector)?.textContent;
+  const list = document.querySelector(".players");
+  return {
+    game: list.dataset.game,
+    frame: list.dataset.frame,
+    stage: text(document, ".stage"),
+    clock: text(document, ".clock"),
+    status: document.querySelector(".status").hidden ? null : text(document, ".status"),
+    phase: document.querySelector(".overlay").dataset.phase,
+    combos: [...list.querySelectorAll(".combo")].map((tag) => tag.classList.contains("shown")
+      ? [Number(tag.dataset.hits), text(tag, ".damage")] : null),
+    stale: document.querySelector(".overlay").classList.contains("stale"),
+    players: [...list.children].map((card) => ({
+      port: Number(card.dataset.port),
+      colour: card.dataset.colour,
+      name: text(card, ".name"),
+      character: text(card, ".fighter"),
+      costume: text(card, ".costume"),
+      stocks: text(card, ".stocks .text"),
+      icons: card.querySelectorAll(".icon:not(.lost)").length,
+      lost: card.querySelectorAll(".icon.lost").length,
+      percent: text(card, ".percent"),
+    })),
+  };
+}"""
+
+RECORD_WHAT_IS_SHOWN = f"""() => {{
+  const read = {READ_PAGE};
+  window.shown = [];
+  const observer = new MutationObserver(() => window.shown.push(read()));
+  const everything = {{attributes: true, childList: true, characterData: true, subtree: true}};
+  observer.observe(document.querySelector(".overlay"), everything);
+}}"""
+"""Every change of anything on the page is a record of what it then showed."""
+
+
+class Log:
+    """What a game's log says, by frame number: all revisions of a frame."""
+
+    def __init__(self) -> None:
+        self.settings: dict[str, Any] = {}
+        self.frames: dict[int, list[dict[str, Any]]] = {}
+        self.ended = False
+        self._combos: list[dict[str, Any]] = []
+
+    def take(self, message: Mapping[str, Any]) -> None:
+        if message["type"] == "game_start":
+            self.settings = message["settings"]
+        elif message["type"] == "frame":
+            self.frames.setdefault(message["frame"]["frame"], []).append(message["frame"])
+        elif message["type"] == "event" and "combo" in message:
+            self._combos.append(dict(message))
+        elif message["type"] == "game_end":
+            self.ended = True
+
+    def pages(self, number: int) -> list[dict[str, Any]]:
+        """What a page may show when it shows this frame; one for each revision."""
+        return [self._page(number, entry) for entry in self.frames.get(number, ())]
+
+    def combos(self, attacker: int) -> list[tuple[int, tuple[int, str] | None]]:
+        """(frame, what there is to see from then on) of the combos of a player; one hit is nothing to see."""
+        changes = []
+        for event in self._combos:
+            moves = event["combo"]["moves"]
+            if moves and moves[0]["playerIndex"] == attacker:
+                hits = sum(move["hitCount"] for move in moves)
+                damage = f"{math.floor(sum(move['damage'] for move in moves))}%"
+                changes.append((event["frame"], (hits, damage) if hits > 1 else None))
+        return changes
+
+    def _page(self, number: int, entry: Mapping[str, Any]) -> dict[str, Any]:
+        players = entry["players"]
+        seconds = max(0.0, self.settings["startingTimerSeconds"] - max(0, number) / 60)
+        return {
+            "frame": str(number),
+            "stage": ids.stage_name(self.settings["stageId"]),
+            "clock": f"{int(seconds) // 60}:{int(seconds) % 60:02}",
+            "players": [self._player(p, players[str(p["playerIndex"])]["post"]) for p in self.settings["players"]],
+        }
+
+    def _player(self, setup: Mapping[str, Any], post: Mapping[str, Any]) -> dict[str, Any]:
+        character_id = ids.INTERNAL_CHARACTERS[post["internalCharacterId"]].external_id
+        stocks = post["stocksRemaining"]
+        ports = ("red", "blue", "yellow", "green")
+        return {
+            "port": setup["port"],
+            "colour": ids.TEAMS[setup["teamId"]] if self.settings["isTeams"] else ports[setup["port"] - 1],
+            "name": setup["displayName"] or setup["nametag"] or f"P{setup['port']}",
+            "character": ids.character_name(character_id),
+            "costume": ids.costume_name(character_id, setup["characterColor"]),
+            "stocks": "1 stock" if stocks == 1 else f"{stocks} stocks",
+            "icons": stocks,
+            "lost": setup["startStocks"] - stocks,
+            "percent": f"{math.floor(post['percent'])}%",
+        }
+
+
+def log_of(replay: Path) -> Log:
+    """The log of a replay on disk."""
+    log = Log()
+    for message in messages(replay, topics=("game", "frame", "event")):
+        log.take(json.loads(message.json()))
+    return log
+
+
+@contextmanager
+def written_live(replay: Path, into: Path, speed: float) -> Iterator[subprocess.Popen[bytes]]:
+    """The `simulate` command in a process of its own: a game that goes on whatever becomes of the daemon."""
+    command = [sys.executable, "-m", "slpstream", "simulate", str(replay), "--into", str(into)]
+    process = subprocess.Popen([*command, "--speed", str(speed), "--writer", "frame"], stdout=subprocess.DEVNULL)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(SECONDS)
+
+
+def shown(page: Page) -> dict[str, Any]:
+    """What the page shows in this moment."""
+    read: dict[str, Any] = page.evaluate(READ_PAGE)
+    return read
+
+
+def shows_a_frame(page: Page, after: int = -124) -> None:
+    page.wait_for_function(
+        "after => ((shown) => shown !== '' && Number(shown) > after)(document.querySelector('.players').dataset.frame)",
+        arg=after,
+    )
+
+
+def shows_the_last_frame(page: Page, log: Log) -> None:
+    page.locator(f".players[data-frame='{max(log.frames)}']").wait_for()
+
+
+def values(read: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of what is shown that follows from the frame."""
+    return {key: read[key] for key in ("frame", "stage", "clock", "players")}
+
+
+def check(read: Mapping[str, Any], log: Log) -> None:
+    """The page shows what the log says of this frame."""
+    may_show = log.pages(int(read["frame"]))
+    assert values(read) in may_show, f"{values(read)} is none of {may_show}"
+
+
+def game_file(name: str, into: Path, *, frames: int = 940, **match: Any) -> Path:
+    """A real replay; where there are none, a synthetic one of so many frames."""
+    real = SLP / f"{name}.slp"
+    if real.exists() or IN_CI:
+        return real
+    path = into / f"Game_{name}.slp"
+    path.write_bytes(synthetic_match(seed=2, frames=frames, **match))
+    return path
