@@ -5,7 +5,7 @@
  * at. Where the page is stands in the URL behind `#`: `station/NAME`, `game/ID`. Option in the URL: `token`.
  */
 
-import { FIELDS, FORMAT, loadNames } from "../slippi.js";
+import { FIELDS, FORMAT, loadNames, resultText } from "../slippi.js";
 import { Daemon } from "./daemon.js";
 import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
 import { Feed } from "./feed.js";
@@ -13,7 +13,7 @@ import { GameDetail, StationDetail } from "./detail.js";
 import { gameOf } from "./listed_game.js";
 import { Match } from "./match.js";
 import { loadMoves } from "./moves.js";
-import { clockText, placeName, playersOf, resultText, showPlayers, versus, winnersOf } from "./rows.js";
+import { clockText, placeName, playersOf, showPlayers, versus, winnersOf } from "./rows.js";
 
 /**
  * @typedef {Record<string, any>} Station  As `/v1/stations` describes it.
@@ -46,8 +46,8 @@ const feed = new Feed({
   topics: ["game", "frame", "event"],
   fields: [...FIELDS],
   rate: RATE,
-  token,
   base,
+  ...(token === undefined ? {} : { token }),
   onMessage: take,
   onChange: drawSoon,
 });
@@ -157,7 +157,7 @@ function drawCard(card, station) {
  */
 function noteOf(station, game, state) {
   const reason = state === "playing" || state === "idle" ? "" : station.reason;
-  const result = game !== null && game.end !== null && game.format === FORMAT ? resultText(playersOf(game), winnersOf(game)) : "";
+  const result = game !== null && game.end !== null && game.format === FORMAT ? resultText(game) : "";
   const nothing = game === null && state === "idle" ? "No game yet" : "";
   return [reason, result, nothing, station.degraded].filter(Boolean).join(" · ");
 }
@@ -221,7 +221,7 @@ function drawGames() {
     setAttribute(link, "href", `#game/${encodeURIComponent(item.gameId)}`);
     setAttribute(link, "aria-current", String(location.hash === `#game/${item.gameId}`));
     setText(find(".who", row), everybody.length ? versus(everybody) : (item.players ?? []).map((/** @type {any} */ p) => p.name).join(", ") || game.format);
-    setText(find(".result", row), everybody.length ? `${resultText(everybody, winnersOf(game))} ·` : "");
+    setText(find(".result", row), everybody.length ? `${resultText(game)} ·` : "");
     setText(find(".where", row), [placeName(game), stationName(item.station)].filter(Boolean).join(" · "));
     const time = find("time", row);
     setAttribute(time, "datetime", item.startedAt ?? "");
@@ -247,9 +247,8 @@ function timeOfDay(moment) {
  * @param {import("../slpstream.js").StationView} view
  */
 function tellEnd(view) {
-  const everybody = playersOf(view.game);
-  if (everybody.length) {
-    setText(find(".news"), `${stationName(view.station)}: ${resultText(everybody, winnersOf(view.game))}`);
+  if (view.game?.format === FORMAT) {
+    setText(find(".news"), `${stationName(view.station)}: ${resultText(view.game)}`);
   }
 }
 

@@ -1,12 +1,12 @@
 /** The panel beside the list: a station with its live game, or a game that is over. */
 
-import { FIELDS, FORMAT } from "../slippi.js";
-import { clone, find, minutes, setAttribute, setText } from "./dom.js";
+import { FIELDS, FORMAT, minutes, resultText } from "../slippi.js";
+import { clone, find, setAttribute, setText } from "./dom.js";
 import { Feed } from "./feed.js";
 import { GameSummary } from "./game_summary.js";
 import { gameOf } from "./listed_game.js";
 import { Match, PercentHistory } from "./match.js";
-import { clockText, placeName, playersOf, resultText, showPlayers, versus, winnersOf } from "./rows.js";
+import { clockText, placeName, playersOf, showPlayers, versus, winnersOf } from "./rows.js";
 import { StageView } from "./stage_view.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
@@ -49,7 +49,7 @@ export class StationDetail {
     panel.append(this.#root);
     this.#station = station;
     this.#overlay = overlay;
-    this.#options = { stations: [station], token, base, onChange };
+    this.#options = { stations: [station], base, onChange, ...(token === undefined ? {} : { token }) };
     this.#feed = new Feed({
       ...this.#options,
       topics: ["game", "frame", "event", "stats"],
@@ -62,7 +62,7 @@ export class StationDetail {
     this.#addressField();
   }
 
-  /** @param {import("../slpstream.js").Message} message */
+  /** @param {import("./feed.js").Message} message */
   #take(message) {
     this.#match.take(message);
     if (message.type === "snapshot" && this.#past === null) {
@@ -82,7 +82,8 @@ export class StationDetail {
     const feed = new Feed({
       ...this.#options,
       topics: ["game", "event", "stats"],
-      from: "start",
+      cursor: "start",
+      onReset: () => this.#readPast(),
       onMessage: (message) => {
         match.take(message);
         this.#joinPast();
@@ -161,7 +162,7 @@ export class StationDetail {
     root.dataset.ended = String(ended);
     setText(find(".stage", root), game === null ? "No game yet" : placeName(game));
     setText(find(".clock", root), game === null ? "" : ended ? minutes(match.durationSeconds) : clockText(game));
-    setText(find(".result", root), ended && melee ? resultText(everybody, winnersOf(game)) : "");
+    setText(find(".result", root), ended && melee ? resultText(game) : "");
     showPlayers(find(".players", root), everybody, winnersOf(game));
     this.#stageView.hidden = !melee || ended;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
@@ -231,7 +232,7 @@ export class GameDetail {
     setText(find(".stage", root), [station, placeName(game)].filter(Boolean).join(" · "));
     setText(find(".clock", root), typeof item.durationSeconds === "number" ? minutes(item.durationSeconds) : "");
     setText(find(".when", root), item.startedAt ? new Date(item.startedAt).toLocaleString() : "");
-    setText(find(".result", root), game.end === null || !everybody.length ? "" : resultText(everybody, winnersOf(game)));
+    setText(find(".result", root), everybody.length ? resultText(game) : "");
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
     summary.hidden = this.#stats === null || !everybody.length;
     find(".players", root).hidden = this.#stats === null;

@@ -1,5 +1,7 @@
 /** What all parts of the dashboard do with elements. */
 
+import { minutes } from "../slippi.js";
+
 /** @type {(selector: string, root?: ParentNode) => HTMLElement} */
 export const find = (selector, root = document) => /** @type {HTMLElement} */ (root.querySelector(selector));
 
@@ -69,11 +71,6 @@ export function element(tag, text = "", attributes = {}) {
 /** Frame number to the time since GO, `m:ss`. @param {number} frame */
 export function gameTime(frame) {
   return minutes(Math.max(0, frame) / 60);
-}
-
-/** @param {number} seconds */
-export function minutes(seconds) {
-  return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`;
 }
 
 /**

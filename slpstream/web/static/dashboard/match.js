@@ -7,7 +7,7 @@
  */
 
 /**
- * @typedef {import("../slpstream.js").Message} Message
+ * @typedef {import("./feed.js").Message} Message
  * @typedef {import("../slpstream.js").StationView} StationView
  *
  * @typedef {{frame: number, percent: number}} Point
