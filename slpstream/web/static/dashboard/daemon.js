@@ -55,8 +55,8 @@ export class Daemon {
     };
     /** The newest games, newest first; `null` when the daemon does not list games. @type {Answer[] | null} */
     this.games = null;
-    /** By station: what the page shows is this old when it leaves the daemon. @type {Map<string, string>} */
-    this.lag = new Map();
+    /** By station, in seconds: what the page shows is this old when it leaves the daemon. @type {Map<string, number>} */
+    this.lagSeconds = new Map();
     document.addEventListener("visibilitychange", () => this.#hurry());
     this.#refresh();
   }
@@ -172,13 +172,30 @@ export class Daemon {
     this.#published.set(id, { sum, count });
     const published = before === undefined ? 0 : count - before.count;
     if (waiting > BEHIND_SECONDS) {
-      this.lag.set(id, `${waiting.toFixed(1)} s behind`);
+      this.lagSeconds.set(id, waiting);
     } else if (before !== undefined && published > 0) {
-      this.lag.set(id, `${Math.max(1, Math.round(((sum - before.sum) / published) * 1000))} ms`);
-    } else if (published <= 0) {
-      this.lag.delete(id);
+      this.lagSeconds.set(id, (sum - before.sum) / published);
+    } else {
+      this.lagSeconds.delete(id);
     }
   }
+
+  /** The lag of a station in words; empty while nothing comes. @param {string} station */
+  lag(station) {
+    return inWords(this.lagSeconds.get(station));
+  }
+
+  get longestLag() {
+    return this.lagSeconds.size ? inWords(Math.max(...this.lagSeconds.values())) : "none";
+  }
+}
+
+/** @param {number | undefined} seconds */
+function inWords(seconds) {
+  if (seconds === undefined) {
+    return "";
+  }
+  return seconds < 1 ? `${Math.max(1, Math.round(seconds * 1000))} ms` : `${seconds.toFixed(1)} s`;
 }
 
 /** @param {string} label */

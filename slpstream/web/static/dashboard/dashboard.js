@@ -69,7 +69,10 @@ addEventListener("keydown", (event) => {
 document.addEventListener("visibilitychange", drawSoon);
 openDetail();
 
-/** @type {import("./feed.js").FeedOptions["onMessage"]} */
+/**
+ * @param {import("./feed.js").Message} message
+ * @param {import("../slpstream.js").StationView} view
+ */
 function take(message, view) {
   let match = matches.get(view.station);
   if (match === undefined) {
@@ -146,7 +149,7 @@ function drawCard(card, station) {
   setText(find(".clock", card), game === null ? "" : clockText(game));
   setText(find(".lag", card), lagText(station, state));
   const everybody = playersOf(game);
-  showPlayers(find(".players", card), everybody, winnersOf(game));
+  showPlayers(find(".players", card), everybody, winnersOf(game), view.set);
   setText(find(".note", card), noteOf(station, game, state));
 }
 
@@ -157,7 +160,7 @@ function drawCard(card, station) {
  */
 function noteOf(station, game, state) {
   const reason = state === "playing" || state === "idle" ? "" : station.reason;
-  const result = game !== null && game.end !== null && game.format === FORMAT ? resultText(game) : "";
+  const result = game?.format === FORMAT ? resultText(game) : "";
   const nothing = game === null && state === "idle" ? "No game yet" : "";
   return [reason, result, nothing, station.degraded].filter(Boolean).join(" · ");
 }
@@ -176,8 +179,8 @@ function lastGame(station) {
  * @param {string} state
  */
 function lagText(station, state) {
-  const lag = daemon.lag.get(station.id);
-  return lag === undefined || state !== "playing" ? "" : `lag ${lag}`;
+  const lag = daemon.lag(station.id);
+  return lag === "" || state !== "playing" ? "" : `lag ${lag}`;
 }
 
 function drawHealth() {
@@ -197,7 +200,7 @@ function drawHealth() {
     ["Websockets", health.websockets === null ? "" : String(health.websockets)],
     ["Missed messages", health.missed === null ? "" : String(health.missed)],
     ["Memory", health.memoryBytes === null ? "" : `${Math.round(health.memoryBytes / 2 ** 20)} MiB`],
-    ["Longest lag", [...daemon.lag.values()].sort((a, b) => parseFloat(b) * (b.includes("behind") ? 1000 : 1) - parseFloat(a) * (a.includes("behind") ? 1000 : 1))[0] ?? "none"],
+    ["Longest lag", daemon.longestLag],
   ];
   fill(find(".figures"), figures.filter(([, value]) => value !== ""), newFigure, (row, [name, value]) => {
     setText(find("dt", row), name);
@@ -220,7 +223,8 @@ function drawGames() {
     const link = find(".open", row);
     setAttribute(link, "href", `#game/${encodeURIComponent(item.gameId)}`);
     setAttribute(link, "aria-current", String(location.hash === `#game/${item.gameId}`));
-    setText(find(".who", row), everybody.length ? versus(everybody) : (item.players ?? []).map((/** @type {any} */ p) => p.name).join(", ") || game.format);
+    const names = (item.players ?? []).map((/** @type {any} */ player) => player.name).filter(Boolean).join(", ");
+    setText(find(".who", row), everybody.length ? versus(everybody) : names || game.format);
     setText(find(".result", row), everybody.length ? `${resultText(game)} ·` : "");
     setText(find(".where", row), [placeName(game), stationName(item.station)].filter(Boolean).join(" · "));
     const time = find("time", row);
@@ -300,7 +304,8 @@ function focusAfterMove() {
       scrollTo(0, 0); // on a phone it takes the place of the list
     }
   } else if (cameFrom) {
-    /** @type {HTMLElement | null} */ (document.querySelector(`a[href="${CSS.escape(cameFrom)}"]`) ?? document.querySelector("h2"))?.focus();
+    const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll(".lists .open")]);
+    (links.find((link) => link.hash === cameFrom) ?? find("#stations")).focus();
     cameFrom = "";
   }
 }

@@ -142,10 +142,11 @@ export class StationDetail {
     setAttribute(find(".copy", root), "aria-label", `Copy the address of the overlay of ${name}`);
     setText(find(".state", root), state);
     find(".state", root).dataset.state = state;
-    const unknown = described === undefined && daemon.health.state === "ready" ? `There is no station ${this.#station}.` : "";
-    const lag = daemon.lag.get(this.#station);
-    setText(find(".lag", root), lag === undefined || state !== "playing" ? "" : `lag ${lag}`);
-    setText(find(".note", root), unknown || this.#feed.problem || (state === "idle" || state === "playing" ? "" : (described?.reason ?? "")));
+    const known = described !== undefined || daemon.health.state !== "ready";
+    const reason = state === "idle" || state === "playing" ? "" : (described?.reason ?? "");
+    const lag = daemon.lag(this.#station);
+    setText(find(".lag", root), lag === "" || state !== "playing" ? "" : `lag ${lag}`);
+    setText(find(".note", root), known ? this.#feed.problem || reason : `There is no station ${this.#station}.`);
     if (!view.catchingUp) {
       this.#drawGame();
     }
@@ -163,7 +164,7 @@ export class StationDetail {
     setText(find(".stage", root), game === null ? "No game yet" : placeName(game));
     setText(find(".clock", root), game === null ? "" : ended ? minutes(match.durationSeconds) : clockText(game));
     setText(find(".result", root), ended && melee ? resultText(game) : "");
-    showPlayers(find(".players", root), everybody, winnersOf(game));
+    showPlayers(find(".players", root), everybody, winnersOf(game), this.#match.view.set);
     this.#stageView.hidden = !melee || ended;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
     summary.hidden = !melee;

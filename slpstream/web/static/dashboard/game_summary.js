@@ -46,7 +46,7 @@ const ROWS = [
   { name: "Damage done", of: (stats, i) => number(overall(stats, i).totalDamage, 0, "%") },
   { name: "Openings per kill", of: (stats, i) => number(overall(stats, i).openingsPerKill?.ratio, 1) },
   { name: "Damage per opening", of: (stats, i) => number(overall(stats, i).damagePerOpening?.ratio, 1, "%") },
-  ...OPENINGS.map(([type, name]) => ({ name, of: (/** @type {Stats} */ s, /** @type {number} */ i) => number(openings(s, i, type)) })),
+  ...OPENINGS.map(([type, name]) => /** @type {Row} */ ({ name, of: (stats, i) => number(openings(stats, i, type)) })),
   { name: "L-cancels", of: (stats, i) => successes(actions(stats, i).lCancelCount) },
   { name: "Inputs per minute", of: (stats, i) => number(overall(stats, i).inputsPerMinute?.ratio, 0) },
 ];
@@ -94,7 +94,13 @@ export class GameSummary extends HTMLElement {
 }
 
 /**
- * @typedef {{frame: number, by: number | null, victim: number, moveId: number | undefined, percent: number, opening: string}} Kill
+ * @typedef {object} Kill
+ * @property {number} frame
+ * @property {number | null} by
+ * @property {number} victim
+ * @property {number | undefined} moveId
+ * @property {number} percent
+ * @property {string} opening
  */
 
 /**
@@ -114,10 +120,10 @@ export function killsOf(stats) {
       }
     }
   } else {
-    for (const { didKill, endFrame, lastHitBy, playerIndex, moves = [], endPercent, openingType } of stats.conversions ?? []) {
-      if (didKill) {
-        const moveId = moves.at(-1)?.moveId;
-        kills.push({ frame: endFrame, by: lastHitBy ?? null, victim: playerIndex, moveId, percent: endPercent, opening: openingType });
+    for (const conversion of stats.conversions ?? []) {
+      if (conversion.didKill) {
+        const { endFrame: frame, lastHitBy: by = null, playerIndex: victim, endPercent: percent } = conversion;
+        kills.push({ frame, by, victim, moveId: conversion.moves?.at(-1)?.moveId, percent, opening: conversion.openingType });
       }
     }
   }
@@ -131,7 +137,8 @@ export function killsOf(stats) {
  */
 function showKill(row, { frame, by, victim, moveId, percent, opening }, players) {
   const name = (/** @type {number | null} */ index) => players.find((player) => player.index === index)?.name ?? "Nobody";
-  const cells = [gameTime(frame), name(by), moveName(moveId), `${name(victim)} at ${Math.floor(percent)}%`, OPENING_NAMES[opening] ?? ""];
+  const how = OPENING_NAMES[opening] ?? "";
+  const cells = [gameTime(frame), name(by), moveName(moveId), `${name(victim)} at ${Math.floor(percent)}%`, how];
   fill(row, cells, () => element("span"), setText);
   const killer = players.find((player) => player.index === by);
   row.dataset.colour = killer === undefined ? "" : colourOf(killer);

@@ -16,6 +16,7 @@ export function gameOf(item, stats = null) {
   const winners = (item.winners ?? item.end?.winners ?? []).map((/** @type {any} */ winner) =>
     typeof winner === "number" ? { playerIndex: winner, position: 0 } : winner,
   );
+  const durationSeconds = item.durationSeconds ?? null;
   return /** @type {Game} */ ({
     gameId: item.gameId,
     format: item.format ?? "",
@@ -23,7 +24,7 @@ export function gameOf(item, stats = null) {
     settings,
     frame: item.lastFrame ?? stats?.lastFrame ?? null,
     players: new Map(stats === null ? [] : lastLives(stats)),
-    end: over ? { reason: item.reason, winners, gameEnd: item.end?.gameEnd ?? null, durationSeconds: item.durationSeconds ?? null } : null,
+    end: over ? { reason: item.reason, winners, gameEnd: item.end?.gameEnd ?? null, durationSeconds } : null,
   });
 }
 

@@ -91,36 +91,38 @@ export class PercentHistory {
 
 /** The game that a station's view shows. */
 export class Match {
+  gameId = "";
+  history = new PercentHistory();
+  /** @type {Record<string, any> | null} */ stats = null;
+  /** Of the first and the newest `stats` message that came; final frames up to there have had their events. */
+  firstStatsFrame = NaN;
+  statsFrame = NaN;
+  /** The newest frames by number, oldest first. @type {Map<number, Record<string, any>>} */ frames = new Map();
+  /** Heights that stage events have said, by what they call the platform. @type {Map<number, number>} */
+  platformHeights = new Map();
+  durationSeconds = 0;
+  /** What events have said of each player. @type {Map<number, Record<string, number>>} */ #final = new Map();
+
   /** @param {StationView} view */
   constructor(view) {
     this.view = view;
-    this.#begin("");
   }
 
   /** @param {string} gameId */
   #begin(gameId) {
     this.gameId = gameId;
     this.history = new PercentHistory();
-    /** @type {Record<string, any> | null} */
     this.stats = null;
-    /** Of the first and the newest `stats` message that came; final frames up to there have had their events. */
-    this.firstStatsFrame = NaN;
-    this.statsFrame = NaN;
-    /** Whether the game was followed from its first message on. */
-    this.complete = false;
-    /** The newest frames by number, oldest first. @type {Map<number, Record<string, any>>} */
+    this.firstStatsFrame = this.statsFrame = NaN;
     this.frames = new Map();
-    /** Heights that stage events have said, by what they call the platform. @type {Map<number, number>} */
     this.platformHeights = new Map();
     this.durationSeconds = 0;
-    /** @type {Map<number, Record<string, number>>} */
-    this.final = new Map();
+    this.#final = new Map();
   }
 
   /** Takes from another match of the same game what happened before this one came. @param {Match} earlier */
   join(earlier) {
     this.history.precede(earlier.history, this.game?.end ? Infinity : earlier.statsFrame);
-    this.complete = true;
   }
 
   /** The game, as long as what is kept here belongs to it. */
@@ -137,7 +139,6 @@ export class Match {
     // After a snapshot there is a gap: what happened before it is not known here.
     if (message.type === "game_start" || message.type === "snapshot" || game.gameId !== this.gameId) {
       this.#begin(game.gameId);
-      this.complete = message.type === "game_start";
     }
     switch (message.type) {
       case "snapshot":
@@ -185,8 +186,8 @@ export class Match {
     if (playerIndex === undefined) {
       return;
     }
-    const values = this.final.get(playerIndex) ?? {};
-    this.final.set(playerIndex, values);
+    const values = this.#final.get(playerIndex) ?? {};
+    this.#final.set(playerIndex, values);
     if (kind === "percent_changed") {
       values.percent = percent;
     } else if (kind === "stock_lost" || kind === "player_spawned") {
@@ -196,7 +197,7 @@ export class Match {
 
   /** A subscription to some frames only does not have the last one: what it changed is in the events. */
   #settle() {
-    for (const [index, values] of this.final) {
+    for (const [index, values] of this.#final) {
       const entry = this.view.game?.players.get(index);
       if (entry?.post) {
         Object.assign(entry.post, values);
