@@ -19,7 +19,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, Route, expect, sync_playwright
+from playwright.sync_api import Error as PlaywrightError
 
 from tests.shared_data import IN_CI
 
@@ -50,6 +51,7 @@ def chromium() -> Iterator[Browser]:
         if IN_CI:
             pytest.fail(f"there is no {CHROMIUM}, and CI needs it")
         pytest.skip(f"there is no {CHROMIUM} (Debian: apt install chromium); only CI insists on it")
+    expect.set_options(timeout=TIMEOUT_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS, timeout=60_000)
         try:
@@ -95,6 +97,24 @@ def open_page(browser: Browser, **options: Any) -> Iterator[WatchedPage]:
         yield WatchedPage(context.new_page())
     finally:
         context.close()
+
+
+def without_list_of_games(page: Page) -> None:
+    """For daemons that do not answer `/v1/games` yet: an empty list, because browsers write every 404 on the console.
+    A daemon that does answer is left alone."""
+
+    def answer(route: Route) -> None:
+        try:
+            response = route.fetch()
+        except PlaywrightError:  # the daemon is gone
+            route.abort()
+            return
+        if response.status == 404:
+            route.fulfill(json={"games": []})
+        else:
+            route.fulfill(response=response)
+
+    page.route(re.compile(r"/v1/games\?"), answer)
 
 
 def screenshot(page: Page, name: str) -> None:

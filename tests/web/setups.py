@@ -25,7 +25,7 @@ from slpstream.simulate.play import write_replay
 COUNT = 16
 NAMES = tuple(f"setup{i + 1:02}" for i in range(COUNT))
 STAGE_IDS = (31, 2, 3, 8, 28, 32)
-FRAMES = 1500
+FRAMES = 1800
 
 
 def match(i: int, frames: int = FRAMES) -> bytes:
@@ -98,6 +98,13 @@ def ending(path: Path) -> Ending:
             else:
                 winners = [winner["playerIndex"] for winner in line["winners"]]
     return Ending(game_id, values, winners, stats)
+
+
+def lines(path: Path, kind: str) -> Iterator[dict[str, Any]]:
+    """The log messages of one type, decoded."""
+    for message in messages(path, topics=("game", "frame", "stats")):
+        if message.type == kind:
+            yield msgspec.json.decode(message.json())
 
 
 class _Post(msgspec.Struct):

@@ -16,8 +16,7 @@
 const REFRESH_MS = 2000;
 const HIDDEN_REFRESH_MS = 15000;
 const ANSWER_MS = 5000;
-/** The metrics and the recent games are asked for every so many rounds. */
-const FIGURES_EVERY = 2;
+/** The recent games are asked for every so many rounds. */
 const GAMES_EVERY = 5;
 const MOST_GAMES = 20;
 const NOT_FOUND = 404;
@@ -119,9 +118,7 @@ export class Daemon {
     this.stations = described.body.stations;
     const ready = await this.ask("readyz");
     this.#say(ready.body.status, ready.body.status, ready.body.missing);
-    if (this.#round % FIGURES_EVERY === 0) {
-      this.#figures(await (await this.#fetch("metrics")).text());
-    }
+    this.#figures(await (await this.#fetch("metrics")).text());
     if (!this.#listless && (this.#gamesWanted || this.#round % GAMES_EVERY === 0)) {
       this.#gamesWanted = false;
       const listed = await this.ask(`v1/games?limit=${MOST_GAMES}`);

@@ -142,7 +142,7 @@ function drawCard(card, station) {
   if (view.catchingUp) {
     return;
   }
-  const game = view.game ?? lastGame(station.id);
+  const game = view.game ?? lastGame(station);
   card.dataset.game = view.game?.gameId ?? "";
   card.dataset.ended = String(game !== null && game.end !== null);
   setText(find(".stage", card), game === null ? "" : placeName(game));
@@ -166,12 +166,12 @@ function noteOf(station, game, state) {
 }
 
 /**
- * Between games, and when the page comes after one: the newest that is listed.
- * @param {string} station
+ * When the page comes after a game: the newest that is listed, or else what the station says of it.
+ * @param {Station} station
  */
 function lastGame(station) {
-  const item = daemon.games?.find((each) => each.station === station && each.reason);
-  return item === undefined ? null : gameOf(item);
+  const item = daemon.games?.find((each) => each.station === station.id && each.reason) ?? station.game;
+  return item === undefined || item.inProgress ? null : gameOf(item);
 }
 
 /**

@@ -23,7 +23,7 @@ export function gameOf(item, stats = null) {
     rate: item.rate ?? [60, 1],
     settings,
     frame: item.lastFrame ?? stats?.lastFrame ?? null,
-    players: new Map(stats === null ? [] : lastLives(stats)),
+    players: new Map(stats === null ? unknownValues(settings) : lastLives(stats)),
     end: over ? { reason: item.reason, winners, gameEnd: item.end?.gameEnd ?? null, durationSeconds } : null,
   });
 }
@@ -40,6 +40,15 @@ function setupOf({ index, port, name, tag, code, character, color, team }) {
     characterColor: color,
     teamId: team,
   };
+}
+
+/**
+ * Nobody knows how they stood; a dash is better than the values of the beginning.
+ * @param {Record<string, any>} settings
+ * @returns {[number, Record<string, any>][]}
+ */
+function unknownValues(settings) {
+  return (settings.players ?? []).map((/** @type {any} */ player) => [player.playerIndex, { post: {} }]);
 }
 
 /**
