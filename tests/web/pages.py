@@ -85,7 +85,7 @@ class WatchedPage:
         """Nothing on the console, nothing from elsewhere. That a daemon was `interrupted`, the browser may say."""
         own = re.compile(r"WebSocket connection to .* failed|Failed to load resource: net::ERR_")
         complaints = [text for text in self.complaints if not (interrupted and own.search(text))]
-        assert complaints == []
+        assert not complaints, complaints
         assert [url for url in self.asked if not url.startswith(base + "/")] == []
 
 

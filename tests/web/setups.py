@@ -1,8 +1,9 @@
 """A tournament of 16 setups: synthetic matches, all written at once by one process, as the games would.
 
-    python -m tests.web.setups FOLDER SPEED
+    python -m tests.web.setups FOLDER
 
-makes the matches, says `ready`, waits for a line, and writes them into FOLDER/setup01 to FOLDER/setup16.
+makes the matches, says `ready`, waits for a line, and writes them into FOLDER/setup01 to FOLDER/setup16. In mid-game it
+goes on slowly, so that somebody who looks has time, until another line comes; then it hurries to the end.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,12 +20,17 @@ import trio
 
 from slpstream.api import messages
 from slpstream.simulate.match import synthetic_match
-from slpstream.simulate.play import write_replay
+from slpstream.simulate.schedule import schedule
 
 COUNT = 16
 NAMES = tuple(f"setup{i + 1:02}" for i in range(COUNT))
 STAGE_IDS = (31, 2, 3, 8, 28, 32)
-FRAMES = 1800
+FRAMES = 1500
+HALF_TIME_SECONDS = 12.0
+"""Of game time; every match is longer."""
+BEFORE, DURING, AFTER = 2.5, 0.1, 5.0
+"""Speeds, times real time."""
+_TICK_SECONDS = 0.02
 
 
 def match(i: int, frames: int = FRAMES) -> bytes:
@@ -49,11 +54,11 @@ def path_of(folder: Path, i: int) -> Path:
 
 
 @contextmanager
-def writer(folder: Path, speed: float) -> Iterator[subprocess.Popen[str]]:
-    """The process, ready to begin: a line on its stdin starts it, it ends when all is written."""
+def writer(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """The process, ready to begin: a line on its stdin starts it, another lets it end the matches."""
     for name in NAMES:
         (folder / name).mkdir()
-    command = [sys.executable, "-m", "tests.web.setups", str(folder), str(speed)]
+    command = [sys.executable, "-m", "tests.web.setups", str(folder)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -124,17 +129,50 @@ class _Frame(msgspec.Struct):
     frame: _Entry
 
 
-async def _write_all(folder: Path, speed: float, matches: list[bytes]) -> None:
-    async with trio.open_nursery() as nursery:
-        for i, data in enumerate(matches):
-            nursery.start_soon(partial(write_replay, data, path_of(folder, i), writer="dolphin", speed=speed))
+class _Clock:
+    """Game time, the same for all setups."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.let_end = False
+
+    async def run(self) -> None:
+        before = trio.current_time()
+        while True:
+            await trio.sleep(_TICK_SECONDS)
+            now = trio.current_time()
+            pace = AFTER if self.let_end else BEFORE if self.seconds < HALF_TIME_SECONDS else DURING
+            self.seconds += (now - before) * pace
+            before = now
 
 
-def _main(folder: str, speed: str) -> None:
+async def _write(path: Path, data: bytes, clock: _Clock) -> None:
+    """As Dolphin does, by that clock."""
+    with path.open("xb", buffering=0) as file:
+        for write in schedule(data, "dolphin"):
+            while write.at_seconds > clock.seconds:
+                await trio.sleep(_TICK_SECONDS)
+            file.seek(write.offset)
+            file.write(write.data)
+
+
+async def _write_all(folder: Path, matches: list[bytes]) -> None:
+    clock = _Clock()
+    async with trio.open_nursery() as background:
+        background.start_soon(clock.run)
+        async with trio.open_nursery() as writing:
+            for i, data in enumerate(matches):
+                writing.start_soon(_write, path_of(folder, i), data, clock)
+            await trio.to_thread.run_sync(sys.stdin.readline)
+            clock.let_end = True
+        background.cancel_scope.cancel()
+
+
+def _main(folder: str) -> None:
     matches = [match(i) for i in range(COUNT)]
     print("ready", flush=True)
     sys.stdin.readline()
-    trio.run(_write_all, Path(folder), float(speed), matches)
+    trio.run(_write_all, Path(folder), matches)
 
 
 if __name__ == "__main__":

@@ -225,8 +225,8 @@ function drawGames() {
     setAttribute(link, "aria-current", String(location.hash === `#game/${item.gameId}`));
     const names = (item.players ?? []).map((/** @type {any} */ player) => player.name).filter(Boolean).join(", ");
     setText(find(".who", row), everybody.length ? versus(everybody) : names || game.format);
-    setText(find(".result", row), everybody.length ? `${resultText(game)} ·` : "");
-    setText(find(".where", row), [placeName(game), stationName(item.station)].filter(Boolean).join(" · "));
+    const result = everybody.length ? resultText(game) : "";
+    setText(find(".facts", row), [result, placeName(game), stationName(item.station)].filter(Boolean).join(" · "));
     const time = find("time", row);
     setAttribute(time, "datetime", item.startedAt ?? "");
     setText(time, item.startedAt ? `· ${timeOfDay(item.startedAt)}` : "");
