@@ -173,7 +173,9 @@ export class StationDetail {
     if (game !== null && melee && (now - this.#summaryAt > SUMMARY_MS || state !== this.#summaryOf)) {
       this.#summaryAt = now;
       this.#summaryOf = state;
-      const { history, stats } = match;
+      const { stats } = match;
+      const past = this.#past?.match;
+      const history = past?.gameId === game.gameId ? past.history : match.history; // the past is read, and then goes on
       summary.show({ players: everybody, history, stats, toFrame: Math.max(0, game.frame ?? 0, history.lastFrame), ended });
     }
   }
