@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
 from tests.shared_data import IN_CI
 
@@ -50,6 +50,7 @@ def chromium() -> Iterator[Browser]:
         if IN_CI:
             pytest.fail(f"there is no {CHROMIUM}, and CI needs it")
         pytest.skip(f"there is no {CHROMIUM} (Debian: apt install chromium); only CI insists on it")
+    expect.set_options(timeout=TIMEOUT_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=_ARGUMENTS, timeout=60_000)
         try:
@@ -83,7 +84,7 @@ class WatchedPage:
         """Nothing on the console, nothing from elsewhere. That a daemon was `interrupted`, the browser may say."""
         own = re.compile(r"WebSocket connection to .* failed|Failed to load resource: net::ERR_")
         complaints = [text for text in self.complaints if not (interrupted and own.search(text))]
-        assert complaints == []
+        assert not complaints, complaints
         assert [url for url in self.asked if not url.startswith(base + "/")] == []
 
 

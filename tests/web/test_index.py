@@ -1,4 +1,5 @@
-"""The start page in a real browser. The determinism rules are in `pages.py`."""
+"""The start page of one or two stations in a real browser: addresses, health, what is played. The determinism rules are
+in `pages.py`; `test_dashboard.py` has a whole tournament."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
+from slpstream._version import __version__
 from tests.daemon_process import running
 from tests.web.pages import chromium, demo, open_page, screenshot
 
@@ -33,16 +35,18 @@ def test_shows_stations_and_what_is_played(browser: Browser, tmp_path: Path) -> 
     with demo("--speed", "3", log=tmp_path / "stderr") as playing, open_page(browser) as watched:
         page = watched.page
         page.goto(f"{playing.url}/")
-        station = page.locator(".station")
-        expect(station.locator(".state")).to_have_text("playing")
+        # One station alone is shown in full at once.
+        panel = page.locator(".panel")
+        expect(panel.locator(".state")).to_have_text("playing")
         expect(page.locator(".health")).to_have_text("ready")
-        expect(station.locator("h2")).to_have_text("Demo")
-        expect(station.locator(".player")).to_have_count(2)
-        expect(station.locator(".character").first).to_have_text("Fox · Default")
-        expect(station.locator(".percent").filter(has_text=re.compile(r"[1-9]")).first).to_be_visible()
-        expect(station.locator(".stocks").first).to_have_text("4 stocks")
-        expect(page.locator(".version")).to_contain_text("version")
-        assert station.get_by_role("link").get_attribute("href") == f"{playing.url}/overlay/demo"
+        expect(panel.locator("h2")).to_have_text("Demo")
+        expect(panel.locator(".player")).to_have_count(2)
+        expect(panel.locator(".character").first).to_have_text("Fox")
+        expect(panel.locator(".percent").filter(has_text=re.compile(r"[1-9]")).first).to_be_visible()
+        expect(panel.locator(".stocks .hidden").first).to_have_text("4 stocks")
+        expect(page.locator(".figures")).to_contain_text(f"Version {__version__}", use_inner_text=True)
+        link = panel.get_by_role("link", name="Open the overlay")
+        assert link.get_attribute("href") == f"{playing.url}/overlay/demo"
         screenshot(page, "index-1920x1080")
         page.set_viewport_size(PHONE)  # type: ignore[arg-type]
         assert page.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
@@ -55,6 +59,7 @@ def test_the_address_for_obs_is_copied(browser: Browser, folders: list[Path]) ->
         page = watched.page
         page.goto(f"{daemon.url}/")
         expect(page.locator(".station")).to_have_count(2)
+        page.get_by_role("link", name="side").click()
         page.get_by_role("button", name="Copy the address of the overlay of side").click()
         expect(page.get_by_text("Copied")).to_be_visible()
         assert page.evaluate("navigator.clipboard.readText()") == f"{daemon.url}/overlay/side"

@@ -1,0 +1,319 @@
+/**
+ * The dashboard: all stations at a glance, one of them in full, recent games, health of the daemon.
+ *
+ * One subscription for all stations, with few frames and few fields; one more, with all frames, for the station that is looked
+ * at. Where the page is stands in the URL behind `#`: `station/NAME`, `game/ID`. Option in the URL: `token`.
+ */
+
+import { FIELDS, FORMAT, loadNames, resultText } from "../slippi.js";
+import { Daemon } from "./daemon.js";
+import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
+import { Feed } from "./feed.js";
+import { GameDetail, StationDetail } from "./detail.js";
+import { gameOf } from "./listed_game.js";
+import { Match } from "./match.js";
+import { loadMoves } from "./moves.js";
+import { clockText, placeName, playersOf, showPlayers, versus, winnersOf } from "./rows.js";
+
+/**
+ * @typedef {Record<string, any>} Station  As `/v1/stations` describes it.
+ * @typedef {{kind: "" | "station" | "game", id: string}} Place
+ */
+
+/** Values in the cards change a few times a second. */
+const RATE = 4;
+const DRAW_MS = 100;
+
+const token = new URLSearchParams(location.search).get("token") ?? undefined;
+const base = new URL("../..", import.meta.url);
+const list = find(".stations");
+const panel = find(".detail");
+
+/** What is known of the games, by station. @type {Map<string, Match>} */
+const matches = new Map();
+let drawnAt = -Infinity;
+let drawing = false;
+/** @type {StationDetail | GameDetail | null} */
+let detail = null;
+/** What the detail shows. */
+let shownAddress = "";
+/** The link that the reader came from, by its `href`. */
+let cameFrom = "";
+
+const daemon = new Daemon(base, token, drawSoon);
+const feed = new Feed({
+  stations: "*",
+  topics: ["game", "frame", "event"],
+  fields: [...FIELDS],
+  rate: RATE,
+  base,
+  ...(token === undefined ? {} : { token }),
+  onMessage: take,
+  onChange: drawSoon,
+});
+loadNames(drawSoon);
+loadMoves(drawSoon);
+for (const link of document.querySelectorAll("a[data-keep-token]")) {
+  const anchor = /** @type {HTMLAnchorElement} */ (link);
+  anchor.href = withToken(new URL(anchor.href));
+}
+addEventListener("hashchange", () => {
+  openDetail();
+  focusAfterMove();
+});
+addEventListener("keydown", (event) => {
+  if (event.key === "Escape" && detail !== null && location.hash !== "") {
+    location.hash = "";
+  }
+});
+document.addEventListener("visibilitychange", drawSoon);
+openDetail();
+
+/**
+ * @param {import("./feed.js").Message} message
+ * @param {import("../slpstream.js").StationView} view
+ */
+function take(message, view) {
+  let match = matches.get(view.station);
+  if (match === undefined) {
+    match = new Match(view);
+    matches.set(view.station, match);
+  }
+  match.take(message);
+  if (message.type === "game_end" && !view.catchingUp) {
+    daemon.gamesChanged();
+    tellEnd(view);
+  }
+}
+
+// -- drawing ------------------------------------------------------------------------------------------------------------
+
+function drawSoon() {
+  if (drawing) {
+    return;
+  }
+  drawing = true;
+  const wait = DRAW_MS - (performance.now() - drawnAt);
+  setTimeout(() => requestAnimationFrame(draw), Math.max(0, wait));
+}
+
+function draw() {
+  drawing = false;
+  drawnAt = performance.now();
+  const { stations, health } = daemon;
+  document.body.classList.toggle("stale", health.state === "unreachable" || feed.connection !== "open");
+  find(".empty").hidden = stations.length > 0 || health.state !== "ready";
+  fill(list, stations, () => clone("station-card"), drawCard);
+  setText(find(".count"), countText(stations));
+  drawHealth();
+  drawGames();
+  openDetail();
+  detail?.draw(daemon);
+}
+
+/** @param {Station[]} stations */
+function countText(stations) {
+  const playing = stations.filter((station) => stateOf(station) === "playing").length;
+  return stations.length ? `${playing} of ${stations.length} playing` : "";
+}
+
+/** @param {Station} station */
+function stateOf(station) {
+  const view = feed.station(station.id);
+  return feed.connection === "open" && view.state !== "unknown" ? view.state : station.state;
+}
+
+/**
+ * @param {HTMLElement} card
+ * @param {Station} station
+ */
+function drawCard(card, station) {
+  const view = feed.station(station.id);
+  const state = stateOf(station);
+  const link = find(".open", card);
+  card.dataset.station = station.id;
+  card.dataset.state = state;
+  setAttribute(link, "href", `#station/${encodeURIComponent(station.id)}`);
+  setText(link, station.name);
+  const here = placeOf(location.hash);
+  setAttribute(link, "aria-current", String(here.kind === "station" && here.id === station.id));
+  setText(find(".state", card), state);
+  find(".state", card).dataset.state = state;
+  if (view.catchingUp) {
+    return;
+  }
+  const game = view.game ?? lastGame(station);
+  card.dataset.game = view.game?.gameId ?? "";
+  card.dataset.ended = String(game !== null && game.end !== null);
+  setText(find(".stage", card), game === null ? "" : placeName(game));
+  setText(find(".clock", card), game === null ? "" : clockText(game));
+  setText(find(".lag", card), lagText(station, state));
+  const everybody = playersOf(game);
+  showPlayers(find(".players", card), everybody, winnersOf(game), view.set);
+  setText(find(".note", card), noteOf(station, game, state));
+}
+
+/**
+ * @param {Station} station
+ * @param {import("../slpstream.js").Game | null} game
+ * @param {string} state
+ */
+function noteOf(station, game, state) {
+  const reason = state === "playing" || state === "idle" ? "" : station.reason;
+  const result = game?.format === FORMAT ? resultText(game) : "";
+  const nothing = game === null && state === "idle" ? "No game yet" : "";
+  return [reason, result, nothing, station.degraded].filter(Boolean).join(" · ");
+}
+
+/**
+ * When the page comes after a game: the newest that is listed, or else what the station says of it.
+ * @param {Station} station
+ */
+function lastGame(station) {
+  const item = daemon.games?.find((each) => each.station === station.id && each.reason) ?? station.game;
+  return item === undefined || item.inProgress ? null : gameOf(item);
+}
+
+/**
+ * @param {Station} station
+ * @param {string} state
+ */
+function lagText(station, state) {
+  const lag = daemon.lag(station.id);
+  return lag === "" || state !== "playing" ? "" : `lag ${lag}`;
+}
+
+function drawHealth() {
+  const { health, stations } = daemon;
+  const pill = find(".health");
+  pill.dataset.health = health.state;
+  const problem = health.state === "ready" && feed.connection === "waiting" ? feed.problem || "live values interrupted" : "";
+  setText(find(".text", pill), problem || health.text);
+  const missing = find(".missing");
+  missing.hidden = health.missing.length === 0;
+  fill(missing, health.missing, () => element("li"), setText);
+  const subscribers = stations.reduce((sum, station) => sum + (station.subscribers ?? 0), 0);
+  const figures = [
+    ["Version", feed.version],
+    ["Answers in", health.answersMs === null ? "" : `${Math.max(1, Math.round(health.answersMs))} ms`],
+    ["Subscribers", String(subscribers)],
+    ["Websockets", health.websockets === null ? "" : String(health.websockets)],
+    ["Missed messages", health.missed === null ? "" : String(health.missed)],
+    ["Memory", health.memoryBytes === null ? "" : `${Math.round(health.memoryBytes / 2 ** 20)} MiB`],
+    ["Longest lag", daemon.longestLag],
+  ];
+  fill(find(".figures"), figures.filter(([, value]) => value !== ""), newFigure, (row, [name, value]) => {
+    setText(find("dt", row), name);
+    setText(find("dd", row), value);
+  });
+}
+
+function newFigure() {
+  const row = element("div");
+  row.append(element("dt"), element("dd"));
+  return row;
+}
+
+function drawGames() {
+  const games = (daemon.games ?? []).filter((item) => item.reason);
+  find(".recent").hidden = games.length === 0;
+  fill(find(".games"), games, () => clone("recent-game"), (row, item) => {
+    const game = gameOf(item);
+    const everybody = playersOf(game);
+    const link = find(".open", row);
+    setAttribute(link, "href", `#game/${encodeURIComponent(item.gameId)}`);
+    setAttribute(link, "aria-current", String(location.hash === `#game/${item.gameId}`));
+    const names = (item.players ?? []).map((/** @type {any} */ player) => player.name).filter(Boolean).join(", ");
+    setText(find(".who", row), everybody.length ? versus(everybody) : names || game.format);
+    const result = everybody.length ? resultText(game) : "";
+    setText(find(".facts", row), [result, placeName(game), stationName(item.station)].filter(Boolean).join(" · "));
+    const time = find("time", row);
+    setAttribute(time, "datetime", item.startedAt ?? "");
+    setText(time, item.startedAt ? `· ${timeOfDay(item.startedAt)}` : "");
+  });
+}
+
+/** @param {string} id */
+function stationName(id) {
+  return daemon.stations.find((station) => station.id === id)?.name ?? id ?? "";
+}
+
+/** @param {string} moment */
+function timeOfDay(moment) {
+  const date = new Date(moment);
+  const today = new Date().toDateString() === date.toDateString();
+  const time = date.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" });
+  return today ? time : `${date.toLocaleDateString()} ${time}`;
+}
+
+/**
+ * For those who do not see the cards; rare, and never in the middle of something.
+ * @param {import("../slpstream.js").StationView} view
+ */
+function tellEnd(view) {
+  if (view.game?.format === FORMAT) {
+    setText(find(".news"), `${stationName(view.station)}: ${resultText(view.game)}`);
+  }
+}
+
+// -- one station, one game ----------------------------------------------------------------------------------------------
+
+/**
+ * @param {string} hash
+ * @returns {Place}
+ */
+function placeOf(hash) {
+  const [, kind, id] = /^#(station|game)\/(.+)$/.exec(hash) ?? [];
+  if (kind === "station" || kind === "game") {
+    return { kind, id: decodeURIComponent(id) };
+  }
+  // Who has one setup looks at it.
+  const [only] = daemon.stations;
+  return only !== undefined && daemon.stations.length === 1 ? { kind: "station", id: only.id } : { kind: "", id: "" };
+}
+
+function openDetail() {
+  const place = placeOf(location.hash);
+  const address = `${place.kind}/${place.id}`;
+  if (address === shownAddress) {
+    return;
+  }
+  shownAddress = address;
+  detail?.close();
+  detail = null;
+  panel.replaceChildren();
+  panel.hidden = place.kind === "";
+  document.body.dataset.place = place.kind;
+  document.body.classList.toggle("single", location.hash === "" && place.kind === "station");
+  if (place.kind === "station") {
+    const overlay = withToken(new URL(`overlay/${encodeURIComponent(place.id)}`, base));
+    detail = new StationDetail(panel, place.id, { token, base, overlay, onChange: drawSoon });
+  } else if (place.kind === "game") {
+    detail = new GameDetail(panel, place.id, drawSoon);
+  }
+  document.title = place.kind === "station" ? `${stationName(place.id)} · slpstream` : "slpstream";
+  drawSoon();
+}
+
+/** Where somebody works with the keyboard, or listens, goes on: the heading of what opened, the link that was left. */
+function focusAfterMove() {
+  if (location.hash.includes("/")) {
+    cameFrom = location.hash;
+    panel.querySelector("h2")?.focus({ preventScroll: true });
+    if (find(".lists").offsetParent === null) {
+      scrollTo(0, 0); // on a phone it takes the place of the list
+    }
+  } else if (cameFrom) {
+    const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll(".lists .open")]);
+    (links.find((link) => link.hash === cameFrom) ?? find("#stations")).focus();
+    cameFrom = "";
+  }
+}
+
+/** @param {URL} url */
+function withToken(url) {
+  if (token !== undefined) {
+    url.searchParams.set("token", token);
+  }
+  return url.href;
+}

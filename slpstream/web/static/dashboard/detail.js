@@ -1,0 +1,286 @@
+/** The panel beside the list: a station with its live game, or a game that is over. */
+
+import { FIELDS, FORMAT, minutes, resultText } from "../slippi.js";
+import { clone, find, setAttribute, setText } from "./dom.js";
+import { Feed } from "./feed.js";
+import { GameSummary } from "./game_summary.js";
+import { gameOf } from "./listed_game.js";
+import { Match, PercentHistory } from "./match.js";
+import { clockText, placeName, playersOf, showPlayers, versus, winnersOf } from "./rows.js";
+import { StageView } from "./stage_view.js";
+
+/** @typedef {import("./daemon.js").Daemon} Daemon */
+
+/** What the stage view needs, beside percent and stocks. */
+const STAGE_FIELDS = [
+  "post.positionX",
+  "post.positionY",
+  "post.facingDirection",
+  "post.actionStateId",
+  "post.isAirborne",
+  "post.shieldSize",
+  "items",
+  "stageEvents",
+];
+const SUMMARY_MS = 500;
+const COPIED_MS = 1500;
+const ASK_AGAIN_MS = 3000;
+
+/** A station, followed in full. */
+export class StationDetail {
+  #root;
+  #station;
+  #overlay;
+  #options;
+  #feed;
+  #match;
+  /** The game from its first message on, while it is read. @type {{feed: Feed, match: Match} | null} */ #past = null;
+  /** A game that was over when this page came. @type {Match | null} */ #over = null;
+  #summaryAt = -Infinity;
+  #summaryOf = "";
+
+  /**
+   * @param {HTMLElement} panel
+   * @param {string} station
+   * @param {{token: string | undefined, base: URL, overlay: string, onChange: () => void}} options
+   */
+  constructor(panel, station, { token, base, overlay, onChange }) {
+    this.#root = clone("station-detail");
+    panel.append(this.#root);
+    this.#station = station;
+    this.#overlay = overlay;
+    this.#options = { stations: [station], base, onChange, ...(token === undefined ? {} : { token }) };
+    this.#feed = new Feed({
+      ...this.#options,
+      topics: ["game", "frame", "event", "stats"],
+      fields: [...FIELDS, ...STAGE_FIELDS],
+      onMessage: (message) => this.#take(message),
+    });
+    this.#match = new Match(this.#feed.station(station));
+    this.#stageView.match = this.#match;
+    this.#readPast();
+    this.#addressField();
+  }
+
+  /** @param {import("./feed.js").Message} message */
+  #take(message) {
+    this.#match.take(message);
+    if (message.type === "snapshot" && this.#past === null) {
+      this.#readPast();
+    } else if (message.type === "game_start") {
+      this.#forgetPast();
+    }
+    this.#joinPast();
+  }
+
+  /**
+   * What happened before this page came: the events, without frames. The stage is live at once, and the plot follows; also
+   * after a connection that could not be resumed.
+   */
+  #readPast() {
+    this.#forgetPast();
+    const feed = new Feed({
+      ...this.#options,
+      topics: ["game", "event", "stats"],
+      cursor: "start",
+      onReset: () => this.#readPast(),
+      onMessage: (message) => {
+        match.take(message);
+        this.#joinPast();
+      },
+    });
+    const match = new Match(feed.station(this.#station));
+    this.#past = { feed, match };
+  }
+
+  #forgetPast() {
+    this.#past?.feed.close();
+    this.#past = null;
+  }
+
+  #joinPast() {
+    const past = this.#past?.match;
+    if (past?.game == null) {
+      return;
+    }
+    const live = this.#match;
+    if (live.game === null) {
+      if (past.game.end !== null) {
+        this.#over = past;
+        this.#forgetPast();
+      }
+    } else if (past.gameId === live.gameId) {
+      // Live events begin somewhere before the first live stats; where the past has stats of then, it has all before.
+      if (past.game.end !== null || past.statsFrame >= live.firstStatsFrame) {
+        live.join(past);
+        this.#forgetPast();
+      }
+    } else if (past.game.end !== null) {
+      this.#forgetPast();
+    }
+  }
+
+  get #stageView() {
+    return /** @type {StageView} */ (find("stage-view", this.#root));
+  }
+
+  close() {
+    this.#forgetPast();
+    this.#feed.close();
+    this.#root.remove();
+  }
+
+  /** @param {Daemon} daemon */
+  draw(daemon) {
+    const described = daemon.stations.find(({ id }) => id === this.#station);
+    const view = this.#match.view;
+    const state = this.#feed.connection === "open" && view.state !== "unknown" ? view.state : (described?.state ?? "");
+    const root = this.#root;
+    const name = described?.name ?? this.#station;
+    setText(find("#detail-title", root), name);
+    setAttribute(find(".url", root), "aria-label", `Address of the overlay of ${name}, for OBS`);
+    setAttribute(find(".copy", root), "aria-label", `Copy the address of the overlay of ${name}`);
+    setText(find(".state", root), state);
+    find(".state", root).dataset.state = state;
+    const known = described !== undefined || daemon.health.state !== "ready";
+    const reason = state === "idle" || state === "playing" ? "" : (described?.reason ?? "");
+    const lag = daemon.lag(this.#station);
+    setText(find(".lag", root), lag === "" || state !== "playing" ? "" : `lag ${lag}`);
+    setText(find(".note", root), known ? this.#feed.problem || reason : `There is no station ${this.#station}.`);
+    if (!view.catchingUp) {
+      this.#drawGame();
+    }
+  }
+
+  #drawGame() {
+    const root = this.#root;
+    const match = this.#match.game === null && this.#over !== null ? this.#over : this.#match;
+    const { game } = match;
+    const ended = game !== null && game.end !== null;
+    const melee = game?.format === FORMAT;
+    const everybody = playersOf(game);
+    root.dataset.game = game?.gameId ?? "";
+    root.dataset.ended = String(ended);
+    setText(find(".stage", root), game === null ? "No game yet" : placeName(game));
+    setText(find(".clock", root), game === null ? "" : ended ? minutes(match.durationSeconds) : clockText(game));
+    setText(find(".result", root), ended && melee ? resultText(game) : "");
+    showPlayers(find(".players", root), everybody, winnersOf(game), this.#match.view.set);
+    this.#stageView.hidden = !melee || ended;
+    const summary = /** @type {GameSummary} */ (find("game-summary", root));
+    summary.hidden = !melee;
+    const now = performance.now();
+    const state = `${game?.gameId} ${ended}`;
+    if (game !== null && melee && (now - this.#summaryAt > SUMMARY_MS || state !== this.#summaryOf)) {
+      this.#summaryAt = now;
+      this.#summaryOf = state;
+      const { stats } = match;
+      const past = this.#past?.match;
+      const history = past?.gameId === game.gameId ? past.history : match.history; // the past is read, and then goes on
+      summary.show({ players: everybody, history, stats, toFrame: Math.max(0, game.frame ?? 0, history.lastFrame), ended });
+    }
+  }
+
+  #addressField() {
+    const url = /** @type {HTMLInputElement} */ (find(".url", this.#root));
+    const button = /** @type {HTMLButtonElement} */ (find(".copy", this.#root));
+    url.value = this.#overlay;
+    /** @type {HTMLAnchorElement} */ (find(".overlay", this.#root)).href = this.#overlay;
+    url.addEventListener("focus", () => url.select());
+    button.addEventListener("click", () => copy(url, button));
+  }
+}
+
+/** A game of the list. */
+export class GameDetail {
+  #root;
+  #gameId;
+  #onChange;
+  #asked = false;
+  /** @type {Record<string, any> | null} */ #item = null;
+  /** @type {Record<string, any> | null} */ #stats = null;
+  #drawn = "";
+
+  /**
+   * @param {HTMLElement} panel
+   * @param {string} gameId
+   * @param {() => void} onChange
+   */
+  constructor(panel, gameId, onChange) {
+    this.#root = clone("game-detail");
+    panel.append(this.#root);
+    this.#gameId = gameId;
+    this.#onChange = onChange;
+  }
+
+  close() {
+    this.#root.remove();
+  }
+
+  /** @param {Daemon} daemon */
+  draw(daemon) {
+    if (!this.#asked) {
+      this.#asked = true;
+      this.#ask(daemon);
+    }
+    const item = this.#item ?? daemon.games?.find(({ gameId }) => gameId === this.#gameId);
+    if (item === undefined) {
+      return;
+    }
+    const root = this.#root;
+    const game = gameOf(item, this.#stats);
+    const everybody = playersOf(game);
+    const station = daemon.stations.find(({ id }) => id === item.station)?.name ?? item.station ?? "";
+    root.dataset.game = item.gameId;
+    setText(find("#detail-title", root), everybody.length ? versus(everybody) : placeName(game));
+    setText(find(".stage", root), [station, placeName(game)].filter(Boolean).join(" · "));
+    setText(find(".clock", root), typeof item.durationSeconds === "number" ? minutes(item.durationSeconds) : "");
+    setText(find(".when", root), item.startedAt ? new Date(item.startedAt).toLocaleString() : "");
+    setText(find(".result", root), everybody.length ? resultText(game) : "");
+    const summary = /** @type {GameSummary} */ (find("game-summary", root));
+    summary.hidden = this.#stats === null || !everybody.length;
+    find(".players", root).hidden = this.#stats === null;
+    showPlayers(find(".players", root), everybody, winnersOf(game));
+    const drawn = `${this.#stats !== null} ${everybody.map(({ character }) => character)}`;
+    if (this.#stats !== null && drawn !== this.#drawn) {
+      this.#drawn = drawn;
+      const history = PercentHistory.ofStats(this.#stats);
+      summary.show({ players: everybody, history, stats: this.#stats, toFrame: history.lastFrame, ended: true });
+    }
+  }
+
+  /** @param {Daemon} daemon */
+  async #ask(daemon) {
+    const path = `v1/games/${encodeURIComponent(this.#gameId)}`;
+    try {
+      const [item, stats] = await Promise.all([daemon.ask(path), daemon.ask(`${path}/stats`)]);
+      this.#item = item.status === 200 ? item.body : null;
+      this.#stats = stats.status === 200 ? (stats.body.stats ?? stats.body) : null;
+      this.#say(item.status === 200 ? (stats.status === 200 ? "" : "There are no stats of this game.") : item.body.detail);
+    } catch {
+      this.#say("The daemon does not answer.");
+      setTimeout(() => (this.#asked = false), ASK_AGAIN_MS);
+    }
+    this.#onChange();
+  }
+
+  /** @param {string} text */
+  #say(text) {
+    setText(find(".note", this.#root), text);
+  }
+}
+
+/**
+ * @param {HTMLInputElement} url
+ * @param {HTMLButtonElement} button
+ */
+async function copy(url, button) {
+  try {
+    await navigator.clipboard.writeText(url.value);
+  } catch {
+    // Browsers give the clipboard to secure pages only; over plain HTTP from another machine the old way still works.
+    url.select();
+    document.execCommand("copy");
+  }
+  setText(button, "Copied");
+  setTimeout(() => setText(button, "Copy"), COPIED_MS);
+}

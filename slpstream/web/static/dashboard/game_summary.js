@@ -1,0 +1,178 @@
+/**
+ * `<game-summary>`: a game in numbers. Percent over time and stocks as a plot, then what each player did, then every kill.
+ *
+ * It shows what slippi-js's `StatsType` has, and reads its `extra` where it is there; so it works for a game that runs as well
+ * as for one of the list.
+ */
+
+import { colourOf, element, fill, gameTime, setText } from "./dom.js";
+import { moveName } from "./moves.js";
+import { PercentPlot } from "./percent_plot.js";
+
+/**
+ * @typedef {import("../slippi.js").Player} Player
+ * @typedef {import("./match.js").PercentHistory} PercentHistory
+ * @typedef {Record<string, any>} Stats
+ *
+ * @typedef {object} Summary
+ * @property {Player[]} players
+ * @property {PercentHistory} history
+ * @property {Stats | null} stats
+ * @property {number} toFrame     Where the plot ends.
+ * @property {boolean} ended
+ *
+ * @typedef {{name: string, of: (stats: Stats, index: number) => string}} Row
+ */
+
+const OPENINGS = /** @type {const} */ ([
+  ["neutral-win", "Neutral wins"],
+  ["counter-attack", "Counter-attacks"],
+  ["trade", "Trades"],
+]);
+const OPENING_NAMES = /** @type {Record<string, string>} */ ({
+  "neutral-win": "neutral win",
+  "counter-attack": "counter-attack",
+  trade: "trade",
+});
+
+/** @type {(stats: Stats, index: number) => Record<string, any>} */
+const overall = (stats, index) => stats.overall?.find((/** @type {any} */ o) => o.playerIndex === index) ?? {};
+/** @type {(stats: Stats, index: number) => Record<string, any>} */
+const actions = (stats, index) => stats.actionCounts?.find((/** @type {any} */ a) => a.playerIndex === index) ?? {};
+
+/** What each player did, a line each. @type {Row[]} */
+const ROWS = [
+  { name: "Kills", of: (stats, i) => number(overall(stats, i).killCount) },
+  { name: "Damage done", of: (stats, i) => number(overall(stats, i).totalDamage, 0, "%") },
+  { name: "Openings per kill", of: (stats, i) => number(overall(stats, i).openingsPerKill?.ratio, 1) },
+  { name: "Damage per opening", of: (stats, i) => number(overall(stats, i).damagePerOpening?.ratio, 1, "%") },
+  ...OPENINGS.map(([type, name]) => /** @type {Row} */ ({ name, of: (stats, i) => number(openings(stats, i, type)) })),
+  { name: "L-cancels", of: (stats, i) => successes(actions(stats, i).lCancelCount) },
+  { name: "Inputs per minute", of: (stats, i) => number(overall(stats, i).inputsPerMinute?.ratio, 0) },
+];
+
+export class GameSummary extends HTMLElement {
+  #plot = new PercentPlot();
+  #numbers = element("table", "", { class: "numbers" });
+  #head = element("tr");
+  #body = element("tbody");
+  #kills = element("ol", "", { class: "kills" });
+  #killsTitle = element("h4", "Kills");
+  #noKills = element("p", "None yet.", { class: "quiet" });
+
+  connectedCallback() {
+    const head = element("thead");
+    head.append(this.#head);
+    this.#numbers.append(element("caption", "Players in numbers", { class: "hidden" }), head, this.#body);
+    const scroll = element("div", "", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Players in numbers" });
+    scroll.append(this.#numbers);
+    this.append(element("h4", "Percent and stocks"), this.#plot, scroll, this.#killsTitle, this.#kills, this.#noKills);
+  }
+
+  /** @param {Summary} summary */
+  show({ players, history, stats, toFrame, ended }) {
+    const lines = players.map((player) => ({ ...player, percent: player.percent }));
+    this.#plot.show(history, lines, toFrame);
+    fill(this.#head, [null, ...players], () => element("th", "", { scope: "col" }), (cell, player) => {
+      cell.dataset.colour = player === null ? "" : colourOf(player);
+      setText(cell, player?.name ?? "Player");
+    });
+    fill(this.#body, ROWS, () => element("tr"), (row, { name, of }) => {
+      const values = players.map((player) => (stats === null ? "–" : of(stats, player.index)));
+      fill(row, [name, ...values], () => element(row.children.length ? "td" : "th"), (cell, text) => {
+        if (cell.tagName === "TH") {
+          cell.setAttribute("scope", "row");
+        }
+        setText(cell, text);
+      });
+    });
+    const kills = stats === null ? [] : killsOf(stats);
+    this.#noKills.hidden = kills.length > 0;
+    setText(this.#noKills, ended ? "None." : "None yet.");
+    fill(this.#kills, kills, () => element("li"), (row, kill) => showKill(row, kill, players));
+  }
+}
+
+/**
+ * @typedef {object} Kill
+ * @property {number} frame
+ * @property {number | null} by
+ * @property {number} victim
+ * @property {number | undefined} moveId
+ * @property {number} percent
+ * @property {string} opening
+ */
+
+/**
+ * In the order in which they were.
+ * @param {Stats} stats
+ * @returns {Kill[]}
+ */
+export function killsOf(stats) {
+  const listed = stats.extra?.players;
+  /** @type {Kill[]} */
+  const kills = [];
+  if (Array.isArray(listed)) {
+    for (const { playerIndex, killMoves = [] } of listed) {
+      for (const kill of killMoves) {
+        const { frame, playerIndex: victim, moveId, percent, openingType } = kill;
+        kills.push({ frame, by: playerIndex, victim, moveId, percent, opening: openingType });
+      }
+    }
+  } else {
+    for (const conversion of stats.conversions ?? []) {
+      if (conversion.didKill) {
+        const { endFrame: frame, lastHitBy: by = null, playerIndex: victim, endPercent: percent } = conversion;
+        kills.push({ frame, by, victim, moveId: conversion.moves?.at(-1)?.moveId, percent, opening: conversion.openingType });
+      }
+    }
+  }
+  return kills.sort((a, b) => a.frame - b.frame);
+}
+
+/**
+ * @param {HTMLElement} row
+ * @param {Kill} kill
+ * @param {Player[]} players
+ */
+function showKill(row, { frame, by, victim, moveId, percent, opening }, players) {
+  const name = (/** @type {number | null} */ index) => players.find((player) => player.index === index)?.name ?? "Nobody";
+  const how = OPENING_NAMES[opening] ?? "";
+  const cells = [gameTime(frame), name(by), moveName(moveId), `${name(victim)} at ${Math.floor(percent)}%`, how];
+  fill(row, cells, () => element("span"), setText);
+  const killer = players.find((player) => player.index === by);
+  row.dataset.colour = killer === undefined ? "" : colourOf(killer);
+}
+
+/**
+ * Conversions that a player began, by how.
+ * @param {Stats} stats
+ * @param {number} index
+ * @param {string} type
+ */
+function openings(stats, index, type) {
+  return (stats.conversions ?? []).filter((/** @type {any} */ conversion) => {
+    const first = conversion.moves?.[0]?.playerIndex ?? conversion.lastHitBy;
+    return first === index && conversion.openingType === type;
+  }).length;
+}
+
+/** @param {{success: number, fail: number} | undefined} counts */
+function successes(counts) {
+  if (counts === undefined) {
+    return "–";
+  }
+  const tried = counts.success + counts.fail;
+  return tried === 0 ? "–" : `${counts.success}/${tried} · ${Math.round((100 * counts.success) / tried)}%`;
+}
+
+/**
+ * @param {number | null | undefined} value
+ * @param {number} [digits]
+ * @param {string} [unit]
+ */
+function number(value, digits = 0, unit = "") {
+  return typeof value === "number" ? value.toFixed(digits) + unit : "–";
+}
+
+customElements.define("game-summary", GameSummary);

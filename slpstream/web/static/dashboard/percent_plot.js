@@ -1,0 +1,227 @@
+/**
+ * `<percent-plot>`: percent over time as steps, one line a player, a cross where a stock was lost; below, each stock as a bar
+ * with the percent that it ended at. Lines differ in dashes as well as in colour.
+ */
+
+import { colourOf, gameTime, setAttribute, sized, styleValue } from "./dom.js";
+
+/**
+ * @typedef {import("./match.js").PercentHistory} PercentHistory
+ *
+ * @typedef {object} Line
+ * @property {number} index
+ * @property {string} name
+ * @property {string} team
+ * @property {number} port
+ * @property {number | null} percent   Now; `null` when the history says it.
+ */
+
+const DASHES = /** @type {number[][]} */ ([[], [7, 4], [2, 4], [9, 3, 2, 3]]);
+const LEFT = 38;
+const RIGHT = 10;
+const TOP = 10;
+const AXIS = 22;
+const BAR = 20;
+const LEAST_PERCENT = 100;
+const PERCENT_STEPS = [25, 50, 100, 200];
+const SECOND_STEPS = [10, 15, 30, 60, 120, 300, 600];
+const LEAST_SECONDS = 20;
+const NARROWEST_LABEL = 30;
+
+export class PercentPlot extends HTMLElement {
+  #canvas = document.createElement("canvas");
+  /** @type {PercentHistory | null} */ #history = null;
+  /** @type {Line[]} */ #lines = [];
+  #toFrame = 0;
+  #scheme = matchMedia("(prefers-color-scheme: light)");
+  #observer = new ResizeObserver(() => this.#draw());
+
+  connectedCallback() {
+    this.#canvas.setAttribute("role", "img");
+    this.append(this.#canvas);
+    this.#observer.observe(this.#canvas);
+    this.#scheme.addEventListener("change", this.#redraw);
+  }
+
+  disconnectedCallback() {
+    this.#observer.disconnect();
+    this.#scheme.removeEventListener("change", this.#redraw);
+  }
+
+  /**
+   * @param {PercentHistory} history
+   * @param {Line[]} lines
+   * @param {number} toFrame  Where the time axis ends.
+   */
+  show(history, lines, toFrame) {
+    this.#history = history;
+    this.#lines = lines;
+    this.#toFrame = toFrame;
+    setAttribute(this.#canvas, "aria-label", this.#inWords());
+    this.#draw();
+  }
+
+  #redraw = () => this.#draw();
+
+  #inWords() {
+    const history = this.#history;
+    const said = this.#lines.map((line) => {
+      const losses = history?.losses.get(line.index) ?? [];
+      const lost = losses.map((loss) => `${Math.floor(loss.percent)} percent at ${gameTime(loss.frame)}`);
+      return `${line.name}: ${lost.length ? `stocks lost at ${lost.join(", ")}` : "no stock lost"}`;
+    });
+    return `Percent over ${gameTime(this.#toFrame)} of game time. ${said.join(". ")}.`;
+  }
+
+  #draw() {
+    const history = this.#history;
+    const { context, width, height } = sized(this.#canvas);
+    if (history === null || width < LEFT + RIGHT + 20 || height < 60) {
+      return;
+    }
+    const colours = this.#lines.map((line) => styleValue(this, `--${colourOf(line)}`));
+    const ink = { text: styleValue(this, "--text"), quiet: styleValue(this, "--quiet"), edge: styleValue(this, "--edge") };
+    const font = getComputedStyle(this).fontFamily;
+    const bottom = height - AXIS - this.#lines.length * BAR - 6;
+    const seconds = Math.max(LEAST_SECONDS, this.#toFrame / 60);
+    const most = this.#mostPercent(history);
+    const x = (/** @type {number} */ frame) => LEFT + (Math.max(0, frame) / 60 / seconds) * (width - LEFT - RIGHT);
+    const y = (/** @type {number} */ percent) => bottom - (percent / most) * (bottom - TOP);
+
+    context.font = `12px ${font}`;
+    context.lineWidth = 1;
+    context.fillStyle = ink.quiet;
+    context.strokeStyle = ink.edge;
+    const step = PERCENT_STEPS.find((each) => most / each <= 5) ?? 500;
+    context.textAlign = "right";
+    context.textBaseline = "middle";
+    for (let percent = 0; percent <= most; percent += step) {
+      line(context, [[LEFT, y(percent)], [width - RIGHT, y(percent)]]);
+      context.fillText(`${percent}%`, LEFT - 5, y(percent));
+    }
+    context.textAlign = "center";
+    context.textBaseline = "top";
+    const every = SECOND_STEPS.find((each) => seconds / each <= (width - LEFT) / 55) ?? 1200;
+    for (let second = 0; second <= seconds; second += every) {
+      const at = Math.min(x(second * 60), width - 14);
+      context.fillText(gameTime(second * 60), at, bottom + 6);
+    }
+    this.#lines.forEach((each, i) => {
+      this.#drawLine(context, history, each, colours[i], DASHES[i % DASHES.length], x, y);
+      this.#drawStocks(context, history, each, colours[i], ink, x, bottom + AXIS + i * BAR + 4, width);
+    });
+  }
+
+  /** @param {PercentHistory} history */
+  #mostPercent(history) {
+    const most = Math.max(
+      LEAST_PERCENT,
+      ...[...history.points.values()].map((points) => points.reduce((high, { percent }) => Math.max(high, percent), 0)),
+      ...this.#lines.map(({ percent }) => percent ?? 0),
+    );
+    return Math.ceil(most / 25) * 25;
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {PercentHistory} history
+   * @param {Line} of
+   * @param {string} colour
+   * @param {number[]} dashes
+   * @param {(frame: number) => number} x
+   * @param {(percent: number) => number} y
+   */
+  #drawLine(context, history, of, colour, dashes, x, y) {
+    const losses = history.losses.get(of.index) ?? [];
+    const out = losses.some((loss) => loss.stocks === 0);
+    const end = out ? /** @type {import("./match.js").Loss} */ (losses.at(-1)).frame : this.#toFrame;
+    /** @type {[number, number][]} */
+    const corners = [];
+    let percent = 0;
+    const points = history.points.get(of.index) ?? [];
+    // A lost stock ends its line; what the game says of the dead between two lives is no percent of anybody.
+    const steps = [...points, ...losses.map(({ frame }) => ({ frame, percent: 0 }))].sort((a, b) => a.frame - b.frame);
+    corners.push([x(0), y(0)]);
+    for (const step of steps) {
+      if (step.frame > end) {
+        break;
+      }
+      corners.push([x(step.frame), y(percent)], [x(step.frame), y(step.percent)]);
+      percent = step.percent;
+    }
+    if (!out) {
+      corners.push([x(end), y(percent)]);
+    }
+    context.strokeStyle = colour;
+    context.lineWidth = 2;
+    context.setLineDash(dashes);
+    line(context, corners);
+    context.setLineDash([]);
+    context.lineWidth = 2.5;
+    for (const loss of losses) {
+      const [cx, cy] = [x(loss.frame), y(loss.percent)];
+      line(context, [[cx - 4, cy - 4], [cx + 4, cy + 4]]);
+      line(context, [[cx - 4, cy + 4], [cx + 4, cy - 4]]);
+    }
+  }
+
+  /**
+   * @param {CanvasRenderingContext2D} context
+   * @param {PercentHistory} history
+   * @param {Line} of
+   * @param {string} colour
+   * @param {{text: string, quiet: string}} ink
+   * @param {(frame: number) => number} x
+   * @param {number} top
+   * @param {number} width
+   */
+  #drawStocks(context, history, of, colour, ink, x, top, width) {
+    const losses = history.losses.get(of.index) ?? [];
+    const out = losses.some((loss) => loss.stocks === 0);
+    const lives = losses.map((loss, i) => ({
+      from: i === 0 ? 0 : losses[i - 1].frame,
+      to: loss.frame,
+      label: `${Math.floor(loss.percent)}%`,
+    }));
+    if (!out) {
+      lives.push({ from: losses.at(-1)?.frame ?? 0, to: this.#toFrame, label: "" });
+    }
+    context.textBaseline = "middle";
+    context.textAlign = "right";
+    context.fillStyle = ink.quiet;
+    context.fillText(`P${of.port}`, LEFT - 5, top + BAR / 2 - 2);
+    const nameEnds = LEFT + 7 + context.measureText(of.name).width;
+    for (const { from, to, label } of lives) {
+      const [left, right] = [x(from) + 1, Math.min(x(to) - 1, width - RIGHT)];
+      if (right <= left) {
+        continue;
+      }
+      context.globalAlpha = 0.28;
+      context.fillStyle = colour;
+      context.beginPath();
+      context.roundRect(left, top, right - left, BAR - 5, 3);
+      context.fill();
+      context.globalAlpha = 1;
+      context.fillRect(right - 2, top, 2, BAR - 5);
+      if (label && right - NARROWEST_LABEL > Math.max(left, nameEnds)) {
+        context.fillStyle = ink.text;
+        context.fillText(label, right - 5, top + BAR / 2 - 2);
+      }
+    }
+    context.textAlign = "left";
+    context.fillStyle = ink.text;
+    context.fillText(of.name, LEFT + 7, top + BAR / 2 - 2);
+  }
+}
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {[number, number][]} corners
+ */
+function line(context, corners) {
+  context.beginPath();
+  corners.forEach(([x, y], i) => (i === 0 ? context.moveTo(x, y) : context.lineTo(x, y)));
+  context.stroke();
+}
+
+customElements.define("percent-plot", PercentPlot);

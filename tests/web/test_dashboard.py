@@ -1,0 +1,431 @@
+"""The dashboard in a real browser, with a tournament of 16 setups that all play at once.
+
+Determinism: the matches are synthetic and known before; a test waits for what the page shows, with a deadline, and what
+it shows at the end is compared with the logs of the files. Nothing depends on how fast anything is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from playwright.sync_api import Browser, Page, ViewportSize, expect
+
+from slpstream.simulate.match import synthetic_match
+from slpstream.web.app import STATIC
+from tests.daemon_process import DaemonProcess, running
+from tests.oracles.slippi_js import MODULES
+from tests.shared_data import IN_CI
+from tests.web import setups
+from tests.web.pages import chromium, demo, open_page, screenshot
+
+WIDE = ViewportSize(width=1280, height=800)
+PHONE = ViewportSize(width=390, height=844)
+NAMES = ("Vixen", "Altea")
+LONG_MS = 60_000
+AXE = MODULES / "axe-core" / "axe.min.js"
+SEEN = """() => {
+    const view = document.querySelector("stage-view");
+    const canvas = view?.querySelector("canvas");
+    return { told: view?.dataset.told, words: canvas?.getAttribute("aria-label"), picture: canvas?.toDataURL() };
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+class Tournament(NamedTuple):
+    """16 setups, and the process that plays on them once it is told to."""
+
+    daemon: DaemonProcess
+    folder: Path
+    writer: subprocess.Popen[str]
+
+    def begin(self) -> None:
+        """All games at once; again does nothing."""
+        if not any(setups.path_of(self.folder, i).exists() for i in range(setups.COUNT)):
+            self._say("begin")
+
+    def end(self) -> None:
+        """No more waiting in mid-game."""
+        self._say("end")
+
+    def _say(self, line: str) -> None:
+        assert self.writer.stdin is not None
+        self.writer.stdin.write(f"{line}\n")
+        self.writer.stdin.flush()
+
+
+@pytest.fixture(scope="module")
+def tournament(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tournament]:
+    folder = tmp_path_factory.mktemp("tournament")
+    with setups.writer(folder) as writer, running(*(folder / name for name in setups.NAMES)) as daemon:
+        daemon.wait_ready()
+        yield Tournament(daemon, folder, writer)
+
+
+def overview(page: Page, url: str) -> None:
+    """The page with all stations there."""
+    page.goto(f"{url}/")
+    expect(page.locator(".station")).to_have_count(setups.COUNT)
+
+
+def shown_values(row_of: Any) -> dict[int, tuple[str, str]]:
+    """Percent and stocks by player index, as they are written."""
+    rows = row_of.locator(".player").all()
+    return {
+        int(row.get_attribute("data-index") or -1): (
+            row.locator(".percent").text_content() or "",
+            row.locator(".stocks .hidden").text_content() or "",
+        )
+        for row in rows
+    }
+
+
+def written(values: dict[int, tuple[float, int]]) -> dict[int, tuple[str, str]]:
+    """The values of a log as the page writes them."""
+    return {
+        index: ("out" if stocks == 0 else f"{int(percent)}%", "1 stock" if stocks == 1 else f"{stocks} stocks")
+        for index, (percent, stocks) in values.items()
+    }
+
+
+# -- 16 setups at once ------------------------------------------------------------------------------------------------
+
+
+def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> None:
+    daemon = tournament.daemon
+    with (
+        open_page(browser, viewport=WIDE, color_scheme="dark") as wide,
+        open_page(browser, viewport=PHONE, color_scheme="dark", has_touch=True) as phone,
+    ):
+        page, small = wide.page, phone.page
+        overview(page, daemon.url)
+        overview(small, daemon.url)
+        tournament.begin()
+        expect(page.locator(".state[data-state=playing]")).to_have_count(setups.COUNT)
+        page.get_by_role("link", name="setup02").click()
+        small.get_by_role("link", name="setup07").tap()
+        for each in (page, small):
+            each.wait_for_selector("stage-view[data-told]:not([data-told=''])")
+            assert each.evaluate("document.documentElement.scrollWidth") == each.evaluate("innerWidth")
+        assert "Port Town, Captain Falcon" in small.evaluate(SEEN)["words"]
+        told = watch_stage(page)
+        screenshot(page, "dashboard-station-1280")
+        screenshot(small, "dashboard-station-390")
+
+        for each in (page, small):
+            each.get_by_role("link", name="All stations").click()
+            expect(each.locator(".station .percent").filter(has_text=re.compile(r"[1-9]\d%")).nth(3)).to_be_visible()
+            expect(each.locator(".station .lag").filter(has_text="lag").nth(3)).to_be_visible()
+            assert each.evaluate("document.documentElement.scrollWidth") == each.evaluate("innerWidth")
+            expect(each.locator(".count")).to_have_text("16 of 16 playing")
+        screenshot(page, "dashboard-1280")
+        screenshot(small, "dashboard-390")
+
+        small.get_by_role("link", name="setup07").tap()
+        tournament.end()
+        expect(page.locator(".station[data-ended=true]")).to_have_count(setups.COUNT, timeout=LONG_MS)
+        endings = [setups.ending(setups.path_of(tournament.folder, i)) for i in range(setups.COUNT)]
+        check_endings(page, endings)
+        check_words(told, setups.path_of(tournament.folder, 1))
+        page.get_by_role("link", name="setup02").click()
+        check_summary(page, endings[1])
+        expect(small.locator(".panel")).to_have_attribute("data-ended", "true")
+        assert shown_values(small.locator(".panel")) == written(endings[6].values)
+        screenshot(page, "dashboard-result-1280")
+        screenshot(small, "dashboard-result-390")
+        wide.check(daemon.url)
+        phone.check(daemon.url)
+
+
+def watch_stage(page: Page) -> dict[int, str]:
+    """Until the picture has changed and its words too: what was said, by frame number."""
+    pictures: set[str] = set()
+    told: dict[int, str] = {}
+    while len(told) < 2 or len(pictures) < 3:
+        seen = page.evaluate(SEEN)
+        assert seen["words"] is not None, "the game has ended before it was seen"
+        pictures.add(seen["picture"])
+        told[int(seen["told"])] = seen["words"]
+        page.wait_for_timeout(100)
+    return told
+
+
+def check_endings(page: Page, endings: list[setups.Ending]) -> None:
+    """Every card has the values of the last frame, and who has won."""
+    for i, ending in enumerate(endings):
+        card = page.locator(f".station[data-station={setups.NAMES[i]}]")
+        assert card.get_attribute("data-game") == ending.game_id
+        assert shown_values(card) == written(ending.values), setups.NAMES[i]
+        won = card.locator(".player.won")
+        assert sorted(int(row.get_attribute("data-index") or -1) for row in won.all()) == sorted(ending.winners)
+    assert any(percent > 0 for ending in endings for percent, _ in ending.values.values())
+
+
+def check_words(told: dict[int, str], path: Path) -> None:
+    """The text of the stage view says what the log has for its frame."""
+    frames = {line["frame"]["frame"]: line["frame"] for line in setups.lines(path, "frame")}
+    names = {0: "Vixen, Ice Climbers", 1: "Altea, Marth"}
+    for number, words in told.items():
+        stage, *players = words.removeprefix("Stage view: ").removesuffix(".").split(". ")
+        assert stage == "Fountain of Dreams"
+        assert len(players) == len(names)
+        for index, name in names.items():
+            post = frames[number]["players"][str(index)]["post"]
+            facing = "right" if post["facingDirection"] > 0 else "left"
+            begin = f"{name}, {int(post['percent'])} percent, 1 stock, "
+            assert players[index].startswith(begin), (number, words)
+            assert players[index].endswith((f"facing {facing}", "losing a stock")), (number, words)
+
+
+def check_summary(page: Page, ending: setups.Ending) -> None:
+    """The card after the game has the numbers of the last stats."""
+    panel = page.locator(".panel")
+    expect(panel).to_have_attribute("data-ended", "true")
+    expect(panel.locator(".result")).to_have_text(re.compile("wins$"))
+    expect(panel.locator("stage-view")).to_be_hidden()
+    stats = ending.stats
+    overall = {each["playerIndex"]: each for each in stats["overall"]}
+    expect(table_row(page, "Kills")).to_have_text([str(overall[i]["killCount"]) for i in (0, 1)])
+    expect(table_row(page, "Damage done")).to_have_text([f"{overall[i]['totalDamage']:.0f}%" for i in (0, 1)])
+    counts = {each["playerIndex"]: each["lCancelCount"] for each in stats["actionCounts"]}
+    landed = [f"{counts[i]['success']}/{counts[i]['success'] + counts[i]['fail']}" for i in (0, 1)]
+    expect(table_row(page, "L-cancels")).to_have_text([re.compile(f"^{text} ·|^–$") for text in landed])
+    won = [
+        sum(c["openingType"] == "neutral-win" and c["moves"][0]["playerIndex"] == i for c in stats["conversions"])
+        for i in (0, 1)
+    ]
+    expect(table_row(page, "Neutral wins")).to_have_text([str(count) for count in won])
+    expect(panel.locator("percent-plot canvas")).to_have_attribute("aria-label", re.compile("^Percent over 0:"))
+
+
+def table_row(page: Page, name: str) -> Any:
+    """The cells of a row of the numbers."""
+    return (
+        page.locator(".numbers tbody tr").filter(has=page.get_by_role("rowheader", name=name, exact=True)).locator("td")
+    )
+
+
+# -- for everybody ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["1280", "390"])
+def test_axe_finds_nothing_serious(
+    browser: Browser, tournament: Tournament, viewport: ViewportSize, scheme: str
+) -> None:
+    tournament.begin()
+    with open_page(browser, viewport=viewport, color_scheme=scheme, bypass_csp=True) as watched:
+        page = watched.page
+        overview(page, tournament.daemon.url)
+        page.evaluate(AXE.read_text(encoding="utf-8"))
+        expect(page.locator(".station .percent").nth(31)).to_be_attached()
+        serious(page)
+        page.goto(f"{tournament.daemon.url}/#station/setup07")
+        expect(page.locator(".numbers td").first).to_be_visible()
+        expect(page.locator(".panel .percent")).to_have_count(4)
+        serious(page)
+        screenshot(page, f"dashboard-{scheme}-{viewport['width']}")
+
+
+def serious(page: Page) -> None:
+    """Fails with what axe-core calls serious or critical."""
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert found["passes"], "axe has checked nothing"
+    bad = [
+        (violation["id"], [node["html"] for node in violation["nodes"]])
+        for violation in found["violations"]
+        if violation["impact"] in ("serious", "critical")
+    ]
+    assert bad == []
+
+
+def test_keyboard(browser: Browser, tournament: Tournament) -> None:
+    with open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        overview(page, tournament.daemon.url)
+        reached = []
+        for _ in range(4):
+            page.keyboard.press("Tab")
+            reached.append(page.evaluate("document.activeElement.textContent"))
+        assert reached == ["To the stations", "setup01", "setup02", "setup03"]
+        page.keyboard.press("Enter")
+        title = page.locator("#detail-title")
+        expect(title).to_have_text("setup03")
+        expect(title).to_be_focused()
+        expect(page.get_by_role("link", name="setup03")).to_have_attribute("aria-current", "true")
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.querySelector('.panel').contains(document.activeElement)")
+        page.keyboard.press("Escape")
+        expect(page.locator(".detail")).to_be_hidden()
+        expect(page.get_by_role("link", name="setup03")).to_be_focused()
+        assert page.get_by_role("main").count() == 1
+        assert page.get_by_role("region", name="Stations").count() == 1
+        watched.check(tournament.daemon.url)
+
+
+def test_less_motion(browser: Browser, tmp_path: Path) -> None:
+    """Who asked for less motion gets a few pictures a second, everybody else many."""
+    count = """async () => {
+        const view = document.querySelector("stage-view");
+        let pictures = 0;
+        const observer = new MutationObserver(() => pictures++);
+        observer.observe(view, { attributeFilter: ["data-frame"] });
+        await new Promise((resolve) => setTimeout(resolve, 1000));
+        return pictures;
+    }"""
+    with demo(log=tmp_path / "stderr") as playing:
+        pictures = {}
+        for motion in ("reduce", "no-preference"):
+            with open_page(browser, viewport=PHONE, reduced_motion=motion) as watched:
+                watched.page.goto(f"{playing.url}/")
+                watched.page.wait_for_selector("stage-view[data-told]:not([data-told=''])")
+                pictures[motion] = watched.page.evaluate(count)
+        assert 1 <= pictures["reduce"] <= 5
+        assert pictures["no-preference"] > 2 * pictures["reduce"]
+
+
+# -- what comes and goes ----------------------------------------------------------------------------------------------
+
+
+def test_goes_on_after_a_restart_in_mid_game(browser: Browser, tmp_path: Path) -> None:
+    """The daemon is killed and started again while a game runs: nothing is missing at the end."""
+    data = synthetic_match(seed=7, frames=1200, stocks=2)
+    source, folder = tmp_path / "Game_1.slp", tmp_path / "main"
+    source.write_bytes(data)
+    folder.mkdir()
+    command = [sys.executable, "-m", "slpstream", "simulate", str(source), "--into", str(folder), "--speed", "4"]
+    with open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        with running(folder) as first:
+            first.wait_ready()
+            writing = subprocess.Popen([*command, "--writer", "dolphin"])
+            try:
+                page.goto(f"{first.url}/")
+                expect(page.locator(".panel .percent").filter(has_text=re.compile(r"[1-9]%")).first).to_be_visible()
+                first.kill()
+                expect(page.locator(".health")).to_have_text("daemon not reachable", timeout=15_000)
+                with running(folder, arguments=("--port", first.url.rpartition(":")[2])) as second:
+                    expect(page.locator(".health")).to_have_text("ready", timeout=15_000)
+                    expect(page.locator(".panel")).to_have_attribute("data-ended", "true", timeout=LONG_MS)
+                    assert writing.wait(20) == 0
+                    ending = setups.ending(folder / source.name)
+                    assert shown_values(page.locator(".panel")) == written(ending.values)
+                    plot = page.locator("percent-plot canvas").get_attribute("aria-label") or ""
+                    for stock in ending.stats["stocks"]:
+                        if "endPercent" in stock:
+                            assert f"{int(stock['endPercent'])} percent at " in plot
+                    watched.check(second.url, interrupted=True)
+            finally:
+                writing.kill()
+                writing.wait(10)
+
+
+def test_a_game_that_was_over_before_the_page_came(browser: Browser, tmp_path: Path) -> None:
+    """Its card is there all the same, with its plot from the first frame on."""
+    folder = tmp_path / "main"
+    folder.mkdir()
+    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
+        daemon.wait_ready()
+        path = folder / "Game_1.slp"
+        path.write_bytes(synthetic_match(seed=3, stocks=1, stage_id=2))
+        daemon.until(lambda: daemon.get("/v1/stations")["stations"][0].get("game", {}).get("inProgress") is False)
+        watched.page.goto(f"{daemon.url}/")
+        ending = setups.ending(path)
+        expect(watched.page.locator(".panel")).to_have_attribute("data-ended", "true")
+        check_summary(watched.page, ending)
+        expect(watched.page.locator(".panel .kills li")).to_have_count(1)
+        lost = next(stock for stock in ending.stats["stocks"] if "endPercent" in stock)
+        expect(watched.page.locator(".panel .kills")).to_contain_text(
+            f"{NAMES[lost['playerIndex']]} at {int(lost['endPercent'])}%"
+        )
+        watched.check(daemon.url)
+
+
+def test_recent_games(browser: Browser, tmp_path: Path) -> None:
+    """The list opens the summary of a game. The answers are those that the HTTP API promises."""
+    folder, other = tmp_path / "main", tmp_path / "side"
+    folder.mkdir()
+    other.mkdir()
+    path = tmp_path / "Game_1.slp"
+    path.write_bytes(synthetic_match(seed=3, stocks=1, stage_id=2))
+    ending = setups.ending(path)
+    start, end = next(setups.lines(path, "game_start")), next(setups.lines(path, "game_end"))
+    winner = NAMES[ending.winners[0]]
+    players = [
+        {"index": p["playerIndex"], "port": p["port"], "name": p["displayName"], "character": p["characterId"]}
+        for p in start["settings"]["players"]
+    ]
+    item = {
+        "gameId": ending.game_id,
+        "format": "slippi",
+        "station": "main",
+        "startedAt": "2025-02-03T04:05:06Z",
+        "inProgress": False,
+        "players": players,
+        "setup": {"stageId": 2},
+        "winners": ending.winners,
+        "reason": end["reason"],
+        "lastFrame": end["lastFrame"],
+        "durationSeconds": end["durationSeconds"],
+    }
+    answers = {
+        "/v1/games": {"games": [item]},
+        f"/v1/games/{ending.game_id}": {**item, "settings": start["settings"], "end": {"gameEnd": end["gameEnd"]}},
+        f"/v1/games/{ending.game_id}/stats": ending.stats,
+    }
+    with running(folder, other) as daemon, open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        for address, answer in answers.items():
+            page.route(re.compile(re.escape(daemon.url + address) + r"(\?.*)?$"), fulfil(answer))
+        page.goto(f"{daemon.url}/")
+        game = page.locator(".games .game")
+        expect(game).to_have_count(1)
+        expect(game).to_contain_text(f"{winner} wins")
+        expect(game).to_contain_text("Fountain of Dreams")
+        page.get_by_role("link", name="Vixen against Altea").click()
+        expect(page.locator("#detail-title")).to_have_text("Vixen against Altea")
+        expect(page.locator(".panel .result")).to_have_text(f"{winner} wins")
+        expect(table_row(page, "Kills")).to_have_text([str(int(winner == name)) for name in NAMES])
+        assert shown_values(page.locator(".panel")) == written(ending.values)
+        screenshot(page, "dashboard-game-1280")
+        watched.check(daemon.url)
+
+
+def fulfil(answer: Any) -> Any:
+    """Answers a request with JSON."""
+    return lambda route: route.fulfill(json=answer)
+
+
+# -- our own data -----------------------------------------------------------------------------------------------------
+
+
+def test_stages_are_those_of_the_game() -> None:
+    """The outlines agree with what the simulation and the stats know of the six tournament stages."""
+    from slpstream.simulate.stages import STAGES
+    from slpstream.stats.stages import EDGES
+
+    module = json.dumps((STATIC / "dashboard" / "stages.js").as_uri())
+    script = f"import({module}).then((stages) => console.log(JSON.stringify(stages.STAGES)))"
+    node = subprocess.run(
+        ["node", "-e", script], capture_output=True, text=True, check=True, env={**os.environ, "NODE_NO_WARNINGS": "1"}
+    )
+    drawn = json.loads(node.stdout)
+    assert {int(i) for i in drawn} == set(STAGES) == set(EDGES)
+    for stage_id, stage in STAGES.items():
+        ours = drawn[str(stage_id)]
+        assert ours["edge"] == stage.edge == EDGES[stage_id]
+        assert [(p["left"], p["right"], p["y"]) for p in ours["platforms"]] == [p[:3] for p in stage.platforms]
+        assert tuple(ours["blast"][side] for side in ("left", "right", "top", "bottom")) == stage.blast
