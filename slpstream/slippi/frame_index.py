@@ -56,11 +56,11 @@ _SPLITTER_BYTES = 0x205
 _MOST_EVENTS = 96
 """A frame with more goes event by event every time."""
 _MOST_LAYOUTS = 512
-_ALIKE_BEFORE_A_RUN = 3
+_ALIKE_BEFORE_A_RUN = 2
 """How many frames of one layout follow each other before a run is tried: below that, one by one is faster."""
 _FIRST_RUN, _LONGEST_RUN = 32, 4096
-_LONG_RUN = 256
-"""From here on a strided view for each event is faster than a gather over all frames."""
+_LONG_RUN, _FEW_RUNS = 256, 8
+"""So long a run, or so few of them: then a strided view for each event is faster than a gather over all frames."""
 
 _LEAST_FOR_A_STRIDE = 2
 _LITTLE_ENDIAN = sys.byteorder == "little"
@@ -207,24 +207,25 @@ class _Walk:
 
     def by_layouts(self, at: int) -> _Stop:
         """The fast way. Frame numbers inside the events are not looked at."""
-        data, limit, widths, layouts, runs = self._data, self._limit, self._widths, self._layouts, self._runs
-        bookends = self._bookends
+        widths, layouts, runs, bookends = self._widths, self._layouts, self._runs, self._bookends
         known: dict[bytes, int] = {}
         lead, last, alike = 0, -1, 0
         while True:
-            found = known.get(self._between(at + lead), -1) if known else -1
-            if found >= 0:
-                layout = layouts[found]
-                past = at + layout.width_bytes
-                if past > limit or not layout.fits(data[at:past]) or not (bookends or self._complete(layout, past)):
-                    found = -1
-            if found < 0:
+            # Mostly a frame is like the one before; else what stands between pres and posts tells which it can be like.
+            found = last
+            past = self._end_of(last, at) if alike else 0
+            if not past and known:
+                found = known.get(self._between(at + lead), -1)
+                past = self._end_of(found, at) if found >= 0 else 0
+            if not past:
                 events, at, stop = self._sending(at)
+                last, alike = -1, 0
                 if events:
-                    last, alike = self._learn(events, at), 1
-                    layout = layouts[last]
+                    learned = self._learn(events, at)
+                    layout = layouts[learned]
                     closed = not bookends or events[-1][0] == _BOOKEND
                     if layout.ordinary and closed and len(known) < _MOST_LAYOUTS:
+                        last, alike = learned, 1
                         ahead = layout.lead_bytes + widths[_PRE] - 1 if layout.lead_bytes else 0
                         if ahead != lead:
                             known.clear()
@@ -235,14 +236,25 @@ class _Walk:
                 continue
             alike = alike + 1 if found == last else 1
             last = found
-            if alike <= _ALIKE_BEFORE_A_RUN:
-                runs.append(_Run(at, 1, found))
-                at = past
-            else:
-                sendings = self._run_length(layout, at)
-                runs.append(_Run(at, sendings, found))
-                at += sendings * layout.width_bytes
+            sendings = 1
+            if alike > _ALIKE_BEFORE_A_RUN:
+                sendings = self._run_length(layouts[found], at)
+                past = at + sendings * layouts[found].width_bytes
                 alike = 0
+            start, before, layout_before = runs[-1]
+            if layout_before == found:  # then the run before ends here
+                runs[-1] = _Run(start, before + sendings, found)
+            else:
+                runs.append(_Run(at, sendings, found))
+            at = past
+
+    def _end_of(self, index: int, at: int) -> int:
+        """The position behind a sending at `at` that has a layout and is complete; 0 when it is not."""
+        layout = self._layouts[index]
+        past = at + layout.width_bytes
+        if past > self._limit or not layout.fits(self._data[at:past]):
+            return 0
+        return past if self._bookends or self._complete(layout, past) else 0
 
     def by_events(self, at: int) -> _Stop:
         """The slow way: every event by itself."""
@@ -375,45 +387,70 @@ class _Walk:
 
     def arrays(self, stop: _Stop) -> FrameIndex:
         """What the walk found."""
-        layouts = self._layouts
         if not self._runs:
             return FrameIndex(np.empty(0, np.int32), {}, {}, stop.at, stop.failure)
         runs = np.array(self._runs, np.int64)
-        sendings = runs[:, 1]
-        which = np.repeat(runs[:, 2], sendings)
-        widths = np.array([layout.width_bytes for layout in layouts])
-        before = np.cumsum(sendings) - sendings
+        which = np.repeat(runs[:, 2], runs[:, 1])
+        starts, words, slots = self._few_runs() if len(runs) <= _FEW_RUNS else self._many_runs(runs, which)
+        numbers = (words.byteswap() if _LITTLE_ENDIAN else words.copy()).view(np.int32)
+        things = {
+            command: self._things(command, starts, which)
+            for command in dict.fromkeys(command for layout in self._layouts for command in layout.things)
+        }
+        return FrameIndex(numbers, slots, things, stop.at, stop.failure)
+
+    def _few_runs(self) -> tuple[Offsets, npt.NDArray[np.uint32], dict[Slot, Offsets]]:
+        """Start, frame number as it is, and slots of each sending, run by run: strided, nothing is gathered."""
+        total = sum(run.sendings for run in self._runs)
+        starts, words = np.empty(total, np.int64), np.empty(total, np.uint32)
+        slots = {slot: np.empty(total, np.int64) for layout in self._layouts for slot in layout.slots}
+        first = 0
+        for run in self._runs:
+            layout, past = self._layouts[run.layout], first + run.sendings
+            width = layout.width_bytes
+            begin = starts[first:past]
+            begin[:] = np.arange(run.start, run.start + run.sendings * width, width)
+            words[first:past] = self._strided(run.start + layout.number_at, run)
+            for slot, offsets in slots.items():
+                where = layout.slots.get(slot, ABSENT)
+                if where == ABSENT:
+                    offsets[first:past] = ABSENT
+                else:
+                    np.add(begin, where, out=offsets[first:past])
+            first = past
+        return starts, words, slots
+
+    def _many_runs(
+        self, runs: npt.NDArray[np.int64], which: npt.NDArray[np.int64]
+    ) -> tuple[Offsets, npt.NDArray[np.uint32], dict[Slot, Offsets]]:
+        """The same for all runs at once."""
+        layouts, sendings = self._layouts, runs[:, 1]
         starts = np.arange(len(which), dtype=np.int64)
-        starts -= np.repeat(before, sendings)
-        starts *= widths[which]
+        starts -= np.repeat(np.cumsum(sendings) - sendings, sendings)
+        starts *= np.array([layout.width_bytes for layout in layouts])[which]
         starts += np.repeat(runs[:, 0], sendings)
-
-        def each(of_layouts: Sequence[int]) -> Offsets:
-            """A value of each sending's layout."""
-            if len(set(of_layouts)) == 1:
-                return np.broadcast_to(np.int64(of_layouts[0]), starts.shape)
-            return np.array(of_layouts, np.int64)[which]
-
+        words = self._words[starts + _of_each([layout.number_at for layout in layouts], which)]
         slots: dict[Slot, Offsets] = {}
         for slot in dict.fromkeys(slot for layout in layouts for slot in layout.slots):
-            where = [layout.slots.get(slot, ABSENT) for layout in layouts]
-            offsets = starts + each(where)
-            if ABSENT in where:
-                offsets[each(where) == ABSENT] = ABSENT
-            slots[slot] = offsets
-        things: dict[int, Things] = {}
-        for command in dict.fromkeys(command for layout in layouts for command in layout.things):
-            lists = [layout.things.get(command, []) for layout in layouts]
-            counts = each([len(one) for one in lists])
-            firsts = np.concatenate([[0], np.cumsum(counts)])
-            ends = np.cumsum([len(one) for one in lists])
-            base = each([int(end) - len(one) for end, one in zip(ends, lists, strict=True)])
-            place = np.arange(firsts[-1]) + np.repeat(base - firsts[:-1], counts)
-            flat = np.array([where for one in lists for where in one], np.int64)
-            things[command] = Things(np.repeat(starts, counts) + flat[place], firsts)
-        words = self._words[starts + each([layout.number_at for layout in layouts])]
-        numbers = (words.byteswap() if _LITTLE_ENDIAN else words.copy()).view(np.int32)
-        return FrameIndex(numbers, slots, things, stop.at, stop.failure)
+            where = _of_each([layout.slots.get(slot, ABSENT) for layout in layouts], which)
+            offsets = slots[slot] = starts + where
+            offsets[where == ABSENT] = ABSENT
+        return starts, words, slots
+
+    def _things(self, command: int, starts: Offsets, which: npt.NDArray[np.int64]) -> Things:
+        lists = [layout.things.get(command, []) for layout in self._layouts]
+        counts = _of_each([len(one) for one in lists], which)
+        firsts = np.concatenate([[0], np.cumsum(counts)])
+        ends = np.cumsum([len(one) for one in lists])
+        base = _of_each([int(end) - len(one) for end, one in zip(ends, lists, strict=True)], which)
+        place = np.arange(firsts[-1]) + np.repeat(base - firsts[:-1], counts)
+        flat = np.array([where for one in lists for where in one], np.int64)
+        return Things(np.repeat(starts, counts) + flat[place], firsts)
+
+    def _strided(self, at: int, run: _Run) -> npt.NDArray[np.uint32]:
+        """The frame numbers, as they are, of the events at `at` and at the same place in all sendings of the run."""
+        width = self._layouts[run.layout].width_bytes
+        return np.ndarray((run.sendings,), np.uint32, self._data, at + _FRAME_AT, (width,))
 
     def numbers_agree(self, index: FrameIndex) -> bool:
         """Within each sending all frame numbers are the same."""
@@ -421,8 +458,9 @@ class _Walk:
         words = numbers.byteswap() if _LITTLE_ENDIAN else numbers
         first = 0
         short = np.ones(len(numbers), np.bool_)
+        few = len(self._runs) <= _FEW_RUNS
         for run in self._runs:
-            if run.sendings >= _LONG_RUN:
+            if few or run.sendings >= _LONG_RUN:
                 short[first : first + run.sendings] = False
                 if not self._run_agrees(run, words[first : first + run.sendings]):
                     return False
@@ -440,13 +478,15 @@ class _Walk:
 
     def _run_agrees(self, run: _Run, words: npt.NDArray[np.uint32]) -> bool:
         """The same for one run, without gathering: its events lie at one stride."""
-        layout = self._layouts[run.layout]
-        for where in layout.slots.values():
-            first = run.start + where + _FRAME_AT
-            seen = np.ndarray((run.sendings,), np.uint32, self._data, first, (layout.width_bytes,))
-            if (seen != words).any():
-                return False
-        return True
+        slots = self._layouts[run.layout].slots.values()
+        return not any((self._strided(run.start + where, run) != words).any() for where in slots)
+
+
+def _of_each(of_layouts: Sequence[int], which: npt.NDArray[np.int64]) -> Offsets:
+    """A value of each sending's layout."""
+    if len(set(of_layouts)) == 1:
+        return np.broadcast_to(np.int64(of_layouts[0]), which.shape)
+    return np.array(of_layouts, np.int64)[which]
 
 
 def stride_of(offsets: Offsets) -> int | None:

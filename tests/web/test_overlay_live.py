@@ -17,10 +17,11 @@ import pytest
 from playwright.sync_api import Browser, CDPSession
 
 from tests.daemon_process import running
+from tests.shared_data import IN_CI
 from tests.web.pages import LIKE_A_VIDEO, chromium, open_page, screenshot
 from tests.web.shown import RECORD_WHAT_IS_SHOWN, Log, check, game_file, log_of, shows_a_frame, written_live
 
-LONG_SECONDS = float(os.environ.get("SLPSTREAM_OVERLAY_SECONDS", "20"))
+LONG_SECONDS = float(os.environ.get("SLPSTREAM_OVERLAY_SECONDS", "60" if IN_CI else "20"))
 WARM_UP_MS = 2500
 MOST_OF_A_CORE = 0.10
 FEWEST_UPDATES = 55.0
