@@ -91,10 +91,10 @@ def test_what_was_announced_is_what_the_stats_say(name: str) -> None:
     assert count(said, "lcancel", success=True) == of(c.l_cancel_count.success for c in counts)
     assert count(said, "lcancel", success=False) == of(c.l_cancel_count.fail for c in counts)
     assert count(said, "ledge_grab") == of(c.ledgegrab_count for c in counts)
-    for type, member in (("in", "in_"), ("away", "away"), ("neutral", "neutral"), ("missed", "fail")):
-        assert count(said, "tech", type=type) == of(getattr(c.ground_tech_count, member) for c in counts)
-    assert count(said, "tech", type="wall") == of(c.wall_tech_count.success for c in counts)
-    assert count(said, "tech", type="wall_missed") == of(c.wall_tech_count.fail for c in counts)
+    for outcome, member in (("in", "in_"), ("away", "away"), ("neutral", "neutral"), ("missed", "fail")):
+        assert count(said, "tech", outcome=outcome) == of(getattr(c.ground_tech_count, member) for c in counts)
+    assert count(said, "tech", outcome="wall") == of(c.wall_tech_count.success for c in counts)
+    assert count(said, "tech", outcome="wall_missed") == of(c.wall_tech_count.fail for c in counts)
     assert count(said, "player_spawned") == Counter(stock.player_index for stock in stats.stocks)
     ended = [event.values["stock"] for event in events_of(said, "stock_lost")]
     assert sorted(map(repr, ended)) == sorted(repr(stock) for stock in stats.stocks if stock.end_frame)
