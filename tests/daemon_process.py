@@ -22,6 +22,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 START_SECONDS = 20.0
+_CLOSE_SECONDS = 0.3
+"""A client that leaves in the middle does not read on, so the daemon's farewell does not reach it."""
 STATUS_TYPES = {"hello", "snapshot", "station", "set", "lagged", "error"}
 
 
@@ -158,7 +160,7 @@ class LogReader:
         )
         deadline = time.monotonic() + seconds
         try:
-            with connect(url, max_size=None, open_timeout=10) as socket:
+            with connect(url, max_size=None, open_timeout=10, close_timeout=_CLOSE_SECONDS) as socket:
                 while not until(self):
                     self._take(socket.recv(timeout=max(0.01, deadline - time.monotonic()), decode=False))
                 return True

@@ -14,6 +14,7 @@ from tests.daemon_process import LogReader, running
 from tests.formats.games import games
 
 STREAMED = [name for name in games() if name not in ("DEFAULT_zct5.rpl", "real_body_ta_sonic_oval.gci")]
+"""Long games say nothing more than short ones here."""
 
 
 def ended(count: int = 1) -> Callable[[LogReader], bool]:

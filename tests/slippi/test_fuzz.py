@@ -12,7 +12,7 @@ import pytest
 
 from tests.shared_data import IN_CI
 
-SECONDS = 20
+SECONDS = 15
 
 
 @pytest.mark.skipif(find_spec("atheris") is None and not IN_CI, reason="atheris is not installed (`--group peers`)")

@@ -82,7 +82,7 @@ async def test_pages(target: str) -> None:
         assert (await server.ask("/overlay/third")).problem["detail"] == "no such station: third"
 
 
-@pytest.mark.parametrize("asset", sorted(path.name for path in STATIC.iterdir()))
+@pytest.mark.parametrize("asset", sorted(str(p.relative_to(STATIC)) for p in STATIC.rglob("*") if p.is_file()))
 async def test_assets(asset: str) -> None:
     async with served() as server:
         answer = await server.ask(f"/static/{asset}")
