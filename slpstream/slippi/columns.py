@@ -40,6 +40,7 @@ _NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I
 _NATIVE[BOOL.numpy] = np.dtype(np.uint8)
 
 _BLOCKS_BEFORE_ALL = 3
+_NONE = np.empty(0, np.int64)
 _LARGE_BLOCK_BYTES = 31 << 20
 """Just below the 32 MiB up to which glibc learns."""
 
@@ -101,7 +102,12 @@ class EventColumns:
         the event did not come."""
         if self._layout is None or not len(self._offsets):
             return np.zeros(len(self._offsets), _dtype(self._layout))
-        return _rows(self._data, self._offsets, _dtype(self._layout), self._absent)
+        dtype, offsets = _dtype(self._layout), self._offsets
+        stride = stride_of(offsets)
+        if stride is None:
+            return _gathered(self._data, offsets, dtype, self._absent)
+        self._absent = _NONE
+        return np.ndarray(offsets.shape, dtype, self._data, int(offsets[0]), (stride,))
 
     def __getitem__(self, name: str) -> Array:
         """The column of a field, in the machine's byte order, of shape (rows,)."""
@@ -379,11 +385,8 @@ def _block_dtype(layout: Layout) -> np.dtype[Any]:
     return dtype
 
 
-def _rows(data: bytes, offsets: Offsets, dtype: np.dtype[Any], absent: Offsets) -> Array:
-    """The structured rows at these offsets: a view where they lie at one stride, else a copy."""
-    stride = None if len(absent) else stride_of(offsets)
-    if stride is not None:
-        return np.ndarray(offsets.shape, dtype, data, int(offsets[0]), (stride,))
+def _gathered(data: bytes, offsets: Offsets, dtype: np.dtype[Any], absent: Offsets) -> Array:
+    """A copy of the structured rows at these offsets."""
     opaque = np.dtype(f"V{dtype.itemsize}")
     windows = np.ndarray((len(data) - dtype.itemsize + 1,), opaque, data, strides=(1,))
     rows = windows[offsets]
