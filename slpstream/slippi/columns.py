@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from slpstream.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Layout, Table
+from slpstream.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Block, Layout, Table
 from slpstream.slippi.commands import (
     FRAME_BOOKEND,
     FRAME_START,
@@ -40,6 +40,7 @@ _NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I
 _NATIVE[BOOL.numpy] = np.dtype(np.uint8)
 
 _BLOCKS_BEFORE_ALL = 3
+_BLOCK_NAMES = [str(index) for index in range(256)]
 _NONE = np.empty(0, np.int64)
 _LARGE_BLOCK_BYTES = 31 << 20
 """Just below the 32 MiB up to which glibc learns."""
@@ -140,26 +141,32 @@ class EventColumns:
     def _convert(self, layout: Layout, index: int) -> None:
         """The columns of one block: its fields together cost little more than one of them. When a third block is
         touched, all will be; then a copy of the rows is not needed any more."""
+        converted = self._converted
         self._convert_block(layout, index)
-        self._converted.add(index)
-        if len(self._converted) == _BLOCKS_BEFORE_ALL and not isinstance(self.rows.base, bytes) and len(self.rows):
-            for other in range(len(layout.blocks)):
-                if other not in self._converted or layout.blocks[other].kind.width_bytes == 1:
-                    self._convert_block(layout, other, copied=True)
-            del self.__dict__["rows"], self.__dict__["_blocks"]
+        converted.add(index)
+        if len(converted) != _BLOCKS_BEFORE_ALL or not len(self._offsets) or isinstance(self.rows.base, bytes):
+            return
+        for other, block in enumerate(layout.blocks):
+            if other not in converted or block.kind.width_bytes == 1:
+                self._convert_block(layout, other, copied=True)
+        del self.__dict__["rows"], self.__dict__["_blocks"]
 
     def _convert_block(self, layout: Layout, index: int, *, copied: bool = False) -> None:
         """`copied`: nothing may lie in the rows afterwards."""
         _, kind, names = layout.blocks[index]
-        block = self._blocks[str(index)]
+        values = self._blocks[_BLOCK_NAMES[index]]
         if kind.width_bytes > 1 or copied:  # a byte has no order: the field in the rows is the column
-            block = block.astype(_NATIVE[kind.numpy], order="F")
+            values = values.astype(_NATIVE[kind.numpy], order="F")
         if kind is F32 and len(self._absent):
-            block[self._absent] = np.nan
+            values[self._absent] = np.nan
         elif kind is BOOL:
-            block = block != 0
-        for i, name in enumerate(names):
-            self._columns[name] = block[:, i]
+            values = values != 0
+        columns = self._columns
+        if len(names) == 1:
+            columns[names[0]] = values
+        else:
+            for i, name in enumerate(names):
+                columns[name] = values[:, i]
 
 
 class _Nested:
@@ -376,13 +383,18 @@ def _block_dtype(layout: Layout) -> np.dtype[Any]:
     """The same rows as blocks of fields of one type, named by their index."""
     dtype: np.dtype[Any] = np.dtype(
         {
-            "names": [str(i) for i in range(len(layout.blocks))],
-            "formats": [(_AS_BYTE.get(b.kind.numpy, b.kind.numpy), (len(b.names),)) for b in layout.blocks],
+            "names": _BLOCK_NAMES[: len(layout.blocks)],
+            "formats": [_block_format(block) for block in layout.blocks],
             "offsets": [block.offset for block in layout.blocks],
             "itemsize": layout.payload_size_bytes + 1,
         }
     )
     return dtype
+
+
+def _block_format(block: Block) -> Any:
+    code = _AS_BYTE.get(block.kind.numpy, block.kind.numpy)
+    return code if len(block.names) == 1 else (code, (len(block.names),))
 
 
 def _gathered(data: bytes, offsets: Offsets, dtype: np.dtype[Any], absent: Offsets) -> Array:

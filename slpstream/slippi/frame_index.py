@@ -456,15 +456,16 @@ class _Walk:
         """Within each sending all frame numbers are the same."""
         numbers = index.numbers.view(np.uint32)
         words = numbers.byteswap() if _LITTLE_ENDIAN else numbers
-        first = 0
-        short = np.ones(len(numbers), np.bool_)
         few = len(self._runs) <= _FEW_RUNS
+        first = 0
+        short = np.ones(0 if few else len(numbers), np.bool_)
         for run in self._runs:
+            past = first + run.sendings
             if few or run.sendings >= _LONG_RUN:
-                short[first : first + run.sendings] = False
-                if not self._run_agrees(run, words[first : first + run.sendings]):
+                if not self._run_agrees(run, words[first:past]):
                     return False
-            first += run.sendings
+                short[first:past] = False
+            first = past
         rest = np.flatnonzero(short)
         for offsets in index.slots.values() if len(rest) else ():
             chosen = offsets[rest]
