@@ -40,8 +40,8 @@ _NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I
 _NATIVE[BOOL.numpy] = np.dtype(np.uint8)
 
 _BLOCKS_BEFORE_ALL = 3
+_KEYS = frozenset({"frame", "player_index", "is_follower"})
 _BLOCK_NAMES = [str(index) for index in range(256)]
-_NONE = np.empty(0, np.int64)
 _LARGE_BLOCK_BYTES = 31 << 20
 """Just below the 32 MiB up to which glibc learns."""
 
@@ -93,21 +93,15 @@ class EventColumns:
         return present
 
     @cached_property
-    def _absent(self) -> Offsets:
-        """The rows in which the event did not come."""
-        return np.flatnonzero(self._offsets == ABSENT)
-
-    @cached_property
     def rows(self) -> Array:
-        """The events as they are in the file, big-endian: a structured array of shape (rows,), read-only. Zeros where
-        the event did not come."""
+        """The events as they are in the file, big-endian: a structured array of shape (rows,), read-only. Where the
+        event did not come, NaN and zeros."""
         if self._layout is None or not len(self._offsets):
             return np.zeros(len(self._offsets), _dtype(self._layout))
         dtype, offsets = _dtype(self._layout), self._offsets
         stride = stride_of(offsets)
         if stride is None:
-            return _gathered(self._data, offsets, dtype, self._absent)
-        self._absent = _NONE
+            return _gathered(self._data, offsets, dtype, np.flatnonzero(offsets == ABSENT))
         return np.ndarray(offsets.shape, dtype, self._data, int(offsets[0]), (stride,))
 
     def __getitem__(self, name: str) -> Array:
@@ -147,7 +141,8 @@ class EventColumns:
         if len(converted) != _BLOCKS_BEFORE_ALL or not len(self._offsets) or isinstance(self.rows.base, bytes):
             return
         for other, block in enumerate(layout.blocks):
-            if other not in converted or block.kind.width_bytes == 1:
+            wanted = not _KEYS.issuperset(block.names)  # whose event it is, the character says; they cost another copy
+            if (wanted and other not in converted) or (other in converted and block.kind.width_bytes == 1):
                 self._convert_block(layout, other, copied=True)
         del self.__dict__["rows"], self.__dict__["_blocks"]
 
@@ -157,9 +152,7 @@ class EventColumns:
         values = self._blocks[_BLOCK_NAMES[index]]
         if kind.width_bytes > 1 or copied:  # a byte has no order: the field in the rows is the column
             values = values.astype(_NATIVE[kind.numpy], order="F")
-        if kind is F32 and len(self._absent):
-            values[self._absent] = np.nan
-        elif kind is BOOL:
+        if kind is BOOL:
             values = values != 0
         columns = self._columns
         if len(names) == 1:
@@ -402,8 +395,17 @@ def _gathered(data: bytes, offsets: Offsets, dtype: np.dtype[Any], absent: Offse
     opaque = np.dtype(f"V{dtype.itemsize}")
     windows = np.ndarray((len(data) - dtype.itemsize + 1,), opaque, data, strides=(1,))
     rows = windows[offsets]
-    rows[absent] = np.zeros((), opaque)
+    rows[absent] = _nothing(dtype).view(opaque)
     return rows.view(dtype)
+
+
+def _nothing(dtype: np.dtype[Any]) -> Array:
+    """The row of an event that did not come: NaN in floats, else zeros."""
+    row = np.zeros((), dtype)
+    for name in dtype.names or ():
+        if dtype[name].kind == "f":
+            row[name] = np.nan
+    return row
 
 
 def _revisions(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
