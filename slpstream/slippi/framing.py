@@ -19,7 +19,9 @@ class EventPayloads:
 
     def __init__(self, sizes: dict[int, int]) -> None:
         self.sizes = sizes
-        self.widths = [sizes[command] + 1 if command in sizes else 0 for command in range(256)]
+        self.widths = [0] * 256
+        for command, size in sizes.items():
+            self.widths[command] = size + 1
 
     def size(self, command: int) -> int | None:
         """Declared payload size in bytes without the command byte; `None` when it was not declared."""
