@@ -12,15 +12,15 @@ from functools import cached_property
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar, cast
 
 import trio
 
 from slpstream.errors import FormatError, Unreadable, Unsupported
-from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate
-from slpstream.formats import SNIFFED_BYTES, Reader, WholeGame, of_name
+from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
+from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, Reader, WholeGame, of_name
 from slpstream.messages import TOPICS, FramesMode, LogMessage
-from slpstream.pipeline import Deriver, Pipeline
+from slpstream.pipeline import COMPUTERS, Deriver, Pipeline
 from slpstream.slippi.ends import Ends
 from slpstream.stats import SlippiStats
 from slpstream.stats.home_run import HomeRun
@@ -38,13 +38,26 @@ _ENDS_BYTES = 4096
 _WHOLE_FILE = -1
 _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
-_KEPT_EVENTS = (GameStart, GameEnd, Metadata)
-REST_SECONDS = 1.0
-"""A file that is written in one go is complete when it has not changed for so long."""
-WITH_STATS = "slippi"
-"""The format that has stats."""
+_KEPT_EVENTS = (GameStart, StatsUpdate, GameEnd, Metadata)
 
-AnEvent = TypeVar("AnEvent", bound=Event)
+Said_co = TypeVar("Said_co", covariant=True)
+
+
+class _Fed(Protocol[Said_co]):
+    """A reader or a pipeline: what takes the bytes of a file."""
+
+    def feed(self, data: bytes) -> Said_co:
+        """The next bytes of the file."""
+
+    def finish(self) -> Said_co:
+        """No more bytes will come."""
+
+    @property
+    def pending(self) -> bool:
+        """There is something that `more` has not returned yet."""
+
+    def more(self, most_frames: int) -> Said_co:
+        """What so many further frames give."""
 
 
 class Replay:
@@ -68,20 +81,17 @@ class Replay:
     @cached_property
     def _start(self) -> GameStart:
         """The Game Start; reads no more of the file than it takes."""
-        reader, head = self.new_reader(), self._head
-        found = _first(GameStart, reader.feed(head))
-        if found is None and reader.failure is None:
-            at = len(head)
-            for chunk in read_chunks(self.path):
-                found = _first(GameStart, reader.feed(chunk[at:]))
-                at = max(0, at - len(chunk))
-                if found is not None or reader.failure is not None:
-                    break
-            else:
-                found = _first(GameStart, reader.finish())
-        if found is None:
-            raise reader.failure or FormatError("no game in it", offset=len(head))
-        return found
+        found = first_of(GameStart, self.new_reader().feed(self._head))
+        if found is not None:
+            return found
+        reader = self.new_reader()
+        for events in _read_to_end(self.path, reader):
+            found = first_of(GameStart, events)
+            if found is not None:
+                return found
+            if reader.failure is not None:
+                break
+        raise reader.failure or FormatError("no game in it", offset=len(self._head))
 
     def __repr__(self) -> str:
         return f"<{self.format} replay {self.path.name}>"
@@ -108,7 +118,7 @@ class Replay:
     @cached_property
     def game_end(self) -> GameEnd:
         """How it ended; reason `incomplete` when the file just stops."""
-        end = self._whole.end if self._whole is not None else _first(GameEnd, self.events())
+        end = self._whole.end if self._whole is not None else first_of(GameEnd, self.events())
         if end is None:
             raise FormatError("the game has no end", offset=0)
         return end
@@ -116,7 +126,7 @@ class Replay:
     @cached_property
     def metadata(self) -> dict[str, Any] | None:
         """The metadata, `None` when the file has none."""
-        found = self._whole.metadata if self._whole is not None else _first(Metadata, self.events())
+        found = self._whole.metadata if self._whole is not None else first_of(Metadata, self.events())
         return None if found is None else dict(found.metadata)
 
     @property
@@ -145,7 +155,7 @@ class Replay:
         return self._computed(compat=False, crew=False).stadium()
 
     def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
-        if self._format.name != WITH_STATS:
+        if self._format.name not in COMPUTERS:
             raise Unsupported(f"{self.path}: {self._format.name} replays have no stats", offset=0)
         known = self._stats.get((compat, crew))
         if known is None:
@@ -163,10 +173,9 @@ class Replay:
 
         self._start  # noqa: B018 -- raises what is wrong with it
         reader = self.new_reader()
-        deriver = Deriver({WITH_STATS: make})
-        for chunk in read_chunks(self.path):
-            deriver.derive(reader.feed(chunk))
-        deriver.derive(reader.finish())
+        deriver = Deriver({self._format.name: make})
+        for events in _read_to_end(self.path, reader):
+            deriver.derive(events)
         if not computers:
             raise reader.failure or FormatError("no game in it", offset=0)
         return computers[0]
@@ -174,12 +183,7 @@ class Replay:
     def events(self) -> list[Event]:
         """All events in the order of the log, as the live path says them: an object for each sending of each frame."""
         self._start  # noqa: B018 -- raises what is wrong with it
-        reader = self.new_reader()
-        events = [event for chunk in read_chunks(self.path) for event in reader.feed(chunk)]
-        events += reader.finish()
-        while reader.pending:
-            events += reader.more(_FRAMES_AT_ONCE)
-        return events
+        return [event for events in _read_to_end(self.path, self.new_reader()) for event in events]
 
     @cached_property
     def _data(self) -> bytes:
@@ -234,43 +238,15 @@ def read_game(path: Path, *, stats: bool = False) -> tuple[str, Sequence[Event]]
         ends = replay_ends(path)
         if ends is not None:
             return ends.start.game_id, [ends.start, ends.end, ends.metadata]
-        return _read_reader(path)
-    pipeline = Pipeline(open_replay(path).new_reader(), ())
+    reader, deriver = open_replay(path).new_reader(), Deriver(COMPUTERS if stats else {})
     kept: list[Event] = []
-
-    def keep() -> None:
-        for event in pipeline.events:
-            if isinstance(event, StatsUpdate):
-                kept[:] = [other for other in kept if not isinstance(other, StatsUpdate)]
-            if isinstance(event, (*_KEPT_EVENTS, StatsUpdate)):
+    for events in _read_to_end(path, reader):
+        for event in deriver.derive(events):
+            if isinstance(event, StatsUpdate):  # the last ones count
+                kept = [other for other in kept if not isinstance(other, StatsUpdate)]
+            if isinstance(event, _KEPT_EVENTS):
                 kept.append(event)
-
-    for chunk in read_chunks(path):
-        pipeline.feed(chunk)
-        keep()
-    pipeline.finish()
-    keep()
-    while pipeline.pending:
-        pipeline.more(_FRAMES_AT_ONCE)
-        keep()
-    if pipeline.game_id is None:
-        raise pipeline.failure or FormatError("no game in it", offset=0)
-    return pipeline.game_id, kept
-
-
-def _read_reader(path: Path) -> tuple[str, Sequence[Event]]:
-    reader = open_replay(path).new_reader()
-    kept: list[Event] = []
-
-    def keep(events: Sequence[Event]) -> None:
-        kept.extend(event for event in events if isinstance(event, _KEPT_EVENTS))
-
-    for chunk in read_chunks(path):
-        keep(reader.feed(chunk))
-    keep(reader.finish())
-    while reader.pending:
-        keep(reader.more(_FRAMES_AT_ONCE))
-    start = next((event for event in kept if isinstance(event, GameStart)), None)
+    start = first_of(GameStart, kept)
     if start is None:
         raise reader.failure or FormatError("no game in it", offset=0)
     return start.game_id, kept
@@ -283,10 +259,6 @@ def _read_head(path: Path) -> tuple[bytes, int]:
             return file.read(SNIFFED_BYTES), os.fstat(file.fileno()).st_size
     except OSError as error:
         raise Unreadable(str(path), error.strerror or "cannot be read") from error
-
-
-def _first(kind: type[AnEvent], events: list[Event]) -> AnEvent | None:
-    return next((event for event in events if isinstance(event, kind)), None)
 
 
 def messages(
@@ -306,11 +278,8 @@ def messages(
     replay = Path(path)
     format_ = of_name(replay.name, *_read_head(replay))
     pipeline = Pipeline(format_.new_reader(replay.name, strict=strict, personal=personal), (frames,))
-    for chunk in read_chunks(replay):
-        yield from _wanted(pipeline.feed(chunk)[0], wanted)
-    yield from _wanted(pipeline.finish()[0], wanted)
-    while pipeline.pending:
-        yield from _wanted(pipeline.more(_FRAMES_AT_ONCE)[0], wanted)
+    for logs in _read_to_end(replay, pipeline):
+        yield from _wanted(logs[0], wanted)
     if pipeline.failure is not None and pipeline.game_id is None:
         raise pipeline.failure
 
@@ -378,6 +347,15 @@ async def _come_to_rest(file: Path) -> None:
             return
         before = now
         await trio.sleep(REST_SECONDS)
+
+
+def _read_to_end(path: Path, fed: _Fed[Said_co]) -> Iterator[Said_co]:
+    """What a reader or a pipeline says of a whole file, piece by piece. Raises `SourceError`."""
+    for chunk in read_chunks(path):
+        yield fed.feed(chunk)
+    yield fed.finish()
+    while fed.pending:
+        yield fed.more(_FRAMES_AT_ONCE)
 
 
 def read_chunks(path: Path, most_bytes: int = _READ_BYTES) -> Iterator[bytes]:

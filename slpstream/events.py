@@ -9,8 +9,8 @@ fidelity is in the format's own `entry`, which is also what goes onto the wire.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, Protocol, TypeVar
 
 import msgspec
 
@@ -136,3 +136,11 @@ class Diagnostic(Event, gc=False):
     code: str
     offset: int
     message: str
+
+
+AnEvent = TypeVar("AnEvent", bound=Event)
+
+
+def first_of(kind: type[AnEvent], events: Iterable[Event]) -> AnEvent | None:
+    """The first event of a kind."""
+    return next((event for event in events if isinstance(event, kind)), None)

@@ -30,6 +30,8 @@ from slpstream.stunts.reader import summary as stunts_summary
 ENTRY_POINTS = "slpstream.formats"
 SNIFFED_BYTES = 0x500
 """What `sniff` looks at, at most."""
+REST_SECONDS = 1.0
+"""A file that is written in one go is complete when it has not changed for so long."""
 
 
 class Reader(Protocol):

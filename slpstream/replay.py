@@ -18,7 +18,7 @@ from typing import NamedTuple
 import trio
 
 from slpstream.errors import CursorGone
-from slpstream.events import GameStart
+from slpstream.events import GameStart, first_of
 from slpstream.formats import SNIFFED_BYTES, of_name
 from slpstream.messages import START, FramesMode, LogMessage, Position
 from slpstream.pipeline import Pipeline
@@ -264,4 +264,5 @@ def peek_game_id(path: Path) -> str | None:
         return None
     if format_.written_whole:
         events += reader.finish()
-    return next((event.game_id for event in events if isinstance(event, GameStart)), None)
+    start = first_of(GameStart, events)
+    return None if start is None else start.game_id

@@ -18,9 +18,9 @@ import structlog
 import trio
 
 from slpstream.errors import NoSuchGame, SourceError
-from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, StatsUpdate
+from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, StatsUpdate, first_of
 from slpstream.following import Following
-from slpstream.formats import SNIFFED_BYTES, choose, formats, of_name, suffixes
+from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, choose, formats, of_name, suffixes
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
 from slpstream.metrics import StationMetrics
@@ -43,8 +43,6 @@ from slpstream.tail import (
     TailEvent,
 )
 
-_REST_SECONDS = 1.0
-"""A file that is written in one go is complete when it has not grown for so long."""
 _PACED_SECONDS = 0.05
 _PLAYED_AT_ONCE = 256
 """Frames of such a file that are published in one go, when nobody asked for their pace."""
@@ -317,7 +315,7 @@ class Station:
         events = following.pipeline.events
         if not events:
             return
-        start = next((event for event in events if isinstance(event, GameStart)), None)
+        start = first_of(GameStart, events)
         loose = [message for message in logs[0] if message.game_id is None]
         for message in loose:
             self.channel.publish_loose(message)
@@ -381,7 +379,7 @@ class Station:
         """Such a file is complete when it has not grown for a moment; should it change later, it is another game."""
         now = trio.current_time()
         for following in self._following.values():
-            rested = now - following.grown_at >= _REST_SECONDS
+            rested = now - following.grown_at >= REST_SECONDS
             if following.written_whole and not following.existed and following.behind and rested and self._nursery:
                 following.play_of = following.file.size_bytes
                 self._nursery.start_soon(self._play, following)
@@ -402,7 +400,7 @@ class Station:
         pipeline = following.pipeline = Pipeline(format_.new_reader(file.path.name), MODES)
         pipeline.feed(data)
         self._publish(following, pipeline.finish())
-        start = next((event for event in pipeline.events if isinstance(event, GameStart)), None)
+        start = first_of(GameStart, pipeline.events)
         seconds = start.rate[1] / start.rate[0] if self._pace and start is not None and start.rate[0] > 0 else 0.0
         at_once = _PLAYED_AT_ONCE if not seconds else max(1, round(_PACED_SECONDS / seconds))
         due = trio.current_time()

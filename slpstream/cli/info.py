@@ -20,7 +20,7 @@ from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, printable
 from slpstream.cli.dump import personal_option, strict_option
 from slpstream.cli.files import find_files, progress_bar
 from slpstream.errors import FormatError, SourceError
-from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata
+from slpstream.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
 from slpstream.formats import formats, of_name
 
 _MANY_FILES = 20
@@ -77,14 +77,14 @@ def describe(path: Path, *, strict: bool = False, personal: bool = False) -> dic
     """A replay, read whole, as `info --json` shows it. Raises `SourceError`, `FormatError` when the file is none."""
     replay = open_replay(path, strict=strict, personal=personal)
     events = replay.events()
-    metadata = _first(Metadata, events)
+    metadata = first_of(Metadata, events)
     numbers = {event.number for event in events if isinstance(event, Frame)}
     diagnostics = [
         {"severity": event.severity, "code": event.code, "offset": event.offset, "message": event.message}
         for event in events
         if isinstance(event, Diagnostic)
     ]
-    start, end = _first(GameStart, events), _first(GameEnd, events)
+    start, end = first_of(GameStart, events), first_of(GameEnd, events)
     values = None if metadata is None else metadata.metadata
     return _row(path, replay.format, start, end, values, len(numbers), diagnostics)
 
@@ -131,10 +131,6 @@ def _draw_track(path: Path) -> None:
     if not isinstance(reader, StuntsReader):
         raise FormatError("there is no track in a replay of this format", offset=0)
     click.echo(draw(reader.read(data).replay.track))
-
-
-def _first(kind: type[Event], events: list[Event]) -> Any:
-    return next((event for event in events if isinstance(event, kind)), None)
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:

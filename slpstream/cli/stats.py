@@ -21,12 +21,13 @@ import click
 import msgspec
 from msgspec import UNSET
 
-from slpstream.api import WITH_STATS, Replay, open_replay
+from slpstream.api import Replay, open_replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain
 from slpstream.cli.files import find_files
 from slpstream.cli.stats_rows import GameRow, Grouping, game_row
 from slpstream.errors import FormatError, SourceError
 from slpstream.formats import formats
+from slpstream.pipeline import COMPUTERS
 
 PAYS_FROM_BYTES = 24_000_000
 """Below that, starting another process takes longer than it saves."""
@@ -45,7 +46,7 @@ class Options(NamedTuple):
 
 def _endings() -> tuple[str, ...]:
     """Of the files that have stats."""
-    return tuple(suffix for format_ in formats() if format_.name == WITH_STATS for suffix in format_.suffixes)
+    return tuple(suffix for format_ in formats() if format_.name in COMPUTERS for suffix in format_.suffixes)
 
 
 class Told(NamedTuple):

@@ -6,15 +6,13 @@ costs. Both ends are read by the live path's own reader, set behind the bytes th
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
-from slpstream.events import Event, Frame, GameEnd, GameStart, Metadata
+from slpstream.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 from slpstream.slippi import container
 from slpstream.slippi.commands import FRAME_START, GAME_END, PRE_FRAME, TABLES
 from slpstream.slippi.framing import width_of_event_payloads
 from slpstream.slippi.reader import SlippiReader, Stage
-
-AnEvent = TypeVar("AnEvent", bound=Event)
 
 _MOST_OLD_FRAME_BYTES = 8 * (67 + 85)
 """A frame of before 2.2, which has no Frame Start: at most four players with followers."""
@@ -117,8 +115,3 @@ def read_head(data: bytes) -> Head:
     if reader.failure is not None:
         raise reader.failure
     return Head(reader, at, events)
-
-
-def first_of(kind: type[AnEvent], events: list[Event]) -> AnEvent | None:
-    """The first event of a kind."""
-    return next((event for event in events if isinstance(event, kind)), None)

@@ -11,12 +11,12 @@ from functools import cached_property
 from msgspec import UNSET
 
 from slpstream.errors import FormatError, FramingError
-from slpstream.events import Event, Frame, GameEnd, GameStart, Metadata
+from slpstream.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 from slpstream.slippi import container
 from slpstream.slippi.assembler import FrameEntry, PlayerFrame
 from slpstream.slippi.columns import Frames
 from slpstream.slippi.commands import EVENT_PAYLOADS, GAME_START, POST_FRAME
-from slpstream.slippi.ends import Head, first_of, read_head
+from slpstream.slippi.ends import Head, read_head
 from slpstream.slippi.frame_index import ABSENT, FrameIndex, frame_index
 from slpstream.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.slippi.game_start import size_at
