@@ -392,6 +392,8 @@ class Station:
         except OSError as error:
             self._log.warning("file unreadable", file=_printable(file.path, self.folder), what=error.strerror)
             return
+        if self._following.get(file) is not following:  # gone while it was read
+            return
         format_ = choose(file.path.name, data[:SNIFFED_BYTES], len(data))
         if format_ is None:
             self._log.debug("not a replay", file=_printable(file.path, self.folder))
@@ -404,12 +406,15 @@ class Station:
         seconds = start.rate[1] / start.rate[0] if self._pace and start is not None and start.rate[0] > 0 else 0.0
         at_once = _PLAYED_AT_ONCE if not seconds else max(1, round(_PACED_SECONDS / seconds))
         due = trio.current_time()
-        while pipeline.pending and self._following.get(file) is following and following.pipeline is pipeline:
-            self._publish(following, await trio.to_thread.run_sync(pipeline.more, at_once, limiter=self._limiter))
+        while pipeline.pending:
+            logs = await trio.to_thread.run_sync(pipeline.more, at_once, limiter=self._limiter)
+            if self._following.get(file) is not following or following.pipeline is not pipeline:
+                return  # gone, or it is another game by now
+            self._publish(following, logs)
             following.grown_at = trio.current_time()  # it goes on, though the file does not grow
             due += at_once * seconds
             await trio.sleep_until(due)
-        if self._following.get(file) is following and following.pipeline is pipeline:
+        if self._following.get(file) is following:
             self._release_if_done(following)
 
     def _count(self, following: Following, events: Sequence[Event]) -> None:

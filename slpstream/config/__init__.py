@@ -1,0 +1,54 @@
+"""TOML to typed values: every key documented, defaulted and checked.
+
+Unknown keys are errors, because a misspelt key that does nothing costs an evening. Only `daemon` and `cli` see a
+`Config`; a part of the daemon is handed the scalars that it needs.
+"""
+
+from slpstream.config.loading import check, load
+from slpstream.config.places import address, is_loopback, state_folder, stations_of_folders, usual_folders
+from slpstream.config.sections import (
+    DEFAULT_PORT,
+    EACH_SUBFOLDER,
+    LISTED,
+    SECTIONS,
+    Config,
+    Fanout,
+    JsonLines,
+    Key,
+    Obs,
+    Recordings,
+    Relay,
+    Server,
+    Sets,
+    StationConfig,
+    Store,
+    Webhook,
+    all_keys,
+)
+
+__all__ = [
+    "DEFAULT_PORT",
+    "EACH_SUBFOLDER",
+    "LISTED",
+    "SECTIONS",
+    "Config",
+    "Fanout",
+    "JsonLines",
+    "Key",
+    "Obs",
+    "Recordings",
+    "Relay",
+    "Server",
+    "Sets",
+    "StationConfig",
+    "Store",
+    "Webhook",
+    "address",
+    "all_keys",
+    "check",
+    "is_loopback",
+    "load",
+    "state_folder",
+    "stations_of_folders",
+    "usual_folders",
+]

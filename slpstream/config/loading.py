@@ -1,0 +1,157 @@
+"""A file of TOML to a `Config`, with the checks that types alone do not make.
+
+Errors name the file, the key and what was expected.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from slpstream.config.places import address
+from slpstream.config.sections import EACH_SUBFOLDER, Config, Server, StationConfig, Web, all_keys
+from slpstream.errors import ConfigError
+
+_STATION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SOURCES = ("folder", "console", "dolphin")
+
+
+def load(path: Path) -> Config:
+    """A configuration file. Raises `ConfigError` that names the file, the key and what was expected."""
+    try:
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise ConfigError(str(path), "", f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(str(path), "", f"is not UTF-8, at byte {error.start}") from error
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(str(path), "", f"is not TOML: {error}") from error
+    return check(table, file=str(path))
+
+
+def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
+    """A parsed table to a `Config`, with the checks that types alone do not make."""
+    try:
+        config = msgspec.convert(table, Config)
+    except msgspec.ValidationError as error:
+        raise _explained(error, file) from None
+    _check_server(config.server, file)
+    if config.store.folder and Path(config.store.folder).expanduser().is_file():
+        raise ConfigError(file, "store.folder", f"is a file: {config.store.folder}")
+    _check_web(config.web, file)
+    _check_stations(config.stations, file)
+    _check_sinks(config, file)
+    if config.watch.idle_seconds < config.watch.stalled_seconds:
+        raise ConfigError(file, "watch.idle_seconds", "expected at least watch.stalled_seconds")
+    return config
+
+
+_OF_A_KEY = re.compile(r"Object (contains unknown|missing required) field `(?P<name>.*?)`")
+
+
+def _explained(error: msgspec.ValidationError, file: str) -> ConfigError:
+    """What msgspec says, in the words of a configuration."""
+    what, _, where = str(error).rpartition(" - at `$")
+    key = where.rstrip("`").lstrip(".")
+    if not what:
+        what, key = str(error), ""
+    of_a_key = _OF_A_KEY.match(what)
+    if of_a_key:
+        key = f"{key}.{of_a_key['name']}".lstrip(".")
+        return ConfigError(file, key, "unknown key" if "unknown" in of_a_key[1] else "must be given")
+    if what.startswith("Invalid enum value"):
+        section, _, name = key.partition(".")
+        expected = next(known.type for known in all_keys() if (known.section, known.name) == (section, name))
+        what = f"expected {expected}, got{what.removeprefix('Invalid enum value')}"
+    return ConfigError(file, key, what[:1].lower() + what[1:])
+
+
+def _check_server(server: Server, file: str) -> None:
+    if server.token_file and not os.access(server.token_file, os.R_OK):
+        raise ConfigError(file, "server.token_file", f"cannot be read: {server.token_file}")
+    if server.operate_token_file and not os.access(server.operate_token_file, os.R_OK):
+        raise ConfigError(file, "server.operate_token_file", f"cannot be read: {server.operate_token_file}")
+    if server.require_token and not server.token_file and not os.environ.get("CREDENTIALS_DIRECTORY"):
+        raise ConfigError(file, "server.require_token", "expected server.token_file beside it")
+    for origin in server.allowed_origins:
+        if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s]+", origin):
+            raise ConfigError(file, "server.allowed_origins", f"expected scheme://host, found {origin!r}")
+
+
+def _check_web(web: Web, file: str) -> None:
+    if web.overlay_folder and not Path(web.overlay_folder).expanduser().is_dir():
+        raise ConfigError(file, "web.overlay_folder", f"is no folder: {web.overlay_folder}")
+
+
+def _check_stations(stations: Sequence[StationConfig], file: str) -> None:
+    seen: set[str] = set()
+    ports: dict[int, str] = {}
+    for i, station in enumerate(stations):
+        key = f"stations[{i}]"
+        _check_station_id(station, file, key)
+        if station.id in seen and station.id != EACH_SUBFOLDER:
+            raise ConfigError(file, f"{key}.id", f"{station.id!r} is there twice")
+        seen.add(station.id)
+        sources = [name for name in _SOURCES if getattr(station, name)]
+        if len(sources) != 1:
+            found = " and ".join(sources) or "none"
+            raise ConfigError(file, f"{key}.folder", f"expected one source, folder, console or dolphin; found {found}")
+        if Path(station.folder).expanduser().is_file():
+            raise ConfigError(file, f"{key}.folder", f"is a file: {station.folder}")
+        for name in ("console", "dolphin"):
+            if getattr(station, name):
+                _check_address(getattr(station, name), file, f"{key}.{name}")
+        for name in ("relay_port", "raw_relay_port"):
+            port = getattr(station, name)
+            if port in ports:
+                raise ConfigError(file, f"{key}.{name}", f"{port} is taken by {ports[port]}")
+            if port:
+                ports[port] = f"{key}.{name}"
+
+
+def _check_station_id(station: StationConfig, file: str, key: str) -> None:
+    if station.id == EACH_SUBFOLDER:
+        if not station.folder:
+            raise ConfigError(file, f"{key}.folder", "expected a folder, whose subfolders are the stations")
+        for name in ("name", "relay_port", "raw_relay_port"):
+            if getattr(station, name):
+                raise ConfigError(file, f"{key}.{name}", "is for a single station, not for `*`")
+    elif not _STATION_ID.fullmatch(station.id):
+        raise ConfigError(file, f"{key}.id", f"expected letters, digits, `.`, `_`, `-`, or `*`; found {station.id!r}")
+
+
+def _check_address(text: str, file: str, key: str) -> None:
+    try:
+        address(text, 1)
+    except ValueError as error:
+        raise ConfigError(file, key, f"expected host or host:port, found {text!r}") from error
+
+
+def _check_sinks(config: Config, file: str) -> None:
+    for i, webhook in enumerate(config.webhooks):
+        key = f"webhooks[{i}]"
+        if not re.fullmatch(r"https?://[^/\s]+\S*", webhook.url):
+            raise ConfigError(file, f"{key}.url", f"expected http:// or https://, found {webhook.url!r}")
+        if not os.access(webhook.secret_file, os.R_OK):
+            raise ConfigError(file, f"{key}.secret_file", f"cannot be read: {webhook.secret_file}")
+    folders = [(f"jsonl[{i}].folder", sink.folder) for i, sink in enumerate(config.jsonl)]
+    for key, folder in [*folders, ("obs.folder", config.obs.folder), ("recordings.folder", config.recordings.folder)]:
+        if folder and Path(folder).expanduser().is_file():
+            raise ConfigError(file, key, f"is a file: {folder}")
+    fanout = config.fanout
+    if fanout.url and not re.match(r"(redis|rediss|redis\+cluster|rediss\+cluster)://[^/\s]", fanout.url):
+        raise ConfigError(file, "fanout.url", f"expected redis://, rediss:// or redis+cluster://, found {fanout.url!r}")
+    for name in ("password_file", "ca_file"):
+        named = getattr(fanout, name)
+        if named and not os.access(named, os.R_OK):
+            raise ConfigError(file, f"fanout.{name}", f"cannot be read: {named}")
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", fanout.event):
+        raise ConfigError(file, "fanout.event", f"expected letters, digits, `.`, `_`, `-`; found {fanout.event!r}")

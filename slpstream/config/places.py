@@ -1,0 +1,85 @@
+"""Where things are when nobody says: replay folders, the state folder; and names for what has none."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from slpstream import systemd
+from slpstream.config.sections import StationConfig
+
+
+def is_loopback(host: str) -> bool:
+    """Whether an address to listen on is reached from this machine alone."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def address(text: str, default_port: int) -> tuple[str, int]:
+    """`host`, `host:port`, `[v6]:port` or a bare IPv6 address to host and port. Raises `ValueError`."""
+    if text.count(":") > 1 and not text.startswith("["):
+        return str(ipaddress.IPv6Address(text)), default_port
+    parts = urlsplit(f"//{text}")
+    host = parts.hostname
+    if not host or parts.path or parts.query or parts.fragment or parts.username is not None or re.search(r"\s", text):
+        raise ValueError(f"no address: {text!r}")
+    return host, default_port if parts.port is None else parts.port
+
+
+def stations_of_folders(folders: Sequence[Path]) -> list[StationConfig]:
+    """A station for each folder, named after it, `-2`, `-3` when the name is taken."""
+    stations: list[StationConfig] = []
+    taken: set[str] = set()
+    for folder in folders:
+        base = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-.")[:60] or "main"
+        name, count = base, 1
+        while name in taken:
+            count += 1
+            name = f"{base}-{count}"
+        taken.add(name)
+        stations.append(StationConfig(id=name, folder=str(folder)))
+    return stations
+
+
+def usual_folders(home: Path | None = None, platform: str = sys.platform) -> list[Path]:
+    """Where the Slippi launcher and its relatives write replays on this platform; those that exist, else the first."""
+    home = home or Path.home()
+    documents = home / "Documents"
+    candidates = {
+        "win32": [documents / "Slippi"],
+        "darwin": [home / "Slippi", documents / "Slippi"],
+    }.get(platform, [home / "Slippi", documents / "Slippi", home / ".local/share/Slippi"])
+    return [folder for folder in candidates if folder.is_dir()] or candidates[:1]
+
+
+def state_folder(
+    configured: str,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    home: Path | None = None,
+    platform: str = sys.platform,
+) -> Path:
+    """Where what must survive a restart is kept: as configured, else systemd's state directory, else the platform's
+    usual place."""
+    if configured:
+        return Path(configured).expanduser()
+    given = systemd.state_directory(environ)
+    if given is not None:
+        return given
+    home = home or Path.home()
+    if platform == "win32":
+        base = Path(environ.get("LOCALAPPDATA") or home / "AppData/Local")
+    elif platform == "darwin":
+        base = home / "Library/Application Support"
+    else:
+        base = Path(environ.get("XDG_STATE_HOME") or home / ".local/state")
+    return base / "slpstream"
