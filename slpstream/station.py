@@ -289,6 +289,7 @@ class Station:
             self._metrics.game("lost")
         if game is self.channel.current and was_running:
             self._set_state("idle", event.error.what, game.game_id)
+        self.channel.notify()
 
     def _refused(self, event: Refused) -> None:
         error: SourceError = event.error

@@ -5,8 +5,12 @@ from slpstream.stream.game import Game, GameLog, Replay
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscriber import Subscriber, Wire
 from slpstream.stream.subscription import Subscription, parse_subscription
+from slpstream.stream.tap import Batch, Bookmark, Bookmarks, Tap
 
 __all__ = [
+    "Batch",
+    "Bookmark",
+    "Bookmarks",
     "Channel",
     "Game",
     "GameLog",
@@ -16,6 +20,7 @@ __all__ = [
     "StationState",
     "Subscriber",
     "Subscription",
+    "Tap",
     "Wire",
     "parse_subscription",
 ]

@@ -36,7 +36,8 @@ class GameLog:
         self._ring_bytes = ring_bytes
         self._messages: deque[LogMessage] = deque()
         self._size_bytes = 0
-        self._dropped_through: Position = START
+        self.dropped_through: Position = START
+        """Position of the newest message that is not here any more."""
         self.head: Position = START
         """Position of the newest message."""
 
@@ -51,13 +52,13 @@ class GameLog:
         while self._size_bytes > self._ring_bytes and len(self._messages) > 1:
             oldest = self._messages.popleft()
             self._size_bytes -= oldest.size_bytes()
-            self._dropped_through = place_of(oldest)
+            self.dropped_through = place_of(oldest)
 
     def since(self, position: Position) -> list[LogMessage] | None:
         """The messages behind `position`; `None` when some of them are no longer here."""
         if position >= self.head:
             return []
-        if position < self._dropped_through:
+        if position < self.dropped_through:
             return None
         first = bisect_right(self._messages, position, key=place_of)
         return [self._messages[i] for i in range(first, len(self._messages))]
@@ -66,7 +67,7 @@ class GameLog:
         """Drops the ring; the head stays."""
         self._messages.clear()
         self._size_bytes = 0
-        self._dropped_through = self.head
+        self.dropped_through = self.head
 
     @property
     def size_bytes(self) -> int:

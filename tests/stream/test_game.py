@@ -84,7 +84,7 @@ def test_the_ring_is_a_bounded_end_of_the_log(
             new.append(message(offset, count, size))
         log.append(new)
         whole += new
-        kept = log.since(log._dropped_through)
+        kept = log.since(log.dropped_through)
         assert kept is not None
         assert log.size_bytes == sum(m.size_bytes() for m in kept)
         assert log.size_bytes <= ring_bytes or len(kept) == 1
@@ -94,7 +94,7 @@ def test_the_ring_is_a_bounded_end_of_the_log(
     expected = [m for m in whole if place_of(m) > position]
     found = log.since(position)
     assert found is None or found == expected
-    kept = log.since(log._dropped_through)
+    kept = log.since(log.dropped_through)
     assert (found is None) == (len(expected) > len(kept or []))
 
 
