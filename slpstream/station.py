@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import structlog
 import trio
 
-from slpstream.errors import NoSuchGame, SourceError
+from slpstream.errors import NoSuchGame, SourceError, Unreadable, Vanished
 from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, StatsUpdate, first_of
 from slpstream.following import Following
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, choose, formats, of_name, suffixes
@@ -283,6 +283,8 @@ class Station:
         game = following.game
         was_running = game.in_progress
         game.lost = True
+        if not isinstance(event.error, Vanished | Unreadable):  # should it come back, it is not the same log
+            self._sources = {key: other for key, other in self._sources.items() if other is not game}
         if game.catching_up:
             self.channel.caught_up(game)
         if was_running:
@@ -349,10 +351,11 @@ class Station:
         else:
             replay = FileReplay(lambda: file.path, lambda: following.pipeline.bytes_read, start.game_id, self._limiter)
         known = self._sources.get((file.identity, start.game_id))
-        if known is not None and known in self.channel.games and not known.lost:
-            # A file that was closed or left alone for long, and is read again because it has changed: the log is a
-            # function of its bytes, so it goes on where it was.
+        if known is not None and known in self.channel.games:
+            # A file that was closed, left alone for long, or gone for a while, and is read again: the log is a function
+            # of its bytes, so it goes on where it was.
             known.replay, known.find_frame, known.read_again = replay.messages, replay.find_frame, True
+            known.lost = False
             following.game = known
             return
         game = Game(
@@ -523,9 +526,9 @@ class Station:
                 self._set_state("stalled", "the file does not grow", current.game_id)
 
     def _watch_folder(self) -> None:
-        present = self._tail is not None and self._tail.root_present
-        if not present:
-            self._set_state("offline", "the folder is missing")
+        trouble = None if self._tail is None else self._tail.root_trouble
+        if self._tail is None or not self._tail.root_present or (trouble is not None and self._state != "playing"):
+            self._set_state("offline", trouble or "the folder is missing")
         elif self._state == "offline" and self.channel.settled:
             self._set_state("idle", "watching")
 

@@ -109,6 +109,7 @@ class FolderTail:
         self._scanning: trio.Event | None = None
         self._folders: dict[str, int] = {}
         self._root_identity: FileIdentity | None = None
+        self._root_error: Refusal | None = None
         self._judge_by_age = True
         self._first_scan = True
         self._settled = False
@@ -127,6 +128,13 @@ class FolderTail:
     def root_present(self) -> bool:
         """Whether the folder was there at the last scan."""
         return self._root_identity is not None
+
+    @property
+    def root_trouble(self) -> str | None:
+        """Why nothing is known of the folder now: it is missing, or the last scan could not read it."""
+        if self._root_identity is None:
+            return "the folder is missing"
+        return None if self._root_error is None else f"the folder cannot be read: {self._root_error.what}"
 
     async def __aenter__(self) -> Self:
         return self
@@ -274,6 +282,7 @@ class FolderTail:
         moved = self._root_identity is not None and scan.root != self._root_identity and scan.root_error is None
         if moved:
             self._forget_everything()
+        self._root_error = scan.root_error
         if scan.root_error is None:
             self._root_identity = scan.root
             self._folders = scan.folders
