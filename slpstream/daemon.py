@@ -35,6 +35,7 @@ from slpstream.web.server import WebServer, listen
 
 GRACE_SECONDS = 3.0
 _READER_THREADS = 4
+_COUNT_SECONDS = 1.0
 
 
 class Daemon:
@@ -50,6 +51,7 @@ class Daemon:
         self._stations: dict[str, Station] = {}
         self._web: WebServer | None = None
         self._index: GameIndex | None = None
+        self._tasks = 0
         self._stop = trio.Event()
         self._log = get_logger()
         self.port = 0
@@ -87,6 +89,7 @@ class Daemon:
                 for station in self._stations.values():
                     background.start_soon(station.run)
                 background.start_soon(self._feed_watchdog)
+                background.start_soon(self._count_tasks)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
                 self._log.info("listening", url=url, stations=sorted(self._stations), version=__version__)
                 # Ready to be asked. Which folders have been looked at is what `/readyz` says: a share can take long.
@@ -203,6 +206,7 @@ class Daemon:
             None,
             lambda: [("", self._web.event_streams if self._web else 0)],
         )
+        gauge("slpstream_tasks", "Tasks of the event loop.", None, lambda: [("", self._tasks)])
         gauge("slpstream_indexed_games", "Games in the index.", None, self._indexed)
         gauge("slpstream_index_waiting_files", "Old replays that the index has not looked at yet.", None, self._waiting)
         gauge("slpstream_queued_bytes", "What waits for slow clients.", None, self._queued)
@@ -250,6 +254,12 @@ class Daemon:
         while True:
             systemd.notify("WATCHDOG=1")
             await trio.sleep(interval_seconds)
+
+    async def _count_tasks(self) -> None:
+        """Here, because a scrape is answered in a thread."""
+        while True:
+            self._tasks = trio.lowlevel.current_statistics().tasks_living
+            await trio.sleep(_COUNT_SECONDS)
 
 
 @contextmanager
