@@ -32,7 +32,7 @@ class Limit(NamedTuple):
 
 LIMITS = (
     Limit("descriptors", 0.05, 12),
-    Limit("tasks", 0.05, 12),
+    Limit("tasks", 0.05, 24),
     Limit("threads", 0.05, 4),
     Limit("memory_bytes", 0.10, 4 << 20),
 )
