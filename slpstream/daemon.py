@@ -26,6 +26,7 @@ from slpstream.errors import ConfigError
 from slpstream.library import Library
 from slpstream.logs import get_logger
 from slpstream.metrics import Metrics
+from slpstream.outputs import Outputs
 from slpstream.station import Station
 from slpstream.store import FILE_NAME, Database, GameIndex, open_database
 from slpstream.stream import Hub
@@ -46,6 +47,7 @@ class Daemon:
         self._station_configs = stations
         self._access = _access(config)
         self.metrics = Metrics()
+        self.outputs = Outputs(config, self.metrics)
         self.hub = Hub()
         self._stations: dict[str, Station] = {}
         self._web: WebServer | None = None
@@ -86,6 +88,7 @@ class Daemon:
                     background.start_soon(self._watch_signals)
                 for station in self._stations.values():
                     background.start_soon(station.run)
+                background.start_soon(self.outputs.run, self.hub, database.path.parent)
                 background.start_soon(self._feed_watchdog)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
                 self._log.info("listening", url=url, stations=sorted(self._stations), version=__version__)
@@ -108,8 +111,9 @@ class Daemon:
         return None if known is None else {**known.describe(), "recordings": known.recordings()}
 
     def not_ready(self) -> list[str]:
-        """Stations whose folder is missing or was not searched yet."""
-        return [f"station {s.id}: {s.describe()['reason']}" for s in self._stations.values() if not s.ready]
+        """Stations whose folder is missing or was not searched yet, and sinks that cannot write."""
+        waiting = [f"station {s.id}: {s.describe()['reason']}" for s in self._stations.values() if not s.ready]
+        return waiting + self.outputs.not_ready()
 
     def render_metrics(self) -> bytes:
         """The Prometheus page."""
@@ -206,6 +210,7 @@ class Daemon:
         gauge("slpstream_indexed_games", "Games in the index.", None, self._indexed)
         gauge("slpstream_index_waiting_files", "Old replays that the index has not looked at yet.", None, self._waiting)
         gauge("slpstream_queued_bytes", "What waits for slow clients.", None, self._queued)
+        self.outputs.register_gauges()
 
     def _playing(self) -> Iterable[tuple[str, float]]:
         return [(s.id, float(s.state == "playing")) for s in self._stations.values()]

@@ -99,6 +99,16 @@ class Metrics:
         self.index_errors = Counter(
             "slpstream_index_errors_total", "Failures of the database of games.", registry=registry
         )
+        self.webhook_deliveries = Counter(
+            "slpstream_webhook_deliveries_total",
+            "Deliveries, by outcome: delivered; retried; rejected (the receiver refused it several times) and given_up "
+            "(nobody took it for too long), which are lost.",
+            ("outcome",),
+            registry=registry,
+        )
+        self.jsonl_bytes = Counter(
+            "slpstream_jsonl_bytes_total", "Bytes written as JSON lines.", by_station, registry=registry
+        )
         self.publish_seconds = Histogram(
             "slpstream_append_to_publish_seconds",
             "From the file's modification to the messages being handed to all subscribers.",
