@@ -11,7 +11,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import trio
 
@@ -22,7 +22,7 @@ from slpstream.errors import ConfigError
 from slpstream.logs import get_logger
 from slpstream.messages import TOPICS, Topic
 from slpstream.metrics import Metrics
-from slpstream.sinks import JsonLinesSink, ObsFiles, WebhookSink, bracket_set
+from slpstream.sinks import Deliverer, JsonLinesSink, ObsFiles, Receiver, WebhookSink, bracket_set
 from slpstream.sinks.obs import PlayerTitle, Titles
 from slpstream.sinks.post import target_of
 from slpstream.sinks.webhook import EventName
@@ -38,21 +38,12 @@ _ALL_BUT_FRAMES: frozenset[Topic] = frozenset(TOPICS) - {"frame"}
 Follow = Callable[[Channel], Awaitable[None]]
 
 
-class _Receiver(NamedTuple):
-    """A webhook of the configuration, with its key."""
-
-    id: str
-    name: str
-    wanted: Webhook
-    secret: bytes
-
-
 class Outputs:
     """All sinks of a daemon. `run` it once; `begin` and `end` stations as they come and go."""
 
     def __init__(self, config: Config, metrics: Metrics) -> None:
         """Raises `ConfigError` for a key that cannot be read, and for two sinks that would write the same files."""
-        self._receivers = _receivers(config.webhooks)
+        self._receivers = list(zip(config.webhooks, _receivers(config.webhooks), strict=True))
         _check_folders(config.jsonl)
         self._metrics = metrics
         self._limiter = trio.CapacityLimiter(_WRITER_THREADS)
@@ -74,7 +65,7 @@ class Outputs:
         store: DeliveryStore | None = None
         if self._receivers:
             store = await trio.to_thread.run_sync(self._open, state_folder / FILE_NAME)
-            self._webhooks = [self._webhook(receiver, store) for receiver in self._receivers]
+            self._webhooks = [self._webhook(wanted, receiver, store) for wanted, receiver in self._receivers]
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
@@ -166,24 +157,19 @@ class Outputs:
             store = open_deliveries(path, on_damage=warn)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError("configuration", "store.folder", f"cannot be used for deliveries: {error}") from error
-        store.retain({receiver.id for receiver in self._receivers})
+        store.retain({receiver.id for _, receiver in self._receivers})
         return store
 
-    def _webhook(self, receiver: _Receiver, store: DeliveryStore) -> WebhookSink:
-        wanted, outcomes = receiver.wanted, self._metrics.webhook_deliveries
+    def _webhook(self, wanted: Webhook, receiver: Receiver, store: DeliveryStore) -> WebhookSink:
+        outcomes = self._metrics.webhook_deliveries
         return WebhookSink(
-            wanted.url,
-            receiver.secret,
+            Deliverer(receiver, store, on_outcome=lambda outcome, count: outcomes.labels(outcome).inc(count)),
             store,
             id=receiver.id,
             name=receiver.name,
             events=frozenset(wanted.events) or _ALL_EVENTS,
             stations=frozenset(wanted.stations) or None,
-            timeout_seconds=wanted.timeout_seconds,
-            keep_seconds=wanted.keep_hours * 3600,
-            user_agent=f"slpstream/{__version__}",
             summarise=stats_summary,
-            on_outcome=lambda outcome, count: outcomes.labels(outcome).inc(count),
         )
 
     def _json_lines(self, wanted: JsonLines) -> JsonLinesSink:
@@ -198,9 +184,9 @@ class Outputs:
         )
 
 
-def _receivers(webhooks: Sequence[Webhook]) -> list[_Receiver]:
+def _receivers(webhooks: Sequence[Webhook]) -> list[Receiver]:
     """By the URL, so that a receiver stays what it is when the configuration is put in another order."""
-    found: list[_Receiver] = []
+    found: list[Receiver] = []
     ids, names = Counter[str](), Counter[str]()
     for i, wanted in enumerate(webhooks):
         try:
@@ -213,7 +199,17 @@ def _receivers(webhooks: Sequence[Webhook]) -> list[_Receiver]:
         if not secret:
             raise ConfigError("configuration", f"webhooks[{i}].secret_file", "the first line is empty")
         id = hashlib.sha256(wanted.url.encode()).hexdigest()[:16]
-        found.append(_Receiver(_numbered(id, ids), _numbered(name, names), wanted, secret))
+        found.append(
+            Receiver(
+                id=_numbered(id, ids),
+                name=_numbered(name, names),
+                url=wanted.url,
+                secret=secret,
+                timeout_seconds=wanted.timeout_seconds,
+                keep_seconds=wanted.keep_hours * 3600,
+                user_agent=f"slpstream/{__version__}",
+            )
+        )
     return found
 
 

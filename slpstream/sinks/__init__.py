@@ -4,16 +4,19 @@ Every sink reads with a tap (`stream.tap`) of its own, at its own pace: a receiv
 holds up nobody else, and what it missed is read from the log when it is back.
 """
 
+from slpstream.sinks.delivery import Deliverer, Deliveries, Delivery, Receiver, Waiting
 from slpstream.sinks.jsonl import JsonLinesSink
 from slpstream.sinks.obs import ObsFiles, Titles
 from slpstream.sinks.startgg import bracket_set
-from slpstream.sinks.webhook import Deliveries, Delivery, Waiting, WebhookSink
+from slpstream.sinks.webhook import WebhookSink
 
 __all__ = [
+    "Deliverer",
     "Deliveries",
     "Delivery",
     "JsonLinesSink",
     "ObsFiles",
+    "Receiver",
     "Titles",
     "Waiting",
     "WebhookSink",

@@ -87,7 +87,9 @@ class JsonLinesSink:
             sizes: dict[str, int] = {}
             async for batch in tap:
                 if batch.gone is not None:
-                    self._log.warning("JSON lines miss messages", station=station, what=batch.gone)
+                    self._log.warning(
+                        "JSON lines end before the game", station=station, game_id=batch.game_id, what=batch.gone
+                    )
                 if batch.messages:
                     await self._write(station, folder, batch, sizes)
         finally:

@@ -55,8 +55,11 @@ class Answer(NamedTuple):
     retry_after: str
 
 
-async def post(target: Target, headers: Headers, body: bytes, *, tls: ssl.SSLContext, timeout_seconds: float) -> Answer:
-    """Posts a body. Raises `SinkError` when there is no answer in time, with the reason in a few words."""
+async def post(
+    target: Target, headers: Headers, body: bytes, *, tls: ssl.SSLContext | None, timeout_seconds: float
+) -> Answer:
+    """Posts a body; `tls` is for a target that is `secure`. Raises `SinkError` with the reason in a few words when there
+    is no answer in time."""
     try:
         with trio.fail_after(timeout_seconds):
             return await _exchange(target, headers, body, tls)
@@ -66,10 +69,10 @@ async def post(target: Target, headers: Headers, body: bytes, *, tls: ssl.SSLCon
         raise SinkError(_in_words(error)) from error
 
 
-async def _exchange(target: Target, headers: Headers, body: bytes, tls: ssl.SSLContext) -> Answer:
+async def _exchange(target: Target, headers: Headers, body: bytes, tls: ssl.SSLContext | None) -> Answer:
     connected = await trio.open_tcp_stream(target.host, target.port)
     stream: trio.abc.Stream = connected
-    if target.secure:
+    if tls is not None:
         stream = trio.SSLStream(connected, tls, server_hostname=target.host, https_compatible=True)
     try:
         connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD_BYTES)
