@@ -46,7 +46,7 @@ TitlesOf = Callable[[Mapping[str, Any]], Titles]
 """The payload of a `game_start` to names for people."""
 
 
-class _Post(msgspec.Struct):
+class _Post(msgspec.Struct, frozen=True):
     percent: float | None = None
     stocks: float | None = msgspec.field(default=None, name="stocksRemaining")
 

@@ -58,7 +58,7 @@ class Answer(NamedTuple):
 async def post(
     target: Target, headers: Headers, body: bytes, *, tls: ssl.SSLContext | None, timeout_seconds: float
 ) -> Answer:
-    """Posts a body; `tls` is for a target that is `secure`. Raises `SinkError` with the reason in a few words when there
+    """Posts a body; `tls` is for a target that is `secure`. Raises `SinkError` with the reason in few words when there
     is no answer in time."""
     try:
         with trio.fail_after(timeout_seconds):
@@ -124,11 +124,12 @@ async def _drain(stream: trio.abc.Stream, connection: h11.Connection) -> None:
 
 def _in_words(error: BaseException) -> str:
     """The innermost reason: trio wraps what the system and `ssl` say."""
+    reason: BaseException | None = error
+    while reason is not None:
+        error, reason = reason, reason.__cause__ or reason.__context__
+        if isinstance(error, BaseExceptionGroup):
+            reason = error.exceptions[0]
     reason = error
-    while reason.__cause__ is not None or reason.__context__ is not None:
-        reason = reason.__cause__ or reason.__context__ or reason
-    if isinstance(error, ExceptionGroup):
-        reason = error.exceptions[0]
     if isinstance(reason, ssl.SSLCertVerificationError):
         return f"certificate: {reason.verify_message}"
     if isinstance(reason, OSError):

@@ -138,7 +138,7 @@ class WebhookSink:
                 await self._store_made(station, made, bookmarks.dump(), _encode(running).decode())
 
     async def _store_made(self, station: str, made: Sequence[Delivery], bookmarks: str, memory: str) -> None:
-        now_ms = self._now_ms()
+        now_ms = int(self._wall_clock() * 1000)
         await self._deliverer.ask(
             lambda: self._store.store(self._id, station, made, now_ms, bookmarks=bookmarks, memory=memory)
         )
@@ -176,7 +176,7 @@ class WebhookSink:
     def _delivery(self, station: str, message: LogMessage, more: Mapping[str, Any]) -> Delivery:
         """The message as everywhere, with when it was stored, and what belongs to it."""
         told = msgspec.json.decode(message.json(station), type=dict[str, msgspec.Raw])
-        body = _encode({**told, "at": self._timestamp(), **more})
+        body = _encode({**told, "at": _timestamp(self._wall_clock()), **more})
         return Delivery(message.cursor or "", message.type, body)
 
     async def _tell_sets(self) -> None:
@@ -186,10 +186,10 @@ class WebhookSink:
             self._sets_changed = trio.Event()
             changed, self._sets = self._sets, {}
             for (station, set_id), payload in changed.items():
-                if await self._deliverer.ask(partial(self._store_set, station, set_id, payload)):
+                if await self._deliverer.ask(partial(self._store_set, station, set_id, payload, self._wall_clock())):
                     self._deliverer.wake()
 
-    def _store_set(self, station: str, set_id: str, payload: Mapping[str, Any]) -> bool:
+    def _store_set(self, station: str, set_id: str, payload: Mapping[str, Any], now: float) -> bool:
         """In a worker thread. The key depends on the one before, so a state that comes back is told under another
         one: a receiver that remembers keys does not take it for the old delivery."""
         said = {key: value for key, value in payload.items() if key not in ("at", "cursor")}
@@ -199,17 +199,14 @@ class WebhookSink:
             return False
         behind = "" if before is None else before[1]
         key = f"{set_id}/{_digest(f'{behind} {digest}'.encode())}"
-        body = _encode({"type": "set", "station": station, "at": self._timestamp(), **said})
+        body = _encode({"type": "set", "station": station, "at": _timestamp(now), **said})
         made = Delivery(key, "set", body)
-        self._store.store_set(self._id, station, made, self._now_ms(), set_id=set_id, digest=digest)
+        self._store.store_set(self._id, station, made, int(now * 1000), set_id=set_id, digest=digest)
         return True
 
-    def _now_ms(self) -> int:
-        return int(self._wall_clock() * 1000)
 
-    def _timestamp(self) -> str:
-        text = datetime.fromtimestamp(self._wall_clock(), UTC).isoformat(timespec="milliseconds")
-        return text.replace("+00:00", "Z")
+def _timestamp(unix_seconds: float) -> str:
+    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _digest(data: bytes) -> str:

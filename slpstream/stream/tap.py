@@ -189,18 +189,19 @@ class Tap:
             for game in reading.todo():
                 if game not in reading.places and game.game_id in self._taken:
                     reading.places[game] = self._taken[game.game_id]
-                messages = await self._following(reading, game)
-                if self._said:
-                    return None
-                if messages:
+                while (messages := await self._following(reading, game)) is not None:
+                    progressed = True
+                    if not messages:
+                        break
                     reading.places[game] = self._taken[game.game_id] = place_of(messages[-1])
                     wanted = messages if self._all else [m for m in messages if m.type in self._types]
                     if wanted:
                         return Batch(game.game_id, wanted)
-                elif game.lost and game not in self._lost:
+                if self._said:
+                    return None
+                if game.lost and game not in self._lost:
                     self._lost.add(game)
                     return Batch(game.game_id, (), "the file was lost")
-                progressed |= messages is not None
             if not progressed:
                 return None
 
@@ -213,6 +214,7 @@ class Tap:
             except CursorGone as error:
                 if game.lost or not left:
                     reading.skip(game)
+                    self._lost.add(game)
                     self._said.append(Batch(game.game_id, (), error.what))
                     break
                 await trio.sleep(_RETRY_SECONDS)
