@@ -97,7 +97,7 @@ def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
             daemon.until(lambda: (setup.obs / "state.txt").read_text() == "idle")
             shown = json.loads((setup.obs / "state.json").read_bytes())
             assert shown["gameId"] == setup.told()[-1].split("/")[0]
-            assert [player["player"] for player in shown["players"]] == ["Player 1", "Player 2"]
+            assert [player["player"] for player in shown["players"]] == ["Vixen", "Altea"]
             assert shown["stage"] == "Battlefield"
             code, _ = daemon.terminate()
             assert code == 0
