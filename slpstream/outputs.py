@@ -39,7 +39,7 @@ Follow = Callable[[Channel], Awaitable[None]]
 
 
 class Outputs:
-    """All sinks of a daemon. `run` it once; `begin` and `end` stations as they come and go."""
+    """All sinks of a daemon. `open` it, then `run` it once; `begin` and `end` stations as they come and go."""
 
     def __init__(self, config: Config, metrics: Metrics) -> None:
         """Raises `ConfigError` for a key that cannot be read, and for two sinks that would write the same files."""
@@ -50,6 +50,7 @@ class Outputs:
         self._jsonl = [self._json_lines(wanted) for wanted in config.jsonl]
         folder = config.obs.folder
         self._obs = ObsFiles(Path(folder).expanduser(), titles_of, limiter=self._limiter) if folder else None
+        self._store: DeliveryStore | None = None
         self._webhooks: list[WebhookSink] = []
         self._scopes: dict[str, trio.CancelScope] = {}
         self._nursery: trio.Nursery | None = None
@@ -60,12 +61,14 @@ class Outputs:
         """Those that run."""
         return self._webhooks
 
-    async def run(self, hub: Hub, state_folder: Path) -> None:
-        """Feeds all sinks until cancelled. `state_folder` is where deliveries wait."""
-        store: DeliveryStore | None = None
+    def open(self, state_folder: Path) -> None:
+        """Where deliveries wait; blocks. Raises `ConfigError`."""
         if self._receivers:
-            store = await trio.to_thread.run_sync(self._open, state_folder / FILE_NAME)
+            store = self._store = self._open(state_folder / FILE_NAME)
             self._webhooks = [self._webhook(wanted, receiver, store) for wanted, receiver in self._receivers]
+
+    async def run(self, hub: Hub) -> None:
+        """Feeds all sinks until cancelled."""
         try:
             async with trio.open_nursery() as nursery:
                 self._nursery = nursery
@@ -76,8 +79,8 @@ class Outputs:
                 await trio.sleep_forever()
         finally:
             self._nursery = None
-            if store is not None:
-                store.close()
+            if self._store is not None:
+                self._store.close()
 
     # -- what the daemon tells ---------------------------------------------------------------------------------------
 
@@ -146,8 +149,6 @@ class Outputs:
             yield self._obs.follow
 
     def _open(self, path: Path) -> DeliveryStore:
-        """In a worker thread."""
-
         def warn(aside: Path, what: str) -> None:
             self._log.error(
                 "deliveries are damaged; what waited is lost", file=str(path), damaged=str(aside), what=what

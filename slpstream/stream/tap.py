@@ -142,22 +142,29 @@ class Tap:
         reading = Reading(self._channel, self._frames)
         await reading.settle()
         found: list[Game] = []
+        known_end = False
         for mark in reversed(self._marks):
-            game = None if found and mark.over else await self._locate(mark.cursor)
+            # Behind the newest game that was over comes all that is new; what is not over goes on.
+            if mark.over and known_end:
+                continue
+            game = await self._locate(mark.cursor)
             if game is not None:
                 found.append(game)
+                known_end |= mark.over
         if not found:
             if self._start == "start":
                 reading.from_start()
             else:
                 reading.from_heads()
             return reading
-        reading.first = min(found, key=lambda game: game.order)
+        while any(game.catching_up for game in found):  # one of them may turn out to be over
+            await self._channel.changed()
         games = {game.game_id: game for game in self._channel.games}
         for mark in self._marks:
             game = games.get(mark.cursor.game_id)
             if game is not None and mark.cursor.position is not None and mark.cursor.mode == self._frames:
                 await self._resume(reading, game, mark)
+        reading.first = min(found, key=lambda game: game.order)
         return reading
 
     async def _locate(self, cursor: Cursor) -> Game | None:

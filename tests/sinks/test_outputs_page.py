@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from slpstream.config.sections import Config
@@ -62,11 +63,10 @@ def test_the_signature_in_node(cases: list[tuple[dict[str, str], bool]]) -> None
 
 
 def test_the_configurations_are_ones() -> None:
-    for example in examples("toml"):
-        for section, value in tomllib.loads(example).items():
-            assert section in Config.__struct_fields__
-            for table in value if isinstance(value, list) else [value]:
-                assert table
+    found = [msgspec.convert(tomllib.loads(example), Config) for example in examples("toml")]
+    assert [bool(config.webhooks) for config in found] == [True, False, False]
+    assert [bool(config.jsonl) for config in found] == [False, True, False]
+    assert found[2].obs.folder
 
 
 def test_the_bodies_are_json() -> None:
