@@ -83,7 +83,7 @@ class RealReceiver:
         self.url = f"http://127.0.0.1:{server.server_address[1]}/hook?room=1"
         self.paths: list[str] = []
 
-    def wait(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
+    def wait(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
         """Until something has come."""
         deadline = time.monotonic() + seconds
         while not condition():

@@ -21,6 +21,11 @@ from tests.sinks.receivers import SECRET, RealReceiver, real_receiver, verified
 FRAMES = 400
 
 
+def until(daemon: DaemonProcess, condition: Callable[[], bool]) -> None:
+    """Other tests may be running on this machine."""
+    daemon.until(condition, 60.0)
+
+
 class Setup:
     """A station, its replays, and a configuration with every sink."""
 
@@ -93,7 +98,7 @@ def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
             setup.play(1)
             receiver.wait(lambda: len(receiver.asked) > 0)
             finish = setup.begin(2)
-            daemon.until(lambda: len(list(setup.jsonl.glob("*.jsonl"))) == 2)
+            until(daemon, lambda: len(list(setup.jsonl.glob("*.jsonl"))) == 2)
         finally:
             daemon.kill()
         setup.play(3)  # while nobody looks
@@ -104,12 +109,12 @@ def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
             finish()
             setup.play(4)
             receiver.wait(lambda: {got.key for got in receiver.took} >= set(setup.told()))
-            daemon.until(setup.complete)
+            until(daemon, setup.complete)
             page = daemon.text("/metrics")
             assert 'slpstream_webhook_deliveries_total{outcome="delivered"} ' in page
             assert 'slpstream_jsonl_bytes_total{station="setup"} ' in page
             assert f'slpstream_webhook_waiting_deliveries{{webhook="{receiver.url.split("/")[2]}"}} 0.0' in page
-            daemon.until(lambda: (setup.obs / "state.txt").read_text() == "idle")
+            until(daemon, lambda: (setup.obs / "state.txt").read_text() == "idle")
             shown = json.loads((setup.obs / "state.json").read_bytes())
             assert shown["gameId"] in {key.split("/")[0] for key in setup.told()}
             assert [player["player"] for player in shown["players"]] == ["Vixen", "Altea"]
@@ -151,9 +156,9 @@ def test_a_sink_that_cannot_write_is_not_ready(tmp_path: Path) -> None:
                 with error:
                     return [error.read().decode()]
 
-        daemon.until(lambda: any("JSON lines" in reason for reason in reasons()))
+        until(daemon, lambda: any("JSON lines" in reason for reason in reasons()))
         (tmp_path / "jsonl" / "setup").unlink()
-        daemon.until(lambda: not reasons())
+        until(daemon, lambda: not reasons())
 
 
 def refused(change: Callable[[Path], Config], tmp_path: Path) -> str:
