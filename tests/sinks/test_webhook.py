@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+import shutil
 import sqlite3
+import ssl
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from slpstream.errors import SinkError
 from slpstream.sinks.delivery import MOST_REFUSALS, MOST_WAITING, Delivery
 from slpstream.sinks.post import Answer, post, target_of
 from slpstream.store.deliveries import DeliveryStore
+from tests.shared_data import IN_CI
 from tests.sinks.hooks import ALL, EPOCH, Hook, inline, open_store, order_of, told
 from tests.sinks.receivers import OK, FakeReceiver, Got, real_receiver, verified
 from tests.stream.fakes import FakeLog, FakeStation
@@ -330,6 +334,39 @@ async def test_no_answer(nursery: trio.Nursery) -> None:
     await closed.bind(("127.0.0.1", 0))
     with closed, pytest.raises(SinkError, match="refused"):
         await post(target_of(f"http://127.0.0.1:{closed.getsockname()[1]}/"), [], b"", tls=None, timeout_seconds=10)
+    nursery.cancel_scope.cancel()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None and not IN_CI, reason="there is no openssl; only CI insists")
+async def test_https_and_whom_it_trusts(tmp_path: Path, nursery: trio.Nursery) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    command += ["-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "2"]
+    await trio.run_process([*command, "-keyout", str(key), "-out", str(certificate)], stderr=subprocess.DEVNULL)
+    ours = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    ours.load_cert_chain(certificate, key)
+    heard: list[bytes] = []
+
+    async def serve(stream: trio.SSLStream[trio.SocketStream]) -> None:
+        try:
+            heard.append(bytes(await stream.receive_some()))
+            await stream.send_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok")
+        except trio.BrokenResourceError:
+            pass  # whom we do not trust hears nothing
+
+    listeners = await nursery.start(
+        lambda task_status: trio.serve_ssl_over_tcp(
+            serve, 0, ours, host="127.0.0.1", https_compatible=True, task_status=task_status
+        )
+    )
+    port = listeners[0].transport_listener.socket.getsockname()[1]
+    target = target_of(f"https://127.0.0.1:{port}/hook")
+    with pytest.raises(SinkError, match=r"^certificate: self.signed certificate"):
+        await post(target, [], b"{}", tls=ssl.create_default_context(), timeout_seconds=10)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    assert (await post(target, [], b"{}", tls=trusting, timeout_seconds=10)).status == 200
+    [request] = [data for data in heard if data]
+    assert request.startswith(b"POST /hook HTTP/1.1\r\n")
     nursery.cancel_scope.cancel()
 
 
