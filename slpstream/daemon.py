@@ -73,6 +73,7 @@ class Daemon:
         with _listening(config.server.host, config.server.port) as listeners, ExitStack() as temporary:
             self.port = listeners[0].getsockname()[1]
             database = await trio.to_thread.run_sync(self._open_database, temporary)
+            temporary.callback(self.outputs.close)
             await trio.to_thread.run_sync(self.outputs.open, database.path.parent)
             async with Watcher(polling_only=config.watch.polling_only) as watcher, trio.open_nursery() as background:
                 self._index = index = GameIndex(
@@ -89,7 +90,8 @@ class Daemon:
                     background.start_soon(self._watch_signals)
                 for station in self._stations.values():
                     background.start_soon(station.run)
-                background.start_soon(self.outputs.run, self.hub)
+                    background.start_soon(self.outputs.follow, station.channel)
+                background.start_soon(self.outputs.run)
                 background.start_soon(self._feed_watchdog)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
                 self._log.info("listening", url=url, stations=sorted(self._stations), version=__version__)

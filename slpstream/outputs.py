@@ -29,7 +29,7 @@ from slpstream.sinks.webhook import EventName
 from slpstream.slippi.ids import character_name, stage_name
 from slpstream.store.deliveries import FILE_NAME, DeliveryStore, open_deliveries
 from slpstream.store.facts import stats_summary
-from slpstream.stream import Channel, Hub
+from slpstream.stream import Channel
 
 _WRITER_THREADS = 4
 _ALL_EVENTS: frozenset[EventName] = frozenset({"game_start", "game_end", "set"})
@@ -39,7 +39,7 @@ Follow = Callable[[Channel], Awaitable[None]]
 
 
 class Outputs:
-    """All sinks of a daemon. `open` it, then `run` it once; `begin` and `end` stations as they come and go."""
+    """All sinks of a daemon. `open` it, `run` it once, `follow` each station, `close` it."""
 
     def __init__(self, config: Config, metrics: Metrics) -> None:
         """Raises `ConfigError` for a key that cannot be read, and for two sinks that would write the same files."""
@@ -52,8 +52,6 @@ class Outputs:
         self._obs = ObsFiles(Path(folder).expanduser(), titles_of, limiter=self._limiter) if folder else None
         self._store: DeliveryStore | None = None
         self._webhooks: list[WebhookSink] = []
-        self._scopes: dict[str, trio.CancelScope] = {}
-        self._nursery: trio.Nursery | None = None
         self._log = get_logger()
 
     @property
@@ -67,34 +65,25 @@ class Outputs:
             store = self._store = self._open(state_folder / FILE_NAME)
             self._webhooks = [self._webhook(wanted, receiver, store) for wanted, receiver in self._receivers]
 
-    async def run(self, hub: Hub) -> None:
-        """Feeds all sinks until cancelled."""
-        try:
-            async with trio.open_nursery() as nursery:
-                self._nursery = nursery
-                for webhook in self._webhooks:
-                    nursery.start_soon(webhook.run)
-                for channel in list(hub.channels.values()):
-                    self.begin(channel)
-                await trio.sleep_forever()
-        finally:
-            self._nursery = None
-            if self._store is not None:
-                self._store.close()
+    def close(self) -> None:
+        """When nothing of it runs any more; blocks."""
+        if self._store is not None:
+            self._store.close()
+
+    async def run(self) -> None:
+        """Posts what waits for webhooks, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for webhook in self._webhooks:
+                nursery.start_soon(webhook.run)
+
+    async def follow(self, channel: Channel) -> None:
+        """Feeds all sinks with what is played on a station, until cancelled: start one for each, and cancel it when the
+        station goes. What was to be delivered of it still is, and when the station comes back it goes on from there."""
+        async with trio.open_nursery() as nursery:
+            for follow in self._follows():
+                nursery.start_soon(follow, channel)
 
     # -- what the daemon tells ---------------------------------------------------------------------------------------
-
-    def begin(self, channel: Channel) -> None:
-        """A station has come; before `run` this does nothing."""
-        if self._nursery is not None and channel.station not in self._scopes:
-            self._scopes[channel.station] = scope = trio.CancelScope()
-            self._nursery.start_soon(self._follow, channel, scope)
-
-    def end(self, station: str) -> None:
-        """A station has gone. What was to be delivered of it still is."""
-        scope = self._scopes.pop(station, None)
-        if scope is not None:
-            scope.cancel()
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         """The set of a station has changed: payload of a `set` message. Returns at once."""
@@ -135,12 +124,6 @@ class Outputs:
         )
 
     # -- parts -------------------------------------------------------------------------------------------------------
-
-    async def _follow(self, channel: Channel, scope: trio.CancelScope) -> None:
-        with scope:
-            async with trio.open_nursery() as nursery:
-                for follow in self._follows():
-                    nursery.start_soon(follow, channel)
 
     def _follows(self) -> Iterable[Follow]:
         yield from (webhook.follow for webhook in self._webhooks)

@@ -103,7 +103,8 @@ class ObsFiles:
                 elif not await self._write(station, files, written):
                     await trio.sleep(_RETRY_SECONDS)
         finally:
-            del self._channels[station]
+            if self._channels.get(station) is channel:
+                del self._channels[station]
             self._failing.pop(station, None)
 
     async def _write(self, station: str, files: Mapping[str, bytes], written: dict[str, bytes]) -> bool:
