@@ -98,9 +98,9 @@ class Tap:
         start: Start = "start",
         collect_seconds: float = 0.0,
     ) -> None:
-        """Begins behind `marks`, of a consumer that was here before. Without any that is still known: with the first
-        message of the current game (`start`), or with what comes next (`live`). `collect_seconds`: how long it waits
-        for more once something has come, to hand out larger batches."""
+        """Begins behind `marks`, of a consumer that was here before. Without any that is still known: with the games
+        that were found running or have begun since the station is there (`start`), or with what comes next (`live`).
+        `collect_seconds`: how long it waits for more once something has come, to hand out larger batches."""
         self.station = channel.station
         self._channel = channel
         self._frames = frames
@@ -153,7 +153,7 @@ class Tap:
                 known_end |= mark.over
         if not found:
             if self._start == "start":
-                reading.from_start()
+                reading.from_first_played()
             else:
                 reading.from_heads()
             return reading

@@ -221,15 +221,18 @@ async def test_a_disk_that_is_full_for_a_while(
 
 async def test_a_folder_that_cannot_be_made(tmp_path: Path, autojump_clock: MockClock) -> None:
     (tmp_path / "main").write_text("in the way")
-    collection, station, log = sink(tmp_path), FakeStation(), FakeLog(1)
+    collection, station, logs = sink(tmp_path), FakeStation(), [FakeLog(n) for n in range(3)]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(collection.follow, station.channel)
         await trio.sleep(10)
         [reason] = collection.not_ready()
         assert reason.startswith("JSON lines: ")
+        for log in logs[:2]:
+            station.play(log)
+        await trio.sleep(60)
         (tmp_path / "main").unlink()
-        station.play(log)
+        station.play(logs[2])
         await trio.sleep(60)
         assert collection.not_ready() == []
         nursery.cancel_scope.cancel()
-    assert lines(tmp_path, log) == dumped(log)
+    assert [lines(tmp_path, log) for log in logs] == [dumped(log) for log in logs]  # nothing was lost
