@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from slpstream.errors import ConfigError
 from slpstream.library import Library
 from slpstream.logs import get_logger
 from slpstream.metrics import Metrics
+from slpstream.running_stations import RunningStations
 from slpstream.station import Station
 from slpstream.store import FILE_NAME, Database, GameIndex, open_database
 from slpstream.stream import Hub
@@ -47,7 +49,7 @@ class Daemon:
         self._access = _access(config)
         self.metrics = Metrics()
         self.hub = Hub()
-        self._stations: dict[str, Station] = {}
+        self.running = RunningStations(self.hub)
         self._web: WebServer | None = None
         self._index: GameIndex | None = None
         self._stop = trio.Event()
@@ -79,18 +81,18 @@ class Daemon:
                 )
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
-                self._make_stations(watcher, index, limiter)
                 self.register_gauges()
                 self._web = web = self._make_web(Library(index, self.hub, limiter))
                 if handle_signals:
-                    background.start_soon(self._watch_signals)
-                for station in self._stations.values():
-                    background.start_soon(station.run)
+                    await background.start(self._watch_signals)
+                make = partial(self._make_station, watcher, index, limiter)
+                await background.start(self.running.run, make, partial(self._release_station, watcher))
+                await self.running.apply(self._station_configs, "configured")
                 background.start_soon(self._feed_watchdog)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
-                self._log.info("listening", url=url, stations=sorted(self._stations), version=__version__)
+                self._log.info("listening", url=url, stations=sorted(self.running), version=__version__)
                 # Ready to be asked. Which folders have been looked at is what `/readyz` says: a share can take long.
-                systemd.notify("READY=1", f"STATUS=watching {len(self._stations)} stations")
+                systemd.notify("READY=1", f"STATUS=watching {len(self.running)} stations")
                 task_status.started(self.port)
                 await web.serve(listeners, self._stop, grace_seconds=GRACE_SECONDS)
                 background.cancel_scope.cancel()
@@ -100,16 +102,18 @@ class Daemon:
 
     def stations(self) -> list[dict[str, Any]]:
         """All stations."""
-        return [station.describe() for station in self._stations.values()]
+        return [station.describe() for station in self.running.stations]
 
     def station(self, station: str) -> dict[str, Any] | None:
         """One station with its recordings."""
-        known = self._stations.get(station)
-        return None if known is None else {**known.describe(), "recordings": known.recordings()}
+        running = self.running.get(station)
+        if running is None:
+            return None
+        return {**running.station.describe(), "recordings": running.station.recordings()}
 
     def not_ready(self) -> list[str]:
         """Stations whose folder is missing or was not searched yet."""
-        return [f"station {s.id}: {s.describe()['reason']}" for s in self._stations.values() if not s.ready]
+        return [f"station {s.id}: {s.describe()['reason']}" for s in self.running.stations if not s.ready]
 
     def render_metrics(self) -> bytes:
         """The Prometheus page."""
@@ -137,27 +141,33 @@ class Daemon:
         folder = Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="slpstream-")))
         return open_database(folder / FILE_NAME)
 
-    def _make_stations(self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter) -> None:
+    def _make_station(
+        self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter, wanted: StationConfig
+    ) -> Station:
         watch, stream = self._config.watch, self._config.stream
-        for wanted in self._station_configs:
-            folder = Path(wanted.folder).expanduser()
-            station = Station(
-                wanted.id,
-                folder,
-                name=wanted.name,
-                hints=watcher.watch(folder),
-                metrics=self.metrics.station(wanted.id),
-                limiter=limiter,
-                poll_seconds=watch.poll_seconds,
-                scan_seconds=watch.scan_seconds,
-                stalled_seconds=watch.stalled_seconds,
-                idle_seconds=watch.idle_seconds,
-                pace=watch.pace,
-                ring_bytes=stream.ring_bytes,
-                index=index,
-            )
-            self._stations[wanted.id] = station
-            self.hub.add(station.channel)
+        folder = Path(wanted.folder).expanduser()
+        return Station(
+            wanted.id,
+            folder,
+            name=wanted.name,
+            hints=watcher.watch(folder),
+            metrics=self.metrics.station(wanted.id),
+            limiter=limiter,
+            poll_seconds=watch.poll_seconds,
+            scan_seconds=watch.scan_seconds,
+            stalled_seconds=watch.stalled_seconds,
+            idle_seconds=watch.idle_seconds,
+            pace=watch.pace,
+            ring_bytes=stream.ring_bytes,
+            index=index,
+        )
+
+    def _release_station(self, watcher: Watcher, station: Station) -> None:
+        """In a worker thread: what `_make_station` took."""
+        if station.hints is not None:
+            watcher.unwatch(station.hints)
+        if station.id not in self.running:
+            self.metrics.drop_station(station.id)
 
     def _make_web(self, library: Library) -> WebServer:
         server, stream, metrics = self._config.server, self._config.stream, self.metrics
@@ -180,7 +190,7 @@ class Daemon:
         """The figures that are asked for at each scrape."""
 
         def per_station(attribute: str) -> Any:
-            return lambda: [(s.id, float(getattr(s, attribute))) for s in self._stations.values()]
+            return lambda: [(s.id, float(getattr(s, attribute))) for s in self.running.stations]
 
         gauge = self.metrics.gauge
         gauge("slpstream_active_files", "Files that are being followed.", "station", per_station("active_files"))
@@ -208,7 +218,7 @@ class Daemon:
         gauge("slpstream_queued_bytes", "What waits for slow clients.", None, self._queued)
 
     def _playing(self) -> Iterable[tuple[str, float]]:
-        return [(s.id, float(s.state == "playing")) for s in self._stations.values()]
+        return [(s.id, float(s.state == "playing")) for s in self.running.stations]
 
     def _subscribers(self) -> Iterable[tuple[str, float]]:
         return [(name, channel.subscribers) for name, channel in self.hub.channels.items()]
@@ -234,9 +244,10 @@ class Daemon:
 
     # -- tasks -------------------------------------------------------------------------------------------------------
 
-    async def _watch_signals(self) -> None:
+    async def _watch_signals(self, *, task_status: trio.TaskStatus[None]) -> None:
         wanted = [signal.SIGTERM, signal.SIGINT] if sys.platform != "win32" else [signal.SIGINT]
         with trio.open_signal_receiver(*wanted) as signals:
+            task_status.started()
             async for number in signals:
                 self._log.info("stopping", signal=signal.Signals(number).name)
                 systemd.notify("STOPPING=1")

@@ -113,6 +113,21 @@ class Metrics:
         """The counters of a station; make it once and keep it."""
         return StationMetrics(self, station)
 
+    def drop_station(self, station: str) -> None:
+        """A station has gone, and its counters with it. If it comes back they begin at 0, as after a restart."""
+        for family in (
+            self.frames,
+            self.rollback_frames,
+            self.bytes,
+            self.decode_errors,
+            self.events,
+            self.games,
+            self.diagnostics,
+            self.source_errors,
+            self.publish_seconds,
+        ):
+            family.remove_by_labels({"station": station})
+
     def gauge(self, name: str, documentation: str, label: str | None, values: Gauges) -> None:
         """A gauge that is asked at each scrape."""
         self.registry.register(_Asked(name, documentation, label, values))

@@ -95,7 +95,7 @@ class Station:
         self.name = name or station
         self.folder = folder
         self.channel = Channel(station, self._locate)
-        self._hints = hints
+        self.hints = hints
         self._metrics = metrics
         self._limiter = limiter
         self._poll_seconds = poll_seconds
@@ -156,8 +156,8 @@ class Station:
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self._following), "finished": len(self._archive)},
         }
-        if self._hints is not None and self._hints.degraded:
-            description["degraded"] = self._hints.degraded
+        if self.hints is not None and self.hints.degraded:
+            description["degraded"] = self.hints.degraded
         if game is not None:
             snapshot = self.channel.snapshot(game, "live")
             description["game"] = {
@@ -179,7 +179,7 @@ class Station:
             self.folder,
             suffixes=suffixes(),
             rewritable_bytes=max(format_.rewritable_bytes for format_ in formats()),
-            hints=self._hints,
+            hints=self.hints,
             poll_seconds=self._poll_seconds,
             scan_seconds=self._scan_seconds,
             idle_seconds=self._idle_seconds,

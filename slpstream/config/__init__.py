@@ -4,6 +4,7 @@ Unknown keys are errors, because a misspelt key that does nothing costs an eveni
 `Config`; a part of the daemon is handed the scalars that it needs.
 """
 
+from slpstream.config.changes import APPLIED_AT_RELOAD, Changes, changes
 from slpstream.config.loading import check, load
 from slpstream.config.places import address, is_loopback, state_folder, stations_of_folders, usual_folders
 from slpstream.config.sections import (
@@ -27,10 +28,12 @@ from slpstream.config.sections import (
 )
 
 __all__ = [
+    "APPLIED_AT_RELOAD",
     "DEFAULT_PORT",
     "EACH_SUBFOLDER",
     "LISTED",
     "SECTIONS",
+    "Changes",
     "Config",
     "Fanout",
     "JsonLines",
@@ -45,6 +48,7 @@ __all__ = [
     "Webhook",
     "address",
     "all_keys",
+    "changes",
     "check",
     "is_loopback",
     "load",

@@ -20,6 +20,9 @@ Order = tuple[int, int, str]
 """Where a game stands among those of its station: `(0, modification time, name)` for one that was over before the
 daemon started, and is known from its file alone; `(1, n, "")` for the n-th that the daemon saw begin."""
 
+FIRST_PLAYED: Order = (1, 0, "")
+"""The place of the first game that a station sees begin."""
+
 FindFrame = Callable[[FramesMode, int], Awaitable[Position]]
 """(mode, frame number) to the position just before the first `frame` message with that number or a higher one."""
 
