@@ -11,7 +11,8 @@ import socket
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,10 +20,10 @@ from typing import Any
 
 import trio
 
-from slpstream import systemd
+from slpstream import logs, systemd
 from slpstream._version import __version__
 from slpstream.api import read_game
-from slpstream.config import Config, StationConfig, is_loopback, state_folder
+from slpstream.config import EACH_SUBFOLDER, Config, StationConfig, changes, is_loopback, state_folder
 from slpstream.errors import ConfigError
 from slpstream.library import Library
 from slpstream.logs import get_logger
@@ -31,6 +32,7 @@ from slpstream.running_stations import RunningStations
 from slpstream.station import Station
 from slpstream.store import FILE_NAME, Database, GameIndex, open_database
 from slpstream.stream import Hub
+from slpstream.subfolders import Subfolders
 from slpstream.tail import Watcher
 from slpstream.web.access import Access
 from slpstream.web.server import WebServer, listen
@@ -39,23 +41,62 @@ GRACE_SECONDS = 3.0
 _READER_THREADS = 4
 
 
+ReadAgain = Callable[[], tuple[Config, list[StationConfig]]]
+"""The configuration as it is now, and the stations that follow from it. Raises `ConfigError`; blocks."""
+
+
 class Daemon:
     """One daemon. `run` it once; `stop` ends it."""
 
-    def __init__(self, config: Config, stations: list[StationConfig]) -> None:
-        """Raises `ConfigError` for what only the machine can tell: an unreadable token, an address that needs one."""
+    def __init__(self, config: Config, stations: list[StationConfig], *, read_again: ReadAgain | None = None) -> None:
+        """`read_again` reads the configuration for `reload`; `None`: there is no file. Raises `ConfigError` for what
+        only the machine can tell: an unreadable token, an address that needs one."""
         self._config = config
+        self._read_again = read_again
         self._station_configs = stations
         self._access = _access(config)
         self.metrics = Metrics()
         self.hub = Hub()
         self.running = RunningStations(self.hub)
+        self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._web: WebServer | None = None
         self._index: GameIndex | None = None
         self._stop = trio.Event()
+        self._hung_up = trio.Event()
         self._log = get_logger()
         self.port = 0
         """The port that is listened on, once `run` has started."""
+
+    async def reload(self) -> None:
+        """Reads the configuration again and applies what can be applied; a wrong one changes nothing. Without a file
+        nothing happens."""
+        if self._read_again is None:
+            return
+        systemd.notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
+        try:
+            read, stations = await trio.to_thread.run_sync(self._read_again)
+            outcome = changes(self._config, read)
+            access = await trio.to_thread.run_sync(_access, outcome.config)
+        except ConfigError as error:
+            self._log.error("configuration refused; the old one stays", what=str(error))
+        else:
+            self._log.info("configuration read again", changed=outcome.applied)
+            if outcome.needs_restart:
+                self._log.warning("needs a restart", keys=outcome.needs_restart)
+            self._config = config = outcome.config
+            if any(key.startswith("log.") for key in outcome.applied):
+                logs.configure(config.log.format, config.log.level)
+            if self._web is not None:
+                self._web.admit(
+                    access,
+                    outbox_bytes=config.stream.outbox_bytes,
+                    socket_buffer_bytes=config.stream.socket_buffer_bytes,
+                    max_connections=config.server.max_connections,
+                )
+            for station in self.running.stations:
+                station.configure(stalled_seconds=config.watch.stalled_seconds, pace=config.watch.pace)
+            await self._apply_stations(stations)
+        systemd.notify("READY=1", f"STATUS=watching {len(self.running)} stations")
 
     def stop(self) -> None:
         """Begins the orderly end."""
@@ -87,7 +128,9 @@ class Daemon:
                     await background.start(self._watch_signals)
                 make = partial(self._make_station, watcher, index, limiter)
                 await background.start(self.running.run, make, partial(self._release_station, watcher))
-                await self.running.apply(self._station_configs, "configured")
+                await self._apply_stations(self._station_configs)
+                background.start_soon(self._subfolders.run)
+                background.start_soon(self._reload_on_hangup)
                 background.start_soon(self._feed_watchdog)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
                 self._log.info("listening", url=url, stations=sorted(self.running), version=__version__)
@@ -97,6 +140,10 @@ class Daemon:
                 await web.serve(listeners, self._stop, grace_seconds=GRACE_SECONDS)
                 background.cancel_scope.cancel()
         self._log.info("stopped", **self._final_figures())
+
+    async def _apply_stations(self, stations: Sequence[StationConfig]) -> None:
+        await self.running.apply([station for station in stations if station.id != EACH_SUBFOLDER], "configured")
+        self._subfolders.configure(stations)
 
     # -- what the web room asks (`web.stations.Stations`) -----------------------------------------------------------
 
@@ -245,13 +292,24 @@ class Daemon:
     # -- tasks -------------------------------------------------------------------------------------------------------
 
     async def _watch_signals(self, *, task_status: trio.TaskStatus[None]) -> None:
-        wanted = [signal.SIGTERM, signal.SIGINT] if sys.platform != "win32" else [signal.SIGINT]
+        wanted = [signal.SIGINT] if sys.platform == "win32" else [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+        reload = None if sys.platform == "win32" or self._read_again is None else signal.SIGHUP
         with trio.open_signal_receiver(*wanted) as signals:
             task_status.started()
             async for number in signals:
+                if number == reload:
+                    self._hung_up.set()
+                    continue
                 self._log.info("stopping", signal=signal.Signals(number).name)
                 systemd.notify("STOPPING=1")
                 self._stop.set()
+
+    async def _reload_on_hangup(self) -> None:
+        """Apart from the signals: a station whose server hangs takes seconds to end."""
+        while True:
+            await self._hung_up.wait()
+            self._hung_up = trio.Event()
+            await self.reload()
 
     async def _feed_watchdog(self) -> None:
         """From the event loop itself, so that a stuck loop is noticed."""

@@ -190,6 +190,11 @@ class Station:
             async for event in tail:
                 self._take(event)
 
+    def configure(self, *, stalled_seconds: float, pace: bool) -> None:
+        """What can be changed while it runs; see the constructor."""
+        self._stalled_seconds = stalled_seconds
+        self._pace = pace
+
     def leave(self, reason: str) -> None:
         """The station is about to end: its subscribers are told why."""
         self._set_state("offline", reason)

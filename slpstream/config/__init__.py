@@ -6,7 +6,7 @@ Unknown keys are errors, because a misspelt key that does nothing costs an eveni
 
 from slpstream.config.changes import APPLIED_AT_RELOAD, Changes, changes
 from slpstream.config.loading import check, load
-from slpstream.config.places import address, is_loopback, state_folder, stations_of_folders, usual_folders
+from slpstream.config.places import address, is_loopback, state_folder, station_id, stations_of_folders, usual_folders
 from slpstream.config.sections import (
     DEFAULT_PORT,
     EACH_SUBFOLDER,
@@ -53,6 +53,7 @@ __all__ = [
     "is_loopback",
     "load",
     "state_folder",
+    "station_id",
     "stations_of_folders",
     "usual_folders",
 ]

@@ -132,6 +132,13 @@ class WebServer:
         """Open streams of server-sent events."""
         return sum(isinstance(session, EventsSession) for session in list(self._sessions))
 
+    def admit(self, access: Access, *, outbox_bytes: int, socket_buffer_bytes: int, max_connections: int) -> None:
+        """Other rules, for connections that come from now on."""
+        self._access = access
+        self._outbox_bytes = outbox_bytes
+        self._socket_buffer_bytes = socket_buffer_bytes
+        self._max_connections = max_connections
+
     async def serve(self, listeners: list[socket.socket], stop: trio.Event, *, grace_seconds: float) -> None:
         """Serves until `stop`, then closes every websocket with 1001 within `grace_seconds`."""
         async with trio.open_nursery() as connections:
