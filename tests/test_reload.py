@@ -8,7 +8,7 @@ import socket
 import sys
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -101,12 +101,13 @@ class Around:
 
 
 @pytest.fixture
-def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Around:
+def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Around]:
     it = Around(tmp_path)
-    it.notified.bind(str(tmp_path / "notify"))
-    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-    monkeypatch.delenv("WATCHDOG_USEC", raising=False)
-    return it
+    with it.notified:
+        it.notified.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        monkeypatch.delenv("WATCHDOG_USEC", raising=False)
+        yield it
 
 
 def stations(daemon: DaemonProcess) -> dict[str, str]:
@@ -225,4 +226,4 @@ def test_without_a_file_it_ends_as_before(tmp_path: Path) -> None:
     with running(tmp_path) as daemon:
         daemon.process.send_signal(signal.SIGHUP)
         assert daemon.process.wait(timeout=20) == 0
-        daemon._finish()
+        daemon.kill()
