@@ -34,6 +34,7 @@ from slpstream.store import FILE_NAME, Database, GameIndex, open_database
 from slpstream.stream import Hub
 from slpstream.subfolders import Subfolders
 from slpstream.tail import Watcher
+from slpstream.upkeep import Limit, Limits, Upkeep
 from slpstream.web.access import Access
 from slpstream.web.server import WebServer, listen
 
@@ -131,6 +132,9 @@ class Daemon:
                 await self._apply_stations(self._station_configs)
                 background.start_soon(self._subfolders.run)
                 background.start_soon(self._reload_on_hangup)
+                background.start_soon(
+                    Upkeep(self._recordings_folder(), index, self.hub, self.running, self.metrics).run, self._limits
+                )
                 background.start_soon(self._feed_watchdog)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
                 self._log.info("listening", url=url, stations=sorted(self.running), version=__version__)
@@ -207,6 +211,17 @@ class Daemon:
             pace=watch.pace,
             ring_bytes=stream.ring_bytes,
             index=index,
+        )
+
+    def _recordings_folder(self) -> Path:
+        configured = self._config.recordings.folder
+        return Path(configured).expanduser() if configured else state_folder(self._config.store.folder) / "recordings"
+
+    def _limits(self) -> Limits:
+        store, recordings = self._config.store, self._config.recordings
+        return Limits(
+            games=Limit(store.max_age_days, store.max_size_bytes),
+            recordings=Limit(recordings.max_age_days, recordings.max_size_bytes),
         )
 
     def _release_station(self, watcher: Watcher, station: Station) -> None:

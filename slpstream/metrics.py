@@ -99,6 +99,15 @@ class Metrics:
         self.index_errors = Counter(
             "slpstream_index_errors_total", "Failures of the database of games.", registry=registry
         )
+        self.expired_games = Counter(
+            "slpstream_expired_games_total", "Games that have left the index, for its limits.", registry=registry
+        )
+        self.deleted_recordings = Counter(
+            "slpstream_deleted_recordings_total", "Recordings that were deleted, for their limits.", registry=registry
+        )
+        self.deleted_bytes = Counter(
+            "slpstream_deleted_recordings_bytes_total", "Size of the recordings that were deleted.", registry=registry
+        )
         self.publish_seconds = Histogram(
             "slpstream_append_to_publish_seconds",
             "From the file's modification to the messages being handed to all subscribers.",

@@ -134,6 +134,11 @@ class Station:
         return len(self._following)
 
     @property
+    def followed(self) -> list[Path]:
+        """The files that are open, for whoever may delete some."""
+        return [following.file.path for following in self._following.values()]
+
+    @property
     def lag_seconds(self) -> float:
         """How long bytes have been waiting in files that are being caught up with; 0 when there are none."""
         following = list(self._following.values())  # asked from a worker thread
