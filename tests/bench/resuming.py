@@ -216,7 +216,10 @@ def _follow(poll: select.epoll, clients: list[Client], reconnects_per_second: fl
             next_at = now + 1 / reconnects_per_second
         while now >= next_at:
             next_at += 1 / reconnects_per_second
-            client = chance.choice([client for client in clients if client.subscribed])
+            candidates = [client for client in clients if client.subscribed]
+            if not candidates:
+                break
+            client = chance.choice(candidates)
             del by_descriptor[client.socket.fileno()]
             client.leave()
             client.connect()
