@@ -84,6 +84,7 @@ class Client:
         """Games whose last message has come."""
         self.faults: list[str] = []
         self.frames: list[tuple[int, int, int]] = []
+        self.lines = 0
         self.reconnects = -1
         self._port = port
         self._poll = poll
@@ -156,6 +157,7 @@ class Client:
                 self.faults.append(line[:200].decode(errors="replace"))
             return
         self._last = line
+        self.lines += 1
         begin = line.find(_GAME_ID, 0, _HEAD_BYTES) + len(_GAME_ID)
         game_id = line[begin : begin + 32]
         game = self.games.get(game_id)
@@ -207,7 +209,7 @@ def _follow(poll: select.epoll, clients: list[Client], reconnects_per_second: fl
     said, began, ended = False, 0.0, 0.0
     expected: list[int] | None = None
     next_at = float("inf")
-    last_at = time.monotonic()
+    had, last_at = 0, time.monotonic()
     while True:
         now = time.monotonic()
         if not said and all(client.subscribed for client in clients):
@@ -230,13 +232,14 @@ def _follow(poll: select.epoll, clients: list[Client], reconnects_per_second: fl
                 poll.unregister(stdin)
                 ended, next_at = time.monotonic(), float("inf")
                 continue
-            last_at = time.monotonic()
             client = by_descriptor[descriptor]
             if not client.read():
                 client.leave()
                 client.connect()
                 del by_descriptor[descriptor]
                 by_descriptor[client.socket.fileno()] = client
+        if (lines := sum(client.lines for client in clients)) != had:
+            had, last_at = lines, time.monotonic()
         if expected is not None:
             everything = all(client.over >= games for client, games in zip(clients, expected, strict=True))
             if everything or time.monotonic() - last_at > _PATIENCE_SECONDS:

@@ -130,6 +130,9 @@ def _measure(
         for station, folder in enumerate(folders)
         for what in _differences(folder, station, result["clients"][station])
     ]
+    differences += [
+        f"the daemon says: {line}" for line in daemon.lines if line.get("level") in ("warning", "error", "critical")
+    ]
     return Measured(
         differences=differences,
         messages=sum(game["lines"] for client in result["clients"] for game in client["games"].values()),
