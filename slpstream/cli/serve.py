@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import click
@@ -50,7 +51,12 @@ def command(
         return again, stations if folders else stations_of(again, ())
 
     logs.configure(config.log.format, config.log.level)
-    trio.run(make_daemon(config, stations, config_file, read_again=read_again).run)
+    daemon = make_daemon(config, stations, config_file, read_again=read_again)
+    # What was imported stays as long as the process: a full collection, which holds up the event loop, need not look at
+    # it each time.
+    gc.collect()
+    gc.freeze()
+    trio.run(daemon.run)
 
 
 def _configured(

@@ -125,16 +125,16 @@ def _measure(
     due = {(game, number): at for game, number, at in RECORD.iter_unpack(written.read_bytes())}
     arrivals = RECORD.iter_unpack(seen.read_bytes())
     latencies = sorted((at - due[game, number]) / 1e6 for game, number, at in arrivals if (game, number) in due)
-    differences = [
+    found = [
         f"{folder.name}: {what}"
         for station, folder in enumerate(folders)
-        for what in _differences(folder, station, result["clients"][station])
+        for what in differences(folder, station, result["clients"][station])
     ]
-    differences += [
+    found += [
         f"the daemon says: {line}" for line in daemon.lines if line.get("level") in ("warning", "error", "critical")
     ]
     return Measured(
-        differences=differences,
+        differences=found,
         messages=sum(game["lines"] for client in result["clients"] for game in client["games"].values()),
         games=sum(games),
         reconnects_per_second=sum(client["reconnects"] for client in result["clients"]) / result["seconds"],
@@ -168,7 +168,7 @@ def _watch(pids: dict[str, int], began_ns: int, seconds: float) -> tuple[dict[st
 # -- what must have come -----------------------------------------------------------------------------------------------
 
 
-def _differences(folder: Path, station: int, client: dict[str, Any]) -> Iterator[str]:
+def differences(folder: Path, station: int, client: dict[str, Any]) -> Iterator[str]:
     """What is wrong with the lines of one client; nothing when all came, each once, in order."""
     yield from client["faults"]
     got: dict[str, Any] = client["games"]

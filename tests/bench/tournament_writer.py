@@ -20,7 +20,7 @@ from tests.bench.games import FIRST_FRAME, EndlessGame
 
 _FRAMES_PER_SECOND = 60
 _LEAD_NS = 300_000_000
-_STAGGER_FRAMES = 17
+_STAGGER_FRAMES = 3
 
 
 class Setup:
