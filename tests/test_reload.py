@@ -222,6 +222,34 @@ def test_what_is_wrong_changes_nothing_and_what_is_right_is_applied(around: Arou
         assert daemon.terminate()[0] == 0
 
 
+def test_a_subfolder_that_comes_is_a_station(around: Around) -> None:
+    """From the first message of its first game for who follows all, though the game had begun before it was found."""
+    consoles = around.folder("consoles")
+    (consoles / "Wii 1").mkdir()
+    around.file.write_text(f'[[stations]]\nid = "*"\nfolder = "{consoles}"\n')
+    game = synthetic_match(seed=1, frames=120)
+    with running(arguments=("--config", str(around.file))) as daemon:
+        daemon.until(lambda: stations(daemon) == {"Wii-1": "idle"})
+        with connect(daemon.stream_url(station="*", delivery="lossless"), max_size=None) as socket:
+            read_until(socket, lambda m: m.get("state") == "idle")
+            (consoles / "Wii 2").mkdir()
+            (consoles / "Wii 2" / "Game_1.slp").write_bytes(game[: len(game) // 2])
+            heard = read_until(socket, lambda m: m["type"] == "frame")
+            with (consoles / "Wii 2" / "Game_1.slp").open("ab") as file:
+                file.write(game[len(game) // 2 :])
+            heard += read_until(socket, lambda m: m["type"] == "metadata")
+        written = [message.cursor for message in messages(consoles / "Wii 2" / "Game_1.slp")]
+        assert [m["cursor"] for m in heard if "cursor" in m] == written
+        assert {m["station"] for m in heard if "cursor" in m} == {"Wii-2"}
+        assert set(stations(daemon)) == {"Wii-1", "Wii-2"}
+
+        around.write({"Wii-2": "consoles/Wii 2"})
+        daemon.process.send_signal(signal.SIGHUP)
+        daemon.until(lambda: stations(daemon) == {"Wii-2": "idle"})
+        [described] = daemon.get("/v1/stations")["stations"]
+        assert described["name"] == "Wii-2", "it has an entry of its own now"
+
+
 def test_without_a_file_it_ends_as_before(tmp_path: Path) -> None:
     with running(tmp_path) as daemon:
         daemon.process.send_signal(signal.SIGHUP)
