@@ -359,6 +359,7 @@ class Station:
             # A file that was closed or left alone for long, and is read again because it has changed: the log is a
             # function of its bytes, so it goes on where it was.
             known.replay, known.find_frame, known.read_again = replay.messages, replay.find_frame, True
+            known.forget_replay = replay.forget
             following.game = known
             return
         game = Game(
@@ -367,6 +368,7 @@ class Station:
             replay.find_frame,
             ring_bytes=self._ring_bytes,
             order=self.channel.next_order(),
+            forget_replay=replay.forget,
         )
         numerator, denominator = start.rate
         game.frames_per_second = round(numerator / denominator)

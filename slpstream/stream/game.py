@@ -80,8 +80,19 @@ class GameLog:
 class Game:
     """A game of a station: its two logs, and what a newcomer has to be told."""
 
-    def __init__(self, game_id: str, replay: Replay, find_frame: FindFrame, *, ring_bytes: int, order: Order) -> None:
+    def __init__(
+        self,
+        game_id: str,
+        replay: Replay,
+        find_frame: FindFrame,
+        *,
+        ring_bytes: int,
+        order: Order,
+        forget_replay: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`forget_replay` gives back what `replay` keeps to be quick."""
         self.game_id = game_id
+        self.forget_replay = forget_replay
         self.order = order
         self.replay = replay
         self.find_frame = find_frame
@@ -136,3 +147,4 @@ class Game:
             log.forget()
         self.newest_frames.clear()
         self.newest_stats = None
+        self.forget_replay()
