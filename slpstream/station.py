@@ -24,7 +24,7 @@ from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
 from slpstream.metrics import StationMetrics
 from slpstream.pipeline import Pipeline
-from slpstream.replay import MODES, FileReplay, RecordingReplay
+from slpstream.replay import MODES
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
     CaughtUp,
@@ -288,6 +288,7 @@ class Station:
         if following.game is None:
             return
         game = following.game
+        following.let_go(self._limiter)
         was_running = game.in_progress
         game.lost = True
         if game.catching_up:
@@ -349,17 +350,13 @@ class Station:
 
     def _begin(self, following: Following, start: GameStart) -> None:
         file = following.file
-        replay: FileReplay | RecordingReplay
-        if following.written_whole:
-            replay = RecordingReplay(lambda: file.path, following.published, start.game_id, self._limiter)
-        else:
-            replay = FileReplay(lambda: file.path, lambda: following.pipeline.bytes_read, start.game_id, self._limiter)
+        replay = following.replay(start.game_id, self._limiter)
         known = self._sources.get((file.identity, start.game_id))
         if known is not None and known in self.channel.games and not known.lost:
             # A file that was closed or left alone for long, and is read again because it has changed: the log is a
             # function of its bytes, so it goes on where it was.
-            known.replay, known.find_frame, known.read_again = replay.messages, replay.find_frame, True
-            known.forget_replay = replay.forget
+            known.read_back_by(replay)
+            known.read_again = True
             following.game = known
             return
         game = Game(
@@ -459,6 +456,10 @@ class Station:
             metrics.rollback_frames.inc(again)
             metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
 
+    def _count_all_commands(self) -> None:
+        for following in self._following.values():
+            self._count_commands(following)
+
     def _count_commands(self, following: Following) -> None:
         """Now and then, and not at every frame: that would cost more than to decode it."""
         for command, count in following.pipeline.reader.take_command_counts().items():
@@ -493,6 +494,7 @@ class Station:
         self._count_commands(following)
         self._note(following, (), over=True)
         del self._following[file]
+        following.let_go(self._limiter)
         self._archive.put(file.path, file.mtime_ns, file.size_bytes)
         if self._tail is not None:
             self._tail.release(file)
@@ -510,23 +512,26 @@ class Station:
             self._set_state("playing", "game in progress", game.game_id)
 
     async def _watch_time(self) -> None:
-        """Says when a running game has stopped growing."""
+        """What time alone brings about."""
         while True:
             await trio.sleep(_TICK_SECONDS)
-            for followed in self._following.values():
-                self._count_commands(followed)
+            self._count_all_commands()
             self._release_quiet()
             self._play_what_rests()
             self._watch_folder()
-            current = self.channel.current
-            following = next((f for f in self._following.values() if f.game is current), None)
-            if following is None or current is None or not current.in_progress or current.catching_up:
-                continue
-            quiet_seconds = trio.current_time() - following.grown_at
-            if quiet_seconds > self._idle_seconds:
-                self._set_state("idle", "the file has not grown for long", current.game_id)
-            elif quiet_seconds > self._stalled_seconds and self._state == "playing":
-                self._set_state("stalled", "the file does not grow", current.game_id)
+            self._watch_growth()
+
+    def _watch_growth(self) -> None:
+        """Says when a running game has stopped growing."""
+        current = self.channel.current
+        following = next((f for f in self._following.values() if f.game is current), None)
+        if following is None or current is None or not current.in_progress or current.catching_up:
+            return
+        quiet_seconds = trio.current_time() - following.grown_at
+        if quiet_seconds > self._idle_seconds:
+            self._set_state("idle", "the file has not grown for long", current.game_id)
+        elif quiet_seconds > self._stalled_seconds and self._state == "playing":
+            self._set_state("stalled", "the file does not grow", current.game_id)
 
     def _watch_folder(self) -> None:
         present = self._tail is not None and self._tail.root_present

@@ -155,6 +155,7 @@ def test_a_game_that_is_forgotten_gives_back_its_replay() -> None:
     for number in range(4):
         games.append(station.begin(FakeLog(number)))
         games[-1].forget_replay = partial(given_back.append, f"{number}")
+        station.write(games[-1], 3)
         if number != 1:  # one that never ends may go on
             station.write_all(games[-1])
     assert set(given_back) == {"0"}, "the newest ones are kept, and those in progress"
