@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any
 
 import trio
 
-from slpstream import logs, systemd
+from slpstream import gauges, logs, systemd
 from slpstream._version import __version__
 from slpstream.api import read_game
 from slpstream.config import EACH_SUBFOLDER, Config, StationConfig, changes, is_loopback, state_folder
@@ -250,49 +250,7 @@ class Daemon:
 
     def register_gauges(self) -> None:
         """The figures that are asked for at each scrape."""
-
-        def per_station(attribute: str) -> Any:
-            return lambda: [(s.id, float(getattr(s, attribute))) for s in self.running.stations]
-
-        gauge = self.metrics.gauge
-        gauge("slpstream_active_files", "Files that are being followed.", "station", per_station("active_files"))
-        gauge(
-            "slpstream_tail_lag_seconds",
-            "How long bytes have been waiting to be read.",
-            "station",
-            per_station("lag_seconds"),
-        )
-        gauge("slpstream_ring_bytes", "Memory of the newest messages.", "station", per_station("ring_bytes"))
-        gauge("slpstream_station_playing", "1 while a game is running.", "station", self._playing)
-        gauge("slpstream_station_ready", "1 when the folder is readable and searched.", "station", per_station("ready"))
-        gauge("slpstream_subscribers", "Live subscribers.", "station", self._subscribers)
-        gauge(
-            "slpstream_websockets", "Open websockets.", None, lambda: [("", self._web.websockets if self._web else 0)]
-        )
-        gauge(
-            "slpstream_event_streams",
-            "Open streams of server-sent events.",
-            None,
-            lambda: [("", self._web.event_streams if self._web else 0)],
-        )
-        gauge("slpstream_indexed_games", "Games in the index.", None, self._indexed)
-        gauge("slpstream_index_waiting_files", "Old replays that the index has not looked at yet.", None, self._waiting)
-        gauge("slpstream_queued_bytes", "What waits for slow clients.", None, self._queued)
-
-    def _playing(self) -> Iterable[tuple[str, float]]:
-        return [(s.id, float(s.state == "playing")) for s in self.running.stations]
-
-    def _subscribers(self) -> Iterable[tuple[str, float]]:
-        return [(name, channel.subscribers) for name, channel in self.hub.channels.items()]
-
-    def _indexed(self) -> Iterable[tuple[str, float]]:
-        return [("", self._index.games if self._index else 0)]
-
-    def _waiting(self) -> Iterable[tuple[str, float]]:
-        return [("", self._index.waiting_files if self._index else 0)]
-
-    def _queued(self) -> Iterable[tuple[str, float]]:
-        return [("", self._web.queued_bytes if self._web else 0)]
+        gauges.register(self.metrics, self.hub, self.running, lambda: self._web, lambda: self._index)
 
     def _final_figures(self) -> dict[str, Any]:
         """The totals that matter when somebody asks afterwards."""
