@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import NamedTuple
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import h11
 import trio
@@ -22,6 +22,8 @@ _RECEIVE_BYTES = 16 * 1024
 _MOST_ANSWER_BYTES = 64 * 1024
 _MOST_HEAD_BYTES = 32 * 1024
 _PORTS = {"http": 80, "https": 443}
+_SAFE = "%/?:@!$&'()*+,;=-._~[]"
+"""What stays as it is in a path: all that a URL may have there, and what is written as it should be already."""
 
 Headers = Sequence[tuple[str, str]]
 
@@ -42,10 +44,11 @@ def target_of(url: str) -> Target:
     if parts.scheme not in _PORTS or not parts.hostname:
         raise ValueError(f"expected http:// or https://, found {url!r}")
     port = parts.port or _PORTS[parts.scheme]
-    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    authority = host if port == _PORTS[parts.scheme] else f"{host}:{port}"
-    return Target(parts.scheme == "https", parts.hostname, port, path, authority)
+    path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_SAFE)
+    host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
+    printed = f"[{host}]" if ":" in host else host
+    authority = printed if port == _PORTS[parts.scheme] else f"{printed}:{port}"
+    return Target(parts.scheme == "https", host, port, path, authority)
 
 
 class Answer(NamedTuple):

@@ -370,7 +370,16 @@ async def test_https_and_whom_it_trusts(tmp_path: Path, nursery: trio.Nursery) -
     nursery.cancel_scope.cancel()
 
 
-@pytest.mark.parametrize("url", ["ftp://example.org", "example.org", "http://", "https://example.org:99999/"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://example.org",
+        "example.org",
+        "http://",
+        "https://example.org:99999/",
+        pytest.param(f"http://{chr(0xE9) * 300}/", id="a name that is too long"),
+    ],
+)
 async def test_urls_that_are_none(url: str) -> None:
     with pytest.raises(ValueError, match=r".+"):
         target_of(url)
@@ -378,6 +387,11 @@ async def test_urls_that_are_none(url: str) -> None:
 
 async def test_targets() -> None:
     assert target_of("https://user:word@example.org/a?b#c") == (True, "example.org", 443, "/a?b", "example.org")
+    assert target_of("https://bücher.example/é/%C3%A9?a=b c&d=[1]")[1:4] == (
+        "xn--bcher-kva.example",
+        443,
+        "/%C3%A9/%C3%A9?a=b%20c&d=[1]",
+    )
     assert target_of("http://[::1]:8080")[3:] == ("/", "[::1]:8080")
 
 
