@@ -7,6 +7,7 @@ import trio
 from slpstream.formats import of_name
 from slpstream.messages import FramesMode, Position
 from slpstream.pipeline import Pipeline
+from slpstream.replay import MODES, FileReplay, RecordingReplay
 from slpstream.stream import Game
 from slpstream.tail import TailedFile
 
@@ -30,6 +31,23 @@ class Following:
         if self.written_whole:
             return self.play_of != self.file.size_bytes
         return self.pipeline.bytes_read < self.file.size_bytes
+
+    def replay(self, game_id: str, limiter: trio.CapacityLimiter) -> FileReplay | RecordingReplay:
+        """Its game read back from it, as far as it was read."""
+        if self.written_whole:
+            return RecordingReplay(lambda: self.file.path, self.published, game_id, limiter)
+        return FileReplay(lambda: self.file.path, lambda: self.pipeline.bytes_read, game_id, limiter)
+
+    def let_go(self, limiter: trio.CapacityLimiter) -> None:
+        """Nobody follows it any more. Its game stays known, and does not hold on to the pipeline: that is megabytes."""
+        game, file, bytes_read = self.game, self.file, self.pipeline.bytes_read
+        if game is None:
+            return
+        if self.written_whole:
+            limits = {mode: self.published(mode) for mode in MODES}
+            game.read_back_by(RecordingReplay(lambda: file.path, limits.__getitem__, game.game_id, limiter))
+        else:
+            game.read_back_by(FileReplay(lambda: file.path, lambda: bytes_read, game.game_id, limiter))
 
     def published(self, mode: FramesMode) -> Position | None:
         """The newest message of the game that was published; `None` when all were."""

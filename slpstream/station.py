@@ -2,22 +2,21 @@
 
 A station follows every growing file below its folder with a pipeline of its own and publishes what comes out. Its
 current game is the one with the newest Game Start; a game that never ended stays open and goes on if its file does.
-What was played before this daemon started is not streamed, but it is known: a cursor of an old game finds its file,
-and all games after it.
+What was played before this daemon started is not streamed, but it is known: see `archive`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 import structlog
 import trio
 
-from slpstream.errors import NoSuchGame, SourceError, Unreadable, Vanished
+from slpstream.archive import Archive, printable, timestamp
+from slpstream.errors import SourceError, Unreadable, Vanished
 from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, StatsUpdate, first_of
 from slpstream.following import Following
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, choose, formats, of_name, suffixes
@@ -25,7 +24,7 @@ from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
 from slpstream.metrics import StationMetrics
 from slpstream.pipeline import Pipeline
-from slpstream.replay import MODES, FileReplay, RecordingReplay, archived_game, peek_game_id
+from slpstream.replay import MODES
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
     CaughtUp,
@@ -50,7 +49,6 @@ _OPEN_GAMES = 8
 """Games that never ended and whose pipelines are kept, so that they can go on; older ones are read again if they do."""
 
 _RELEASE_SECONDS = 2.0
-_RECENT_FILES = 50
 _TICK_SECONDS = 0.5
 _NOTED = (GameStart, StatsUpdate, GameEnd, Metadata)
 """What the index of games is told."""
@@ -97,7 +95,7 @@ class Station:
         self.name = name or station
         self.folder = folder
         self.channel = Channel(station, self._locate)
-        self._hints = hints
+        self.hints = hints
         self._metrics = metrics
         self._limiter = limiter
         self._poll_seconds = poll_seconds
@@ -113,8 +111,7 @@ class Station:
         self._tail: FolderTail | None = None
         self._following: dict[TailedFile, Following] = {}
         self._sources: dict[tuple[FileIdentity, str], Game] = {}
-        self._archive: dict[Path, tuple[int, int]] = {}
-        self._game_ids: dict[tuple[Path, int], str | None] = {}
+        self._archive = Archive(folder, limiter)
         self._state = "offline"
         self._reason = "starting"
         self._state_game: str | None = None
@@ -135,6 +132,11 @@ class Station:
     def active_files(self) -> int:
         """Files that are open."""
         return len(self._following)
+
+    @property
+    def followed(self) -> list[Path]:
+        """The files that are open, for whoever may delete some."""
+        return [following.file.path for following in self._following.values()]
 
     @property
     def lag_seconds(self) -> float:
@@ -159,8 +161,8 @@ class Station:
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self._following), "finished": len(self._archive)},
         }
-        if self._hints is not None and self._hints.degraded:
-            description["degraded"] = self._hints.degraded
+        if self.hints is not None and self.hints.degraded:
+            description["degraded"] = self.hints.degraded
         if game is not None:
             snapshot = self.channel.snapshot(game, "live")
             description["game"] = {
@@ -171,11 +173,7 @@ class Station:
 
     def recordings(self) -> list[dict[str, Any]]:
         """The newest files that are not being followed, as `/v1/stations/{id}` lists them. Names only, never paths."""
-        newest = sorted(self._archive.items(), key=lambda item: item[1], reverse=True)[:_RECENT_FILES]
-        return [
-            {"file": _printable(path, self.folder), "modifiedAt": _timestamp(mtime_ns / 1e9), "sizeBytes": size_bytes}
-            for path, (mtime_ns, size_bytes) in newest
-        ]
+        return self._archive.newest()
 
     # -- running ------------------------------------------------------------------------------------------------------
 
@@ -186,7 +184,7 @@ class Station:
             self.folder,
             suffixes=suffixes(),
             rewritable_bytes=max(format_.rewritable_bytes for format_ in formats()),
-            hints=self._hints,
+            hints=self.hints,
             poll_seconds=self._poll_seconds,
             scan_seconds=self._scan_seconds,
             idle_seconds=self._idle_seconds,
@@ -197,13 +195,22 @@ class Station:
             async for event in tail:
                 self._take(event)
 
+    def configure(self, *, stalled_seconds: float, pace: bool) -> None:
+        """What can be changed while it runs; see the constructor."""
+        self._stalled_seconds = stalled_seconds
+        self._pace = pace
+
+    def leave(self, reason: str) -> None:
+        """The station is about to end: its subscribers are told why."""
+        self._set_state("offline", reason)
+
     def _take(self, event: TailEvent) -> None:
         handle = self._TAKES[type(event)]
         handle(self, event)
 
     def _scanned(self, event: Scanned) -> None:
         for file in event.files:
-            self._archive[file.path] = (file.mtime_ns, file.size_bytes)
+            self._archive.put(file.path, file.mtime_ns, file.size_bytes)
         if self._index is not None:
             self._index.listed(self.id, [(f.path, f.mtime_ns, f.size_bytes) for f in event.files])
         self._log.info("folder scanned", folder=str(self.folder), finished=len(event.files))
@@ -215,10 +222,10 @@ class Station:
 
     def _opened(self, event: Opened) -> None:
         file = event.file
-        self._archive.pop(file.path, None)
+        self._archive.discard(file.path)
         pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
         self._following[file] = Following(file, pipeline, existed=event.existed)
-        self._log.debug("file opened", file=_printable(file.path, self.folder), existed=event.existed)
+        self._log.debug("file opened", file=printable(file.path, self.folder), existed=event.existed)
 
     def _grew(self, event: Grew) -> None:
         following = self._following.get(event.file)
@@ -265,14 +272,14 @@ class Station:
 
     def _lost(self, event: Lost) -> None:
         following = self._following.pop(event.file, None)
-        self._archive.pop(event.file.path, None)
+        self._archive.discard(event.file.path)
         self._metrics.source_error(event.error.code)
         if self._index is not None:
             self._index.gone(event.file.path)
         self._log.warning(
             "file lost",
             game_id=None if following is None else following.pipeline.game_id,
-            file=_printable(event.file.path, self.folder),
+            file=printable(event.file.path, self.folder),
             what=event.error.what,
         )
         if following is None:
@@ -281,6 +288,7 @@ class Station:
         if following.game is None:
             return
         game = following.game
+        following.let_go(self._limiter)
         was_running = game.in_progress
         game.lost = True
         if not isinstance(event.error, Vanished | Unreadable):  # should it come back, it is not the same log
@@ -295,7 +303,7 @@ class Station:
 
     def _refused(self, event: Refused) -> None:
         error: SourceError = event.error
-        name = _printable(event.path, self.folder)
+        name = printable(event.path, self.folder)
         self._metrics.source_error(error.code)
         self._log.warning("file refused", file=name, what=error.what)
         self._publish_loose(Diagnostic(0, "warning", error.code, 0, f"{name}: {error.what}"))
@@ -345,17 +353,13 @@ class Station:
 
     def _begin(self, following: Following, start: GameStart) -> None:
         file = following.file
-        replay: FileReplay | RecordingReplay
-        if following.written_whole:
-            replay = RecordingReplay(lambda: file.path, following.published, start.game_id, self._limiter)
-        else:
-            replay = FileReplay(lambda: file.path, lambda: following.pipeline.bytes_read, start.game_id, self._limiter)
+        replay = following.replay(start.game_id, self._limiter)
         known = self._sources.get((file.identity, start.game_id))
         if known is not None and known in self.channel.games:
             # A file that was closed, left alone for long, or gone for a while, and is read again: the log is a function
             # of its bytes, so it goes on where it was.
-            known.replay, known.find_frame, known.read_again = replay.messages, replay.find_frame, True
-            known.lost = False
+            known.read_back_by(replay)
+            known.read_again, known.lost = True, False
             following.game = known
             return
         game = Game(
@@ -364,6 +368,7 @@ class Station:
             replay.find_frame,
             ring_bytes=self._ring_bytes,
             order=self.channel.next_order(),
+            forget_replay=replay.forget,
         )
         numerator, denominator = start.rate
         game.frames_per_second = round(numerator / denominator)
@@ -372,9 +377,7 @@ class Station:
         self._sources = {key: game for key, game in self._sources.items() if game in self.channel.games}
         self._sources[file.identity, start.game_id] = game
         self.channel.begin(game)
-        self._log.info(
-            "game start", game_id=start.game_id, file=_printable(file.path, self.folder), format=start.format
-        )
+        self._log.info("game start", game_id=start.game_id, file=printable(file.path, self.folder), format=start.format)
 
     # -- files that are written in one go
     # -----------------------------------------------------------------------------
@@ -394,13 +397,13 @@ class Station:
         try:
             data = await trio.to_thread.run_sync(file.path.read_bytes, limiter=self._limiter)
         except OSError as error:
-            self._log.warning("file unreadable", file=_printable(file.path, self.folder), what=error.strerror)
+            self._log.warning("file unreadable", file=printable(file.path, self.folder), what=error.strerror)
             return
         if self._following.get(file) is not following:  # gone while it was read
             return
         format_ = choose(file.path.name, data[:SNIFFED_BYTES], len(data))
         if format_ is None:
-            self._log.debug("not a replay", file=_printable(file.path, self.folder))
+            self._log.debug("not a replay", file=printable(file.path, self.folder))
             self._release(following)
             return
         pipeline = following.pipeline = Pipeline(format_.new_reader(file.path.name), MODES)
@@ -435,7 +438,7 @@ class Station:
                 self._log.warning(
                     "diagnostic",
                     game_id=following.pipeline.game_id,
-                    file=_printable(following.file.path, self.folder),
+                    file=printable(following.file.path, self.folder),
                     code=event.code,
                     offset=event.offset,
                     message=event.message,
@@ -455,6 +458,10 @@ class Station:
             metrics.frames.inc(frames)
             metrics.rollback_frames.inc(again)
             metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
+
+    def _count_all_commands(self) -> None:
+        for following in self._following.values():
+            self._count_commands(following)
 
     def _count_commands(self, following: Following) -> None:
         """Now and then, and not at every frame: that would cost more than to decode it."""
@@ -490,7 +497,8 @@ class Station:
         self._count_commands(following)
         self._note(following, (), over=True)
         del self._following[file]
-        self._archive[file.path] = (file.mtime_ns, file.size_bytes)
+        following.let_go(self._limiter)
+        self._archive.put(file.path, file.mtime_ns, file.size_bytes)
         if self._tail is not None:
             self._tail.release(file)
 
@@ -507,23 +515,26 @@ class Station:
             self._set_state("playing", "game in progress", game.game_id)
 
     async def _watch_time(self) -> None:
-        """Says when a running game has stopped growing."""
+        """What time alone brings about."""
         while True:
             await trio.sleep(_TICK_SECONDS)
-            for followed in self._following.values():
-                self._count_commands(followed)
+            self._count_all_commands()
             self._release_quiet()
             self._play_what_rests()
             self._watch_folder()
-            current = self.channel.current
-            following = next((f for f in self._following.values() if f.game is current), None)
-            if following is None or current is None or not current.in_progress or current.catching_up:
-                continue
-            quiet_seconds = trio.current_time() - following.grown_at
-            if quiet_seconds > self._idle_seconds:
-                self._set_state("idle", "the file has not grown for long", current.game_id)
-            elif quiet_seconds > self._stalled_seconds and self._state == "playing":
-                self._set_state("stalled", "the file does not grow", current.game_id)
+            self._watch_growth()
+
+    def _watch_growth(self) -> None:
+        """Says when a running game has stopped growing."""
+        current = self.channel.current
+        following = next((f for f in self._following.values() if f.game is current), None)
+        if following is None or current is None or not current.in_progress or current.catching_up:
+            return
+        quiet_seconds = trio.current_time() - following.grown_at
+        if quiet_seconds > self._idle_seconds:
+            self._set_state("idle", "the file has not grown for long", current.game_id)
+        elif quiet_seconds > self._stalled_seconds and self._state == "playing":
+            self._set_state("stalled", "the file does not grow", current.game_id)
 
     def _watch_folder(self) -> None:
         trouble = None if self._tail is None else self._tail.root_trouble
@@ -536,7 +547,7 @@ class Station:
         if (state, reason, game_id) == (self._state, self._reason, self._state_game):
             return
         self._state, self._reason, self._state_game = state, reason, game_id
-        payload: dict[str, Any] = {"state": state, "reason": reason, "at": _timestamp(self._wall_clock())}
+        payload: dict[str, Any] = {"state": state, "reason": reason, "at": timestamp(self._wall_clock())}
         if game_id is not None:
             payload["gameId"] = game_id
         self._log.info("station", state=state, reason=reason, game_id=game_id)
@@ -546,49 +557,12 @@ class Station:
         kind, body, _ = body_of(diagnostic)
         self.channel.publish_loose(LogMessage(kind, None, "live", 0, 0, body, None))
 
-    # -- the games before this daemon
-    # ------------------------------------------------------------------------------------
-
     async def _locate(self, game_id: str) -> None:
         """Makes all games known from the one with this id on, by the files that are not followed."""
         live = {game.game_id for game in self.channel.games if not game.archived}
-        files = sorted(((at, path) for path, at in self._archive.items()), reverse=True)
-        found = await trio.to_thread.run_sync(self._find_files, files, game_id, limiter=self._limiter)
-        self.channel.insert_archived(
-            [
-                archived_game(path, mtime_ns, found_id, self._limiter)
-                for path, mtime_ns, found_id in found
-                if found_id not in live
-            ]
-        )
-
-    def _find_files(self, files: Sequence[tuple[tuple[int, int], Path]], game_id: str) -> list[tuple[Path, int, str]]:
-        """In a worker thread: newest first, until the wanted game is found. Raises `NoSuchGame`."""
-        found: list[tuple[Path, int, str]] = []
-        seen: set[str] = set()
-        for (mtime_ns, _), path in files:
-            key = (path, mtime_ns)
-            if key not in self._game_ids:
-                self._game_ids[key] = peek_game_id(path)
-            found_id = self._game_ids[key]
-            if found_id is None or found_id in seen:
-                continue  # of the same game twice, the newest file counts
-            seen.add(found_id)
-            found.append((path, mtime_ns, found_id))
-            if found_id == game_id:
-                return found
-        raise NoSuchGame(f"no such game: {game_id}")
+        found = await self._archive.games_from(game_id)
+        self.channel.insert_archived([game for game in found if game.game_id not in live])
 
 
 def _number(message: LogMessage | None) -> int | None:
     return None if message is None else message.frame
-
-
-def _timestamp(unix_seconds: float) -> str:
-    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _printable(path: Path, folder: Path) -> str:
-    """A file as people see it: relative to its station's folder, and always text."""
-    relative = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
-    return str(relative).encode("utf-8", "replace").decode()

@@ -12,7 +12,7 @@ outbox is full goes behind with the position of the last message that was taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import trio
@@ -58,6 +58,20 @@ class Source(Games, Protocol):
         """A reader is not live any more."""
 
 
+class Sources(Protocol):
+    """The stations of a subscription, which come and go."""
+
+    def __iter__(self) -> Iterator[Source]:
+        """Those that there are now."""
+
+    @property
+    def over(self) -> bool:
+        """None is left, and none can come."""
+
+    async def changed(self) -> None:
+        """Returns after the next one that comes or goes."""
+
+
 class Subscriber:
     """One connection's subscription to any number of stations. `run` it until it is cancelled or raises what is
     wrong."""
@@ -68,7 +82,8 @@ class Subscriber:
         self.outbox = outbox
         self._wake_writer = wake_writer
         self._readers: list[StationReader] = []
-        self._strays = 0
+        self._strangers = 0
+        """Stations of the beginning of which nobody has said yet that the cursor is not of them."""
         self._drained = trio.Event()
         self._late: dict[tuple[str, str], bytes] = {}
         self._failed = trio.Event()
@@ -80,15 +95,34 @@ class Subscriber:
         wanted = self.subscription
         return (self.wire.key, wanted.frames, wanted.topics, wanted.rate, wanted.fields)
 
-    async def run(self, channels: Iterable[Source]) -> None:
-        """Follows the channels until cancelled. Raises `NoSuchGame` and `CursorGone` as they are found, and `TooSlow`;
-        in groups."""
-        self._readers = [StationReader(self, channel) for channel in channels]
+    async def run(self, channels: Sources) -> None:
+        """Follows the channels, as they come and go, until cancelled. Raises `NoSuchGame` and `CursorGone` as they are
+        found, and `TooSlow`; in groups."""
         async with trio.open_nursery() as nursery:
-            for reader in self._readers:
-                nursery.start_soon(reader.run)
+            nursery.start_soon(self._follow, channels, nursery)
             await self._failed.wait()
             raise TooSlow("the connection is too slow for what may not be dropped")
+
+    async def _follow(self, channels: Sources, nursery: trio.Nursery) -> None:
+        """A reader for each channel. One that has come later is read from its beginning by who wants all of it."""
+        self._readers = [StationReader(self, channel) for channel in channels]
+        self._strangers = len(self._readers)
+        for reader in self._readers:
+            nursery.start_soon(reader.run)
+        while not self._left:
+            wanted = list(channels)
+            for reader in [reader for reader in self._readers if reader.channel not in wanted]:
+                self._readers.remove(reader)
+                reader.tell_state()
+                reader.end()
+            if channels.over:
+                raise NoSuchGame("the station has been removed")
+            known = [reader.channel for reader in self._readers]
+            for channel in [channel for channel in wanted if channel not in known]:
+                reader = StationReader(self, channel, joined_later=True)
+                self._readers.append(reader)
+                nursery.start_soon(reader.run)
+            await channels.changed()
 
     def stop(self) -> None:
         """Leaves all channels: nothing is sent any more."""
@@ -98,8 +132,8 @@ class Subscriber:
 
     def stray(self, error: NoSuchGame) -> None:
         """The cursor is not of one of the stations; raises `error` when it is of none of them."""
-        self._strays += 1
-        if self._strays == len(self._readers):
+        self._strangers -= 1
+        if not self._strangers:
             raise error
 
     # -- sending -----------------------------------------------------------------------------------------------------
@@ -181,9 +215,12 @@ def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
 class StationReader:
     """A subscriber's place in one station."""
 
-    def __init__(self, subscriber: Subscriber, channel: Source) -> None:
+    def __init__(self, subscriber: Subscriber, channel: Source, *, joined_later: bool = False) -> None:
+        """`joined_later`: the station has come after the subscriber."""
         self.subscriber = subscriber
         self.channel = channel
+        self._joined_later = joined_later
+        self._scope = trio.CancelScope()
         self._mode = subscriber.subscription.frames
         self._reading = Reading(channel, self._mode)
         self._told: dict[str, Any] = {}
@@ -192,13 +229,19 @@ class StationReader:
 
     async def run(self) -> None:
         """Finds the beginning, then catches up whenever the subscriber is behind."""
-        try:
-            await self._begin()
-            while True:
-                await self._catch_up()
-                await self._behind.wait()
-        finally:
-            self.leave()
+        with self._scope:
+            try:
+                await self._begin()
+                while True:
+                    await self._catch_up()
+                    await self._behind.wait()
+            finally:
+                self.leave()
+
+    def end(self) -> None:
+        """The station has gone: `run` returns."""
+        self.leave()
+        self._scope.cancel()
 
     def leave(self) -> None:
         """Out of the channel's groups."""
@@ -234,6 +277,11 @@ class StationReader:
         cursor = subscription.cursor_of(channel.station)
         self.tell_state()
         await reading.settle()  # only then is it known which games there are
+        if self._joined_later and subscription.delivery == "lossless":
+            reading.from_first_played()  # all that was played since it has come
+            return
+        if self._joined_later and isinstance(cursor, Cursor):
+            cursor = "live"  # it is of a station of before
         if isinstance(cursor, Cursor):
             try:
                 game = await channel.locate(cursor.game_id)
