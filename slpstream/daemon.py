@@ -40,6 +40,8 @@ from slpstream.web.server import WebServer, listen
 
 GRACE_SECONDS = 3.0
 _READER_THREADS = 4
+_SUBFOLDERS_SECONDS = 5.0
+"""Who comes back after a restart wants the stations to be there; but a share that hangs holds up only its own."""
 
 
 ReadAgain = Callable[[], tuple[Config, list[StationConfig]]]
@@ -131,6 +133,8 @@ class Daemon:
                 await background.start(self.running.run, make, partial(self._release_station, watcher))
                 await self._apply_stations(self._station_configs)
                 background.start_soon(self._subfolders.run)
+                with trio.move_on_after(_SUBFOLDERS_SECONDS):
+                    await self._subfolders.looked.wait()
                 background.start_soon(self._reload_on_hangup)
                 background.start_soon(
                     Upkeep(self._recordings_folder(), index, self.hub, self.running, self.metrics).run, self._limits
@@ -164,7 +168,10 @@ class Daemon:
 
     def not_ready(self) -> list[str]:
         """Stations whose folder is missing or was not searched yet."""
-        return [f"station {s.id}: {s.describe()['reason']}" for s in self.running.stations if not s.ready]
+        return [
+            *(f"folder {folder}: cannot be read" for folder in sorted(self._subfolders.unreadable)),
+            *(f"station {s.id}: {s.describe()['reason']}" for s in self.running.stations if not s.ready),
+        ]
 
     def render_metrics(self) -> bytes:
         """The Prometheus page."""

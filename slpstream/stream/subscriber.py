@@ -21,7 +21,7 @@ from slpstream.errors import CursorGone, NoSuchGame, TooSlow
 from slpstream.messages import DROPPABLE_TYPES, START, Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.game import FIRST_PLAYED, Game, Order, place_of
 from slpstream.stream.outbox import Outbox
-from slpstream.stream.subscription import Subscription
+from slpstream.stream.subscription import Start, Subscription
 
 
 class Wire(Protocol):
@@ -126,7 +126,8 @@ class Subscriber:
             raise TooSlow("the connection is too slow for what may not be dropped")
 
     async def _follow(self, channels: Sources, nursery: trio.Nursery) -> None:
-        """A reader for each channel. One that has come later is read from its beginning by who wants all of it."""
+        """A reader for each channel, as they come and go."""
+        left_at: dict[str, Cursor | None] = {}
         self._readers = [StationReader(self, channel) for channel in channels]
         self._strangers = len(self._readers)
         for reader in self._readers:
@@ -135,13 +136,14 @@ class Subscriber:
             wanted = list(channels)
             for reader in [reader for reader in self._readers if reader.channel not in wanted]:
                 self._readers.remove(reader)
+                left_at[reader.channel.station] = reader.place() or left_at.get(reader.channel.station)
                 reader.tell_state()
                 reader.end()
             if channels.over:
                 raise NoSuchGame("the station has been removed")
             known = [reader.channel for reader in self._readers]
             for channel in [channel for channel in wanted if channel not in known]:
-                reader = StationReader(self, channel, joined_later=True)
+                reader = LaterReader(self, channel, left_at.get(channel.station))
                 self._readers.append(reader)
                 nursery.start_soon(reader.run)
             await channels.changed()
@@ -237,11 +239,9 @@ def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
 class StationReader:
     """A subscriber's place in one station."""
 
-    def __init__(self, subscriber: Subscriber, channel: Source, *, joined_later: bool = False) -> None:
-        """`joined_later`: the station has come after the subscriber."""
+    def __init__(self, subscriber: Subscriber, channel: Source) -> None:
         self.subscriber = subscriber
         self.channel = channel
-        self._joined_later = joined_later
         self._scope = trio.CancelScope()
         self._mode = subscriber.subscription.frames
         self._places: dict[Game, Position] = {}
@@ -298,31 +298,44 @@ class StationReader:
         self._places = places
         self._behind.set()
 
+    def place(self) -> Cursor | None:
+        """Where this reader is: in the newest game of which it has read anything."""
+        for game in reversed(self._todo()):
+            place = game.logs[self._mode].head if self._live and not game.archived else self._place(game)
+            if place > START:
+                return Cursor(game.game_id, self._mode, place)
+        return None
+
     async def _begin(self) -> None:
-        channel, subscriber = self.channel, self.subscriber
-        subscription = subscriber.subscription
-        cursor = subscription.cursor_of(channel.station)
         self.tell_state()
-        while not channel.settled:
-            await channel.changed()  # only then is it known which games there are
-        if self._joined_later and subscription.delivery == "lossless":
-            self._first = FIRST_PLAYED  # all that was played since it has come
-            return
-        if self._joined_later and isinstance(cursor, Cursor):
-            cursor = "live"  # it is of a station of before
+        while not self.channel.settled:
+            await self.channel.changed()  # only then is it known which games there are
+        await self._find_beginning()
+
+    async def _find_beginning(self) -> None:
+        subscription, station = self.subscriber.subscription, self.channel.station
+        cursor = subscription.cursor_of(station)
         if isinstance(cursor, Cursor):
             try:
-                game = await channel.locate(cursor.game_id)
+                await self._begin_behind(cursor)
             except NoSuchGame as error:
-                if channel.station in subscription.cursors:
+                if station in subscription.cursors:
                     raise
-                subscriber.stray(error)
+                self.subscriber.stray(error)
                 cursor = "live"  # it is of another of the stations
             else:
-                self._first = game
-                self._places[game] = await self._position(game, cursor)
                 return
-        if cursor == "start":
+        await self._begin_at(cursor)
+
+    async def _begin_behind(self, cursor: Cursor) -> None:
+        """Raises `NoSuchGame`."""
+        game = await self.channel.locate(cursor.game_id)
+        self._first = game
+        self._places[game] = await self._position(game, cursor)
+
+    async def _begin_at(self, start: Start) -> None:
+        channel = self.channel
+        if start == "start":
             current = channel.current
             self._first = channel.next_order() if current is None else current
             return
@@ -333,7 +346,7 @@ class StationReader:
         for game in channel.games:
             self._places[game] = game.logs[self._mode].head
         if channel.current is not None and channel.current.in_progress:
-            subscriber.send_status(channel.snapshot(channel.current, self._mode))
+            self.subscriber.send_status(channel.snapshot(channel.current, self._mode))
 
     async def _position(self, game: Game, cursor: Cursor) -> Position:
         position = cursor.position
@@ -399,6 +412,7 @@ class StationReader:
             data = subscriber.encode(message, station, game.frames_per_second)
             if data is not None:
                 await subscriber.put_slowly(data)
+                self._places[game] = place_of(message)  # it can end before the next one
         self._places[game] = place_of(messages[-1])
         return True
 
@@ -408,3 +422,29 @@ class StationReader:
             return messages
         newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
         return [m for m in messages if m.type not in DROPPABLE_TYPES or newest[m.type] is m]
+
+
+class LaterReader(StationReader):
+    """The reader of a station that has come after its subscriber; or has come back, or is another one of its name."""
+
+    def __init__(self, subscriber: Subscriber, channel: Source, left_at: Cursor | None) -> None:
+        """`left_at`: where the subscriber was when it went."""
+        super().__init__(subscriber, channel)
+        self._left_at = left_at
+
+    async def _find_beginning(self) -> None:
+        """Who wants all of it gets all that follows, or all that was played since it has come."""
+        subscription = self.subscriber.subscription
+        asked = subscription.cursor_of(self.channel.station)
+        if subscription.delivery == "conflate":
+            await self._begin_at("start" if asked == "start" else "live")
+            return
+        cursor = self._left_at or subscription.cursors.get(self.channel.station)
+        if isinstance(cursor, Cursor):
+            try:
+                await self._begin_behind(cursor)
+            except NoSuchGame:
+                pass
+            else:
+                return
+        self._first = FIRST_PLAYED
