@@ -272,8 +272,13 @@ class Daemon:
     # -- tasks -------------------------------------------------------------------------------------------------------
 
     async def _watch_signals(self, *, task_status: trio.TaskStatus[None]) -> None:
-        wanted = [signal.SIGINT] if sys.platform == "win32" else [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-        reload = None if sys.platform == "win32" or self._read_again is None else signal.SIGHUP
+        wanted, reload = [signal.SIGINT], None
+        if sys.platform != "win32":
+            wanted.append(signal.SIGTERM)
+            if self._read_again is not None:
+                reload = signal.SIGHUP
+            if reload is not None or signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+                wanted.append(signal.SIGHUP)
         with trio.open_signal_receiver(*wanted) as signals:
             task_status.started()
             async for number in signals:

@@ -264,6 +264,17 @@ def test_a_subfolder_that_comes_is_a_station(around: Around) -> None:
         assert described["name"] == "Wii-2", "it has an entry of its own now"
 
 
+def test_under_nohup_it_goes_on(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with running(tmp_path) as daemon:
+            daemon.process.send_signal(signal.SIGHUP)
+            assert daemon.get("/healthz") == {"status": "ok"}
+            assert daemon.terminate()[0] == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
 def test_without_a_file_it_ends_as_before(tmp_path: Path) -> None:
     with running(tmp_path) as daemon:
         daemon.process.send_signal(signal.SIGHUP)
