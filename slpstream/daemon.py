@@ -42,6 +42,8 @@ from slpstream.web.server import WebServer, listen
 GRACE_SECONDS = 3.0
 _READER_THREADS = 4
 _COUNT_SECONDS = 1.0
+_SUBFOLDERS_SECONDS = 5.0
+"""Who comes back after a restart wants the stations to be there; but a share that hangs holds up only its own."""
 
 
 ReadAgain = Callable[[], tuple[Config, list[StationConfig]]]
@@ -139,6 +141,8 @@ class Daemon:
                 await self._apply_stations(self._station_configs)
                 background.start_soon(self.outputs.run)
                 background.start_soon(self._subfolders.run)
+                with trio.move_on_after(_SUBFOLDERS_SECONDS):
+                    await self._subfolders.looked.wait()
                 background.start_soon(self._reload_on_hangup)
                 background.start_soon(
                     Upkeep(self._recordings_folder(), index, self.hub, self.running, self.metrics).run, self._limits
@@ -173,8 +177,11 @@ class Daemon:
 
     def not_ready(self) -> list[str]:
         """Stations whose folder is missing or was not searched yet, and sinks that cannot write."""
-        waiting = [f"station {s.id}: {s.describe()['reason']}" for s in self.running.stations if not s.ready]
-        return waiting + self.outputs.not_ready()
+        return [
+            *(f"folder {folder}: cannot be read" for folder in sorted(self._subfolders.unreadable)),
+            *(f"station {s.id}: {s.describe()['reason']}" for s in self.running.stations if not s.ready),
+            *self.outputs.not_ready(),
+        ]
 
     def render_metrics(self) -> bytes:
         """The Prometheus page."""
@@ -319,8 +326,13 @@ class Daemon:
     # -- tasks -------------------------------------------------------------------------------------------------------
 
     async def _watch_signals(self, *, task_status: trio.TaskStatus[None]) -> None:
-        wanted = [signal.SIGINT] if sys.platform == "win32" else [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
-        reload = None if sys.platform == "win32" or self._read_again is None else signal.SIGHUP
+        wanted, reload = [signal.SIGINT], None
+        if sys.platform != "win32":
+            wanted.append(signal.SIGTERM)
+            if self._read_again is not None:
+                reload = signal.SIGHUP
+            if reload is not None or signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as under nohup
+                wanted.append(signal.SIGHUP)
         with trio.open_signal_receiver(*wanted) as signals:
             task_status.started()
             async for number in signals:

@@ -4,8 +4,8 @@ Three parties say which there are: the configuration, the subfolders of an entry
 Each speaks for its own stations alone (`Origin`); an id belongs to one of them at a time, and the configuration wins.
 
 Who wants to know of stations, to keep sets or to serve them again, listens: `on_added` is called before the first event
-of a station, `on_removed` after its last one. What runs beside a station and ends with it is started in
-`RunningStation.nursery`.
+of a station, `on_removed` after its last one; one whose source changes is removed and added. What runs beside a station
+and ends with it is started in `RunningStation.nursery`.
 """
 
 from __future__ import annotations

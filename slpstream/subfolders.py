@@ -15,6 +15,7 @@ from typing import NamedTuple
 import trio
 
 from slpstream.config import EACH_SUBFOLDER, StationConfig, station_id
+from slpstream.logs import get_logger
 from slpstream.running_stations import RunningStations
 
 _LOOK_SECONDS = 1.0
@@ -108,10 +109,15 @@ class Subfolders:
         self._names = _Names(())
         self._explicit: list[StationConfig] = []
         self._configured = trio.Event()
+        self.looked = trio.Event()
+        """The folders were looked at once."""
+        self.unreadable: frozenset[Path] = frozenset()
+        """Of which nobody knows what is in them."""
         self._seen: dict[Path, tuple[Path, float]] = {}
         """Subfolders with what they really are, and when they were last there."""
         self._times: list[int | None] = []
         self._scan_at = 0.0
+        self._log = get_logger()
 
     def configure(self, stations: Sequence[StationConfig]) -> None:
         """The configured stations, those with `*` among them; from now on they are looked at."""
@@ -129,6 +135,7 @@ class Subfolders:
                 names.keep(self._names)
                 self._names = names
             await self._look()
+            self.looked.set()
             with trio.move_on_after(_LOOK_SECONDS if self._roots else float("inf")):
                 await self._configured.wait()
 
@@ -139,6 +146,9 @@ class Subfolders:
             return
         found = await trio.to_thread.run_sync(find, roots)
         self._times, self._scan_at = times, now + self._scan_seconds
+        for root in sorted(found.unreadable - self.unreadable):
+            self._log.warning("folder of stations cannot be read", folder=str(root))
+        self.unreadable = found.unreadable
         for folder, real in found.folders.items():
             self._seen[folder] = (real, now)
         for folder, (real, seen_at) in list(self._seen.items()):

@@ -114,6 +114,14 @@ def stations(daemon: DaemonProcess) -> dict[str, str]:
     return {station["id"]: station["state"] for station in daemon.get("/v1/stations")["stations"]}
 
 
+def not_ready(daemon: DaemonProcess) -> list[str]:
+    try:
+        return list(daemon.get("/readyz")["missing"])
+    except urllib.error.HTTPError as error:
+        with error:
+            return list(json.load(error)["missing"])
+
+
 def read_until(socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
     """Messages up to the first that is wanted."""
     got: list[dict[str, Any]] = []
@@ -142,7 +150,7 @@ def test_stations_come_go_and_change(around: Around) -> None:
             read_until(undisturbed, lambda m: m["type"] == "snapshot")
             for other in (alone, moved):
                 read_until(other, lambda m: m["type"] == "station" and m["state"] == "idle")
-            subscribed = daemon.get("/v1/stations/same")["subscribers"]
+            daemon.until(lambda: daemon.get("/v1/stations/same")["subscribers"] == 2)
 
             around.write({"same": "same", "moves": "after", "comes": "comes"})
             outcome = around.reload(daemon)
@@ -166,7 +174,7 @@ def test_stations_come_go_and_change(around: Around) -> None:
                 "game_start", "game_end", "metadata",
             ]  # fmt: skip
 
-            assert daemon.get("/v1/stations/same")["subscribers"] == subscribed
+            assert daemon.get("/v1/stations/same")["subscribers"] == 2
             with (around.root / "same" / "Game_1.slp").open("ab") as file:
                 file.write(game[half:])
             heard = read_until(undisturbed, lambda m: m["type"] == "game_end")
@@ -229,6 +237,7 @@ def test_a_subfolder_that_comes_is_a_station(around: Around) -> None:
     around.file.write_text(f'[[stations]]\nid = "*"\nfolder = "{consoles}"\n')
     game = synthetic_match(seed=1, frames=120)
     with running(arguments=("--config", str(around.file))) as daemon:
+        assert list(stations(daemon)) == ["Wii-1"], "they are there when it is ready"
         daemon.until(lambda: stations(daemon) == {"Wii-1": "idle"})
         with connect(daemon.stream_url(station="*", delivery="lossless"), max_size=None) as socket:
             read_until(socket, lambda m: m.get("state") == "idle")
@@ -243,11 +252,27 @@ def test_a_subfolder_that_comes_is_a_station(around: Around) -> None:
         assert {m["station"] for m in heard if "cursor" in m} == {"Wii-2"}
         assert set(stations(daemon)) == {"Wii-1", "Wii-2"}
 
+        around.file.write_text(around.file.read_text() + f'[[stations]]\nid = "*"\nfolder = "{around.root}/away"\n')
+        around.reload(daemon)
+        daemon.until(lambda: f"folder {around.root}/away: cannot be read" in not_ready(daemon))
+
         around.write({"Wii-2": "consoles/Wii 2"})
         daemon.process.send_signal(signal.SIGHUP)
         daemon.until(lambda: stations(daemon) == {"Wii-2": "idle"})
+        assert not_ready(daemon) == []
         [described] = daemon.get("/v1/stations")["stations"]
         assert described["name"] == "Wii-2", "it has an entry of its own now"
+
+
+def test_under_nohup_it_goes_on(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with running(tmp_path) as daemon:
+            daemon.process.send_signal(signal.SIGHUP)
+            assert daemon.get("/healthz") == {"status": "ok"}
+            assert daemon.terminate()[0] == 0
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_without_a_file_it_ends_as_before(tmp_path: Path) -> None:

@@ -18,11 +18,11 @@ from typing import Any, Protocol
 import trio
 
 from slpstream.errors import NoSuchGame, TooSlow
-from slpstream.messages import DROPPABLE_TYPES, Cursor, FramesMode, LogMessage, Position
+from slpstream.messages import DROPPABLE_TYPES, START, Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.game import Game, place_of
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.reading import Games, Reading
-from slpstream.stream.subscription import Subscription
+from slpstream.stream.subscription import Start, Subscription
 
 
 class Wire(Protocol):
@@ -104,7 +104,8 @@ class Subscriber:
             raise TooSlow("the connection is too slow for what may not be dropped")
 
     async def _follow(self, channels: Sources, nursery: trio.Nursery) -> None:
-        """A reader for each channel. One that has come later is read from its beginning by who wants all of it."""
+        """A reader for each channel, as they come and go."""
+        left_at: dict[str, Cursor | None] = {}
         self._readers = [StationReader(self, channel) for channel in channels]
         self._strangers = len(self._readers)
         for reader in self._readers:
@@ -113,13 +114,14 @@ class Subscriber:
             wanted = list(channels)
             for reader in [reader for reader in self._readers if reader.channel not in wanted]:
                 self._readers.remove(reader)
+                left_at[reader.channel.station] = reader.place() or left_at.get(reader.channel.station)
                 reader.tell_state()
                 reader.end()
             if channels.over:
                 raise NoSuchGame("the station has been removed")
             known = [reader.channel for reader in self._readers]
             for channel in [channel for channel in wanted if channel not in known]:
-                reader = StationReader(self, channel, joined_later=True)
+                reader = LaterReader(self, channel, left_at.get(channel.station))
                 self._readers.append(reader)
                 nursery.start_soon(reader.run)
             await channels.changed()
@@ -215,11 +217,9 @@ def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
 class StationReader:
     """A subscriber's place in one station."""
 
-    def __init__(self, subscriber: Subscriber, channel: Source, *, joined_later: bool = False) -> None:
-        """`joined_later`: the station has come after the subscriber."""
+    def __init__(self, subscriber: Subscriber, channel: Source) -> None:
         self.subscriber = subscriber
         self.channel = channel
-        self._joined_later = joined_later
         self._scope = trio.CancelScope()
         self._mode = subscriber.subscription.frames
         self._reading = Reading(channel, self._mode)
@@ -271,37 +271,50 @@ class StationReader:
         self._reading.places = places
         self._behind.set()
 
+    def place(self) -> Cursor | None:
+        """Where this reader is: in the newest game of which it has read anything."""
+        for game in reversed(self._reading.todo()):
+            place = game.logs[self._mode].head if self._live and not game.archived else self._reading.place(game)
+            if place > START:
+                return Cursor(game.game_id, self._mode, place)
+        return None
+
     async def _begin(self) -> None:
-        channel, subscriber, reading = self.channel, self.subscriber, self._reading
-        subscription = subscriber.subscription
-        cursor = subscription.cursor_of(channel.station)
         self.tell_state()
-        await reading.settle()  # only then is it known which games there are
-        if self._joined_later and subscription.delivery == "lossless":
-            reading.from_first_played()  # all that was played since it has come
-            return
-        if self._joined_later and isinstance(cursor, Cursor):
-            cursor = "live"  # it is of a station of before
+        await self._reading.settle()  # only then is it known which games there are
+        await self._find_beginning()
+
+    async def _find_beginning(self) -> None:
+        subscription, station = self.subscriber.subscription, self.channel.station
+        cursor = subscription.cursor_of(station)
         if isinstance(cursor, Cursor):
             try:
-                game = await channel.locate(cursor.game_id)
+                await self._begin_behind(cursor)
             except NoSuchGame as error:
-                if channel.station in subscription.cursors:
+                if station in subscription.cursors:
                     raise
-                subscriber.stray(error)
+                self.subscriber.stray(error)
                 cursor = "live"  # it is of another of the stations
             else:
-                reading.first = game
-                reading.places[game] = await reading.position_of(game, cursor)
                 return
-        if cursor == "start":
-            reading.from_start()
+        await self._begin_at(cursor)
+
+    async def _begin_behind(self, cursor: Cursor) -> None:
+        """Raises `NoSuchGame`."""
+        game = await self.channel.locate(cursor.game_id)
+        self._reading.first = game
+        self._reading.places[game] = await self._reading.position_of(game, cursor)
+
+    async def _begin_at(self, start: Start) -> None:
+        channel = self.channel
+        if start == "start":
+            self._reading.from_start()
             return
         while any(game.catching_up for game in channel.games):
             await channel.changed()
-        reading.from_heads()
+        self._reading.from_heads()
         if channel.current is not None and channel.current.in_progress:
-            subscriber.send_status(channel.snapshot(channel.current, self._mode))
+            self.subscriber.send_status(channel.snapshot(channel.current, self._mode))
 
     async def _catch_up(self) -> None:
         """Reads on in every game until all heads are reached, then is live."""
@@ -333,6 +346,7 @@ class StationReader:
             data = subscriber.encode(message, station, game.frames_per_second)
             if data is not None:
                 await subscriber.put_slowly(data)
+                self._reading.places[game] = place_of(message)  # it can end before the next one
         self._reading.places[game] = place_of(messages[-1])
         return True
 
@@ -342,3 +356,29 @@ class StationReader:
             return messages
         newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
         return [m for m in messages if m.type not in DROPPABLE_TYPES or newest[m.type] is m]
+
+
+class LaterReader(StationReader):
+    """The reader of a station that has come after its subscriber; or has come back, or is another one of its name."""
+
+    def __init__(self, subscriber: Subscriber, channel: Source, left_at: Cursor | None) -> None:
+        """`left_at`: where the subscriber was when it went."""
+        super().__init__(subscriber, channel)
+        self._left_at = left_at
+
+    async def _find_beginning(self) -> None:
+        """Who wants all of it gets all that follows, or all that was played since it has come."""
+        subscription = self.subscriber.subscription
+        asked = subscription.cursor_of(self.channel.station)
+        if subscription.delivery == "conflate":
+            await self._begin_at("start" if asked == "start" else "live")
+            return
+        cursor = self._left_at or subscription.cursors.get(self.channel.station)
+        if isinstance(cursor, Cursor):
+            try:
+                await self._begin_behind(cursor)
+            except NoSuchGame:
+                pass
+            else:
+                return
+        self._reading.from_first_played()

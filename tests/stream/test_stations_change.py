@@ -124,6 +124,47 @@ async def test_another_one_of_the_same_name_takes_its_place(delivery: str) -> No
         assert before.channel.subscribers == 0
 
 
+@pytest.mark.parametrize("behind", [False, True])
+@pytest.mark.parametrize("stations", ["*", ["main", "other"]])
+async def test_one_that_comes_back_goes_on_where_it_was(stations: object, behind: bool) -> None:
+    log, later = FakeLog(1, batches=20), FakeLog(2, batches=3)
+    before, other = FakeStation("main"), FakeStation("other")
+    hub = hub_of(before, other)
+    wanted = subscription(stations=stations, delivery="lossless")
+    async with Client(room=None if not behind else 1500).subscribed(hub, wanted) as client:
+        game = before.begin(log)
+        before.write(game, 8)
+        await settle()
+        leave(hub, before)
+        await settle()
+        client.allow(None)
+        after = FakeStation("main", settled=False)  # it reads its folder again: the game is in progress
+        again = after.begin(log, catching_up=True)
+        after.write(again, 12)
+        hub.add(after.channel)
+        await settle()
+        after.channel.settled = True
+        after.channel.caught_up(again)
+        after.write_all(again)
+        after.play(later)
+        await settle()
+        assert client.lines == lines(log, "main") + lines(later, "main")
+        assert client.error is None
+
+
+async def test_a_cursor_of_a_station_that_is_not_there_yet() -> None:
+    """As after a restart, when its folder is found a moment later."""
+    main, late = FakeStation("main"), FakeStation("late")
+    log = FakeLog(2, batches=9)
+    hub = hub_of(main)
+    wanted = subscription(stations="*", delivery="lossless", cursor={"late": log.whole()[4].cursor})
+    async with Client().subscribed(hub, wanted) as client:
+        late.play(log)
+        hub.add(late.channel)
+        await settle()
+        assert client.lines == lines(log, "late")[5:]
+
+
 async def test_a_reader_that_is_behind_ends_with_its_station() -> None:
     left, right = FakeStation("left"), FakeStation("right")
     hub = hub_of(left, right)
