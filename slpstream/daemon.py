@@ -268,23 +268,29 @@ def _listening(host: str, port: int) -> Iterator[list[socket.socket]]:
 
 def _access(config: Config) -> Access:
     server = config.server
-    token = _token(server.token_file)
+    token = _token("token", server.token_file)
+    operate_token = _token("operate_token", server.operate_token_file)
     if token is None and (server.require_token or not is_loopback(server.host)):
         raise ConfigError("configuration", "server.token_file", f"listening on {server.host} needs a token")
-    return Access(token, server.require_token, tuple(server.allowed_origins), tuple(server.allowed_hosts))
+    if token is not None and token == operate_token:
+        raise ConfigError("configuration", "server.operate_token_file", "must not be the token of those who read")
+    return Access(
+        token, operate_token, server.require_token, tuple(server.allowed_origins), tuple(server.allowed_hosts)
+    )
 
 
-def _token(token_file: str) -> str | None:
-    path = Path(token_file) if token_file else systemd.credential("token")
+def _token(credential: str, token_file: str) -> str | None:
+    path = Path(token_file) if token_file else systemd.credential(credential)
     if path is None:
         return None
+    key = f"server.{credential}_file"
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError("configuration", "server.token_file", f"cannot be read: {error}") from error
+        raise ConfigError("configuration", key, f"cannot be read: {error}") from error
     token = text.split("\n", 1)[0].strip()
     if not token:
-        raise ConfigError("configuration", "server.token_file", "the first line is empty")
+        raise ConfigError("configuration", key, "the first line is empty")
     return token
 
 

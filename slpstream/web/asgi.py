@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -39,13 +39,15 @@ class Exchange:
         port: int,
         *,
         origin: bytes | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """`origin` is that of a web page that may read the answer."""
+        """`origin` is that of a web page that may read the answer; `extra` goes into the scope."""
         self._connection = connection
         self._http = http
         self._request = request
         self._port = port
         self._origin = origin
+        self._extra = extra or {}
         self._body_done = False
         self._body_bytes = 0
         self.status = 500
@@ -67,6 +69,7 @@ class Exchange:
             "headers": [(name.lower(), value) for name, value in self._request.headers],
             "client": (self._connection.peer, 0),
             "server": ("127.0.0.1", self._port),
+            **self._extra,
         }
 
     async def run(self, application: Application) -> None:

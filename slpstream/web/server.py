@@ -23,10 +23,11 @@ from slpstream.errors import NotAuthorised, ProtocolViolation, SubscriberError
 from slpstream.logs import get_logger
 from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
-from slpstream.web.access import Access, Denied
+from slpstream.web.access import Access, Denied, Role
 from slpstream.web.app import SECURITY_HEADERS, make_app, problem, with_headers
 from slpstream.web.asgi import BodyTooLarge, Exchange, for_origin
 from slpstream.web.connection import Connection
+from slpstream.web.endpoint import OPERATING
 from slpstream.web.events import PATH as EVENTS_PATH
 from slpstream.web.events import EventsSession, find_channel, parse_events_query, status_of
 from slpstream.web.file_answer import ShrunkError
@@ -102,7 +103,8 @@ class WebServer:
         on_request: Callable[[int], None],
     ) -> None:
         self._hub = hub
-        self._access = access
+        self.access = access
+        """The rules for what comes from now on; may be replaced."""
         self._app = with_headers(make_app(stations, games, overlay_folder, version=version))
         self._version = version
         self._outbox_bytes = outbox_bytes
@@ -230,11 +232,19 @@ class WebServer:
     async def _exchange(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> bool:
         """One request to the application. True when the connection can be used again."""
         headers = _headers(request)
-        denied = self._access.check(headers, connection.peer, _token(request))
-        exchange = Exchange(connection, http, request, port, origin=_origin(headers) if denied is None else None)
+        token = _token(request)
+        denied = self.access.check(headers, connection.peer, token)
+        exchange = Exchange(
+            connection,
+            http,
+            request,
+            port,
+            origin=_origin(headers) if denied is None else None,
+            extra={OPERATING: self.access.check(headers, connection.peer, token, Role.OPERATE)},
+        )
         if denied in _FOR_EVERYBODY and bytes(request.target).startswith(_ASSETS):
             denied = None  # a page cannot pass its token on to them, and pages from elsewhere may import the client
-        app = self._app if denied is None else with_headers(problem(denied.status, denied.reason))
+        app = self._app if denied is None else with_headers(problem(denied.status, denied.reason, denied.headers))
         await exchange.run(app)
         self._on_request(exchange.status)
         while http.their_state is h11.SEND_BODY:  # a body that nobody wanted
@@ -243,15 +253,20 @@ class WebServer:
         return http.our_state is h11.DONE and http.their_state is h11.DONE and not connection.gone
 
     async def _refuse(
-        self, connection: Connection, http: h11.Connection, status: int, detail: str | None = None
+        self,
+        connection: Connection,
+        http: h11.Connection,
+        status: int,
+        detail: str | None = None,
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         """The answer to what does not reach the application; the last on its connection."""
         if http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
         self._on_request(status)
-        answer = problem(status, detail or HTTPStatus(status).phrase)
-        headers = [*answer.raw_headers, *SECURITY_HEADERS, (b"connection", b"close"), (b"server", b"slpstream")]
-        parts = (h11.Response(status_code=status, headers=headers), h11.Data(bytes(answer.body)), h11.EndOfMessage())
+        answer = problem(status, detail or HTTPStatus(status).phrase, headers)
+        fields = [*answer.raw_headers, *SECURITY_HEADERS, (b"connection", b"close"), (b"server", b"slpstream")]
+        parts = (h11.Response(status_code=status, headers=fields), h11.Data(bytes(answer.body)), h11.EndOfMessage())
         data = b"".join(http.send(part) or b"" for part in parts)
         with trio.move_on_after(1):
             await connection.write_all(data)
@@ -259,10 +274,10 @@ class WebServer:
     # -- websocket -----------------------------------------------------------------------------------------------------
 
     async def _websocket(self, connection: Connection, http: h11.Connection, request: h11.Request, raw: bytes) -> None:
-        denied = self._access.check(_headers(request), connection.peer, _token(request))
+        denied = self.access.check(_headers(request), connection.peer, _token(request))
         path, _, query = bytes(request.target).partition(b"?")
         if denied in (Denied.HOST, Denied.ORIGIN):
-            await self._refuse(connection, http, denied.status, denied.reason)
+            await self._refuse(connection, http, denied.status, denied.reason, denied.headers)
             return
         if path != STREAM_PATH:
             await self._refuse(connection, http, HTTPStatus.NOT_FOUND)
@@ -308,9 +323,9 @@ class WebServer:
 
     async def _events(self, connection: Connection, http: h11.Connection, request: h11.Request) -> None:
         headers = _headers(request)
-        denied = self._access.check(headers, connection.peer, _token(request))
+        denied = self.access.check(headers, connection.peer, _token(request))
         if denied is not None:
-            await self._refuse(connection, http, denied.status, denied.reason)
+            await self._refuse(connection, http, denied.status, denied.reason, denied.headers)
             return
         if self._stopping:
             await self._refuse(connection, http, HTTPStatus.SERVICE_UNAVAILABLE, "going down")
