@@ -173,6 +173,7 @@ class Daemon:
             overlay_folder=_folder(self._config.web.overlay_folder),
             on_lagged=metrics.lagged.inc,
             on_closed=lambda code: metrics.closed.labels(str(code)).inc(),
+            on_dropped=lambda reason: metrics.dropped.labels(reason).inc(),
             on_request=lambda status: metrics.requests.labels(str(status)).inc(),
         )
 

@@ -93,6 +93,12 @@ class Metrics:
             ("code",),
             registry=registry,
         )
+        self.dropped = Counter(
+            "slpstream_connections_dropped_total",
+            "Connections that were ended without a farewell: limit, room, head, request, silent, unread.",
+            ("reason",),
+            registry=registry,
+        )
         self.requests = Counter(
             "slpstream_http_requests_total", "HTTP requests, by status.", ("status",), registry=registry
         )

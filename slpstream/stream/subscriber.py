@@ -129,6 +129,8 @@ class Subscriber:
     def send_status(self, payload: dict[str, Any]) -> None:
         """A status message; it may not be dropped. A lossless subscriber that has no room is told the newest one of
         its type and station later."""
+        if self._left:
+            return
         data = self.wire.status(payload)
         if self.subscription.delivery == "conflate":
             self._put(data, None)

@@ -93,7 +93,12 @@ class Access(NamedTuple):
     def _needs_token(self, headers: Mapping[str, str], peer: str) -> bool:
         if self.require_token or any(name in headers for name in _PROXY_HEADERS):
             return True
-        return not (_is_address(peer) and ipaddress.ip_address(peer.partition("%")[0]).is_loopback)
+        return not is_loopback(peer)
+
+
+def is_loopback(peer: str) -> bool:
+    """Whether the address of the other end is this machine's own."""
+    return _is_address(peer) and ipaddress.ip_address(peer.partition("%")[0]).is_loopback
 
 
 def _is_own_page(headers: Mapping[str, str]) -> bool:

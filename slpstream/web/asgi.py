@@ -50,6 +50,7 @@ class Exchange:
         self._extra = extra or {}
         self._body_done = False
         self._body_bytes = 0
+        self._body_until = trio.current_time() + REQUEST_SECONDS
         self.status = 500
 
     def scope(self) -> dict[str, Any]:
@@ -80,7 +81,7 @@ class Exchange:
         if self._body_done:
             # All was received; what can still come is the end of the connection, which the sending side sees.
             await trio.sleep_forever()
-        with trio.fail_after(REQUEST_SECONDS):
+        with trio.fail_at(self._body_until):  # for all of it: a byte now and then must not hold the connection
             while True:
                 event = self._http.next_event()
                 if event is h11.NEED_DATA:

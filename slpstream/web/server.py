@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import socket
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
@@ -23,7 +24,7 @@ from slpstream.errors import NotAuthorised, ProtocolViolation, SubscriberError
 from slpstream.logs import get_logger
 from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
-from slpstream.web.access import Access, Denied, Role
+from slpstream.web.access import Access, Denied, Role, is_loopback
 from slpstream.web.app import SECURITY_HEADERS, make_app, problem, with_headers
 from slpstream.web.asgi import BodyTooLarge, Exchange, for_origin
 from slpstream.web.connection import Connection
@@ -100,6 +101,7 @@ class WebServer:
         overlay_folder: Path | None = None,
         on_lagged: Callable[[int], None],
         on_closed: Callable[[int], None],
+        on_dropped: Callable[[str], None],
         on_request: Callable[[int], None],
     ) -> None:
         self._hub = hub
@@ -112,8 +114,12 @@ class WebServer:
         self._max_connections = max_connections
         self._on_lagged = on_lagged
         self._on_closed = on_closed
+        self._on_dropped = on_dropped
         self._on_request = on_request
-        self._connections = 0
+        self._connections: Counter[str] = Counter()
+        """Open ones, by the address of the other end."""
+        self._waiting: dict[Connection, trio.CancelScope] = {}
+        """Those without a request, the oldest first."""
         self._stopping = False
         self._sessions: set[WebsocketSession | EventsSession] = set()
         self._all_left = trio.Event()
@@ -165,18 +171,37 @@ class WebServer:
                     self._log.error("cannot accept connections", what=error.strerror)
                     await trio.sleep(_OUT_OF_DESCRIPTORS_SECONDS)
                 continue  # the connection is gone already, for one of many reasons
-            if self._connections >= self._max_connections:
+            peer = str(address[0])
+            if not self._has_room(peer):
+                self._on_dropped("limit")
                 sock.close()
                 continue
-            self._connections += 1
-            connections.start_soon(self._handle, Connection(sock, str(address[0])), listener.getsockname()[1])
+            self._connections[peer] += 1
+            connections.start_soon(self._handle, Connection(sock, peer), listener.getsockname()[1])
+
+    def _has_room(self, peer: str) -> bool:
+        """Whether another connection can be had. The one that waits longest for a request gives way to it. No address
+        has more than half of all, but for loopback, which can be a proxy for many."""
+        if self._connections[peer] * 2 >= self._max_connections and not is_loopback(peer):
+            return False
+        if self._connections.total() < self._max_connections:
+            return True
+        oldest = next(iter(self._waiting), None)
+        if oldest is None:
+            return False
+        self._on_dropped("room")
+        oldest.gone = True
+        self._waiting.pop(oldest).cancel()
+        return True
 
     async def _handle(self, connection: Connection, port: int) -> None:
         try:
             await self._requests(connection, port)
             await connection.finish()
         finally:
-            self._connections -= 1
+            self._connections[connection.peer] -= 1
+            if not self._connections[connection.peer]:
+                del self._connections[connection.peer]
             connection.close()
 
     async def _requests(self, connection: Connection, port: int) -> None:
@@ -205,6 +230,9 @@ class WebServer:
             except ShrunkError:
                 return
             except trio.TooSlowError:
+                idle = http.our_state is h11.IDLE
+                if not idle or http.trailing_data[0]:
+                    self._on_dropped("head" if idle else "request")
                 if http.our_state is h11.IDLE and http.trailing_data[0]:
                     await self._refuse(connection, http, HTTPStatus.REQUEST_TIMEOUT)
                 return
@@ -216,18 +244,26 @@ class WebServer:
         self, connection: Connection, http: h11.Connection, raw: bytes
     ) -> tuple[h11.Request | None, bytes]:
         """The next request and all bytes from its first one on; `None` at the end of the connection."""
-        with trio.fail_after(HEAD_SECONDS):
-            while True:
-                event = http.next_event()
-                if isinstance(event, h11.Request):
-                    return event, raw
-                if event is not h11.NEED_DATA:
-                    return None, raw
-                data = await connection.read()
-                if not data and not raw:
-                    return None, raw
-                raw += data
-                http.receive_data(data)
+        await trio.lowlevel.checkpoint()  # who sends many requests at once must not have the loop for himself
+        with trio.move_on_after(HEAD_SECONDS) as scope:
+            self._waiting[connection] = scope
+            try:
+                while True:
+                    event = http.next_event()
+                    if isinstance(event, h11.Request):
+                        return event, raw
+                    if event is not h11.NEED_DATA:
+                        return None, raw
+                    data = await connection.read()
+                    if not data and not raw:
+                        return None, raw
+                    raw += data
+                    http.receive_data(data)
+            finally:
+                self._waiting.pop(connection, None)
+        if connection.gone:
+            return None, raw  # it has made room
+        raise trio.TooSlowError
 
     async def _exchange(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> bool:
         """One request to the application. True when the connection can be used again."""
@@ -293,6 +329,7 @@ class WebServer:
             outbox_bytes=self._outbox_bytes,
             on_lagged=self._on_lagged,
             on_closed=self._on_closed,
+            on_dropped=self._on_dropped,
         )
         rest = http.trailing_data[0]
         if not session.handshake(raw[: len(raw) - len(rest)]):
@@ -345,6 +382,7 @@ class WebServer:
             headers=SECURITY_HEADERS if origin is None else for_origin(SECURITY_HEADERS, origin),
             outbox_bytes=self._outbox_bytes,
             on_lagged=self._on_lagged,
+            on_dropped=self._on_dropped,
         )
         self._on_request(HTTPStatus.OK)
         with self._open(session):

@@ -25,6 +25,10 @@ from slpstream.web.connection import Connection
 from slpstream.web.wires import JSON, WIRES, WebsocketWire
 
 MAX_MESSAGE_BYTES = 64 * 1024
+BURST_FRAMES = 60
+FRAMES_PER_SECOND = 20.0
+"""A subscriber says little. Who says more is read from no faster than this, after a burst."""
+_READ_BYTES = 1024  # some hundred control frames: no more are answered without letting others run
 PING_SECONDS = 20.0
 CLOSE_SECONDS = 2.0
 GOING_DOWN = 1001
@@ -44,12 +48,14 @@ class WebsocketSession:
         outbox_bytes: int,
         on_lagged: Callable[[int], None],
         on_closed: Callable[[int], None],
+        on_dropped: Callable[[str], None],
     ) -> None:
         self._connection = connection
         self._hub = hub
         self._version = version
         self._on_lagged = on_lagged
         self._on_closed = on_closed
+        self._on_dropped = on_dropped
         self._protocol = ServerProtocol(
             subprotocols=[Subprotocol(name) for name in WIRES],
             select_subprotocol=_select_subprotocol,
@@ -62,6 +68,8 @@ class WebsocketSession:
         self._over = False
         """Nothing is read any more; what waits is still written."""
         self._heard = True
+        self._read_from = 0.0
+        """When what was read so far has been paid for."""
         self._wire: WebsocketWire = JSON
         self._subscriber: Subscriber | None = None
         self._subscription_scope = trio.CancelScope()
@@ -124,6 +132,12 @@ class WebsocketSession:
         """Whatever the other end does, the session ends."""
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_SECONDS)
 
+    def _drop(self, reason: str) -> None:
+        """The end, without a word."""
+        if not self._scope.cancel_called:
+            self._on_dropped(reason)
+            self._scope.cancel()
+
     # -- the three tasks ---------------------------------------------------------------------------------------------
 
     async def _read(self, nursery: trio.Nursery, data: bytes) -> None:
@@ -131,12 +145,14 @@ class WebsocketSession:
         while not self._over:
             if data:
                 self._protocol.receive_data(data)
-                for event in self._protocol.events_received():
+                events = self._protocol.events_received()
+                for event in events:
                     if isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
                         self._message(event, nursery)
                 self._flush_protocol()
+                await self._pay(len(events))
             if not self._over:
-                data = await self._connection.read()
+                data = await self._connection.read(_READ_BYTES)
                 self._heard = True
                 if not data:
                     self._protocol.receive_eof()
@@ -145,6 +161,13 @@ class WebsocketSession:
         self._leave()
         self._end_soon()
         self._work.set()
+
+    async def _pay(self, frames: int) -> None:
+        """Waits when more came than is allowed. Meanwhile nothing is read, and the other end has to wait."""
+        now = trio.current_time()
+        self._read_from = max(self._read_from, now - BURST_FRAMES / FRAMES_PER_SECOND) + frames / FRAMES_PER_SECOND
+        if self._read_from > now and not self._closing:
+            await trio.sleep_until(self._read_from)
 
     async def _write(self) -> None:
         """Writes what waits, and asks from time to time whether anybody is there."""
@@ -166,7 +189,7 @@ class WebsocketSession:
     def _ask(self) -> None:
         """A ping; the end, when nothing has been heard since the last one."""
         if not self._heard:
-            self._scope.cancel()
+            self._drop("silent")
         elif self._protocol.state is State.OPEN:
             self._heard = False
             self._protocol.send_ping(b"")
@@ -251,7 +274,7 @@ class WebsocketSession:
         parts = self._protocol.data_to_send()
         data = b"".join(parts)
         if data and not self._outbox.put(data):
-            self._scope.cancel()  # somebody who pings, and does not read
+            self._drop("unread")  # somebody who pings, and does not read
         if SEND_EOF in parts:
             self._over = True
             closed = self._protocol.close_sent

@@ -159,6 +159,7 @@ class Served:
         self.closed: list[int] = []
         self.requests: list[int] = []
         self.lagged: list[int] = []
+        self.dropped: list[str] = []
 
     @property
     def host(self) -> bytes:
@@ -219,6 +220,7 @@ async def served(
         max_connections=max_connections,
         on_lagged=lambda missed: around[0].lagged.append(missed),
         on_closed=lambda code: around[0].closed.append(code),
+        on_dropped=lambda reason: around[0].dropped.append(reason),
         on_request=lambda status: around[0].requests.append(int(status)),
     )
     running = Served(port, server, hub, stations)
