@@ -99,7 +99,7 @@ class WebServer:
         socket_buffer_bytes: int,
         max_connections: int,
         overlay_folder: Path | None = None,
-        on_lagged: Callable[[int], None],
+        on_lagged: Callable[[], None],
         on_closed: Callable[[int], None],
         on_dropped: Callable[[str], None],
         on_request: Callable[[int], None],

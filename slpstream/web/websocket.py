@@ -25,8 +25,8 @@ from slpstream.web.connection import Connection
 from slpstream.web.wires import JSON, WIRES, WebsocketWire
 
 MAX_MESSAGE_BYTES = 64 * 1024
-BURST_FRAMES = 60
-FRAMES_PER_SECOND = 20.0
+BURST_FRAMES = 20
+FRAMES_PER_SECOND = 5.0
 """A subscriber says little. Who says more is read from no faster than this, after a burst."""
 _READ_BYTES = 1024  # some hundred control frames: no more are answered without letting others run
 PING_SECONDS = 20.0
@@ -46,14 +46,13 @@ class WebsocketSession:
         *,
         version: str,
         outbox_bytes: int,
-        on_lagged: Callable[[int], None],
+        on_lagged: Callable[[], None],
         on_closed: Callable[[int], None],
         on_dropped: Callable[[str], None],
     ) -> None:
         self._connection = connection
         self._hub = hub
         self._version = version
-        self._on_lagged = on_lagged
         self._on_closed = on_closed
         self._on_dropped = on_dropped
         self._protocol = ServerProtocol(
@@ -61,15 +60,17 @@ class WebsocketSession:
             select_subprotocol=_select_subprotocol,
             max_size=MAX_MESSAGE_BYTES,
         )
-        self._outbox = Outbox(connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed)
+        self._outbox = Outbox(
+            connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed, on_missed=on_lagged
+        )
         self._work = trio.Event()
         self._closing = False
         """We have begun to close."""
         self._over = False
         """Nothing is read any more; what waits is still written."""
         self._heard = True
-        self._read_from = 0.0
-        """When what was read so far has been paid for."""
+        self._paid_until = 0.0
+        """When all frames that were read are paid for."""
         self._wire: WebsocketWire = JSON
         self._subscriber: Subscriber | None = None
         self._subscription_scope = trio.CancelScope()
@@ -146,11 +147,11 @@ class WebsocketSession:
             if data:
                 self._protocol.receive_data(data)
                 events = self._protocol.events_received()
+                self._flush_protocol()
                 for event in events:
                     if isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
                         self._message(event, nursery)
-                self._flush_protocol()
-                await self._pay(len(events))
+                    await self._pay()
             if not self._over:
                 data = await self._connection.read(_READ_BYTES)
                 self._heard = True
@@ -162,12 +163,14 @@ class WebsocketSession:
         self._end_soon()
         self._work.set()
 
-    async def _pay(self, frames: int) -> None:
-        """Waits when more came than is allowed. Meanwhile nothing is read, and the other end has to wait."""
+    async def _pay(self) -> None:
+        """For a frame that was read. Waits when too many came; meanwhile nothing is read, and the other end waits."""
         now = trio.current_time()
-        self._read_from = max(self._read_from, now - BURST_FRAMES / FRAMES_PER_SECOND) + frames / FRAMES_PER_SECOND
-        if self._read_from > now and not self._closing:
-            await trio.sleep_until(self._read_from)
+        self._paid_until = max(self._paid_until, now - BURST_FRAMES / FRAMES_PER_SECOND) + 1 / FRAMES_PER_SECOND
+        if self._closing or self._paid_until <= now:
+            await trio.lowlevel.checkpoint()
+        else:
+            await trio.sleep_until(self._paid_until)
 
     async def _write(self) -> None:
         """Writes what waits, and asks from time to time whether anybody is there."""
@@ -251,7 +254,6 @@ class WebsocketSession:
             self._subscriber = None
 
     def _tell_missed(self, missed: int) -> bytes:
-        self._on_lagged(missed)
         return self._wire.status({"type": "lagged", "missed": missed})
 
     def _hello(self) -> dict[str, Any]:
