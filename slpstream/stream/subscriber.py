@@ -23,6 +23,9 @@ from slpstream.stream.game import Game, Order, place_of
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscription import Subscription
 
+_MESSAGES_AT_ONCE = 8
+"""Many who catch up must not hold up those who are live."""
+
 
 class Wire(Protocol):
     """How messages look on one kind of connection. `key` tells kinds apart; equal keys share encodings."""
@@ -347,9 +350,10 @@ class StationReader:
                 return True
         if not messages:
             return False
-        await trio.lowlevel.checkpoint()
         subscriber, station = self.subscriber, self.channel.station
-        for message in self._conflated(messages):
+        for count, message in enumerate(self._conflated(messages)):
+            if count % _MESSAGES_AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
             data = subscriber.encode(message, station, game.frames_per_second)
             if data is not None:
                 await subscriber.put_slowly(data)
