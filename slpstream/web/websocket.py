@@ -32,6 +32,7 @@ _READ_BYTES = 1024  # some hundred control frames: no more are answered without 
 PING_SECONDS = 20.0
 CLOSE_SECONDS = 2.0
 GOING_DOWN = 1001
+NOT_UTF8 = 1007
 _PROTOCOL_VERSION = 1
 _REASON_BYTES = 120
 
@@ -217,14 +218,16 @@ class WebsocketSession:
             self._subscribe(parse_subscription(self._decode(frame)), nursery)
         except SubscriberError as error:
             self._refuse(error)
+        except UnicodeDecodeError:
+            self._close(NOT_UTF8, "a text message is UTF-8", None)
 
     def _decode(self, frame: Frame) -> dict[str, Any]:
         try:
             if frame.opcode is Opcode.BINARY:
                 value = msgspec.msgpack.decode(bytes(frame.data))
             else:
-                value = msgspec.json.decode(bytes(frame.data))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                value = msgspec.json.decode(bytes(frame.data).decode())
+        except (msgspec.DecodeError, RecursionError) as error:
             raise ProtocolViolation(f"not a message: {error}") from None
         if not isinstance(value, dict):
             raise ProtocolViolation("a message is an object")
