@@ -34,7 +34,7 @@ from slpstream.web.events import EventsSession, find_channel, parse_events_query
 from slpstream.web.file_answer import ShrunkError
 from slpstream.web.games import Games
 from slpstream.web.stations import Stations
-from slpstream.web.websocket import GOING_DOWN, WebsocketSession
+from slpstream.web.websocket import GOING_DOWN, VERSION, WebsocketSession
 
 STREAM_PATH = b"/v1/stream"
 MAX_QUERY_FIELDS = 32
@@ -332,7 +332,10 @@ class WebServer:
             on_dropped=self._on_dropped,
         )
         rest = http.trailing_data[0]
-        if not session.handshake(raw[: len(raw) - len(rest)]):
+        status = session.handshake(raw[: len(raw) - len(rest)])
+        if status is not HTTPStatus.SWITCHING_PROTOCOLS:
+            headers = {"upgrade": "websocket", "sec-websocket-version": VERSION}
+            await self._refuse(connection, http, status, "not the handshake of a websocket", headers)
             return
         first: Subscription | None = None
         refusal: SubscriberError | None = NotAuthorised(denied.reason) if denied is not None else None

@@ -9,6 +9,7 @@ Three tasks: one reads, one writes what waits and keeps the connection alive, on
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -24,6 +25,7 @@ from slpstream.stream import Channel, Hub, Outbox, Subscriber, Subscription, par
 from slpstream.web.connection import Connection
 from slpstream.web.wires import JSON, WIRES, WebsocketWire
 
+VERSION = "13"
 MAX_MESSAGE_BYTES = 64 * 1024
 BURST_FRAMES = 20
 FRAMES_PER_SECOND = 5.0
@@ -82,16 +84,20 @@ class WebsocketSession:
         """What waits for this client."""
         return self._outbox.queued_bytes
 
-    def handshake(self, head: bytes) -> bool:
-        """Answers the request whose bytes are `head`. False when it is no websocket request."""
+    def handshake(self, head: bytes) -> HTTPStatus:
+        """Answers the request whose bytes are `head`, if it is a handshake. Any other status than 101 is for the caller
+        to answer with."""
         self._protocol.receive_data(head)
         for event in self._protocol.events_received():
             if isinstance(event, Request):
+                if event.headers.get_all("Sec-WebSocket-Version") != [VERSION]:
+                    return HTTPStatus.UPGRADE_REQUIRED
                 response = self._protocol.accept(event)
-                self._protocol.send_response(response)
-                self._flush_protocol()
-                return response.status_code == 101
-        return False
+                if response.status_code == HTTPStatus.SWITCHING_PROTOCOLS:
+                    self._protocol.send_response(response)
+                    self._flush_protocol()
+                return HTTPStatus(response.status_code)
+        return HTTPStatus.BAD_REQUEST
 
     async def run(self, first: Subscription | None, refusal: SubscriberError | None, rest: bytes = b"") -> None:
         """The session after its handshake. `refusal` closes it at once; `rest` came behind the handshake."""
@@ -210,8 +216,8 @@ class WebsocketSession:
     # -- messages ----------------------------------------------------------------------------------------------------
 
     def _message(self, frame: Frame, nursery: trio.Nursery) -> None:
-        if self._closing:
-            return
+        if self._protocol.state is not State.OPEN:
+            return  # its close was read with it
         try:
             if not frame.fin or frame.opcode is Opcode.CONT:
                 raise ProtocolViolation("send a message in one piece")
@@ -282,6 +288,7 @@ class WebsocketSession:
             self._drop("unread")  # somebody who pings, and does not read
         if SEND_EOF in parts:
             self._over = True
+            self._leave()  # nothing may follow the close
             closed = self._protocol.close_sent
             if not self._closing and closed is not None and self._protocol.close_rcvd is None:
                 self._on_closed(closed.code)  # the other end broke the protocol, or its message was too big
