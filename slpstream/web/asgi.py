@@ -8,6 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 import h11
 import trio
+from starlette.exceptions import HTTPException
 
 from slpstream.web.connection import Connection
 
@@ -22,10 +23,6 @@ Application = Callable[
     ],
     Awaitable[None],
 ]
-
-
-class BodyTooLarge(Exception):
-    """The request's body is longer than any that we take."""
 
 
 class Exchange:
@@ -81,7 +78,7 @@ class Exchange:
         if self._body_done:
             # All was received; what can still come is the end of the connection, which the sending side sees.
             await trio.sleep_forever()
-        with trio.fail_at(self._body_until):  # for all of it: a byte now and then must not hold the connection
+        with trio.move_on_at(self._body_until):  # for all of it: a byte now and then must not hold the connection
             while True:
                 event = self._http.next_event()
                 if event is h11.NEED_DATA:
@@ -89,7 +86,7 @@ class Exchange:
                 elif isinstance(event, h11.Data):
                     self._body_bytes += len(event.data)
                     if self._body_bytes > MAX_BODY_BYTES:
-                        raise BodyTooLarge
+                        raise HTTPException(413)
                     return {"type": "http.request", "body": bytes(event.data), "more_body": True}
                 elif isinstance(event, h11.EndOfMessage):
                     self._body_done = True
@@ -97,6 +94,7 @@ class Exchange:
                 else:
                     self._body_done = True
                     return {"type": "http.disconnect"}
+        raise HTTPException(408)
 
     async def _send(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":

@@ -26,7 +26,7 @@ from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
 from slpstream.web.access import Access, Denied, Role, is_loopback
 from slpstream.web.app import SECURITY_HEADERS, make_app, problem, with_headers
-from slpstream.web.asgi import BodyTooLarge, Exchange, for_origin
+from slpstream.web.asgi import Exchange, for_origin
 from slpstream.web.connection import Connection
 from slpstream.web.endpoint import OPERATING
 from slpstream.web.events import PATH as EVENTS_PATH
@@ -223,9 +223,6 @@ class WebServer:
                 keep = await self._exchange(connection, http, request, port)
             except h11.RemoteProtocolError as error:
                 await self._refuse(connection, http, error.error_status_hint)
-                return
-            except BodyTooLarge:
-                await self._refuse(connection, http, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
                 return
             except ShrunkError:
                 return

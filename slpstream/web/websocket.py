@@ -8,6 +8,7 @@ Three tasks: one reads, one writes what waits and keeps the connection alive, on
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
@@ -72,7 +73,7 @@ class WebsocketSession:
         self._over = False
         """Nothing is read any more; what waits is still written."""
         self._heard = True
-        self._paid_until = 0.0
+        self._paid_until = -math.inf
         """When all frames that were read are paid for."""
         self._wire: WebsocketWire = JSON
         self._subscriber: Subscriber | None = None
