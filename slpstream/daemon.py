@@ -134,8 +134,7 @@ class Daemon:
             if store.folder:
                 raise ConfigError("configuration", "store.folder", f"cannot be used: {error}") from error
             self._log.warning("game index is kept for this run alone", folder=str(folder), what=str(error))
-        folder = Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="slpstream-")))
-        return open_database(folder / FILE_NAME)
+        return open_database(_folder_in_passing(temporary) / FILE_NAME)
 
     def _make_stations(self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter) -> None:
         watch, stream = self._config.watch, self._config.stream
@@ -293,6 +292,17 @@ def _token(credential: str, token_file: str) -> str | None:
     if not token:
         raise ConfigError("configuration", key, "the first line is empty")
     return token
+
+
+def _folder_in_passing(temporary: ExitStack) -> Path:
+    """A folder that goes with this run. Where the whole root is read-only, memory is what can be written to. Raises
+    `ConfigError`."""
+    for place in (None, "/dev/shm"):  # noqa: S108 -- of the system's making, and the name in it is random
+        try:
+            return Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="slpstream-", dir=place)))
+        except OSError as error:
+            what = error
+    raise ConfigError("configuration", "store.folder", f"nothing can be written to: {what}") from what
 
 
 def _folder(configured: str) -> Path | None:
