@@ -6,6 +6,7 @@ closed with 1001, the stations are cancelled, the final metrics are logged; all 
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
 import sqlite3
@@ -192,6 +193,7 @@ class Daemon:
         )
         gauge("slpstream_ring_bytes", "Memory of the newest messages.", "station", per_station("ring_bytes"))
         gauge("slpstream_station_playing", "1 while a game is running.", "station", self._playing)
+        gauge("slpstream_station_stalled", "1 while a running game does not grow.", "station", self._stalled)
         gauge("slpstream_station_ready", "1 when the folder is readable and searched.", "station", per_station("ready"))
         gauge("slpstream_subscribers", "Live subscribers.", "station", self._subscribers)
         gauge(
@@ -205,10 +207,24 @@ class Daemon:
         )
         gauge("slpstream_indexed_games", "Games in the index.", None, self._indexed)
         gauge("slpstream_index_waiting_files", "Old replays that the index has not looked at yet.", None, self._waiting)
+        gauge("slpstream_connections", "Open connections of all kinds.", None, self._connections)
+        gauge("slpstream_state_free_bytes", "Free space where the state is kept.", None, self._free)
         gauge("slpstream_queued_bytes", "What waits for slow clients.", None, self._queued)
 
     def _playing(self) -> Iterable[tuple[str, float]]:
         return [(s.id, float(s.state == "playing")) for s in self._stations.values()]
+
+    def _stalled(self) -> Iterable[tuple[str, float]]:
+        return [(s.id, float(s.state == "stalled")) for s in self._stations.values()]
+
+    def _connections(self) -> Iterable[tuple[str, float]]:
+        return [("", self._web.connections if self._web else 0)]
+
+    def _free(self) -> Iterable[tuple[str, float]]:
+        try:
+            return [("", shutil.disk_usage(state_folder(self._config.store.folder)).free)]
+        except OSError:
+            return []  # there is none; the index is kept for this run alone
 
     def _subscribers(self) -> Iterable[tuple[str, float]]:
         return [(name, channel.subscribers) for name, channel in self.hub.channels.items()]

@@ -131,6 +131,11 @@ class WebServer:
         return sum(session.queued_bytes for session in list(self._sessions))  # asked from a worker thread
 
     @property
+    def connections(self) -> int:
+        """Open connections of all kinds."""
+        return sum(list(self._connections.values()))  # asked from a worker thread
+
+    @property
     def websockets(self) -> int:
         """Open websockets."""
         return sum(isinstance(session, WebsocketSession) for session in list(self._sessions))
