@@ -6,6 +6,7 @@ closed with 1001, the stations are cancelled, the final metrics are logged; all 
 
 from __future__ import annotations
 
+import shutil
 import signal
 import socket
 import sqlite3
@@ -206,8 +207,7 @@ class Daemon:
             if store.folder:
                 raise ConfigError("configuration", "store.folder", f"cannot be used: {error}") from error
             self._log.warning("game index is kept for this run alone", folder=str(folder), what=str(error))
-        folder = Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="slpstream-")))
-        return open_database(folder / FILE_NAME)
+        return open_database(_folder_in_passing(temporary) / FILE_NAME)
 
     def _make_station(
         self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter, wanted: StationConfig
@@ -262,6 +262,7 @@ class Daemon:
             overlay_folder=_folder(self._config.web.overlay_folder),
             on_lagged=metrics.lagged.inc,
             on_closed=lambda code: metrics.closed.labels(str(code)).inc(),
+            on_dropped=lambda reason: metrics.dropped.labels(reason).inc(),
             on_request=lambda status: metrics.requests.labels(str(status)).inc(),
         )
 
@@ -281,6 +282,7 @@ class Daemon:
         )
         gauge("slpstream_ring_bytes", "Memory of the newest messages.", "station", per_station("ring_bytes"))
         gauge("slpstream_station_playing", "1 while a game is running.", "station", self._playing)
+        gauge("slpstream_station_stalled", "1 while a running game does not grow.", "station", self._stalled)
         gauge("slpstream_station_ready", "1 when the folder is readable and searched.", "station", per_station("ready"))
         gauge("slpstream_subscribers", "Live subscribers.", "station", self._subscribers)
         gauge(
@@ -295,11 +297,25 @@ class Daemon:
         gauge("slpstream_tasks", "Tasks of the event loop.", None, lambda: [("", self._tasks)])
         gauge("slpstream_indexed_games", "Games in the index.", None, self._indexed)
         gauge("slpstream_index_waiting_files", "Old replays that the index has not looked at yet.", None, self._waiting)
+        gauge("slpstream_connections", "Open connections of all kinds.", None, self._connections)
+        gauge("slpstream_state_free_bytes", "Free space where the state is kept.", None, self._free)
         gauge("slpstream_queued_bytes", "What waits for slow clients.", None, self._queued)
         self.outputs.register_gauges()
 
     def _playing(self) -> Iterable[tuple[str, float]]:
         return [(s.id, float(s.state == "playing")) for s in self.running.stations]
+
+    def _stalled(self) -> Iterable[tuple[str, float]]:
+        return [(s.id, float(s.state == "stalled")) for s in self.running.stations]
+
+    def _connections(self) -> Iterable[tuple[str, float]]:
+        return [("", self._web.connections if self._web else 0)]
+
+    def _free(self) -> Iterable[tuple[str, float]]:
+        try:
+            return [("", shutil.disk_usage(state_folder(self._config.store.folder)).free)]
+        except OSError:
+            return []  # there is none; the index is kept for this run alone
 
     def _subscribers(self) -> Iterable[tuple[str, float]]:
         return [(name, channel.subscribers) for name, channel in self.hub.channels.items()]
@@ -395,24 +411,41 @@ def _listening(host: str, port: int) -> Iterator[list[socket.socket]]:
 
 def _access(config: Config) -> Access:
     server = config.server
-    token = _token(server.token_file)
+    token = _token("token", server.token_file)
+    operate_token = _token("operate_token", server.operate_token_file)
     if token is None and (server.require_token or not is_loopback(server.host)):
         raise ConfigError("configuration", "server.token_file", f"listening on {server.host} needs a token")
-    return Access(token, server.require_token, tuple(server.allowed_origins), tuple(server.allowed_hosts))
+    if token is not None and token == operate_token:
+        raise ConfigError("configuration", "server.operate_token_file", "must not be the token of those who read")
+    return Access(
+        token, operate_token, server.require_token, tuple(server.allowed_origins), tuple(server.allowed_hosts)
+    )
 
 
-def _token(token_file: str) -> str | None:
-    path = Path(token_file) if token_file else systemd.credential("token")
+def _token(credential: str, token_file: str) -> str | None:
+    path = Path(token_file) if token_file else systemd.credential(credential)
     if path is None:
         return None
+    key = f"server.{credential}_file"
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError("configuration", "server.token_file", f"cannot be read: {error}") from error
+        raise ConfigError("configuration", key, f"cannot be read: {error}") from error
     token = text.split("\n", 1)[0].strip()
     if not token:
-        raise ConfigError("configuration", "server.token_file", "the first line is empty")
+        raise ConfigError("configuration", key, "the first line is empty")
     return token
+
+
+def _folder_in_passing(temporary: ExitStack) -> Path:
+    """A folder that goes with this run. Where the whole root is read-only, memory is what can be written to. Raises
+    `ConfigError`."""
+    for place in (None, "/dev/shm"):  # noqa: S108 -- of the system's making, and the name in it is random
+        try:
+            return Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="slpstream-", dir=place)))
+        except OSError as error:
+            what = error
+    raise ConfigError("configuration", "store.folder", f"nothing can be written to: {what}") from what
 
 
 def _folder(configured: str) -> Path | None:

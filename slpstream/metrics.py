@@ -19,6 +19,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _PUBLISH_BUCKETS_SECONDS = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.0167, 0.033, 0.1, 0.25, 1.0, 5.0)
 
+# Known label values begin at 0: of a counter that is only there from its first event on, nobody sees the increase.
+_CLOSE_CODES = ("1001", "1002", "1007", "1009", "1013", "4400", "4401", "4404", "4410")
+_DROP_REASONS = ("limit", "room", "head", "request", "silent", "unread")
+_SOURCE_ERRORS = ("truncated", "replaced", "vanished", "unreadable")
+_REFUSALS = ("401", "403", "421", "500")
+
 Gauges = Callable[[], Iterable[tuple[str, float]]]
 """Label value and number, asked at each scrape."""
 
@@ -32,6 +38,8 @@ class StationMetrics:
         self.bytes = metrics.bytes.labels(station)
         self.decode_errors = metrics.decode_errors.labels(station)
         self.publish_seconds = metrics.publish_seconds.labels(station)
+        for code in _SOURCE_ERRORS:
+            metrics.source_errors.labels(station, code)
         self._metrics = metrics
         self._station = station
 
@@ -93,6 +101,12 @@ class Metrics:
             ("code",),
             registry=registry,
         )
+        self.dropped = Counter(
+            "slpstream_connections_dropped_total",
+            f"Connections that were ended without a farewell: {', '.join(_DROP_REASONS)}.",
+            ("reason",),
+            registry=registry,
+        )
         self.requests = Counter(
             "slpstream_http_requests_total", "HTTP requests, by status.", ("status",), registry=registry
         )
@@ -125,6 +139,13 @@ class Metrics:
             buckets=_PUBLISH_BUCKETS_SECONDS,
             registry=registry,
         )
+        for counter, values in (
+            (self.closed, _CLOSE_CODES),
+            (self.dropped, _DROP_REASONS),
+            (self.requests, _REFUSALS),
+        ):
+            for value in values:
+                counter.labels(value)
         self._started = time.time()
         registry.register(_Process(self._started))
 

@@ -36,15 +36,14 @@ class DaemonProcess:
         arguments: tuple[str, ...] = (),
         open_files: int | None = None,
         state: Path | None = None,
-        prefix: Sequence[str] = (),
+        around: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
     ) -> None:
         """`open_files` limits its descriptors; `state` is where it keeps its index of games, by default for itself
-        alone. `prefix` is what starts it, `environment` is added to that of the test."""
+        alone. `around` is a command that runs it, `environment` is added to that of the test."""
         self._temporary = tempfile.TemporaryDirectory(prefix="slpstream-test-state-")
         environment = {**os.environ, "STATE_DIRECTORY": str(state or self._temporary.name), **(environment or {})}
         command = [
-            *prefix,
             sys.executable,
             "-m",
             "slpstream",
@@ -57,7 +56,7 @@ class DaemonProcess:
         ]
         if open_files is not None:
             command = ["sh", "-c", f'ulimit -n {open_files}; exec "$0" "$@"', *command]
-        self.process = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, env=environment)
+        self.process = subprocess.Popen([*around, *command, *arguments], stderr=subprocess.PIPE, env=environment)
         self.lines: list[dict[str, Any]] = []
         self._listening = threading.Event()
         self._drain = threading.Thread(target=self._read_log, daemon=True)
@@ -128,10 +127,14 @@ class DaemonProcess:
 
 @contextmanager
 def running(
-    *folders: Path, arguments: tuple[str, ...] = (), open_files: int | None = None, state: Path | None = None
+    *folders: Path,
+    arguments: tuple[str, ...] = (),
+    open_files: int | None = None,
+    state: Path | None = None,
+    around: tuple[str, ...] = (),
 ) -> Iterator[DaemonProcess]:
     """A daemon that is surely stopped."""
-    daemon = DaemonProcess(*folders, arguments=arguments, open_files=open_files, state=state)
+    daemon = DaemonProcess(*folders, arguments=arguments, open_files=open_files, state=state, around=around)
     try:
         yield daemon
     finally:

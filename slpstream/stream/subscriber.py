@@ -24,6 +24,9 @@ from slpstream.stream.outbox import Outbox
 from slpstream.stream.reading import Games, Reading
 from slpstream.stream.subscription import Start, Subscription
 
+_MESSAGES_AT_ONCE = 8
+"""Many who catch up must not hold up those who are live."""
+
 
 class Wire(Protocol):
     """How messages look on one kind of connection. `key` tells kinds apart; equal keys share encodings."""
@@ -143,6 +146,8 @@ class Subscriber:
     def send_status(self, payload: dict[str, Any]) -> None:
         """A status message; it may not be dropped. A lossless subscriber that has no room is told the newest one of
         its type and station later."""
+        if self._left:
+            return
         data = self.wire.status(payload)
         if self.subscription.delivery == "conflate":
             self._put(data, None)
@@ -340,9 +345,10 @@ class StationReader:
         messages = await self._reading.following(game)
         if not messages:
             return messages is not None
-        await trio.lowlevel.checkpoint()
         subscriber, station = self.subscriber, self.channel.station
-        for message in self._conflated(messages):
+        for count, message in enumerate(self._conflated(messages)):
+            if count % _MESSAGES_AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
             data = subscriber.encode(message, station, game.frames_per_second)
             if data is not None:
                 await subscriber.put_slowly(data)

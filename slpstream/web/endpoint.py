@@ -15,8 +15,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from slpstream.web.access import Denied
+
 JSON = "application/json"
 TOKEN = "token"  # noqa: S105 -- the name of the parameter
+OPERATING = "slpstream.operating"
+"""In the scope of a request: `None`, or why it may not operate."""
 _GZIP_FROM_BYTES = 1024
 _THREAD_FROM_BYTES = 32 * 1024
 _GZIP_LEVEL = 4
@@ -53,14 +57,20 @@ class Endpoint(NamedTuple):
     """Other statuses than 200 and those that all have."""
     headers: Mapping[str, str] = {}
     """Request headers that it looks at, with a description."""
+    method: str = "GET"
+    operates: bool = False
+    """Only who may operate is let in."""
 
     def route(self) -> Route:
         """For the application."""
 
         async def answer(request: Request) -> Response:
+            denied: Denied | None = request.scope[OPERATING] if self.operates else None
+            if denied is not None:
+                raise HTTPException(denied.status, denied.reason, denied.headers)
             return await self.answering(request, parse(request, self.parameters))
 
-        return Route(self.path, answer, methods=["GET"], name=self.name)
+        return Route(self.path, answer, methods=[self.method], name=self.name)
 
 
 def parse(request: Request, kind: type[Parameters]) -> Any:

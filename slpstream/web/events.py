@@ -106,14 +106,17 @@ class EventsSession:
         *,
         headers: Sequence[tuple[bytes, bytes]],
         outbox_bytes: int,
-        on_lagged: Callable[[int], None],
+        on_lagged: Callable[[], None],
+        on_dropped: Callable[[str], None],
     ) -> None:
         """`headers` go with the answer's own."""
         self._connection = connection
         self._hub = hub
         self._headers = headers
-        self._on_lagged = on_lagged
-        self._outbox = Outbox(connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed)
+        self._on_dropped = on_dropped
+        self._outbox = Outbox(
+            connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed, on_missed=on_lagged
+        )
         self._work = trio.Event()
         self._ending = False
         """What waits is still written, then it is over."""
@@ -178,6 +181,7 @@ class EventsSession:
             with trio.move_on_after(STUCK_SECONDS) as waiting:
                 await self._connection.writable()
             if waiting.cancelled_caught:
+                self._on_dropped("unread")
                 self._connection.gone = True
                 return
             if self._outbox.flush():
@@ -196,7 +200,6 @@ class EventsSession:
         self._work.set()
 
     def _tell_missed(self, missed: int) -> bytes:
-        self._on_lagged(missed)
         return _WIRE.status({"type": "lagged", "missed": missed})
 
 

@@ -17,6 +17,7 @@ _DESCRIPTION = (
     "What is being played and what was played. Messages as they come are on the websocket `/v1/stream` and on "
     "`/v1/events`. From another machine every request needs the token, as `Authorization: Bearer` or `?token=`."
 )
+_OPERATORS = {401: "A token is required.", 403: "Only operators may do that, and no page from elsewhere."}
 _PROBLEM = {
     "description": "What went wrong.",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -29,7 +30,11 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     schemas, components = msgspec.json.schema_components(
         [answers.Problem, *(endpoint.answer for endpoint in typed)], ref_template=_REFERENCE
     )
-    of_endpoint = {endpoint.path: schema for endpoint, schema in zip(typed, schemas[1:], strict=True)}
+    of_endpoint = {endpoint.name: schema for endpoint, schema in zip(typed, schemas[1:], strict=True)}
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in endpoints:
+        operation = _operation(endpoint, of_endpoint.get(endpoint.name))
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
     return {
         "openapi": VERSION,
         "info": {
@@ -39,9 +44,7 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "security": [{}, {"bearer": []}, {"query": []}],
-        "paths": {
-            endpoint.path: {"get": _operation(endpoint, of_endpoint.get(endpoint.path))} for endpoint in endpoints
-        },
+        "paths": paths,
         "components": {
             "schemas": components,
             "securitySchemes": {
@@ -69,6 +72,11 @@ def _operation(endpoint: Endpoint, schema: Any) -> dict[str, Any]:
                 "description": "As asked.",
                 "content": {endpoint.media_type: {"schema": schema} if endpoint.media_type == JSON else {}},
             },
+            **(
+                {str(status): {**_PROBLEM, "description": what} for status, what in _OPERATORS.items()}
+                if endpoint.operates
+                else {}
+            ),
             **{str(status): _other(endpoint, status, what) for status, what in endpoint.statuses.items()},
             "422": {**_PROBLEM, "description": "A parameter is not as it should be."},
             "default": _PROBLEM,

@@ -15,6 +15,7 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "latency": scenarios.latency,
     "sixty_four": scenarios.sixty_four,
     "fan_out": scenarios.fan_out,
+    "hostile": scenarios.hostile,
     "memory": memory.run,
     "other_formats": other_formats.run,
     "store": store.run,

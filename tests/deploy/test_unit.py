@@ -26,7 +26,7 @@ INSTALL = (DEPLOY / "install.md").read_text(encoding="utf-8")
 EXECUTABLE = "/opt/slpstream/bin/slpstream"
 
 # Measured with systemd 252: 0.9 as shipped, 1.0 with the network opened. The room is for other versions' weights.
-WORST_SCORE = 2.0
+WORST_SCORE = 1.5
 
 
 def settings(text: str) -> list[tuple[str, str]]:

@@ -40,8 +40,8 @@ def _disk(at: Path, *options: str) -> Iterator[None]:
 
 def permission(folder: Path, times: int) -> Outcome:
     """The folder may not be read for a while, in mid-game; another game begins meanwhile."""
-    prefix = _WITHOUT_ROOTS_POWER if as_root() else ()
-    with Scene(folder, prefix=prefix) as scene:
+    around = _WITHOUT_ROOTS_POWER if as_root() else ()
+    with Scene(folder, around=around) as scene:
         for _ in range(times):
             game = scene.game()
             game.write(0.4)
@@ -57,7 +57,7 @@ def permission(folder: Path, times: int) -> Outcome:
 
 def file_permission(folder: Path, times: int) -> Outcome:
     """The file may not be read, in mid-game, and the daemon is killed: the next one may not open it for a while."""
-    with Scene(folder, prefix=_WITHOUT_ROOTS_POWER if as_root() else ()) as scene:
+    with Scene(folder, around=_WITHOUT_ROOTS_POWER if as_root() else ()) as scene:
         for _ in range(times):
             game = scene.game()
             game.write(0.4)

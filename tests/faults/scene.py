@@ -153,7 +153,7 @@ class Scene:
         self,
         folder: Path,
         *,
-        prefix: Sequence[str] = (),
+        around: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
         open_files: int | None = None,
     ) -> None:
@@ -162,7 +162,7 @@ class Scene:
         self.state = folder / "state"
         self.elsewhere = folder / "elsewhere"
         self.elsewhere.mkdir()
-        self._prefix = prefix
+        self._around = around
         self._open_files = open_files
         self._ordered = True
         self._environment = environment
@@ -192,7 +192,7 @@ class Scene:
         daemon = DaemonProcess(
             self.folder,
             state=self.state,
-            prefix=self._prefix,
+            around=self._around,
             environment=self._environment,
             open_files=self._open_files,
         )

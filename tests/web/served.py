@@ -158,7 +158,12 @@ class Served:
         self.stopped = trio.Event()
         self.closed: list[int] = []
         self.requests: list[int] = []
-        self.lagged: list[int] = []
+        self.lagged = 0
+        self.dropped: list[str] = []
+
+    def miss(self) -> None:
+        """Somebody has missed a message."""
+        self.lagged += 1
 
     @property
     def host(self) -> bytes:
@@ -217,8 +222,9 @@ async def served(
         outbox_bytes=outbox_bytes,
         socket_buffer_bytes=socket_buffer_bytes,
         max_connections=max_connections,
-        on_lagged=lambda missed: around[0].lagged.append(missed),
+        on_lagged=lambda: running.miss(),
         on_closed=lambda code: around[0].closed.append(code),
+        on_dropped=lambda reason: around[0].dropped.append(reason),
         on_request=lambda status: around[0].requests.append(int(status)),
     )
     running = Served(port, server, hub, stations)

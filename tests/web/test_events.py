@@ -324,7 +324,7 @@ async def test_who_does_not_read_costs_a_bounded_outbox_and_is_told_what_was_mis
                 most = max(most, server.server.queued_bytes)
             assert 0 < most <= 20_000 + 70_000, "one batch that the socket took a part of, and the outbox"
             seen = await source.until("lagged")
-            assert seen[-1].data["missed"] == server.lagged[0] > 0
+            assert 0 < seen[-1].data["missed"] <= server.lagged
 
 
 async def test_a_sign_of_life_when_there_is_nothing_to_say(autojump_clock: MockClock) -> None:
@@ -338,7 +338,7 @@ async def test_a_sign_of_life_when_there_is_nothing_to_say(autojump_clock: MockC
                 while len(received) < 6:
                     received += await source.stream.receive_some()
             assert received == b":\n\n:\n\n"
-            assert server.lagged == []
+            assert server.lagged == 0
 
 
 async def test_events_of_the_wire() -> None:
