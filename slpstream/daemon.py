@@ -11,7 +11,7 @@ import socket
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -26,10 +26,12 @@ from slpstream.errors import ConfigError
 from slpstream.library import Library
 from slpstream.logs import get_logger
 from slpstream.metrics import Metrics
+from slpstream.scoreboard import Scoreboard
 from slpstream.station import Station
 from slpstream.store import FILE_NAME, Database, GameIndex, open_database
 from slpstream.stream import Hub
 from slpstream.tail import Watcher
+from slpstream.tournament import Rules, SetPatch, SetScore
 from slpstream.web.access import Access
 from slpstream.web.server import WebServer, listen
 
@@ -50,6 +52,7 @@ class Daemon:
         self._stations: dict[str, Station] = {}
         self._web: WebServer | None = None
         self._index: GameIndex | None = None
+        self.scoreboard = Scoreboard(self.hub, _rules(config))
         self._stop = trio.Event()
         self._log = get_logger()
         self.port = 0
@@ -76,6 +79,7 @@ class Daemon:
                     database,
                     read_game if config.store.index_old_files else None,
                     on_error=self.metrics.index_errors.inc,
+                    on_change=self.scoreboard.changed,
                 )
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
@@ -86,6 +90,7 @@ class Daemon:
                     background.start_soon(self._watch_signals)
                 for station in self._stations.values():
                     background.start_soon(station.run)
+                background.start_soon(self.scoreboard.run, index)
                 background.start_soon(self._feed_watchdog)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
                 self._log.info("listening", url=url, stations=sorted(self._stations), version=__version__)
@@ -106,6 +111,14 @@ class Daemon:
         """One station with its recordings."""
         known = self._stations.get(station)
         return None if known is None else {**known.describe(), "recordings": known.recordings()}
+
+    async def set_of(self, station: str) -> SetScore | None:
+        """The newest set of a station; `None` when there is none of that name."""
+        return await self.scoreboard.score(station) if station in self._stations else None
+
+    async def correct_set(self, station: str, patch: SetPatch, may: Callable[[SetScore], bool]) -> SetScore | None:
+        """The set after what an operator said; `None` when `may` says no of the set before."""
+        return await self.scoreboard.correct(station, patch, may)
 
     def not_ready(self) -> list[str]:
         """Stations whose folder is missing or was not searched yet."""
@@ -264,6 +277,17 @@ def _listening(host: str, port: int) -> Iterator[list[socket.socket]]:
     finally:
         for listener in listeners:
             listener.close()
+
+
+def _rules(config: Config) -> Rules:
+    sets = config.sets
+    return Rules(
+        best_of=sets.best_of,
+        handwarmer_seconds=sets.handwarmer_seconds,
+        handwarmer_stocks=sets.handwarmer_stocks,
+        quit_counts=sets.quit_counts,
+        new_set_seconds=60 * sets.new_set_minutes,
+    )
 
 
 def _access(config: Config) -> Access:

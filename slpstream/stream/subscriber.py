@@ -52,6 +52,9 @@ class Source(Protocol):
     def state_message(self) -> dict[str, Any]:
         """The `station` message."""
 
+    def set_message(self) -> dict[str, Any] | None:
+        """The `set` message; `None` while there is no set."""
+
     @property
     def games(self) -> Sequence[Game]:
         """The known games, in order."""
@@ -214,6 +217,7 @@ class StationReader:
         """The first game that concerns this reader. A game can be moved in the order, so it is asked for its place
         each time."""
         self._told: dict[str, Any] = {}
+        self._told_set: dict[str, Any] | None = None
         self._live = False
         self._behind = trio.Event()
 
@@ -240,6 +244,13 @@ class StationReader:
             self._told = state
             self.subscriber.send_status(state)
 
+    def tell_set(self) -> None:
+        """The station's set, if it is not what this reader was told last."""
+        message = self.channel.set_message()
+        if message is not None and message != self._told_set:
+            self._told_set = message
+            self.subscriber.send_status(message)
+
     def fall_behind(self, game: Game, position: Position | None = None) -> None:
         """The message behind `position` of `game` was not taken: read on from there, or from where this reader has
         been in it. Of all that were live it is at the heads."""
@@ -260,6 +271,7 @@ class StationReader:
         subscription = subscriber.subscription
         cursor = subscription.cursor_of(channel.station)
         self.tell_state()
+        self.tell_set()
         while not channel.settled:
             await channel.changed()  # only then is it known which games there are
         if isinstance(cursor, Cursor):
@@ -316,6 +328,7 @@ class StationReader:
         self._behind = trio.Event()
         while True:
             self.tell_state()
+            self.tell_set()
             progressed = waiting = False
             for game in self._todo():
                 while await self._read(game):

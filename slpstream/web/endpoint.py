@@ -1,10 +1,10 @@
-"""What an endpoint of the HTTP API is: a row that is route, check of the parameters and documentation at once."""
+"""What an endpoint of the HTTP API is: a row that is route, check of what comes in and documentation at once."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -16,6 +16,12 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+TAKES = (JSON, MERGE_PATCH)
+MOST_BODY_BYTES = 64 * 1024
+OPERATES = "slpstream.operates"
+"""In the scope of a request: whether it comes from an operator. Where nobody says it, everybody is one."""
+
 TOKEN = "token"  # noqa: S105 -- the name of the parameter
 _GZIP_FROM_BYTES = 1024
 _THREAD_FROM_BYTES = 32 * 1024
@@ -53,14 +59,52 @@ class Endpoint(NamedTuple):
     """Other statuses than 200 and those that all have."""
     headers: Mapping[str, str] = {}
     """Request headers that it looks at, with a description."""
+    method: str = "GET"
+    operates: bool = False
+    """Only operators may: see `OPERATES`."""
+    body: Any = None
+    """The type of the JSON that a request brings, see `read_body`; `None` when it brings nothing."""
 
-    def route(self) -> Route:
-        """For the application."""
+    async def answered(self, request: Request) -> Response:
+        """The answer to a request."""
+        if self.operates and not request.scope.get(OPERATES, True):
+            raise HTTPException(403, "only operators may do this: the token of operators is required")
+        return await self.answering(request, parse(request, self.parameters))
 
-        async def answer(request: Request) -> Response:
-            return await self.answering(request, parse(request, self.parameters))
 
-        return Route(self.path, answer, methods=["GET"], name=self.name)
+def routes(endpoints: Sequence[Endpoint]) -> list[Route]:
+    """For the application: one for each path, whatever its methods."""
+    by_path: dict[str, dict[str, Endpoint]] = {}
+    for endpoint in endpoints:
+        by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
+    return [_route(path, of_path) for path, of_path in by_path.items()]
+
+
+def _route(path: str, by_method: Mapping[str, Endpoint]) -> Route:
+    async def answer(request: Request) -> Response:
+        method = "GET" if request.method == "HEAD" else request.method
+        return await by_method[method].answered(request)
+
+    return Route(path, answer, methods=list(by_method), name=next(iter(by_method.values())).name)
+
+
+async def read_body(request: Request, kind: Any) -> Any:
+    """The JSON that a request brings, as this type. Raises 415, 413, 408, and 422, which says what was expected."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in TAKES:
+        raise HTTPException(415, f"expected a body of type {' or '.join(TAKES)}")
+    body = bytearray()
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MOST_BODY_BYTES:
+                raise HTTPException(413, f"a body has at most {MOST_BODY_BYTES} bytes")
+    except trio.TooSlowError:
+        raise HTTPException(408, "the body did not come") from None
+    try:
+        return msgspec.json.decode(bytes(body), type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        what, _, where = str(error).partition(" - at `$.")
+        raise HTTPException(422, f"{where.rstrip('`')}: {what}" if where else what) from None
 
 
 def parse(request: Request, kind: type[Parameters]) -> Any:
@@ -91,8 +135,8 @@ async def json_answer(request: Request, value: Any, *, status: int = 200, final:
     body = msgspec.json.encode(value)
     headers = {"content-type": JSON, "cache-control": "no-cache" if final else "no-store"}
     if final:
-        headers["etag"] = tag = f'W/"{hashlib.sha256(body).hexdigest()[:32]}"'
-        if _matches(request.headers.get("if-none-match", ""), tag):
+        headers["etag"] = tag = f'W/"{tag_of(body)}"'
+        if request.method in ("GET", "HEAD") and _matches(request.headers.get("if-none-match", ""), tag):
             return Response(status_code=304, headers={**headers, "vary": "accept-encoding"})
     if len(body) >= _GZIP_FROM_BYTES:
         headers["vary"] = "accept-encoding"
@@ -101,6 +145,11 @@ async def json_answer(request: Request, value: Any, *, status: int = 200, final:
             squeeze = partial(gzip.compress, body, _GZIP_LEVEL, mtime=0)
             body = squeeze() if len(body) < _THREAD_FROM_BYTES else await trio.to_thread.run_sync(squeeze)
     return Response(body, status, headers=headers)
+
+
+def tag_of(body: bytes) -> str:
+    """What tells an answer from others, in its ETag."""
+    return hashlib.sha256(body).hexdigest()[:32]
 
 
 def _matches(if_none_match: str, tag: str) -> bool:
