@@ -48,7 +48,7 @@ def endpoints(sets: Sets) -> list[Endpoint]:
     async def correct(request: Request, _: NoParameters) -> Response:
         await found(request)
         patch = await read_body(request, SetPatch)
-        asked = request.headers.get("if-match", "*")
+        asked = request.headers.get("if-match") or "*"
         try:
             score = await sets.correct_set(
                 request.path_params["station"], patch, lambda before: _is_meant(asked, before)
