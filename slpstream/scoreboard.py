@@ -156,10 +156,8 @@ class Scoreboard:
 
     def _games(self, station: str, rows: Sequence[PlayedRow]) -> list[PlayedGame]:
         channel = self._hub.channels.get(station)
-        running = {game.game_id for game in channel.games if game.in_progress} if channel is not None else set()
-        games = [game for row in rows if (game := played_game(row, running)) is not None]
-        order = {row.game_id: (row.started_at_ms, row.mtime_ns or 0, row.game_id) for row in rows}
-        return sorted(games, key=lambda game: (game.in_progress, order[game.game_id]))
+        known = () if channel is None else channel.games
+        return played_games(rows, {game.game_id for game in known if game.in_progress})
 
     async def _corrections(self, index: Index, station: str) -> Corrections:
         document = (await index.corrections() or {}).get(station)
@@ -241,6 +239,14 @@ class _Standing(msgspec.Struct, frozen=True):
 _RANKED = "mode.ranked"
 _NO_NAMES = _Named(-1)
 _NO_STANDING = _Standing()
+
+
+def played_games(rows: Sequence[PlayedRow], running: Collection[str]) -> list[PlayedGame]:
+    """The games of a station that sets are made of, in the order in which they were played; those of one side alone are
+    none. `running`: ids of games in progress."""
+    order = {row.game_id: (row.started_at_ms, row.mtime_ns or 0, row.game_id) for row in rows}
+    games = [game for row in rows if (game := played_game(row, running)) is not None and len(game.sides()) > 1]
+    return sorted(games, key=lambda game: (game.in_progress, order[game.game_id]))
 
 
 def played_game(row: PlayedRow, running: Collection[str]) -> PlayedGame | None:

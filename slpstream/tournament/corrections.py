@@ -186,11 +186,12 @@ def _with_names(corrections: Corrections, current: Set, said: Mapping[str, str |
         text = " ".join((name or "").split())
         if member is None:
             raise ImpossibleCorrection(f"no player {index} in this set")
-        corrections = _without(corrections, current, "names", member.indices)
         identity = current.identity(member)
         if identity is not None:
             corrections = _replace(corrections, people={identity: text})
-        elif text:
+        if identity is not None or not text:
+            corrections = _without(corrections, current, "names", member.indices)
+        else:  # what was said in earlier games stays: it tells who has changed ports
             entry = _entry(corrections, current)
             entry = msgspec.structs.replace(entry, names={**entry.names, index: text})
             corrections = _with_entry(corrections, current, entry)

@@ -162,12 +162,12 @@ def newest_set(games: Sequence[PlayedGame], corrections: Corrections, rules: Rul
 
 
 def since_break(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> int | None:
-    """The place of the first game behind the last long break: what was before makes no difference to the newest set.
-    `None` when there was none."""
+    """The place of the game before the last long break: what was before it makes no difference to the newest set.
+    `None` when there was no such break."""
     for at in range(len(games) - 1, 0, -1):
         joined = corrections.games.get(games[at].game_id, NOTHING).begins_set is False
         if not joined and break_seconds(games[at - 1], games[at]) > rules.new_set_seconds:
-            return at
+            return at - 1
     return None
 
 

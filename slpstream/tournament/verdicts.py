@@ -99,7 +99,9 @@ def _quit(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
     how = f"{who} after {clock(game.duration_seconds or 0.0)}"
     if not rules.quit_counts:
         return Judgement("quit", f"{how}, and quits do not count")
-    return Judgement("no_winner", f"{how}, and nobody won") if side is None else Judgement("counted", how)
+    if side is None:
+        return Judgement("no_winner", f"{how}, and {'it is not known by whom' if quitter is None else 'nobody won'}")
+    return Judgement("counted", how)
 
 
 _QUESTIONS: Sequence[Callable[[PlayedGame, int | None, Rules], Judgement | None]] = (
