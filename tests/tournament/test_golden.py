@@ -132,7 +132,12 @@ def doubles(folder: Folder, table: Table) -> None:
     """Partners change their ports and the teams their colours; then the operator takes a game back, and they go on."""
     cyd, dee = Seat("Cyd", "CYD#3", character=SHEIK), Seat("Dee", "DEE#4", character=FOX, colour=3)
     red, blue = 0, 1
-    first = {0: ANN._replace(team=red), 1: BOB._replace(team=red), 2: cyd._replace(team=blue), 3: dee._replace(team=blue)}
+    first = {
+        0: ANN._replace(team=red),
+        1: BOB._replace(team=red),
+        2: cyd._replace(team=blue),
+        3: dee._replace(team=blue),
+    }
     second = {
         0: dee._replace(team=red), 1: BOB._replace(team=blue), 2: ANN._replace(team=blue), 3: cyd._replace(team=red),
     }  # fmt: skip
@@ -142,7 +147,12 @@ def doubles(folder: Folder, table: Table) -> None:
     assert table.set.over
     table.say(names={"1": "Bobby"}, games={table.games[0].game_id: {"counts": False}})
     folder.add(10, replay(second, {0: 0, 1: 0, 2: 0, 3: 2}, seconds=90, minute=10))
-    others = {0: ANN._replace(team=red), 1: cyd._replace(team=red), 2: BOB._replace(team=blue), 3: dee._replace(team=blue)}
+    others = {
+        0: ANN._replace(team=red),
+        1: cyd._replace(team=red),
+        2: BOB._replace(team=blue),
+        3: dee._replace(team=blue),
+    }
     folder.add(15, replay(others, {0: 1, 1: 0, 2: 0, 3: 0}, seconds=90, minute=15))
     table.games = folder.games()
 
