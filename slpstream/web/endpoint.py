@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 from functools import partial
 from typing import Any, NamedTuple
 
+import h11
 import msgspec
 import trio
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
@@ -89,17 +91,21 @@ def _route(path: str, by_method: Mapping[str, Endpoint]) -> Route:
 
 
 async def read_body(request: Request, kind: Any) -> Any:
-    """The JSON that a request brings, as this type. Raises 415, 413, 408, and 422, which says what was expected."""
+    """The JSON that a request brings, as this type. Raises 400, 408, 413, 415, and 422, which says what was
+    expected."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in TAKES:
         raise HTTPException(415, f"expected a body of type {' or '.join(TAKES)}")
     body = bytearray()
     try:
-        async for chunk in request.stream():
-            body += chunk
-            if len(body) > MOST_BODY_BYTES:
-                raise HTTPException(413, f"a body has at most {MOST_BODY_BYTES} bytes")
+        async with aclosing(request.stream()) as chunks:
+            async for chunk in chunks:
+                body += chunk
+                if len(body) > MOST_BODY_BYTES:
+                    raise HTTPException(413, f"a body has at most {MOST_BODY_BYTES} bytes")
     except trio.TooSlowError:
         raise HTTPException(408, "the body did not come") from None
+    except (h11.RemoteProtocolError, ClientDisconnect):
+        raise HTTPException(400, "the body breaks off") from None
     try:
         return msgspec.convert(_whole_numbers(msgspec.json.decode(bytes(body))), kind)
     except RecursionError:
