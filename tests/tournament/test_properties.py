@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -109,11 +110,9 @@ def played(games: Sequence[PlayedGame], script: Sequence[tuple[int, dict[str, An
     """The corrections of an operator who says each thing when so many games had been played."""
     corrections = Corrections()
     for count, patch in sorted(script, key=lambda said: said[0]):
-        known = games[:count]
+        newest = partial(newest_set, games[:count], rules=rules)
         try:
-            corrections = corrected(
-                corrections, msgspec.convert(patch, SetPatch), lambda said, known=known: newest_set(known, said, rules)
-            )
+            corrections = corrected(corrections, msgspec.convert(patch, SetPatch), newest)
         except ImpossibleCorrection:
             continue
     return corrections

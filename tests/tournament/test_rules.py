@@ -15,10 +15,8 @@ MINUTE_MS = 60_000
 
 
 def seats(*names: str, first: int = 0, **values: Any) -> list[Player]:
-    return [
-        Player(**{"index": i, "port": i + 1, "tag": name, "start_stocks": 4, "stocks": 1} | values)
-        for i, name in enumerate(names, first)
-    ]
+    fields: dict[str, Any] = {"start_stocks": 4, "stocks": 1} | values
+    return [Player(index=i, port=i + 1, tag=name, **fields) for i, name in enumerate(names, first)]
 
 
 def game(

@@ -187,11 +187,14 @@ class Served:
         """A new connection."""
         return Caller(await trio.open_tcp_stream("127.0.0.1", self.port))
 
-    async def ask(self, target: str, method: str = "GET", body: bytes = b"", **headers: str) -> Answer:
+    async def ask(self, target: str, method: str = "GET", **headers: str) -> Answer:
         """One request on a connection of its own. `x_forwarded_for="..."` is a header."""
-        if body:
-            headers.setdefault("content_length", str(len(body)))
-        rows = {"host": self.host.decode(), **{name.replace("_", "-"): value for name, value in headers.items()}}
+        return await self.bring(b"", target, method, **headers)
+
+    async def bring(self, body: bytes, target: str, method: str, **headers: str) -> Answer:
+        """The same with a body."""
+        length = {"content-length": str(len(body))} if body else {}
+        rows = {"host": self.host.decode(), **length, **{k.replace("_", "-"): v for k, v in headers.items()}}
         head = f"{method} {target} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in rows.items()) + "\r\n"
         caller = await self.call()
         async with caller.stream:

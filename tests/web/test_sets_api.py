@@ -15,7 +15,7 @@ SET = "/v1/stations/main/set"
 
 async def patch(server: Served, said: Any, target: str = SET, **headers: str) -> Answer:
     body = said if isinstance(said, bytes) else msgspec.json.encode(said)
-    return await server.ask(target, "PATCH", body, **({"content_type": "application/json"} | headers))
+    return await server.bring(body, target, "PATCH", **({"content_type": "application/json"} | headers))
 
 
 @pytest.mark.trio
