@@ -7,6 +7,7 @@ it is another one than before. There is no state that is not in the database, so
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import msgspec
@@ -35,10 +36,14 @@ OnSet = Callable[[str, Mapping[str, Any]], None]
 """Is told the station and the payload of its `set` message whenever that has changed; must not wait."""
 
 _REST_SECONDS = 0.2
-"""Between two looks at the index, so that the reading of old files does not become one look for each."""
+_LONGEST_REST_SECONDS = 2.0
+_REST_FOR_WORK = 5
+"""Between two looks at the index it rests, in proportion to the work, so that the reading of a thousand old files does
+not become a thousand looks."""
 
 _GAMES_AT_FIRST = 64
-_MOST_GAMES = 1024
+_MOST_GAMES = 256
+"""Of a station: as far back as that the last long break is looked for. So many games without one take half a day."""
 _CPU = 1
 
 
@@ -69,6 +74,7 @@ class Scoreboard:
         """Stations whose games have changed; `None`: any of them."""
         self._work = trio.Event()
         self._computing = trio.Lock()
+        self._limiter = trio.CapacityLimiter(1)
         self._said: dict[str, SetScore] = {}
         self._listeners: list[OnSet] = []
         self._log = get_logger()
@@ -94,10 +100,12 @@ class Scoreboard:
             self._work = trio.Event()
             dirty, self._dirty = self._dirty, set()
             await index.written()
+            began = trio.current_time()
             for station in self._stations(dirty):
                 async with self._computing:
-                    await self._tell(station, *await self._look(index, station))
-            await trio.sleep(_REST_SECONDS)
+                    self._tell(station, *await self._look(index, station))
+            took = trio.current_time() - began
+            await trio.sleep(min(_LONGEST_REST_SECONDS, max(_REST_SECONDS, _REST_FOR_WORK * took)))
 
     # -- what the outside asks ---------------------------------------------------------------------------------------
 
@@ -123,12 +131,13 @@ class Scoreboard:
             found, before, games = await self._look(index, station)
             if not may(score_of(found, before)):
                 return None
-            after = corrected(before, patch, lambda corrections: newest_set(games, corrections, self._rules))
+            correct = partial(corrected, before, patch, partial(newest_set, games, rules=self._rules))
+            after = await trio.to_thread.run_sync(correct, limiter=self._limiter)
             if after != before and not await index.keep_corrections(station, encode(after)):
                 raise NotKept("the index of games cannot be written to")
             self._log.info("set corrected", station=station, said=msgspec.to_builtins(patch))
             found, after, games = await self._look(index, station)
-            await self._tell(station, found, after, games)
+            self._tell(station, found, after, games)
             return score_of(found, after)
 
     # -- making them -------------------------------------------------------------------------------------------------
@@ -141,23 +150,21 @@ class Scoreboard:
     def _stations(self, dirty: Collection[str] | None) -> list[str]:
         return [name for name in self._hub.channels if dirty is None or name in dirty]
 
-    async def _look(self, index: Index, station: str) -> tuple[Set, Corrections, Sequence[PlayedGame]]:
+    async def _look(self, index: Index, station: str) -> _Found:
+        """The newest set of a station, the corrections, and the games that it was made of."""
         corrections = await self._corrections(index, station)
         limit = _GAMES_AT_FIRST
         while True:
             rows = await index.played_on(station, limit)
-            games = self._games(station, rows)
-            at = since_break(games, corrections, self._rules)
-            if at is not None:
-                games = games[at:]
-            if at is not None or len(rows) < limit or limit >= _MOST_GAMES:
-                return newest_set(games, corrections, self._rules), corrections, games
+            channel = self._hub.channels.get(station)
+            running = {game.game_id for game in channel.games if game.in_progress} if channel is not None else set()
+            more = len(rows) == limit < _MOST_GAMES
+            make = partial(_make, rows, running, corrections, self._rules, more=more)
+            # In a thread: of hundreds of games it takes longer than a frame.
+            found = await trio.to_thread.run_sync(make, limiter=self._limiter)
+            if found is not None:
+                return found
             limit *= 4
-
-    def _games(self, station: str, rows: Sequence[PlayedRow]) -> list[PlayedGame]:
-        channel = self._hub.channels.get(station)
-        known = () if channel is None else channel.games
-        return played_games(rows, {game.game_id for game in known if game.in_progress})
 
     async def _corrections(self, index: Index, station: str) -> Corrections:
         document = (await index.corrections() or {}).get(station)
@@ -169,7 +176,7 @@ class Scoreboard:
             self._log.error("corrections of sets cannot be read", station=station, what=str(error))
             return Corrections()
 
-    async def _tell(self, station: str, found: Set, corrections: Corrections, games: Sequence[PlayedGame]) -> None:
+    def _tell(self, station: str, found: Set, corrections: Corrections, games: Sequence[PlayedGame]) -> None:
         score = score_of(found, corrections)
         channel = self._hub.channels.get(station)
         known = self._said.get(station)
@@ -182,6 +189,21 @@ class Scoreboard:
         if known != score:
             for on_set in self._listeners:
                 on_set(station, payload)
+
+
+_Found = tuple[Set, Corrections, Sequence[PlayedGame]]
+
+
+def _make(
+    rows: Sequence[PlayedRow], running: Collection[str], corrections: Corrections, rules: Rules, *, more: bool
+) -> _Found | None:
+    """The newest set of these games; `None` when there are `more` before them and they may make a difference."""
+    games = played_games(rows, running)
+    at = since_break(games, corrections, rules)
+    if at is None and more:
+        return None
+    games = games[at or 0 :]
+    return newest_set(games, corrections, rules), corrections, games
 
 
 # -- a row of the index to a game --------------------------------------------------------------------------------------

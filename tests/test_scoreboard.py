@@ -163,12 +163,12 @@ async def test_far_back_only_as_far_as_the_last_break(tmp_path: Path) -> None:
     """Three hundred games of people without names; where the sets begin does not depend on how many are looked at."""
     async with scoreboard(tmp_path) as kept:
         for number in range(300):
-            minute = 5 * number if number < 10 else 5 * number + 60
+            minute = 5 * number if number < 100 else 5 * number + 60
             kept.play(number, start(number, "ann", "bob"), end(number % 2), at_minute=minute)
         with trio.fail_after(TIMEOUT_SECONDS):
             await kept.index.written()
         found = await kept.board.score("main")
-        # From the break on sets of three: A B A, B A B, ... 290 games are 96 sets and two games.
+        # From the break on sets of three: A B A, B A B, ... 200 games are 66 sets and two games.
         assert found.set_id == made.game_id(298)
         assert [game.game_id for game in found.games] == [made.game_id(298), made.game_id(299)]
 
