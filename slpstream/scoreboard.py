@@ -83,6 +83,11 @@ class Scoreboard:
         """From now on `on_set` is told every change."""
         self._listeners.append(on_set)
 
+    def use(self, rules: Rules) -> None:
+        """Other rules from now on: the configuration was read again."""
+        self._rules = rules
+        self.changed(None)
+
     def changed(self, station: str | None) -> None:
         """The games of a station have changed, or of any when it is `None`. Returns at once."""
         if station is None:

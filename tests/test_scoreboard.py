@@ -147,6 +147,17 @@ async def test_what_an_operator_said_is_there_after_a_restart(tmp_path: Path) ->
 
 
 @pytest.mark.trio
+async def test_other_rules(tmp_path: Path) -> None:
+    async with scoreboard(tmp_path) as kept:
+        kept.play(1, start(1), end(0))
+        assert (await kept.until([1, 0]))["bestOf"] == 3
+        kept.board.use(Rules(best_of=1))
+        with trio.fail_after(TIMEOUT_SECONDS):
+            while (message := kept.hub.channels["main"].set_message()) is None or message["state"] != "over":
+                await kept.hub.channels["main"].changed()
+
+
+@pytest.mark.trio
 async def test_a_station_that_comes_later(tmp_path: Path) -> None:
     async with scoreboard(tmp_path) as kept:
         kept.hub.add(Channel("late", nowhere))

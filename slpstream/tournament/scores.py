@@ -42,6 +42,7 @@ class SetPlayer(_Said, kw_only=True, frozen=True):
     tag: Annotated[str | None, Meta(description="In-game name tag.")] = None
     character_id: int | None = None
     character_color: int | None = None
+    team: Annotated[int | None, Meta(description="0 red, 1 blue, 2 green; only where there are teams.")] = None
 
 
 class SetSide(_Said, kw_only=True, frozen=True):
@@ -142,6 +143,7 @@ def _player(member: Member, at: int, side: Side) -> SetPlayer:
         tag=member.tag or None,
         character_id=member.character_id,
         character_color=member.character_color,
+        team=member.team,
     )
 
 

@@ -34,15 +34,18 @@ class Member:
         """Operator's."""
         self.character_id: int | None = None
         self.character_color: int | None = None
+        self.team: int | None = None
+        """Where there are teams."""
         self.indices: dict[Place, frozenset[int]] = {}
 
-    def plays(self, player: Player, place: Place) -> None:
+    def plays(self, player: Player, place: Place, *, in_team: bool) -> None:
         """He is this player of a game. What a replay does not say stays as it was known."""
         self.index, self.port = player.index, player.port
         self.connect_code = player.connect_code or self.connect_code
         self.netplay_name = player.netplay_name or self.netplay_name
         self.tag = player.tag or self.tag
         self.character_id, self.character_color = player.character_id, player.character_color
+        self.team = player.team if in_team else None
         self.indices[place] = frozenset({player.index})
 
 
@@ -195,7 +198,7 @@ class _Walk:
         current.places.append(place)
         for team, at in zip(teams, order, strict=True):
             for member, player in pair(current.sides[at].members, team, said.names):
-                member.plays(player, place)
+                member.plays(player, place, in_team=game.is_teams)
         if not current.entries and current.behind in self._corrections.after:
             self._apply(current, ("after", current.behind))
         self._apply(current, place)

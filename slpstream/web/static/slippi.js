@@ -91,12 +91,20 @@ export function players(game, set = null) {
       characterId,
       character: character?.name ?? `Character ${characterId}`,
       costume: character?.costumes[setup.characterColor] ?? "",
-      team: isTeams ? (TEAMS[setup.teamId] ?? "") : "",
+      team: isTeams ? teamOf(setup.teamId) : "",
       stocks: inGameMode === STOCK_MODE ? (post.stocksRemaining ?? null) : null,
       startStocks: setup.startStocks,
       percent: typeof post.percent === "number" ? Math.floor(post.percent) : null,
     };
   });
+}
+
+/**
+ * @param {number | undefined} id
+ * @returns {Player["team"]}
+ */
+export function teamOf(id) {
+  return TEAMS[id ?? -1] ?? "";
 }
 
 /** @param {Game} game */
@@ -127,7 +135,7 @@ export function clock(game) {
  * @param {import("./slpstream_types.js").SetPlayer} player
  * @returns {Player}
  */
-export function playerOfSet({ playerIndex = 0, port = playerIndex + 1, name, connectCode = "", characterId, characterColor = 0 }) {
+export function playerOfSet({ playerIndex = 0, port = playerIndex + 1, name, connectCode = "", characterId, characterColor = 0, team }) {
   const character = characterId === undefined ? undefined : tables.characters[characterId];
   return {
     index: playerIndex,
@@ -137,7 +145,7 @@ export function playerOfSet({ playerIndex = 0, port = playerIndex + 1, name, con
     characterId: characterId ?? -1,
     character: character?.name ?? "",
     costume: character?.costumes[characterColor] ?? "",
-    team: "",
+    team: teamOf(team),
     stocks: null,
     startStocks: 0,
     percent: null,

@@ -232,6 +232,7 @@ export {};
  * @property {string} [tag]
  * @property {number} [characterId]    External character id.
  * @property {number} [characterColor]
+ * @property {number} [team]           0 red, 1 blue, 2 green; only where there are teams.
  * @property {number} [score]          Games won.
  *
  * @typedef {object} SetSide           A player, or a team.

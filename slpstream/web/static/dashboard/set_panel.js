@@ -5,7 +5,7 @@
  * A field that somebody is writing into is left alone.
  */
 
-import { stageOf } from "../slippi.js";
+import { stageOf, teamOf } from "../slippi.js";
 import { colourOf, clone, element, fill, find, setAttribute, setText } from "./dom.js";
 
 /**
@@ -120,7 +120,7 @@ export class SetPanel {
     const name = sideName(side, members);
     row.dataset.index = String(side.players[0]);
     row.dataset.score = String(side.score);
-    row.dataset.colour = colourOf({ team: "", port: members[0]?.port ?? 1 });
+    row.dataset.colour = colourOf({ team: teamOf(members[0]?.team), port: members[0]?.port ?? 1 });
     fill(find(".names", row), members, () => this.#newName(), (field, member) => showName(field, member));
     const points = find(".points", row);
     setText(points, String(side.score));
