@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slpstream.tournament import ImpossibleCorrection, PlayedGame, Player, Rules
+from slpstream.tournament import ImpossibleCorrection, PlayedGame, Player, Rules, newest_set, since_break
 from slpstream.tournament.corrections import MOST_KEPT, NOTHING, Corrections, GameCorrection
 from slpstream.tournament.verdicts import judge
 from tests.tournament.made import Table
@@ -217,6 +217,14 @@ def test_a_score_that_was_given_grows_with_further_games() -> None:
     assert scores(made) == [0, 1]
 
 
+def test_a_score_is_never_below_nothing() -> None:
+    made = table(game(0), game(1, winner=1))
+    made.say(score={"0": 0})
+    made.say(games={made.games[0].game_id: {"counts": False}})
+    assert [side.added for side in made.set.sides] == [-1, 0]
+    assert scores(made) == [0, 1]
+
+
 def test_a_given_score_makes_later_games_no_other_set() -> None:
     """It was given during the second game, so the second game is of this set."""
     first, second = game(0), game(1, in_progress=True, reason=None, end_method=None, winner=None)
@@ -264,6 +272,21 @@ def test_names_before_the_first_game() -> None:
     assert [member.name for member in made.set.members] == ["Ann", "Bob"]
     made.games = (game(0),)
     assert [member.name for member in made.set.members] == ["Ann", "Bob"]
+
+
+def test_what_was_said_before_a_long_break_is_said_of_the_set_after_it() -> None:
+    """So the game before the break is needed, and no earlier one."""
+    made = table(game(0), game(1))
+    made.say(newSet=True, names={"0": "Eve"})
+    made.games = (*made.games, game(2, minute=120))
+    at = since_break(made.games, made.corrections, made.rules)
+    assert at == 1
+    for games in (made.games, made.games[at:]):
+        found = newest_set(games, made.corrections, made.rules)
+        assert [member.name for member in found.members] == ["Eve", ""]
+        assert [each.game_id for each in found.games] == [made.games[2].game_id]
+    made.say(games={made.games[2].game_id: {"beginsSet": False}})
+    assert since_break(made.games, made.corrections, made.rules) is None
 
 
 @pytest.mark.parametrize(
