@@ -17,14 +17,15 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from slpstream.web.access import Denied
+
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 TAKES = (JSON, MERGE_PATCH)
 MOST_BODY_BYTES = 64 * 1024
-OPERATES = "slpstream.operates"
-"""In the scope of a request: whether it comes from an operator. Where nobody says it, everybody is one."""
-
 TOKEN = "token"  # noqa: S105 -- the name of the parameter
+OPERATING = "slpstream.operating"
+"""In the scope of a request: `None`, or why it may not operate."""
 _GZIP_FROM_BYTES = 1024
 _THREAD_FROM_BYTES = 32 * 1024
 _GZIP_LEVEL = 4
@@ -63,14 +64,15 @@ class Endpoint(NamedTuple):
     """Request headers that it looks at, with a description."""
     method: str = "GET"
     operates: bool = False
-    """Only operators may: see `OPERATES`."""
+    """Only who may operate is let in."""
     body: Any = None
     """The type of the JSON that a request brings, see `read_body`; `None` when it brings nothing."""
 
     async def answered(self, request: Request) -> Response:
         """The answer to a request."""
-        if self.operates and not request.scope.get(OPERATES, True):
-            raise HTTPException(403, "only operators may do this: the token of operators is required")
+        denied: Denied | None = request.scope.get(OPERATING) if self.operates else None
+        if denied is not None:
+            raise HTTPException(denied.status, denied.reason)
         return await self.answering(request, parse(request, self.parameters))
 
 

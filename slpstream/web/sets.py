@@ -72,6 +72,7 @@ def endpoints(sets: Sets) -> list[Endpoint]:
             "it is then. What is left out stays as it is, null takes it back.",
             correct, SetScore, in_path=_STATION, method="PATCH", operates=True, body=SetPatch,
             statuses=_NOT_FOUND | {
+                403: "Only operators may.",
                 409: "It is about a player or a game that is not there.",
                 412: "The set is another one than `If-Match` says.",
                 413: "The body is too long.",

@@ -6,9 +6,13 @@ from typing import Any
 
 import msgspec
 import pytest
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
 
-from slpstream.web.endpoint import MERGE_PATCH, MOST_BODY_BYTES
-from tests.web.served import Answer, Served, served
+from slpstream.web.access import Denied
+from slpstream.web.endpoint import MERGE_PATCH, MOST_BODY_BYTES, OPERATING
+from slpstream.web.sets import endpoints
+from tests.web.served import Answer, FakeStations, Served, served
 
 SET = "/v1/stations/main/set"
 
@@ -120,20 +124,13 @@ async def test_a_body_that_breaks_off() -> None:
 
 
 @pytest.mark.trio
-async def test_an_operator_is_who_the_server_says() -> None:
-    """Who may operate is written into the scope of a request; where nobody says it, everybody may."""
-    from starlette.requests import Request
-
-    from slpstream.web.endpoint import OPERATES
-    from slpstream.web.sets import endpoints
-    from tests.web.served import FakeStations
-
+async def test_who_may_not_operate_may_not_correct() -> None:
+    """Why somebody may not is written into the scope of a request."""
     by_method = {endpoint.method: endpoint for endpoint in endpoints(FakeStations())}
     assert {method: endpoint.operates for method, endpoint in by_method.items()} == {"GET": False, "PATCH": True}
-    scope = {"type": "http", "method": "PATCH", "headers": [], "query_string": b"", "path_params": {"station": "main"}}
-    from starlette.exceptions import HTTPException
-
+    scope: dict[str, Any] = {"type": "http", "headers": [], "query_string": b"", "path_params": {"station": "main"}}
+    scope[OPERATING] = Denied.TOKEN
     with pytest.raises(HTTPException) as refused:
-        await by_method["PATCH"].answered(Request({**scope, OPERATES: False}))
-    assert refused.value.status_code == 403
-    assert (await by_method["GET"].answered(Request({**scope, "method": "GET", OPERATES: False}))).status_code == 200
+        await by_method["PATCH"].answered(Request(scope | {"method": "PATCH"}))
+    assert refused.value.status_code == 401
+    assert (await by_method["GET"].answered(Request(scope | {"method": "GET"}))).status_code == 200
