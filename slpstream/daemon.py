@@ -31,11 +31,13 @@ from slpstream.logs import get_logger
 from slpstream.metrics import Metrics
 from slpstream.outputs import Outputs
 from slpstream.running_stations import RunningStation, RunningStations
+from slpstream.scoreboard import Scoreboard
 from slpstream.station import Station
 from slpstream.store import FILE_NAME, Database, GameIndex, open_database
 from slpstream.stream import Hub
 from slpstream.subfolders import Subfolders
 from slpstream.tail import Watcher
+from slpstream.tournament import Rules, SetPatch, SetScore
 from slpstream.upkeep import Limit, Limits, Upkeep
 from slpstream.web.access import Access
 from slpstream.web.server import WebServer, listen
@@ -69,6 +71,8 @@ class Daemon:
         self._web: WebServer | None = None
         self._index: GameIndex | None = None
         self._tasks = 0
+        self.scoreboard = Scoreboard(self.hub, _rules(config))
+        self.scoreboard.listen(self.outputs.set_changed)
         self._stop = trio.Event()
         self._hung_up = trio.Event()
         self._log = get_logger()
@@ -101,6 +105,7 @@ class Daemon:
                     socket_buffer_bytes=config.stream.socket_buffer_bytes,
                     max_connections=config.server.max_connections,
                 )
+            self.scoreboard.use(_rules(config))
             for station in self.running.stations:
                 station.configure(stalled_seconds=config.watch.stalled_seconds, pace=config.watch.pace)
             await self._apply_stations(stations)
@@ -129,6 +134,7 @@ class Daemon:
                     database,
                     read_game if config.store.index_old_files else None,
                     on_error=self.metrics.index_errors.inc,
+                    on_change=self.scoreboard.changed,
                 )
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
@@ -148,6 +154,7 @@ class Daemon:
                 background.start_soon(
                     Upkeep(self._recordings_folder(), index, self.hub, self.running, self.metrics).run, self._limits
                 )
+                background.start_soon(self.scoreboard.run, index)
                 background.start_soon(self._feed_watchdog)
                 background.start_soon(self._count_tasks)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
@@ -175,6 +182,14 @@ class Daemon:
         if running is None:
             return None
         return {**running.station.describe(), "recordings": running.station.recordings()}
+
+    async def set_of(self, station: str) -> SetScore | None:
+        """The newest set of a station; `None` when there is none of that name."""
+        return await self.scoreboard.score(station) if station in self.running else None
+
+    async def correct_set(self, station: str, patch: SetPatch, may: Callable[[SetScore], bool]) -> SetScore | None:
+        """The set after what an operator said; `None` when `may` says no of the set before."""
+        return await self.scoreboard.correct(station, patch, may)
 
     def not_ready(self) -> list[str]:
         """Stations whose folder is missing or was not searched yet, and sinks that cannot write."""
@@ -407,6 +422,17 @@ def _listening(host: str, port: int) -> Iterator[list[socket.socket]]:
     finally:
         for listener in listeners:
             listener.close()
+
+
+def _rules(config: Config) -> Rules:
+    sets = config.sets
+    return Rules(
+        best_of=sets.best_of,
+        handwarmer_seconds=sets.handwarmer_seconds,
+        handwarmer_stocks=sets.handwarmer_stocks,
+        quit_counts=sets.quit_counts,
+        new_set_seconds=60 * sets.new_set_minutes,
+    )
 
 
 def _access(config: Config) -> Access:

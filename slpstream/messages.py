@@ -49,9 +49,10 @@ PAYLOADS: Mapping[str, str] = {
 }
 STATUS_PAYLOADS: Mapping[str, str] = {
     "hello": "`protocol`, `version`, `stations`: first on every connection",
-    "snapshot": "`gameId`, `settings`, `frame`, `stats`, `cursor`: when joining a game in progress",
+    "snapshot": "`gameId`, `settings`, `frame`, `stats`, `set`, `cursor`: when joining a game in progress",
     "station": "`state` (`idle`, `playing`, `stalled`, `offline`), `reason`, `gameId`, `at`",
-    "set": "players, score, games",
+    "set": "`setId`, `gameId`, `state` (`upcoming`, `running`, `over`), `bestOf`, `players`, `score` (in their order), "
+    "`sides`, `winner`, `games`: the set of a station, whenever it changes; see `deploy/docs/sets.md`",
     "lagged": "`missed`: how many messages this connection did not get",
     "error": "`code`, `message`: then the connection is closed with that code",
 }

@@ -161,7 +161,7 @@ class Sets(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 30.0
     handwarmer_stocks: Annotated[
         int,
-        Meta(ge=0, description="A game that is quit while every side still has more stocks than this lost is none."),
+        Meta(ge=0, description="A game that is quit while nobody has lost more stocks than this is a handwarmer."),
     ] = 1
     quit_counts: Annotated[
         bool, Meta(description="A game that is quit, and is no handwarmer, counts for who did not quit.")

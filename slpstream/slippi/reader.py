@@ -538,6 +538,7 @@ class SlippiReader:
                 result.winners(settings, payload, posts),
                 number,
                 result.duration_seconds(number),
+                standings=result.standings(settings, posts),
             )
         )
 

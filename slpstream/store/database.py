@@ -29,9 +29,9 @@ _PRIMARY_CODE = 0xFF
 
 _KEPT = (
     "format", "rate", "settings", "setup", "players", "metadata", "game_end", "winners", "reason", "last_frame",
-    "duration_seconds", "stats", "said_at_ms",
+    "duration_seconds", "stats", "said_at_ms", "standings",
 )  # fmt: skip
-_JSON = ("rate", "settings", "setup", "players", "metadata", "game_end", "winners", "stats")
+_JSON = ("rate", "settings", "setup", "players", "metadata", "game_end", "winners", "stats", "standings")
 _REQUIRED = ("format", "rate", "settings", "setup", "players")
 
 
@@ -97,6 +97,29 @@ class Game(NamedTuple):
     files: Sequence[FileRow]
 
 
+class PlayedRow(NamedTuple):
+    """A game as sets are made of it. JSON where it says so."""
+
+    game_id: str
+    started_at_ms: int
+    format: str
+    reason: str | None
+    duration_seconds: float | None
+    said_at_ms: int | None
+    mtime_ns: int | None
+    """Of its newest file."""
+    settings: str
+    """JSON."""
+    players: str
+    """JSON."""
+    winners: str | None
+    """JSON: player indices."""
+    game_end: str | None
+    """JSON."""
+    standings: str | None
+    """JSON: stocks and percent by player index."""
+
+
 class Page(NamedTuple):
     """Some games, and where the next page begins; `None` at the end."""
 
@@ -105,6 +128,7 @@ class Page(NamedTuple):
 
 
 _ROW = ", ".join(f"g.{name}" for name in GameRow._fields)
+_PLAYED = ", ".join("f.mtime_ns" if name == "mtime_ns" else f"g.{name}" for name in PlayedRow._fields)
 _DETAILS = ", ".join(f"g.{name}" for name in GameDetails._fields)
 
 
@@ -194,6 +218,13 @@ class Database:
                 writer.execute("DELETE FROM games WHERE game_id = ?", row)
         return len(rows)
 
+    def keep_corrections(self, station: str, corrections: bytes) -> None:
+        """What an operator has said about the sets of a station, JSON; instead of what was said before."""
+        with self._transaction() as writer:
+            writer.execute(
+                "INSERT OR REPLACE INTO corrections (station, document) VALUES (?, ?)", (station, corrections.decode())
+            )
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._writing:
@@ -236,6 +267,23 @@ class Database:
         with self._reader() as reader:
             rows = reader.execute("SELECT path, mtime_ns, size_bytes FROM files WHERE station = ?", (station,))
             return {path: (mtime_ns, size_bytes) for path, mtime_ns, size_bytes in rows}
+
+    def played(self, station: str, limit: int) -> list[PlayedRow]:
+        """The newest games of a station, newest first."""
+        with self._reader() as reader:
+            rows = reader.execute(
+                f"SELECT {_PLAYED} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- names of columns
+                " LEFT JOIN files f ON f.path = g.path WHERE t.kind = 'station' AND t.value = ?"
+                " ORDER BY t.started_at_ms DESC, t.game_id DESC LIMIT ?",
+                (station, limit),
+            )
+            return [PlayedRow(*row) for row in rows]
+
+    def corrections(self) -> dict[str, bytes]:
+        """What operators have said, JSON, by station."""
+        with self._reader() as reader:
+            rows = reader.execute("SELECT station, document FROM corrections")
+            return {station: document.encode() for station, document in rows}
 
     def count(self) -> int:
         """How many games there are."""

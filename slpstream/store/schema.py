@@ -61,6 +61,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) STRICT, WITHOUT ROWID""",
         "CREATE INDEX tags_by_game ON tags (game_id)",
     ),
+    (
+        # Stocks and percent at the end, by player index; NULL: the game was indexed before this column was.
+        "ALTER TABLE games ADD COLUMN standings TEXT",
+        # What operators have said about the sets of a station. Not in any file: `reindex` leaves it alone.
+        """CREATE TABLE corrections (
+            station TEXT PRIMARY KEY NOT NULL,
+            document TEXT NOT NULL             -- JSON
+        ) STRICT, WITHOUT ROWID""",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

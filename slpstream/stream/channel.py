@@ -39,6 +39,7 @@ class Channel:
         self.settled = False
         """The first look at the source is over: what is live is known."""
         self._state: dict[str, Any] = {"state": "offline", "reason": "starting"}
+        self._set: dict[str, Any] | None = None
 
     @property
     def games(self) -> Sequence[Game]:
@@ -153,6 +154,17 @@ class Channel:
         """The `station` status message."""
         return {"type": "station", "station": self.station, **self._state}
 
+    def publish_set(self, payload: dict[str, Any]) -> None:
+        """The set of the station has changed: a status message to everybody."""
+        self._set = payload
+        for reader in self._readers():
+            reader.tell_set()
+        self.notify()
+
+    def set_message(self) -> dict[str, Any] | None:
+        """The `set` status message; `None` while there is no set."""
+        return None if self._set is None else {"type": "set", "station": self.station, **self._set}
+
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
         """The `snapshot` of a game in progress: settings, the newest frame and stats, and where the log goes on."""
         payload: dict[str, Any] = {"type": "snapshot", "station": self.station, "gameId": game.game_id}
@@ -162,6 +174,8 @@ class Channel:
         for name, message in (("frame", game.newest_frames.get(mode)), ("stats", game.newest_stats)):
             if message is not None:
                 payload[name] = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])[name]
+        if self._set is not None:
+            payload["set"] = self._set
         payload["cursor"] = str(Cursor(game.game_id, mode, game.logs[mode].head))
         return payload
 

@@ -54,6 +54,9 @@ class Source(Games, Protocol):
     def state_message(self) -> dict[str, Any]:
         """The `station` message."""
 
+    def set_message(self) -> dict[str, Any] | None:
+        """The `set` message; `None` while there is no set."""
+
     def attach(self, reader: StationReader) -> None:
         """A reader is live from here on."""
 
@@ -229,6 +232,7 @@ class StationReader:
         self._mode = subscriber.subscription.frames
         self._reading = Reading(channel, self._mode)
         self._told: dict[str, Any] = {}
+        self._told_set: dict[str, Any] | None = None
         self._live = False
         self._behind = trio.Event()
 
@@ -261,6 +265,13 @@ class StationReader:
             self._told = state
             self.subscriber.send_status(state)
 
+    def tell_set(self) -> None:
+        """The station's set, if it is not what this reader was told last."""
+        message = self.channel.set_message()
+        if message is not None and message != self._told_set:
+            self._told_set = message
+            self.subscriber.send_status(message)
+
     def fall_behind(self, game: Game, position: Position | None = None) -> None:
         """The message behind `position` of `game` was not taken: read on from there, or from where this reader has
         been in it. Of all that were live it is at the heads."""
@@ -286,6 +297,7 @@ class StationReader:
 
     async def _begin(self) -> None:
         self.tell_state()
+        self.tell_set()
         await self._reading.settle()  # only then is it known which games there are
         await self._find_beginning()
 
@@ -327,6 +339,7 @@ class StationReader:
         reading = self._reading
         while True:
             self.tell_state()
+            self.tell_set()
             progressed = waiting = False
             for game in reading.todo():
                 while await self._read(game):

@@ -147,7 +147,7 @@ class WebServer:
 
     def admit(self, access: Access, *, outbox_bytes: int, socket_buffer_bytes: int, max_connections: int) -> None:
         """Other rules, for connections that come from now on."""
-        self._access = access
+        self.access = access
         self._outbox_bytes = outbox_bytes
         self._socket_buffer_bytes = socket_buffer_bytes
         self._max_connections = max_connections

@@ -292,8 +292,8 @@ class Client:
 
     @property
     def lines(self) -> list[bytes]:
-        """All but the states of stations."""
-        return [line for line in self.all_lines if not line.startswith(b'{"type":"station"')]
+        """All but the states and sets of stations."""
+        return [line for line in self.all_lines if not line.startswith((b'{"type":"station"', b'{"type":"set"'))]
 
     @property
     def messages(self) -> list[dict[str, Any]]:

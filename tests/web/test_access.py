@@ -20,7 +20,7 @@ from slpstream.daemon import Daemon
 from slpstream.errors import ConfigError
 from slpstream.web import app, openapi
 from slpstream.web.access import Access, Denied, Role
-from slpstream.web.endpoint import Endpoint, NoParameters
+from slpstream.web.endpoint import Endpoint, NoParameters, routes
 from tests.web.served import served
 
 OWN = {"host": "127.0.0.1:5151"}
@@ -336,7 +336,7 @@ SET = [
 @pytest.mark.trio
 async def test_operating_endpoints_ask_for_the_role() -> None:
     async with served(access=OPERATED) as server:
-        inner = Starlette(routes=[row.route() for row in SET], exception_handlers={HTTPException: app._problem})
+        inner = Starlette(routes=routes(SET), exception_handlers={HTTPException: app._problem})
         server.server._app = app.with_headers(inner)
         path = "/v1/stations/main/set"
         for headers, status, challenge in (

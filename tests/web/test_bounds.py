@@ -15,7 +15,7 @@ from trio.testing import MockClock
 
 from slpstream.metrics import Metrics
 from slpstream.web import app, asgi, server, websocket
-from slpstream.web.endpoint import Endpoint, NoParameters
+from slpstream.web.endpoint import Endpoint, NoParameters, routes
 from tests.stream.fakes import FakeLog
 from tests.web.served import Caller, Served, served
 from tests.web.test_websocket_protocol import PING, SUBSCRIBE, TEXT, frame, opened
@@ -87,7 +87,7 @@ async def test_a_request_has_its_time_and_not_a_byte_at_a_time(patient_clock: Mo
         return Response(await request.body())
 
     async with served() as running:
-        route = Endpoint("/take", "take", "Takes a body.", take, method="PATCH").route()
+        route = routes([Endpoint("/take", "take", "Takes a body.", take, method="PATCH")])[0]
         running.server._app = app.with_headers(
             Starlette(routes=[route], exception_handlers={HTTPException: app._problem})
         )
@@ -128,7 +128,7 @@ async def test_a_body_too_large_is_refused() -> None:
         return Response(str(len(await request.body())))
 
     async with served() as running:
-        route = Endpoint("/take", "take", "Takes a body.", take, method="PATCH").route()
+        route = routes([Endpoint("/take", "take", "Takes a body.", take, method="PATCH")])[0]
         running.server._app = app.with_headers(
             Starlette(routes=[route], exception_handlers={HTTPException: app._problem})
         )

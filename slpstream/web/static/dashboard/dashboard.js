@@ -148,19 +148,20 @@ function drawCard(card, station) {
   setText(find(".stage", card), game === null ? "" : placeName(game));
   setText(find(".clock", card), game === null ? "" : clockText(game));
   setText(find(".lag", card), lagText(station, state));
-  const everybody = playersOf(game);
-  showPlayers(find(".players", card), everybody, winnersOf(game), view.set);
-  setText(find(".note", card), noteOf(station, game, state));
+  const set = view.game === null ? null : view.set;
+  showPlayers(find(".players", card), playersOf(game, set), winnersOf(game), set);
+  setText(find(".note", card), noteOf(station, game, set, state));
 }
 
 /**
  * @param {Station} station
  * @param {import("../slpstream.js").Game | null} game
+ * @param {import("../slpstream_types.js").SetScore | null} set
  * @param {string} state
  */
-function noteOf(station, game, state) {
+function noteOf(station, game, set, state) {
   const reason = state === "playing" || state === "idle" ? "" : station.reason;
-  const result = game?.format === FORMAT ? resultText(game) : "";
+  const result = game?.format === FORMAT ? resultText(game, set) : "";
   const nothing = game === null && state === "idle" ? "No game yet" : "";
   return [reason, result, nothing, station.degraded].filter(Boolean).join(" · ");
 }
@@ -252,7 +253,7 @@ function timeOfDay(moment) {
  */
 function tellEnd(view) {
   if (view.game?.format === FORMAT) {
-    setText(find(".news"), `${stationName(view.station)}: ${resultText(view.game)}`);
+    setText(find(".news"), `${stationName(view.station)}: ${resultText(view.game, view.set)}`);
   }
 }
 

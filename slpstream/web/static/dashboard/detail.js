@@ -6,6 +6,7 @@ import { Feed } from "./feed.js";
 import { GameSummary } from "./game_summary.js";
 import { gameOf } from "./listed_game.js";
 import { Match, PercentHistory } from "./match.js";
+import { SetPanel } from "./set_panel.js";
 import { clockText, placeName, playersOf, showPlayers, versus, winnersOf } from "./rows.js";
 import { StageView } from "./stage_view.js";
 
@@ -34,6 +35,7 @@ export class StationDetail {
   #options;
   #feed;
   #match;
+  #setPanel;
   /** The game from its first message on, while it is read. @type {{feed: Feed, match: Match} | null} */ #past = null;
   /** A game that was over when this page came. @type {Match | null} */ #over = null;
   #summaryAt = -Infinity;
@@ -58,6 +60,7 @@ export class StationDetail {
     });
     this.#match = new Match(this.#feed.station(station));
     this.#stageView.match = this.#match;
+    this.#setPanel = new SetPanel(find(".set", this.#root), station, onChange);
     this.#readPast();
     this.#addressField();
   }
@@ -146,6 +149,7 @@ export class StationDetail {
     const reason = state === "idle" || state === "playing" ? "" : (described?.reason ?? "");
     const lag = daemon.lag(this.#station);
     setText(find(".lag", root), lag === "" || state !== "playing" ? "" : `lag ${lag}`);
+    this.#setPanel.draw(daemon, view.set);
     setText(find(".note", root), known ? this.#feed.problem || reason : `There is no station ${this.#station}.`);
     if (!view.catchingUp) {
       this.#drawGame();
@@ -158,18 +162,20 @@ export class StationDetail {
     const { game } = match;
     const ended = game !== null && game.end !== null;
     const melee = game?.format === FORMAT;
-    const everybody = playersOf(game);
+    const set = this.#setPanel.scoreOf(game?.gameId);
+    this.#stageView.set = set;
+    const everybody = playersOf(game, set);
     root.dataset.game = game?.gameId ?? "";
     root.dataset.ended = String(ended);
     setText(find(".stage", root), game === null ? "No game yet" : placeName(game));
     setText(find(".clock", root), game === null ? "" : ended ? minutes(match.durationSeconds) : clockText(game));
-    setText(find(".result", root), ended && melee ? resultText(game) : "");
-    showPlayers(find(".players", root), everybody, winnersOf(game), this.#match.view.set);
+    setText(find(".result", root), ended && melee ? resultText(game, set) : "");
+    showPlayers(find(".players", root), everybody, winnersOf(game), set);
     this.#stageView.hidden = !melee || ended;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
     summary.hidden = !melee;
     const now = performance.now();
-    const state = `${game?.gameId} ${ended}`;
+    const state = `${game?.gameId} ${ended} ${everybody.map(({ name }) => name)}`;
     if (game !== null && melee && (now - this.#summaryAt > SUMMARY_MS || state !== this.#summaryOf)) {
       this.#summaryAt = now;
       this.#summaryOf = state;

@@ -43,6 +43,7 @@ const SHIELDING = /** @type {const} */ ([0xb2, 0xb6]);
 const within = (state, [first, last]) => state !== undefined && state >= first && state <= last;
 
 export class StageView extends HTMLElement {
+  /** The set that the game is part of. @type {import("../slpstream_types.js").SetScore | null} */ set = null;
   /** @type {Match | null} */ #match = null;
   #canvas = document.createElement("canvas");
   #ground = new ObservedGround();
@@ -149,7 +150,7 @@ export class StageView extends HTMLElement {
       return;
     }
     this.#readPaint();
-    const everybody = players(game);
+    const everybody = players(game, this.set);
     const stage = STAGES[game.settings.stageId] ?? null;
     this.#observe(frame, stage);
     const camera = this.#aim(frame, stage, width / height);
