@@ -9,23 +9,23 @@ and all games after it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 import trio
 
-from slpstream.errors import NoSuchGame, SourceError
-from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, StatsUpdate, first_of
-from slpstream.following import Following
+from slpstream.errors import SourceError
+from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
+from slpstream.following import Following, Index, OldGames, Tap, unwritten_file
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, choose, formats, of_name, suffixes
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
 from slpstream.metrics import StationMetrics
 from slpstream.pipeline import Pipeline
-from slpstream.replay import MODES, FileReplay, RecordingReplay, archived_game, peek_game_id
+from slpstream.replay import MODES, FileReplay, RecordingReplay, archived_game
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
     CaughtUp,
@@ -42,6 +42,7 @@ from slpstream.tail import (
     TailedFile,
     TailEvent,
 )
+from slpstream.tally import Tally, printable
 
 _PACED_SECONDS = 0.05
 _PLAYED_AT_ONCE = 256
@@ -54,21 +55,6 @@ _RECENT_FILES = 50
 _TICK_SECONDS = 0.5
 _NOTED = (GameStart, StatsUpdate, GameEnd, Metadata)
 """What the index of games is told."""
-
-
-class Index(Protocol):
-    """Who keeps a list of the games; all of it returns at once."""
-
-    def played(
-        self, station: str, path: Path, mtime_ns: int, size_bytes: int, game_id: str, events: Iterable[Event]
-    ) -> None:
-        """What was read from a file; without events, that it is finished with."""
-
-    def listed(self, station: str, files: Iterable[tuple[Path, int, int]]) -> None:
-        """Files that were there before: path, modification time in nanoseconds, size."""
-
-    def gone(self, path: Path) -> None:
-        """A file is not there any more."""
 
 
 class Station:
@@ -99,6 +85,7 @@ class Station:
         self.channel = Channel(station, self._locate)
         self._hints = hints
         self._metrics = metrics
+        self._tally = Tally(metrics, folder, wall_clock)
         self._limiter = limiter
         self._poll_seconds = poll_seconds
         self._scan_seconds = scan_seconds
@@ -114,10 +101,14 @@ class Station:
         self._following: dict[TailedFile, Following] = {}
         self._sources: dict[tuple[FileIdentity, str], Game] = {}
         self._archive: dict[Path, tuple[int, int]] = {}
-        self._game_ids: dict[tuple[Path, int], str | None] = {}
+        self._old_games = OldGames()
         self._state = "offline"
         self._reason = "starting"
         self._state_game: str | None = None
+        self._remark: str | None = None
+        self._unreachable: str | None = None
+        self.tap: Tap | None = None
+        """Who is handed the bytes of all games as they come, to serve them again."""
 
     # -- what the outside asks ----------------------------------------------------------------------------------------
 
@@ -155,7 +146,7 @@ class Station:
             "id": self.id,
             "name": self.name,
             "state": self._state,
-            "reason": self._reason,
+            "reason": self._reason if self._remark is None else f"{self._reason}; {self._remark}",
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self._following), "finished": len(self._archive)},
         }
@@ -173,7 +164,7 @@ class Station:
         """The newest files that are not being followed, as `/v1/stations/{id}` lists them. Names only, never paths."""
         newest = sorted(self._archive.items(), key=lambda item: item[1], reverse=True)[:_RECENT_FILES]
         return [
-            {"file": _printable(path, self.folder), "modifiedAt": _timestamp(mtime_ns / 1e9), "sizeBytes": size_bytes}
+            {"file": printable(path, self.folder), "modifiedAt": _timestamp(mtime_ns / 1e9), "sizeBytes": size_bytes}
             for path, (mtime_ns, size_bytes) in newest
         ]
 
@@ -216,21 +207,53 @@ class Station:
     def _opened(self, event: Opened) -> None:
         file = event.file
         self._archive.pop(file.path, None)
+        self._log.debug("file opened", file=printable(file.path, self.folder), existed=event.existed)
+        ahead = self._of_path(file.path)
+        if ahead is not None and ahead.unwritten:
+            del self._following[ahead.file]
+            ahead.file, ahead.unwritten = file, False
+            self._following[file] = ahead
+        else:
+            self._follow(file, existed=event.existed)
+
+    def _follow(self, file: TailedFile, *, existed: bool) -> Following:
         pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
-        self._following[file] = Following(file, pipeline, existed=event.existed)
-        self._log.debug("file opened", file=_printable(file.path, self.folder), existed=event.existed)
+        following = self._following[file] = Following(file, pipeline, existed=existed)
+        return following
+
+    def _of_path(self, path: Path) -> Following | None:
+        return next((following for following in self._following.values() if following.file.path == path), None)
 
     def _grew(self, event: Grew) -> None:
         following = self._following.get(event.file)
-        if following is None:
-            return
+        if following is not None:
+            self._feed(following, event.offset, event.data)
+
+    def _feed(self, following: Following, offset: int, data: bytes) -> None:
         following.grown_at = trio.current_time()
-        self._metrics.bytes.inc(len(event.data))
+        self._metrics.bytes.inc(len(data))
         if following.written_whole:  # read when it has come to rest
             return
-        logs = following.pipeline.feed(event.data)
+        offset, data = following.unread(offset, data)
+        if not data:
+            return
+        logs = following.pipeline.feed(data)
         self._publish(following, logs)
+        if self.tap is not None:
+            self.tap.grew(following, offset, data)
         self._release_if_done(following)
+
+    def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
+        """Bytes of a file in the folder that the disk has not taken. The file offset up to which all bytes are known;
+        what is beyond that must be offered again."""
+        following = self._of_path(path)
+        if following is None:
+            if offset:
+                return 0
+            following = self._follow(unwritten_file(path, self._wall_clock()), existed=False)
+            following.unwritten = True
+        self._feed(following, offset, data)
+        return following.pipeline.bytes_read
 
     def _rewritten(self, event: Rewritten) -> None:
         following = self._following.get(event.file)
@@ -272,12 +295,12 @@ class Station:
         self._log.warning(
             "file lost",
             game_id=None if following is None else following.pipeline.game_id,
-            file=_printable(event.file.path, self.folder),
+            file=printable(event.file.path, self.folder),
             what=event.error.what,
         )
         if following is None:
             return
-        self._count_commands(following)
+        self._tally.count_commands(following)
         if following.game is None:
             return
         game = following.game
@@ -292,7 +315,7 @@ class Station:
 
     def _refused(self, event: Refused) -> None:
         error: SourceError = event.error
-        name = _printable(event.path, self.folder)
+        name = printable(event.path, self.folder)
         self._metrics.source_error(error.code)
         self._log.warning("file refused", file=name, what=error.what)
         self._publish_loose(Diagnostic(0, "warning", error.code, 0, f"{name}: {error.what}"))
@@ -328,7 +351,7 @@ class Station:
             }
             self.channel.publish(game, batch)
         self._note(following, [event for event in events if type(event) in _NOTED])
-        self._count(following, events)
+        self._tally.count(following, events)
         self._follow_state(following, events)
 
     def _note(self, following: Following, events: Sequence[Event], *, over: bool = False) -> None:
@@ -368,9 +391,7 @@ class Station:
         self._sources = {key: game for key, game in self._sources.items() if game in self.channel.games}
         self._sources[file.identity, start.game_id] = game
         self.channel.begin(game)
-        self._log.info(
-            "game start", game_id=start.game_id, file=_printable(file.path, self.folder), format=start.format
-        )
+        self._log.info("game start", game_id=start.game_id, file=printable(file.path, self.folder), format=start.format)
 
     # -- files that are written in one go
     # -----------------------------------------------------------------------------
@@ -390,13 +411,13 @@ class Station:
         try:
             data = await trio.to_thread.run_sync(file.path.read_bytes, limiter=self._limiter)
         except OSError as error:
-            self._log.warning("file unreadable", file=_printable(file.path, self.folder), what=error.strerror)
+            self._log.warning("file unreadable", file=printable(file.path, self.folder), what=error.strerror)
             return
         if self._following.get(file) is not following:  # gone while it was read
             return
         format_ = choose(file.path.name, data[:SNIFFED_BYTES], len(data))
         if format_ is None:
-            self._log.debug("not a replay", file=_printable(file.path, self.folder))
+            self._log.debug("not a replay", file=printable(file.path, self.folder))
             self._release(following)
             return
         pipeline = following.pipeline = Pipeline(format_.new_reader(file.path.name), MODES)
@@ -417,50 +438,12 @@ class Station:
         if self._following.get(file) is following:
             self._release_if_done(following)
 
-    def _count(self, following: Following, events: Sequence[Event]) -> None:
-        metrics = self._metrics
-        game = following.game
-        catching_up = game is not None and game.catching_up
-        frames = again = 0
-        for event in events:
-            if type(event) is Frame:
-                frames += 1
-                again += event.revision > 0
-            elif isinstance(event, Diagnostic):
-                metrics.diagnostic(event.code)
-                self._log.warning(
-                    "diagnostic",
-                    game_id=following.pipeline.game_id,
-                    file=_printable(following.file.path, self.folder),
-                    code=event.code,
-                    offset=event.offset,
-                    message=event.message,
-                )
-            elif isinstance(event, GameEnd) and not catching_up:
-                metrics.game(event.reason)
-                self._log.info(
-                    "game end",
-                    game_id=following.pipeline.game_id,
-                    reason=event.reason,
-                    last_frame=event.last_frame,
-                    duration_seconds=event.duration_seconds,
-                )
-        if following.pipeline.failure is not None:
-            metrics.decode_errors.inc()
-        if frames and not catching_up:
-            metrics.frames.inc(frames)
-            metrics.rollback_frames.inc(again)
-            metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
-
-    def _count_commands(self, following: Following) -> None:
-        """Now and then, and not at every frame: that would cost more than to decode it."""
-        for command, count in following.pipeline.reader.take_command_counts().items():
-            self._metrics.event(command, count)
-
     def _release_if_done(self, following: Following) -> None:
         """A game that is complete, and whose file is closed, needs no descriptor any more: thousands can be copied
         in."""
         pipeline = following.pipeline
+        if following.ahead:  # the disk has yet to take the rest
+            return
         if pipeline.closed and pipeline.failure is None and not following.behind and not following.existed:
             self._release(following)
 
@@ -483,7 +466,7 @@ class Station:
     def _release(self, following: Following) -> None:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""
         file = following.file
-        self._count_commands(following)
+        self._tally.count_commands(following)
         self._note(following, (), over=True)
         del self._following[file]
         self._archive[file.path] = (file.mtime_ns, file.size_bytes)
@@ -507,7 +490,7 @@ class Station:
         while True:
             await trio.sleep(_TICK_SECONDS)
             for followed in self._following.values():
-                self._count_commands(followed)
+                self._tally.count_commands(followed)
             self._release_quiet()
             self._play_what_rests()
             self._watch_folder()
@@ -515,15 +498,39 @@ class Station:
             following = next((f for f in self._following.values() if f.game is current), None)
             if following is None or current is None or not current.in_progress or current.catching_up:
                 continue
+            if self._unreachable is not None:
+                continue
             quiet_seconds = trio.current_time() - following.grown_at
             if quiet_seconds > self._idle_seconds:
                 self._set_state("idle", "the file has not grown for long", current.game_id)
             elif quiet_seconds > self._stalled_seconds and self._state == "playing":
                 self._set_state("stalled", "the file does not grow", current.game_id)
 
+    def set_reachable(self, trouble: str | None) -> None:
+        """Why what writes into the folder cannot be reached, `None` when it is."""
+        if trouble != self._unreachable:
+            self._unreachable = trouble
+            self._watch_folder()
+
+    def set_remark(self, remark: str | None) -> None:
+        """What people should know beside the state's reason."""
+        if remark != self._remark:
+            self._remark = remark
+            state, reason, game_id = self._state, self._reason, self._state_game
+            self._reason = ""
+            self._set_state(state, reason, game_id)
+
+    def publish_diagnostic(self, code: str, path: Path, offset: int, what: str) -> None:
+        """Something about a file that is not in its bytes: a diagnostic of no game, and a count."""
+        self._metrics.diagnostic(code)
+        name = printable(path, self.folder)
+        self._publish_loose(Diagnostic(0, "warning", code, offset, f"{name}: {what}"))
+
     def _watch_folder(self) -> None:
         present = self._tail is not None and self._tail.root_present
-        if not present:
+        if self._unreachable is not None:
+            self._set_state("offline", self._unreachable, self._state_game)
+        elif not present:
             self._set_state("offline", "the folder is missing")
         elif self._state == "offline" and self.channel.settled:
             self._set_state("idle", "watching")
@@ -532,7 +539,8 @@ class Station:
         if (state, reason, game_id) == (self._state, self._reason, self._state_game):
             return
         self._state, self._reason, self._state_game = state, reason, game_id
-        payload: dict[str, Any] = {"state": state, "reason": reason, "at": _timestamp(self._wall_clock())}
+        said = reason if self._remark is None else f"{reason}; {self._remark}"
+        payload: dict[str, Any] = {"state": state, "reason": said, "at": _timestamp(self._wall_clock())}
         if game_id is not None:
             payload["gameId"] = game_id
         self._log.info("station", state=state, reason=reason, game_id=game_id)
@@ -549,7 +557,7 @@ class Station:
         """Makes all games known from the one with this id on, by the files that are not followed."""
         live = {game.game_id for game in self.channel.games if not game.archived}
         files = sorted(((at, path) for path, at in self._archive.items()), reverse=True)
-        found = await trio.to_thread.run_sync(self._find_files, files, game_id, limiter=self._limiter)
+        found = await trio.to_thread.run_sync(self._old_games.find, files, game_id, limiter=self._limiter)
         self.channel.insert_archived(
             [
                 archived_game(path, mtime_ns, found_id, self._limiter)
@@ -558,23 +566,6 @@ class Station:
             ]
         )
 
-    def _find_files(self, files: Sequence[tuple[tuple[int, int], Path]], game_id: str) -> list[tuple[Path, int, str]]:
-        """In a worker thread: newest first, until the wanted game is found. Raises `NoSuchGame`."""
-        found: list[tuple[Path, int, str]] = []
-        seen: set[str] = set()
-        for (mtime_ns, _), path in files:
-            key = (path, mtime_ns)
-            if key not in self._game_ids:
-                self._game_ids[key] = peek_game_id(path)
-            found_id = self._game_ids[key]
-            if found_id is None or found_id in seen:
-                continue  # of the same game twice, the newest file counts
-            seen.add(found_id)
-            found.append((path, mtime_ns, found_id))
-            if found_id == game_id:
-                return found
-        raise NoSuchGame(f"no such game: {game_id}")
-
 
 def _number(message: LogMessage | None) -> int | None:
     return None if message is None else message.frame
@@ -582,9 +573,3 @@ def _number(message: LogMessage | None) -> int | None:
 
 def _timestamp(unix_seconds: float) -> str:
     return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _printable(path: Path, folder: Path) -> str:
-    """A file as people see it: relative to its station's folder, and always text."""
-    relative = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
-    return str(relative).encode("utf-8", "replace").decode()

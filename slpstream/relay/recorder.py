@@ -79,6 +79,8 @@ class Recorder:
         self._cutter = GameCutter()
         self._recording: Recording | None = None
         self._open: deque[Recording] = deque()
+        self._head: bytes | None = None
+        """Of the game that came last: Event Payloads and Game Start."""
         self._at = 0
         """Place in the game of the next byte that the cutter says."""
         self._have = 0
@@ -109,7 +111,7 @@ class Recorder:
     def _adopt(self, found: Unfinished, file: RecordingFile) -> ResumePoint | None:
         recording = self._recording = Recording.adopt(file, found)
         self._open.append(recording)
-        self._cutter = found.cutter
+        self._head, self._cutter = found.head, found.cutter
         point = found.point
         self._lost_bytes = 0 if point is None else point.lost_bytes
         # Where a write was cut in the middle of an event, the cutter holds the beginning of that event, and the file
@@ -179,22 +181,24 @@ class Recorder:
         elif isinstance(cut, Broken) and recording is not None:
             self._listener.gap(recording.file.path, recording.size_bytes, f"the game cannot go on: {cut.what}")
             self._close(recording)
+            self._head = None
 
     def _begin(self, head: bytes) -> None:
         recording = self._recording
         self._at = len(head)
+        if head == self._head and self._exact:
+            return  # the same game once more
         if recording is not None:
-            if recording.head == head and self._exact and not recording.closing:
-                return  # the same game once more
             self._close(recording)
-        self._have, self._exact, self._lost_bytes, self._remembered = len(head), True, 0, None
+        self._head, self._have, self._exact, self._lost_bytes, self._remembered = head, len(head), True, 0, None
         now = self._wall_clock()
         name = datetime.fromtimestamp(now).astimezone().strftime("Game_%Y%m%dT%H%M%S.slp")
         self._recording = Recording(self._open_file(self._folder / name), head, started_at=_iso(now))
         self._open.append(self._recording)
         self._work.set()
-        while len(self._open) > _MAX_OPEN:
-            self._give_up(self._open[0])
+        waiting = [recording for recording in self._open if not recording.abandoned]
+        for older in waiting[:-_MAX_OPEN]:
+            self._give_up(older)
 
     def _events(self, cut: Events) -> None:
         start, self._at = self._at, self._at + len(cut.data)
@@ -231,12 +235,11 @@ class Recorder:
     def _leave(self, recording: Recording) -> None:
         """It stays as the earlier daemon left it: what belongs behind it has not come."""
         recording.abandoned = True
-        self._recording = None
+        self._recording = self._head = None
         self._work.set()
 
     def _give_up(self, recording: Recording) -> None:
         """More recordings wait for the disk than may."""
-        self._open.remove(recording)
         what = f"{len(recording.waiting)} bytes were never taken by the disk"
         self._listener.gap(recording.file.path, recording.written, what)
         recording.waiting.clear()

@@ -347,8 +347,7 @@ class _Values:
             count = self._count()
             if count > self._left:
                 raise self._wrong(f"more than {_MAX_VALUES} values")
-            for _ in range(count):
-                items.append(self._value(depth))
+            items += [self._value(depth) for _ in range(count)]
             return items
         while self._peek() != _ARRAY_END:
             items.append(self._value(depth))
