@@ -231,11 +231,10 @@ class Station:
 
     def _feed(self, following: Following, offset: int, data: bytes) -> None:
         following.grown_at = trio.current_time()
+        if not following.written_whole:  # else read when it has come to rest
+            offset, data = following.unread(offset, data)
         self._metrics.bytes.inc(len(data))
-        if following.written_whole:  # read when it has come to rest
-            return
-        offset, data = following.unread(offset, data)
-        if not data:
+        if following.written_whole or not data:
             return
         logs = following.pipeline.feed(data)
         self._publish(following, logs)

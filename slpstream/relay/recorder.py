@@ -17,11 +17,11 @@ bound the rest of that game is streamed and not recorded, and that is said.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import trio
 
@@ -36,6 +36,10 @@ _FAREWELL_SECONDS = 2.0
 """What waits for the disk when the daemon stops gets so long."""
 _MAX_OPEN = 8
 """Recordings that wait for the disk at the same time; of older ones what waits is given up."""
+
+
+InThread = Callable[[Callable[[], Any]], Awaitable[Any]]
+"""Runs what blocks in a worker thread, and waits for it."""
 
 
 class Listener(Protocol):
@@ -62,18 +66,19 @@ class Recorder:
         *,
         played_on: str,
         max_unwritten_bytes: int,
-        limiter: trio.CapacityLimiter,
+        in_thread: InThread,
         wall_clock: Callable[[], float],
         open_file: OpenFile = RecordingFile,
     ) -> None:
-        """`played_on` is what the metadata says; `max_unwritten_bytes` bounds what waits for the disk."""
+        """`played_on` is what the metadata says; `max_unwritten_bytes` bounds what waits for the disk. `in_thread` runs what
+        blocks."""
         self.nick = ""
         """The console's name, for the metadata."""
         self._folder = folder
         self._listener = listener
         self._played_on = played_on
         self._max_unwritten_bytes = max_unwritten_bytes
-        self._limiter = limiter
+        self._in_thread = in_thread
         self._wall_clock = wall_clock
         self._open_file = open_file
         self._cutter = GameCutter()
@@ -98,12 +103,12 @@ class Recorder:
     async def prepare(self) -> ResumePoint | None:
         """Looks for a recording that was left unfinished, to go on with it. Where its game goes on, if that is known:
         the client token, and as `base_cursor` the cursor to ask for."""
-        found = await trio.to_thread.run_sync(find_unfinished, self._folder, _iso, limiter=self._limiter)
+        found = await self._in_thread(lambda: find_unfinished(self._folder, _iso))
         if found is None:
             return None
         file = self._open_file(found.path)
         try:
-            await trio.to_thread.run_sync(file.reopen, limiter=self._limiter)
+            await self._in_thread(file.reopen)
         except OSError:
             return None
         return self._adopt(found, file)
@@ -304,7 +309,7 @@ class Recorder:
             with trio.move_on_after(_FAREWELL_SECONDS, shield=True):
                 await self._write()
                 files = [recording.file for recording in self._open]
-                await trio.to_thread.run_sync(_close_all, files, limiter=self._limiter)
+                await self._in_thread(lambda: _close_all(files))
 
     async def _write(self) -> bool:
         """Everything that waits; false when the disk does not take it."""
@@ -319,7 +324,7 @@ class Recorder:
                 self._open.remove(recording)
                 if recording is self._recording:
                     self._recording = None
-                await trio.to_thread.run_sync(recording.file.close, limiter=self._limiter)
+                await self._in_thread(recording.file.close)
         self._set_trouble(None)
         return True
 
@@ -329,9 +334,7 @@ class Recorder:
         point = recording.point
         self._step_began = trio.current_time()
         try:
-            written = await trio.to_thread.run_sync(
-                recording.step, data, recording.written, point, last, limiter=self._limiter
-            )
+            written: int = await self._in_thread(lambda: recording.step(data, recording.written, point, last))
         finally:
             self._step_began = None
         del recording.waiting[:written]

@@ -328,10 +328,10 @@ class _Values:
                 return values
             if count is not None and len(values) >= count:
                 return values
-            known = len(values)
-            values[self._text()] = self._value(depth)
-            if len(values) == known:
+            key = self._text()
+            if key in values:
                 raise self._wrong("a key that is there twice")
+            values[key] = self._value(depth)
 
     def _array(self, depth: int) -> bytes | list[Any]:
         marker = self._peek()
