@@ -46,6 +46,11 @@ class RecordingFile:
         self.path = path
         self._descriptor = -1
 
+    @property
+    def is_open(self) -> bool:
+        """There is a descriptor."""
+        return self._descriptor >= 0
+
     def create(self) -> None:
         """Makes the file; does nothing when it is open."""
         if self._descriptor >= 0:

@@ -30,7 +30,7 @@ def framed(body: bytes) -> bytes:
 
 def handshake(nick: str, token: int, cursor: int) -> bytes:
     return framed(
-        b"{i\x04typeU\x01i\x07payload{i\x04nickSU%c" % len(nick)
+        b"{i\x04typeU\x01i\x07payload{i\x04nickSU%c" % len(nick.encode())
         + nick.encode()
         + b"i\x11nintendontVersionSU\x061.10.0i\x0bclientToken"
         + _array(struct.pack(">I", token), "i")
@@ -155,7 +155,7 @@ class Wii:
             size = min(self.end - cursor, self.chance.choice((1, 37, 700, 4096, 25_000)))
             if size == 0 or self.held:
                 with trio.move_on_after(KEEP_ALIVE_SECONDS) as quiet:
-                    await changed.wait()
+                    await (trio.sleep_forever() if self.held else changed.wait())
                 if quiet.cancelled_caught:
                     await stream.send_all(KEEP_ALIVE)
                 continue
