@@ -70,8 +70,8 @@ class Recorder:
         wall_clock: Callable[[], float],
         open_file: OpenFile = RecordingFile,
     ) -> None:
-        """`played_on` is what the metadata says; `max_unwritten_bytes` bounds what waits for the disk. `in_thread` runs what
-        blocks."""
+        """`played_on` is what the metadata says; `max_unwritten_bytes` bounds what waits for the disk;
+        `in_thread` runs what blocks."""
         self.nick = ""
         """The console's name, for the metadata."""
         self._folder = folder

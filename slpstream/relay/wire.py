@@ -6,8 +6,9 @@ them ourselves: they are made of typed arrays, which are what py-ubjson must nev
 bounded everywhere: length, depth, number of values. Two more forms of the same stream exist and are recognised by
 their first byte: consoles up to 1.8 and the launcher's relay send bare events, with `HELO` now and then.
 
-What we send is laid out by hand, key by key. A console does not parse the handshake but reads it by offset, so that
-layout is the protocol.
+What we send is laid out by hand, key by key, in the types that consoles and slippi-js write. A console does not parse
+the handshake of a client but reads it by offset. And slippi-js tells the two forms apart by the first nine bytes of a
+console's handshake, the type of the length of the first key among them.
 """
 
 from __future__ import annotations
@@ -98,12 +99,12 @@ def client_handshake(cursor: int, token: int, *, realtime: bool = True) -> bytes
     """The message of a client: type at offset 8 of the body, cursor at 33, token at 60, `isRealtime` at 76."""
     body = b"".join(
         (
-            _head(HANDSHAKE),
-            b"U\x06cursor",
+            b"{i\x04typei\x01i\x07payload{",
+            b"i\x06cursor",
             _typed(_CURSOR.pack(cursor)),
-            b"U\x0bclientToken",
+            b"i\x0bclientToken",
             _typed(_LENGTH.pack(token)),
-            b"U\x0aisRealtime",
+            b"i\x0aisRealtime",
             b"T" if realtime else b"F",
             b"}}",
         )
@@ -116,13 +117,13 @@ def console_handshake(handshake: ConsoleHandshake) -> bytes:
     body = b"".join(
         (
             _head(HANDSHAKE),
-            b"U\x04nick",
+            b"i\x04nick",
             _text(handshake.nick, _NICK_BYTES),
-            b"U\x11nintendontVersion",
+            b"i\x11nintendontVersion",
             _text(handshake.version, _NICK_BYTES),
-            b"U\x0bclientToken",
+            b"i\x0bclientToken",
             _typed(_LENGTH.pack(handshake.token)),
-            b"U\x03pos",
+            b"i\x03pos",
             _typed(_CURSOR.pack(handshake.cursor)),
             b"}}",
         )
@@ -135,12 +136,12 @@ def replay(message: Replay) -> bytes:
     body = b"".join(
         (
             _head(REPLAY),
-            b"U\x03pos",
+            b"i\x03pos",
             _typed(_CURSOR.pack(message.cursor)),
-            b"U\x07nextPos",
+            b"i\x07nextPos",
             _typed(_CURSOR.pack(message.next_cursor)),
-            b"U\x08forcePosT" if message.forced else b"U\x08forcePosF",
-            b"U\x04data[$U#l",
+            b"i\x08forcePosT" if message.forced else b"i\x08forcePosF",
+            b"i\x04data[$U#l",
             _LENGTH.pack(len(message.data)),
             message.data,
             b"}}",
@@ -149,15 +150,15 @@ def replay(message: Replay) -> bytes:
     return _LENGTH.pack(len(body)) + body
 
 
-KEEP_ALIVE_MESSAGE = _LENGTH.pack(10) + b"{U\x04typeU\x03}"
+KEEP_ALIVE_MESSAGE = _LENGTH.pack(10) + b"{i\x04typeU\x03}"
 
 
 def _head(kind: int) -> bytes:
-    return b"{U\x04typeU%cU\x07payload{" % kind
+    return b"{i\x04typeU%ci\x07payload{" % kind
 
 
 def _typed(data: bytes) -> bytes:
-    return b"[$U#U%c" % len(data) + data
+    return b"[$U#i%c" % len(data) + data
 
 
 def _text(text: str, most_bytes: int) -> bytes:

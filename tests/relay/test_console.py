@@ -7,7 +7,7 @@ Determinism: memory streams, seeds, trio's autojump clock, blocking work in line
 from __future__ import annotations
 
 import random
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 import trio
-import trio.testing
 
 from slpstream.api import messages, open_replay
 from slpstream.relay.console import ConsoleSource
@@ -75,11 +74,6 @@ def finished(data: bytes) -> bytes:
     """The events of a recording, which must be finished."""
     assert int.from_bytes(data[11:15], "big"), "the raw length is not set"
     return raw_of(data)
-
-
-@pytest.fixture
-def autojump_clock() -> Iterator[trio.testing.MockClock]:
-    yield trio.testing.MockClock(autojump_threshold=0)
 
 
 @pytest.mark.trio

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 import trio
-import trio.testing
 
 from slpstream.api import messages
 from slpstream.relay.recorder import Recorder
@@ -53,11 +52,6 @@ class FileOnDisk(RecordingFile):
     def write(self, offset: int, data: bytes) -> int:
         self._disk.check()
         return super().write(offset, data[: self._disk.most_at_once])
-
-
-@pytest.fixture
-def autojump_clock() -> Iterator[trio.testing.MockClock]:
-    yield trio.testing.MockClock(autojump_threshold=0)
 
 
 @asynccontextmanager
@@ -118,9 +112,7 @@ async def test_a_game_that_is_sent_again(tmp_path: Path, autojump_clock: object)
 @pytest.mark.trio
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS])
 @pytest.mark.parametrize("begin", [0, 20_000])
-async def test_a_disk_that_is_full_for_a_while(
-    tmp_path: Path, autojump_clock: object, begin: int, code: int
-) -> None:
+async def test_a_disk_that_is_full_for_a_while(tmp_path: Path, autojump_clock: object, begin: int, code: int) -> None:
     """The station is handed everything at once, and the file is whole in the end."""
     told, disk = Told(), Disk()
     disk.most_at_once = 777

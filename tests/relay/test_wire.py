@@ -35,7 +35,7 @@ def test_our_handshake_stands_where_consoles_read(cursor: int, token: int, realt
     assert wire.read_client_handshake_as_a_console(said) == expected
 
 
-@given(st.text('aé字\0€😀', max_size=40), CURSORS, TOKENS)
+@given(st.text("aé字\0€😀", max_size=40), CURSORS, TOKENS)
 def test_the_handshake_of_a_console(nick: str, cursor: int, token: int) -> None:
     said = wire.read_console_message(body(wire.console_handshake(wire.ConsoleHandshake(nick, "1.11", token, cursor))))
     assert isinstance(said, wire.ConsoleHandshake)

@@ -60,7 +60,9 @@ KEEP_ALIVE = framed(b"{i\x04typeU\x03}")
 class Wii:
     """One console. `play` it; `serve` one client after the other."""
 
-    def __init__(self, seed: int = 0, *, nick: str = "Station 7", ring_bytes: int = 1 << 24, origin: int = 4096) -> None:
+    def __init__(
+        self, seed: int = 0, *, nick: str = "Station 7", ring_bytes: int = 1 << 24, origin: int = 4096
+    ) -> None:
         self.chance = random.Random(seed)
         self.nick = nick
         self.ring_bytes = ring_bytes
