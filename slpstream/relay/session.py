@@ -35,9 +35,9 @@ class Arrived(Struct, frozen=True):
 
 
 class Lost(Struct, frozen=True):
-    """So many bytes of events are missing before what comes next."""
+    """So many bytes of events are missing before what comes next; `None`: nobody knows how many."""
 
-    size_bytes: int
+    size_bytes: int | None
 
 
 class Quiet(Struct, frozen=True):
