@@ -26,6 +26,7 @@ from slpstream.errors import ConfigError
 from slpstream.library import Library
 from slpstream.logs import get_logger
 from slpstream.metrics import Metrics
+from slpstream.sources import Sources, check_sources
 from slpstream.station import Station
 from slpstream.store import FILE_NAME, Database, GameIndex, open_database
 from slpstream.stream import Hub
@@ -45,7 +46,9 @@ class Daemon:
         self._config = config
         self._station_configs = stations
         self._access = _access(config)
+        check_sources(stations)
         self.metrics = Metrics()
+        self.sources = Sources(config.relay, config.recordings, _recordings_folder(config), self.metrics)
         self.hub = Hub()
         self._stations: dict[str, Station] = {}
         self._web: WebServer | None = None
@@ -84,7 +87,9 @@ class Daemon:
                 self._web = web = self._make_web(Library(index, self.hub, limiter))
                 if handle_signals:
                     background.start_soon(self._watch_signals)
-                for station in self._stations.values():
+                for wanted in self._station_configs:
+                    station = self._stations[wanted.id]
+                    self.sources.begin(wanted, station, background)
                     background.start_soon(station.run)
                 background.start_soon(self._feed_watchdog)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
@@ -140,7 +145,7 @@ class Daemon:
     def _make_stations(self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter) -> None:
         watch, stream = self._config.watch, self._config.stream
         for wanted in self._station_configs:
-            folder = Path(wanted.folder).expanduser()
+            folder = self.sources.folder(wanted)
             station = Station(
                 wanted.id,
                 folder,
@@ -206,6 +211,7 @@ class Daemon:
         gauge("slpstream_indexed_games", "Games in the index.", None, self._indexed)
         gauge("slpstream_index_waiting_files", "Old replays that the index has not looked at yet.", None, self._waiting)
         gauge("slpstream_queued_bytes", "What waits for slow clients.", None, self._queued)
+        self.sources.register_gauges()
 
     def _playing(self) -> Iterable[tuple[str, float]]:
         return [(s.id, float(s.state == "playing")) for s in self._stations.values()]
@@ -286,6 +292,10 @@ def _token(token_file: str) -> str | None:
     if not token:
         raise ConfigError("configuration", "server.token_file", "the first line is empty")
     return token
+
+
+def _recordings_folder(config: Config) -> Path:
+    return _folder(config.recordings.folder) or state_folder(config.store.folder) / "recordings"
 
 
 def _folder(configured: str) -> Path | None:

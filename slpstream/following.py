@@ -62,7 +62,7 @@ def unwritten_file(path: Path, wall_clock_seconds: float) -> TailedFile:
     return TailedFile(path, FileIdentity(0, 0), 0, int(wall_clock_seconds * 1e9))
 
 
-class Tap(Protocol):
+class ByteTap(Protocol):
     """Who wants the bytes of a station's games as they come; returns at once."""
 
     def grew(self, following: Following, offset: int, data: bytes) -> None:

@@ -32,6 +32,9 @@ class StationMetrics:
         self.bytes = metrics.bytes.labels(station)
         self.decode_errors = metrics.decode_errors.labels(station)
         self.publish_seconds = metrics.publish_seconds.labels(station)
+        self.received_bytes = metrics.received_bytes.labels(station)
+        self.reconnects = metrics.reconnects.labels(station)
+        self.gaps = metrics.gaps.labels(station)
         self._metrics = metrics
         self._station = station
 
@@ -82,6 +85,24 @@ class Metrics:
             "slpstream_source_errors_total",
             "Files that shrank, were replaced, vanished or cannot be read.",
             ("station", "code"),
+            registry=registry,
+        )
+        self.received_bytes = Counter(
+            "slpstream_source_received_bytes_total",
+            "Bytes of events that consoles sent.",
+            by_station,
+            registry=registry,
+        )
+        self.reconnects = Counter(
+            "slpstream_source_reconnects_total",
+            "Connections to consoles that were made again.",
+            by_station,
+            registry=registry,
+        )
+        self.gaps = Counter(
+            "slpstream_source_gaps_total",
+            "Places where bytes of a console are missing or of no use.",
+            by_station,
             registry=registry,
         )
         self.lagged = Counter(

@@ -19,7 +19,7 @@ import trio
 
 from slpstream.errors import SourceError
 from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
-from slpstream.following import Following, Index, OldGames, Tap, unwritten_file
+from slpstream.following import ByteTap, Following, Index, OldGames, unwritten_file
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, choose, formats, of_name, suffixes
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
@@ -107,7 +107,7 @@ class Station:
         self._state_game: str | None = None
         self._remark: str | None = None
         self._unreachable: str | None = None
-        self.tap: Tap | None = None
+        self.byte_tap: ByteTap | None = None
         """Who is handed the bytes of all games as they come, to serve them again."""
 
     # -- what the outside asks ----------------------------------------------------------------------------------------
@@ -231,16 +231,20 @@ class Station:
 
     def _feed(self, following: Following, offset: int, data: bytes) -> None:
         following.grown_at = trio.current_time()
-        if not following.written_whole:  # else read when it has come to rest
-            offset, data = following.unread(offset, data)
-        self._metrics.bytes.inc(len(data))
-        if following.written_whole or not data:
+        if following.written_whole:  # read when it has come to rest
+            self._metrics.bytes.inc(len(data))
             return
-        logs = following.pipeline.feed(data)
-        self._publish(following, logs)
-        if self.tap is not None:
-            self.tap.grew(following, offset, data)
-        self._release_if_done(following)
+        pipeline = following.pipeline
+        if offset == 0 and pipeline.bytes_read:  # handed past the disk, but for what was rewritten since
+            rewritable = data[: of_name(following.file.path.name).rewritable_bytes]
+            self._publish(following, pipeline.rewrite(rewritable))
+        offset, data = following.unread(offset, data)
+        if data:
+            self._metrics.bytes.inc(len(data))
+            self._publish(following, pipeline.feed(data))
+            if self.byte_tap is not None:
+                self.byte_tap.grew(following, offset, data)
+            self._release_if_done(following)
 
     def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
         """Bytes of a file in the folder that the disk has not taken. The file offset up to which all bytes are known;
@@ -509,7 +513,8 @@ class Station:
         """Why what writes into the folder cannot be reached, `None` when it is."""
         if trouble != self._unreachable:
             self._unreachable = trouble
-            self._watch_folder()
+            if self.channel.settled or trouble is not None:
+                self._watch_folder()
 
     def set_remark(self, remark: str | None) -> None:
         """What people should know beside the state's reason."""

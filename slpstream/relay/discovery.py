@@ -5,7 +5,7 @@ The datagram: `SLIP_READY`, six bytes of hardware address, 32 bytes of name that
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import trio
 from msgspec import Struct
@@ -48,7 +48,7 @@ async def hear(host: str, port: int) -> trio.socket.SocketType:
     return socket
 
 
-async def calls(socket: trio.socket.SocketType) -> AsyncIterator[Call]:
+async def calls(socket: trio.socket.SocketType) -> AsyncGenerator[Call, None]:
     """Every call that is heard, the same console again and again."""
     while True:
         try:

@@ -181,6 +181,8 @@ class Recorder:
             self._begin(cut.head)
         elif isinstance(cut, Skipped):
             self._at += cut.size_bytes
+            if recording is not None and recording.skip(cut.size_bytes):
+                return  # a part of the gap that was told
             path, offset = (None, 0) if recording is None else (recording.file.path, recording.size_bytes)
             self._listener.gap(path, offset, f"{cut.size_bytes} bytes are of no use: {cut.what}")
         elif isinstance(cut, Broken) and recording is not None:

@@ -160,6 +160,14 @@ class Recording:
         """Bytes are missing before what comes next; `None`: nobody knows how many."""
         self.gaps.append({"offset": self.size_bytes} | ({} if lost_bytes is None else {"lostBytes": lost_bytes}))
 
+    def skip(self, size_bytes: int) -> bool:
+        """Bytes behind a gap are of no use: they are lost too. False when there is no gap here."""
+        if self.closing or not self.gaps or self.gaps[-1]["offset"] != self.size_bytes:
+            return False
+        if "lostBytes" in self.gaps[-1]:
+            self.gaps[-1]["lostBytes"] += size_bytes
+        return True
+
     def close(self, *, played_on: str, nick: str) -> bytes:
         """No more events come. What was appended: the metadata and the closing brace."""
         values: dict[str, Any] = {"startAt": self.started_at}
