@@ -7,8 +7,7 @@ the daemon: it is tried again, and the station says so.
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from time import time
@@ -32,6 +31,7 @@ _READER_THREADS = 4
 _LISTEN_AGAIN_SECONDS = 5.0
 _CALLED_AGAIN_SECONDS = 60.0
 """A console that called and became no station is looked at again after so long."""
+_MOST_HEARD = 1024
 _PLAYED_ON = "nintendont"
 
 
@@ -216,12 +216,21 @@ class Sources:
         """Consoles that call become stations, until cancelled. `known` are those that there are."""
         if not self._relay.discovery:
             return
+        host, port = self._relay.discovery_host, self._relay.discovery_port
+        try:
+            socket = await discovery.hear(host, port)
+        except OSError as error:
+            self._log.error("discovery hears nothing", host=host, port=port, what=str(error))
+            return
         heard: dict[str, float] = {}
-        async with aclosing(self._calls()) as calls:
-            async for call in calls:
+        with socket:
+            while True:
+                call = await discovery.next_call(socket)
                 now = trio.current_time()
                 if now - heard.get(call.mac, -_CALLED_AGAIN_SECONDS) < _CALLED_AGAIN_SECONDS:
                     continue
+                if len(heard) >= _MOST_HEARD:
+                    heard.clear()
                 heard[call.mac] = now
                 stations = list(known())
                 if call.host in await _hosts_of(stations):
@@ -229,18 +238,6 @@ class Sources:
                 wanted = station_of(call, {station.id for station in stations})
                 self._log.info("console discovered", nick=call.nick, host=call.host, mac=call.mac, station=wanted.id)
                 await add(wanted)
-
-    async def _calls(self) -> AsyncGenerator[discovery.Call, None]:
-        host, port = self._relay.discovery_host, self._relay.discovery_port
-        try:
-            socket = await discovery.hear(host, port)
-        except OSError as error:
-            self._log.error("discovery hears nothing", host=host, port=port, what=str(error))
-            return
-        with socket:
-            async with aclosing(discovery.calls(socket)) as calls:
-                async for call in calls:
-                    yield call
 
 
 def station_of(call: discovery.Call, taken: Iterable[str]) -> StationConfig:

@@ -5,8 +5,6 @@ The datagram: `SLIP_READY`, six bytes of hardware address, 32 bytes of name that
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-
 import trio
 from msgspec import Struct
 
@@ -48,8 +46,8 @@ async def hear(host: str, port: int) -> trio.socket.SocketType:
     return socket
 
 
-async def calls(socket: trio.socket.SocketType) -> AsyncGenerator[Call, None]:
-    """Every call that is heard, the same console again and again."""
+async def next_call(socket: trio.socket.SocketType) -> Call:
+    """The next call that is heard; the same console calls again and again."""
     while True:
         try:
             datagram, address = await socket.recvfrom(_MAX_DATAGRAM_BYTES)
@@ -57,4 +55,4 @@ async def calls(socket: trio.socket.SocketType) -> AsyncGenerator[Call, None]:
             continue  # what an earlier sender's network said; the socket hears on
         call = read_call(datagram, str(address[0]))
         if call is not None:
-            yield call
+            return call
