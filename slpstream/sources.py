@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import time
@@ -134,7 +135,9 @@ class Sources:
     def begin(self, wanted: StationConfig, station: Station, nursery: trio.Nursery) -> None:
         """Starts everything beside a station, in a nursery that ends with it. Call it before the station runs."""
         if wanted.relay_port or wanted.raw_relay_port:
-            feed = station.byte_tap = RelayFeed(partial(read_file, limiter=self._readers))
+            feed = station.byte_tap = RelayFeed(
+                partial(read_file, limiter=self._readers, unwritten=lambda: station.read_unwritten)
+            )
             nursery.start_soon(self._serve, wanted, station, feed)
         if wanted.console or wanted.dolphin:
             nursery.start_soon(self._record, wanted, station)
@@ -148,10 +151,8 @@ class Sources:
             reports.unreachable("the extra `dolphin` is not installed")
             return
         folder = self.folder(wanted)
-        try:
+        with suppress(OSError):  # the recorder tries it again, and says so
             await trio.to_thread.run_sync(partial(folder.mkdir, parents=True, exist_ok=True), limiter=self._disk)
-        except OSError as error:
-            reports.recording_trouble(f"{folder}: {error.strerror}")
         recorder = Recorder(
             folder,
             reports,
@@ -168,6 +169,7 @@ class Sources:
             host, port = address(wanted.dolphin, dolphin.PORT)
             source = dolphin.DolphinSource(host, port, recorder, reports)
         self._recorders[wanted.id] = recorder
+        station.read_unwritten = recorder.read_unwritten
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(recorder.run)

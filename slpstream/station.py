@@ -25,7 +25,7 @@ from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
 from slpstream.metrics import StationMetrics
 from slpstream.pipeline import Pipeline
-from slpstream.replay import MODES, FileReplay, RecordingReplay, archived_game
+from slpstream.replay import MODES, FileReplay, ReadUnwritten, RecordingReplay, archived_game
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
     CaughtUp,
@@ -107,6 +107,8 @@ class Station:
         self._state_game: str | None = None
         self._remark: str | None = None
         self._unreachable: str | None = None
+        self.read_unwritten: ReadUnwritten | None = None
+        """Where bytes are to be had that the disk has not taken."""
         self.byte_tap: ByteTap | None = None
         """Who is handed the bytes of all games as they come, to serve them again."""
 
@@ -372,7 +374,13 @@ class Station:
         if following.written_whole:
             replay = RecordingReplay(lambda: file.path, following.published, start.game_id, self._limiter)
         else:
-            replay = FileReplay(lambda: file.path, lambda: following.pipeline.bytes_read, start.game_id, self._limiter)
+            replay = FileReplay(
+                lambda: following.file.path,
+                lambda: following.pipeline.bytes_read,
+                start.game_id,
+                self._limiter,
+                self.read_unwritten,
+            )
         known = self._sources.get((file.identity, start.game_id))
         if known is not None and known in self.channel.games and not known.lost:
             # A file that was closed or left alone for long, and is read again because it has changed: the log is a

@@ -42,10 +42,25 @@ class Followed(Protocol):
         """The file."""
 
 
-async def read_file(path: Path, offset: int, most_bytes: int, *, limiter: trio.CapacityLimiter) -> bytes:
-    """Reads a slice of a file in a thread. Raises `OSError`."""
+Unwritten = Callable[[Path, int, int], bytes]
+"""(file, offset, most bytes) to what the file should have there and has not yet. Called in a worker thread."""
+
+
+async def read_file(
+    path: Path,
+    offset: int,
+    most_bytes: int,
+    *,
+    limiter: trio.CapacityLimiter,
+    unwritten: Callable[[], Unwritten | None] = lambda: None,
+) -> bytes:
+    """Reads a slice of a file in a thread, and what the disk has not taken of it. Raises `OSError`."""
+    beyond = unwritten()
 
     def read() -> bytes:
+        data = b"" if beyond is None else beyond(path, offset, most_bytes)
+        if data:
+            return data
         with path.open("rb") as file:
             file.seek(offset, os.SEEK_SET)
             return file.read(most_bytes)

@@ -133,6 +133,11 @@ class Recorder:
         """What waits for the disk."""
         return sum(len(recording.waiting) for recording in self._open)
 
+    def read_unwritten(self, path: Path, offset: int, most_bytes: int) -> bytes:
+        """Bytes of a recording that are not in its file; empty when there are none. From any thread."""
+        recording = next((one for one in list(self._open) if one.file.path == path), None)
+        return b"" if recording is None else recording.read(offset, most_bytes)
+
     def restart(self) -> None:
         """What comes now begins at a game's beginning, or behind one: the source does not go on where it stopped."""
         self._cutter.restart()
@@ -277,8 +282,7 @@ class Recorder:
         for recording in self._open:
             at = max(recording.written, recording.handed)
             while at < recording.size_bytes:
-                start = at - recording.written
-                data = bytes(recording.waiting[start : start + _WRITE_BYTES])
+                data = recording.read(at, _WRITE_BYTES)
                 reached = self._listener.feed_unwritten(recording.file.path, at, data)
                 if reached < at + len(data):
                     break
@@ -339,8 +343,7 @@ class Recorder:
             written: int = await self._in_thread(lambda: recording.step(data, recording.written, point, last))
         finally:
             self._step_began = None
-        del recording.waiting[:written]
-        recording.written += written
+        recording.taken(written)
         if recording.point is point:
             recording.point = None
         recording.done = last and written == len(data)

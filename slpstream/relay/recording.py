@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from errno import EEXIST, EIO
 from pathlib import Path
@@ -129,6 +130,8 @@ class Recording:
         self.characters: Characters = {}
         self.point: ResumePoint | None = None
         """To be kept beside the file, when it has changed."""
+        self._lock = threading.Lock()
+        """Of `written` and `waiting`: `read` is called in worker threads."""
         self._writer = RawWriter()
         self.append(self._writer.open() + self._writer.raw(head))
 
@@ -149,7 +152,20 @@ class Recording:
 
     def append(self, data: bytes) -> None:
         """Bytes for the end of the file."""
-        self.waiting += data
+        with self._lock:
+            self.waiting += data
+
+    def taken(self, size_bytes: int) -> None:
+        """The disk has taken so many of the bytes that waited."""
+        with self._lock:
+            del self.waiting[:size_bytes]
+            self.written += size_bytes
+
+    def read(self, offset: int, most_bytes: int) -> bytes:
+        """Bytes at an offset of the file that are not in it yet. From any thread."""
+        with self._lock:
+            start = offset - self.written
+            return bytes(self.waiting[start : start + most_bytes]) if start >= 0 else b""
 
     def events(self, data: bytes) -> None:
         """Whole events."""

@@ -20,6 +20,7 @@ from slpstream.metrics import Metrics
 from slpstream.relay.recorder import Recorder
 from slpstream.sources import Reports
 from slpstream.station import Station
+from slpstream.stream.game import place_of
 from tests.relay.test_recorder import GAME, OTHER, Disk
 from tests.relay.wii import raw_of
 
@@ -55,11 +56,19 @@ class Recorded:
             wall_clock=lambda: 1_700_000_000.0,
             open_file=self.disk.open,
         )
+        self.station.read_unwritten = self.recorder.read_unwritten
 
     def said(self, game: int = 0) -> Sequence[LogMessage]:
         """The log of a game as the station has it."""
         games = self.station.channel.games
         return (games[game].logs["live"].since(START) or []) if game < len(games) else []
+
+    async def replayed(self) -> Sequence[LogMessage]:
+        """The same log, read back from the file and from what waits for the disk."""
+        read: list[LogMessage] = []
+        while more := await self.station.channel.games[0].replay("live", place_of(read[-1]) if read else START):
+            read += more
+        return read
 
     def reason(self) -> str:
         return str(self.station.describe()["reason"])
@@ -107,6 +116,7 @@ async def test_streaming_past_a_full_disk(tmp_path: Path, begin: int) -> None:
         assert at.station.state == "playing"
         assert "No space left on device" in at.reason()
         assert at.recorder.unwritten_bytes > 20_000
+        assert lines(await at.replayed()) == lines(at.said())
         at.disk.failing = None
         await at.until(lambda: at.recorder.unwritten_bytes == 0 and "space" not in at.reason())
         await in_steps(at, GAME[45_000:])
@@ -132,6 +142,7 @@ async def test_a_whole_game_past_the_disk(tmp_path: Path) -> None:
         await at.until(lambda: bool(at.said()) and at.said()[-1].type == "metadata")
         assert at.station.state == "idle"
         assert not list((tmp_path / "wii").glob("*.slp"))
+        assert lines(await at.replayed()) == lines(at.said())
         at.disk.failing = None
         await at.until(lambda: at.recorder.unwritten_bytes == 0)
         await at.until(lambda: at.station.active_files == 0)
