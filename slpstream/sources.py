@@ -22,12 +22,12 @@ from slpstream.logs import get_logger
 from slpstream.metrics import Metrics, StationMetrics
 from slpstream.relay import discovery, dolphin, wire
 from slpstream.relay.console import ConsoleSource
+from slpstream.relay.disk import DiskVisits
 from slpstream.relay.feed import RelayFeed, read_file
 from slpstream.relay.recorder import Recorder
 from slpstream.relay.server import RelayServer
 from slpstream.station import Station
 
-_DISK_THREADS = 64
 _READER_THREADS = 4
 _LISTEN_AGAIN_SECONDS = 5.0
 _CALLED_AGAIN_SECONDS = 60.0
@@ -109,7 +109,7 @@ class Sources:
         self._metrics = metrics
         self._recorders: dict[str, Recorder] = {}
         self._servers: dict[str, RelayServer] = {}
-        self._disk = trio.CapacityLimiter(_DISK_THREADS)
+        self._disk = DiskVisits()
         self._readers = trio.CapacityLimiter(_READER_THREADS)
         self._log = get_logger()
 
@@ -152,13 +152,13 @@ class Sources:
             return
         folder = self.folder(wanted)
         with suppress(OSError):  # the recorder tries it again, and says so
-            await trio.to_thread.run_sync(partial(folder.mkdir, parents=True, exist_ok=True), limiter=self._disk)
+            await self._disk(partial(folder.mkdir, parents=True, exist_ok=True))
         recorder = Recorder(
             folder,
             reports,
             played_on=_PLAYED_ON if wanted.console else dolphin.PLAYED_ON,
             max_unwritten_bytes=self._recordings.max_unwritten_bytes,
-            in_thread=partial(trio.to_thread.run_sync, limiter=self._disk),
+            in_thread=self._disk,
             wall_clock=time,
         )
         source: ConsoleSource | dolphin.DolphinSource

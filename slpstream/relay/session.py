@@ -106,9 +106,9 @@ class ConsoleSession:
         if not self.greeted:
             raise FieldError("events before the handshake", offset=offset)
         if message.cursor != self.cursor:
-            if not message.forced:
+            if not message.forced or message.cursor < self.cursor:
                 self.token = wire.NO_TOKEN  # our cursor may be what is wrong: begin anew
                 raise FieldError(f"expected cursor {self.cursor}, found {message.cursor}", offset=offset)
-            said.append(Lost(max(0, message.cursor - self.cursor)))
+            said.append(Lost(message.cursor - self.cursor))
         self.cursor = message.next_cursor
         said.append(Arrived(message.data, message.next_cursor))

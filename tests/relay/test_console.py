@@ -262,3 +262,38 @@ async def test_a_game_that_was_over_while_nobody_listened(tmp_path: Path, autoju
         await wii.play(games[1], seconds=20)
         await at.quiet()
     assert [finished(data) for data in at.files()] == games
+
+
+@pytest.mark.trio
+async def test_a_relay_of_bare_events(tmp_path: Path, autojump_clock: object) -> None:
+    """The launcher's relay says a game from its beginning to each client; old consoles say `HELO` in between."""
+    games = [match(1), match(2)]
+    said = bytearray()
+
+    async def connect() -> trio.abc.Stream:
+        ours, theirs = trio.testing.memory_stream_pair()
+        await theirs.send_all(bytes(said))
+        streams.append(theirs)
+        return ours
+
+    streams: list[trio.abc.Stream] = []
+    async with setup(tmp_path / "wii", Wii()) as at:
+        at.connector.away = True
+        async with trio.open_nursery() as nursery:
+            source = ConsoleSource(connect, at.recorder, at.told, chance=random.Random(1))
+            nursery.start_soon(source.run)
+            for game in games:
+                said.clear()
+                for start in range(0, len(game), 8000):
+                    part = game[start : start + 8000]
+                    said += part
+                    if streams:
+                        await streams[-1].send_all(part)
+                    if start % 24_000 == 0:
+                        await streams[-1].aclose() if streams else None
+                        await trio.sleep(3)
+                await trio.sleep(1)
+                await streams[-1].send_all(b"HELO\0")
+                await trio.sleep(1)
+            nursery.cancel_scope.cancel()
+    assert [finished(data) for data in at.files()] == games
