@@ -26,7 +26,7 @@ from typing import Any, Protocol
 import trio
 
 from slpstream.relay.cutter import Begun, Broken, Cut, Events, GameCutter, Skipped
-from slpstream.relay.recording import OpenFile, Recording, RecordingFile, ResumePoint, Unfinished, find_unfinished
+from slpstream.relay.recording import Found, OpenFile, Recording, RecordingFile, ResumePoint, find_newest
 
 _WRITE_BYTES = 256 * 1024
 _RETRY_SECONDS = 1.0
@@ -101,21 +101,22 @@ class Recorder:
     # -- what the source asks and says --------------------------------------------------------------------------------
 
     async def prepare(self) -> ResumePoint | None:
-        """Looks for a recording that was left unfinished, to go on with it. Where its game goes on, if that is known:
-        the client token, and as `base_cursor` the cursor to ask for."""
-        found = await self._in_thread(lambda: find_unfinished(self._folder, _iso))
-        if found is None:
+        """Looks at what an earlier daemon recorded last, to go on with it, or behind it. Where that is, if it is
+        known: the client token, and as `base_cursor` the cursor to ask for."""
+        found = await self._in_thread(lambda: find_newest(self._folder, _iso))
+        if found is None or (found.closed and not found.ended):
             return None
-        file = self._open_file(found.path)
-        try:
-            await self._in_thread(file.reopen)
-        except OSError:
-            return None
-        return self._adopt(found, file)
+        if not found.closed:
+            file = self._open_file(found.path)
+            try:
+                await self._in_thread(file.reopen)
+            except OSError:
+                return None
+            self._recording = Recording.adopt(file, found)
+            self._open.append(self._recording)
+        return self._go_on(found)
 
-    def _adopt(self, found: Unfinished, file: RecordingFile) -> ResumePoint | None:
-        recording = self._recording = Recording.adopt(file, found)
-        self._open.append(recording)
+    def _go_on(self, found: Found) -> ResumePoint | None:
         self._head, self._cutter = found.head, found.cutter
         point = found.point
         self._lost_bytes = 0 if point is None else point.lost_bytes

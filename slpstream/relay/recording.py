@@ -19,6 +19,7 @@ import msgspec
 from msgspec import Struct
 
 from slpstream.relay.cutter import Begun, Characters, Events, GameCutter
+from slpstream.slippi.commands import FIRST_FRAME, FRAMES_PER_SECOND
 from slpstream.slippi.container import HEADER_BYTES, MAGIC, raw_length
 from slpstream.slippi.writer import RawWriter
 
@@ -219,7 +220,7 @@ class Recording:
         return written
 
     @classmethod
-    def adopt(cls, file: RecordingFile, found: Unfinished) -> Recording:
+    def adopt(cls, file: RecordingFile, found: Found) -> Recording:
         """Goes on with a file that was left unfinished."""
         recording = cls(file, found.head, started_at=found.started_at)
         recording.waiting.clear()
@@ -230,9 +231,9 @@ class Recording:
         return recording
 
 
-class Unfinished(Struct, frozen=True):
-    """A recording that a daemon left behind: still without raw length. `behind` are the bytes of an event that is not
-    complete."""
+class Found(Struct, frozen=True):
+    """The newest recording that a daemon left behind. `closed`: its raw length is set. `behind` are the bytes of an
+    event that is not complete."""
 
     path: Path
     head: bytes
@@ -240,13 +241,13 @@ class Unfinished(Struct, frozen=True):
     behind: bytes
     cutter: GameCutter
     ended: bool
+    closed: bool
     started_at: str
     point: ResumePoint | None
 
 
-def find_unfinished(folder: Path, timestamp: Callable[[float], str]) -> Unfinished | None:
-    """The newest recording of a folder, when it is unfinished and whole. Blocks; files that cannot be read are passed
-    over."""
+def find_newest(folder: Path, timestamp: Callable[[float], str]) -> Found | None:
+    """The newest recording of a folder, when its events can be read. Blocks; `timestamp` says a time of the clock."""
     try:
         newest = max(
             (entry for entry in os.scandir(folder) if entry.name.endswith(".slp") and entry.is_file()),
@@ -256,21 +257,24 @@ def find_unfinished(folder: Path, timestamp: Callable[[float], str]) -> Unfinish
         if newest is None or not HEADER_BYTES < newest.stat().st_size <= _MAX_ADOPTED_BYTES:
             return None
         data = Path(newest.path).read_bytes()
+        modified = newest.stat().st_mtime
     except OSError:
         return None
-    if not data.startswith(MAGIC) or raw_length(data[:HEADER_BYTES]):
+    if not data.startswith(MAGIC):
         return None
+    size = raw_length(data[:HEADER_BYTES])
+    raw = data[HEADER_BYTES:][:size] if size else data[HEADER_BYTES:]
     cutter = GameCutter()
-    cuts = cutter.feed(data[HEADER_BYTES:])
+    cuts = cutter.feed(raw)
     begun = cuts[0] if cuts else None
     if not isinstance(begun, Begun) or not all(isinstance(cut, Events) for cut in cuts[1:]):
         return None  # it has its metadata already, or is damaged: left as it is
     ended = any(isinstance(cut, Events) and cut.ended for cut in cuts)
-    raw_bytes = len(data) - HEADER_BYTES
-    behind = data[len(data) - cutter.waiting_bytes :] if cutter.waiting_bytes else b""
+    behind = raw[len(raw) - cutter.waiting_bytes :] if cutter.waiting_bytes else b""
     path = Path(newest.path)
-    born = newest.stat().st_mtime - (0 if cutter.frame is None else (cutter.frame + 123) / 60)
-    return Unfinished(path, begun.head, raw_bytes, behind, cutter, ended, timestamp(born), _resume_point(path))
+    begun_at = modified - (0 if cutter.frame is None else (cutter.frame - FIRST_FRAME) / FRAMES_PER_SECOND)
+    point = _resume_point(path)
+    return Found(path, begun.head, len(raw), behind, cutter, ended, size > 0, timestamp(begun_at), point)
 
 
 def _resume_point(path: Path) -> ResumePoint | None:

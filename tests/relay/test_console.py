@@ -6,6 +6,7 @@ Determinism: memory streams, seeds, trio's autojump clock, blocking work in line
 
 from __future__ import annotations
 
+import errno
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -21,6 +22,7 @@ from slpstream.relay.console import ConsoleSource
 from slpstream.relay.recorder import Recorder
 from slpstream.relay.recording import RecordingFile
 from slpstream.simulate.match import synthetic_match
+from tests.relay.disks import Disk
 from tests.relay.listeners import Told, inline
 from tests.relay.wii import Connector, Wii, raw_of
 from tests.shared_data import needs_shared, replay
@@ -297,3 +299,48 @@ async def test_a_relay_of_bare_events(tmp_path: Path, autojump_clock: object) ->
                 await trio.sleep(1)
             nursery.cancel_scope.cancel()
     assert [finished(data) for data in at.files()] == games
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("seed", range(10))
+async def test_everything_at_once(tmp_path: Path, autojump_clock: object, seed: int) -> None:
+    """Connections break, the console forgets its clients, the disk is full now and then, the daemon is started again:
+    every game is there, whole and once."""
+    wii = Wii(seed)
+    chance = random.Random(seed)
+    games = [match(n, 160) for n in (1, 2, 3)]
+    disk = Disk()
+
+    async def disturb() -> None:
+        while True:
+            await trio.sleep(chance.uniform(0.2, 3))
+            disk.failing = chance.choice((None, None, errno.ENOSPC))
+            disk.most_at_once = chance.choice((99, 999, 1 << 20))
+            wii.breaks = chance.choice((0, 0.3))
+            if chance.random() < 0.2:
+                wii.tokens.clear()
+
+    async def play() -> None:
+        for game in games:
+            await wii.play(game, seconds=15, end=False)
+            await trio.sleep(4)  # in this time nobody is away for long, so that nothing is lost
+            wii.end_game()
+            await trio.sleep(2)
+        over.set()
+
+    over = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(play)
+        nursery.start_soon(disturb)
+        while not over.is_set():
+            async with setup(tmp_path / "wii", wii, open_file=disk.open) as at:
+                with trio.move_on_after(chance.uniform(3, 20)):
+                    await over.wait()
+                if not over.is_set():
+                    disk.failing = None
+        nursery.cancel_scope.cancel()
+    disk.failing, disk.most_at_once, wii.breaks = None, 1 << 20, 0
+    async with setup(tmp_path / "wii", wii, open_file=disk.open) as at:
+        await at.quiet()
+    assert [finished(data) for data in at.files()] == games
+    assert not at.told.gaps

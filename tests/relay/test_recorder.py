@@ -13,45 +13,13 @@ import trio
 
 from slpstream.api import messages
 from slpstream.relay.recorder import Recorder
-from slpstream.relay.recording import RecordingFile
+from tests.relay.disks import Disk
 from tests.relay.listeners import Told, inline
 from tests.relay.wii import raw_of
 from tests.slippi.built import Built
 
 GAME = raw_of(Built().frames(-123, 60).end().closed())
 OTHER = raw_of(Built(random_seed=9).frames(-123, -60).end().closed())
-
-
-class Disk:
-    """A disk with room for so many bytes; `failing` can be any error number, or `None`."""
-
-    def __init__(self) -> None:
-        self.failing: int | None = None
-        self.refused = 0
-        self.most_at_once = 1 << 30
-
-    def open(self, path: Path) -> RecordingFile:
-        return FileOnDisk(path, self)
-
-    def check(self) -> None:
-        if self.failing is not None:
-            self.refused += 1
-            raise OSError(self.failing, os.strerror(self.failing))
-
-
-class FileOnDisk(RecordingFile):
-    def __init__(self, path: Path, disk: Disk) -> None:
-        super().__init__(path)
-        self._disk = disk
-
-    def create(self) -> None:
-        if not self.is_open:
-            self._disk.check()
-        super().create()
-
-    def write(self, offset: int, data: bytes) -> int:
-        self._disk.check()
-        return super().write(offset, data[: self._disk.most_at_once])
 
 
 @asynccontextmanager

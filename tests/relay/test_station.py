@@ -21,7 +21,8 @@ from slpstream.relay.recorder import Recorder
 from slpstream.sources import Reports
 from slpstream.station import Station
 from slpstream.stream.game import place_of
-from tests.relay.test_recorder import GAME, OTHER, Disk
+from tests.relay.disks import Disk
+from tests.relay.test_recorder import GAME, OTHER
 from tests.relay.wii import raw_of
 
 TIMEOUT_SECONDS = 20.0
