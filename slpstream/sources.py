@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from time import time
+from typing import Protocol
 
 import structlog
 import trio
@@ -43,6 +44,22 @@ def check_sources(stations: Sequence[StationConfig]) -> None:
             raise ConfigError(
                 "configuration", f"stations[{i}].dolphin", "needs ENet: install the extra, `slpstream[dolphin]`"
             )
+
+
+class Running(Protocol):
+    """A station that runs, and what runs beside it."""
+
+    @property
+    def config(self) -> StationConfig:
+        """What was asked for."""
+
+    @property
+    def station(self) -> Station:
+        """The station itself."""
+
+    @property
+    def nursery(self) -> trio.Nursery:
+        """For what ends with it."""
 
 
 class Reports:
@@ -141,6 +158,13 @@ class Sources:
             nursery.start_soon(self._serve, wanted, station, feed)
         if wanted.console or wanted.dolphin:
             nursery.start_soon(self._record, wanted, station)
+
+    def on_added(self, running: Running) -> None:
+        """A station is about to run."""
+        self.begin(running.config, running.station, running.nursery)
+
+    def on_removed(self, running: Running) -> None:
+        """A station has ended, and with it everything beside it."""
 
     # -- recording ----------------------------------------------------------------------------------------------------
 

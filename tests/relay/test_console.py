@@ -302,7 +302,7 @@ async def test_a_relay_of_bare_events(tmp_path: Path, autojump_clock: object) ->
 
 
 @pytest.mark.trio
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", SEEDS)
 async def test_everything_at_once(tmp_path: Path, autojump_clock: object, seed: int) -> None:
     """Connections break, the console forgets its clients, the disk is full now and then, the daemon is started again:
     every game is there, whole and once."""
