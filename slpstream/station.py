@@ -215,6 +215,8 @@ class Station:
             del self._following[ahead.file]
             ahead.file, ahead.unwritten = file, False
             self._following[file] = ahead
+            if ahead.game is not None:
+                self._sources[file.identity, ahead.game.game_id] = ahead.game
         else:
             self._follow(file, existed=event.existed)
 

@@ -23,6 +23,9 @@ _READ_BYTES = 65536
 _CONNECT_SECONDS = 5.0
 _SILENCE_SECONDS = 5.0
 """A console says something twice a second; after so long it is gone."""
+_PATIENT_SECONDS = 25.0
+"""A console that has another client takes the connection and answers when that one leaves; a launcher's relay answers
+with the first events. So we stay for as long before we try again."""
 _BARE_SILENCE_SECONDS = 60.0
 """Without messages there is nothing that must be said; a launcher's relay is silent between games."""
 _REST_SECONDS = 0.3
@@ -116,13 +119,13 @@ class ConsoleSource:
             stream = await self._connect()
         session = self._session
         async with stream:
-            with trio.fail_after(wire.HANDSHAKE_SECONDS):
+            with trio.move_on_after(wire.HANDSHAKE_SECONDS):
                 await stream.send_all(session.connect())
-                while not session.greeted:
-                    data = await stream.receive_some(_READ_BYTES)
-                    if not data:
-                        return
-                    self._take(data)
+                await self._be_greeted(stream)
+            if not session.greeted:
+                self._watcher.unreachable("it takes the connection and says nothing; perhaps it has another client")
+                with trio.fail_after(_PATIENT_SECONDS):
+                    await self._be_greeted(stream)
             quiet_seconds = 0.0
             longest_seconds = _BARE_SILENCE_SECONDS if session.token == wire.NO_TOKEN else _SILENCE_SECONDS
             while quiet_seconds < longest_seconds:
@@ -136,6 +139,13 @@ class ConsoleSource:
                     quiet_seconds += _REST_SECONDS
                     self._recorder.rest()
             raise trio.TooSlowError
+
+    async def _be_greeted(self, stream: trio.abc.Stream) -> None:
+        while not self._session.greeted:
+            data = await stream.receive_some(_READ_BYTES)
+            if not data:
+                raise trio.BrokenResourceError("the other end closed the connection")
+            self._take(data)
 
     def _take(self, data: bytes | bytearray) -> None:
         recorder = self._recorder

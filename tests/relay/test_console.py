@@ -250,6 +250,21 @@ async def test_attempts_become_rarer(tmp_path: Path, autojump_clock: object) -> 
 
 
 @pytest.mark.trio
+async def test_a_console_that_has_another_client(tmp_path: Path, autojump_clock: object) -> None:
+    """It takes the connection and says nothing; when the other client leaves it answers to what was sent long ago."""
+    wii = Wii()
+    wii.answers = trio.Event()
+    async with setup(tmp_path / "wii", wii) as at:
+        await trio.sleep(10)
+        assert at.told.said[-1][0] == "unreachable"
+        wii.answers.set()
+        await wii.play(match(), seconds=10)
+        await at.quiet()
+        assert at.connector.attempts == 1
+    assert [finished(data) for data in at.files()] == [match()]
+
+
+@pytest.mark.trio
 async def test_a_game_that_was_over_while_nobody_listened(tmp_path: Path, autojump_clock: object) -> None:
     """A console that knows us finishes the game before."""
     wii = Wii(3)

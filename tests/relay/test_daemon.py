@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import trio
+import trio.testing
 
 from slpstream.api import messages
 from slpstream.config import Config, Recordings, Relay, Server, StationConfig, Store
@@ -109,6 +110,29 @@ async def test_a_console_that_is_away(tmp_path: Path) -> None:
             await until(lambda: "cannot be reached" in daemon.stations()[0]["reason"])
             assert daemon.stations()[0]["state"] == "offline"
             assert daemon.not_ready() == [f"station wii: {daemon.stations()[0]['reason']}"]
+
+
+@pytest.mark.trio
+async def test_a_port_that_is_taken(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    """It is tried again, until it is free."""
+    autojump_clock.autojump_threshold = 0.05
+    sources = Sources(Relay(), Recordings(), tmp_path, Metrics())
+    served = trio.Event()
+
+    async def handler(stream: trio.SocketStream) -> None:
+        served.set()
+
+    async with trio.open_nursery() as nursery:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            nursery.start_soon(sources._listen, port, handler)
+            await trio.sleep(12)
+        await trio.sleep(12)
+        async with await trio.open_tcp_stream("127.0.0.1", port):
+            await served.wait()
+        nursery.cancel_scope.cancel()
 
 
 def test_a_library_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

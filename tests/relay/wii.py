@@ -80,6 +80,8 @@ class Wii:
         """Chance that a connection ends after a message."""
         self.held = False
         """A client that is there is sent nothing."""
+        self.answers: trio.Event | None = None
+        """When set, a client is answered."""
         self.sent_bytes = 0
         self._changed = trio.Event()
 
@@ -138,6 +140,8 @@ class Wii:
         return cursor, token
 
     async def _converse(self, stream: trio.abc.Stream, cursor: int, token: int) -> None:
+        if self.answers is not None:
+            await self.answers.wait()
         known = token in self.tokens
         if not known:
             token = self.chance.randrange(1, 1 << 32)
