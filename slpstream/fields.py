@@ -111,7 +111,6 @@ class Layout:
         self.blocks = _blocks_of(self.fields)
         self.block_of = {name: index for index, block in enumerate(self.blocks) for name in block.names}
         self.struct = _struct_of(self.fields)
-        self.known_end = 1 + self.struct.size
         self.group = self._find_group()
         self.decode: Decode = self._decoder()
 

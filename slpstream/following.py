@@ -1,19 +1,18 @@
-"""A file that a station follows, and what has come of it so far; what a station needs others for; old games' files."""
+"""A file that a station follows, and what has come of it so far; what a station needs others for."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
 
 import trio
 
-from slpstream.errors import NoSuchGame
 from slpstream.events import Event
 from slpstream.formats import of_name
 from slpstream.messages import FramesMode, Position
 from slpstream.pipeline import Pipeline
-from slpstream.replay import peek_game_id
+from slpstream.replay import MODES, FileReplay, ReadUnwritten, RecordingReplay
 from slpstream.stream import Game
 from slpstream.tail import FileIdentity, TailedFile
 
@@ -52,6 +51,25 @@ class Following:
             return offset, data
         return read, data[read - offset :] if offset < read else b""
 
+    def replay(
+        self, game_id: str, limiter: trio.CapacityLimiter, read_unwritten: ReadUnwritten | None
+    ) -> FileReplay | RecordingReplay:
+        """Its game read back from it, as far as it was read."""
+        if self.written_whole:
+            return RecordingReplay(lambda: self.file.path, self.published, game_id, limiter)
+        return FileReplay(lambda: self.file.path, lambda: self.pipeline.bytes_read, game_id, limiter, read_unwritten)
+
+    def let_go(self, limiter: trio.CapacityLimiter) -> None:
+        """Nobody follows it any more. Its game stays known, and does not hold on to the pipeline: that is megabytes."""
+        game, file, bytes_read = self.game, self.file, self.pipeline.bytes_read
+        if game is None:
+            return
+        if self.written_whole:
+            limits = {mode: self.published(mode) for mode in MODES}
+            game.read_back_by(RecordingReplay(lambda: file.path, limits.__getitem__, game.game_id, limiter))
+        else:
+            game.read_back_by(FileReplay(lambda: file.path, lambda: bytes_read, game.game_id, limiter))
+
     def published(self, mode: FramesMode) -> Position | None:
         """The newest message of the game that was published; `None` when all were."""
         return None if self.game is None or self.game.ended else self.game.logs[mode].head
@@ -82,27 +100,3 @@ class Index(Protocol):
 
     def gone(self, path: Path) -> None:
         """A file is not there any more."""
-
-
-class OldGames:
-    """Which game is in which of the files that are not followed."""
-
-    def __init__(self) -> None:
-        self._game_ids: dict[tuple[Path, int], str | None] = {}
-
-    def find(self, files: Sequence[tuple[tuple[int, int], Path]], game_id: str) -> list[tuple[Path, int, str]]:
-        """In a worker thread: newest first, until the wanted game is found. Raises `NoSuchGame`."""
-        found: list[tuple[Path, int, str]] = []
-        seen: set[str] = set()
-        for (mtime_ns, _), path in files:
-            key = (path, mtime_ns)
-            if key not in self._game_ids:
-                self._game_ids[key] = peek_game_id(path)
-            found_id = self._game_ids[key]
-            if found_id is None or found_id in seen:
-                continue  # of the same game twice, the newest file counts
-            seen.add(found_id)
-            found.append((path, mtime_ns, found_id))
-            if found_id == game_id:
-                return found
-        raise NoSuchGame(f"no such game: {game_id}")

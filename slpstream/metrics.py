@@ -120,6 +120,25 @@ class Metrics:
         self.index_errors = Counter(
             "slpstream_index_errors_total", "Failures of the database of games.", registry=registry
         )
+        self.webhook_deliveries = Counter(
+            "slpstream_webhook_deliveries_total",
+            "Deliveries, by outcome: delivered; retried; rejected (the receiver refused it several times) and given_up "
+            "(nobody took it for too long), which are lost.",
+            ("outcome",),
+            registry=registry,
+        )
+        self.jsonl_bytes = Counter(
+            "slpstream_jsonl_bytes_total", "Bytes written as JSON lines.", by_station, registry=registry
+        )
+        self.expired_games = Counter(
+            "slpstream_expired_games_total", "Games that have left the index, for its limits.", registry=registry
+        )
+        self.deleted_recordings = Counter(
+            "slpstream_deleted_recordings_total", "Recordings that were deleted, for their limits.", registry=registry
+        )
+        self.deleted_bytes = Counter(
+            "slpstream_deleted_recordings_bytes_total", "Size of the recordings that were deleted.", registry=registry
+        )
         self.publish_seconds = Histogram(
             "slpstream_append_to_publish_seconds",
             "From the file's modification to the messages being handed to all subscribers.",
@@ -133,6 +152,25 @@ class Metrics:
     def station(self, station: str) -> StationMetrics:
         """The counters of a station; make it once and keep it."""
         return StationMetrics(self, station)
+
+    def drop_station(self, station: str) -> None:
+        """A station has gone, and its counters with it. If it comes back they begin at 0, as after a restart."""
+        for family in (
+            self.frames,
+            self.rollback_frames,
+            self.bytes,
+            self.decode_errors,
+            self.events,
+            self.games,
+            self.diagnostics,
+            self.source_errors,
+            self.jsonl_bytes,
+            self.received_bytes,
+            self.reconnects,
+            self.gaps,
+            self.publish_seconds,
+        ):
+            family.remove_by_labels({"station": station})
 
     def gauge(self, name: str, documentation: str, label: str | None, values: Gauges) -> None:
         """A gauge that is asked at each scrape."""

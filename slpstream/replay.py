@@ -83,6 +83,13 @@ class FileReplay:
                 return found
             index += 1
 
+    def forget(self) -> None:
+        """Gives back what was computed, unless somebody is reading; it is computed again when somebody asks."""
+        if not self._lock.locked():
+            self._checkpoints.clear()
+            self._ahead.clear()
+            self._cache.clear()
+
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
         """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
         async with self._lock:
@@ -221,6 +228,13 @@ class RecordingReplay:
             index += 1
         return []
 
+    def forget(self) -> None:
+        """Gives back what was computed, unless somebody is reading; it is computed again when somebody asks."""
+        if not self._lock.locked():
+            self._starts.clear()
+            self._ends.clear()
+            self._cache.clear()
+
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
         """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
         index = 0
@@ -279,7 +293,14 @@ def archived_game(path: Path, mtime_ns: int, game_id: str, limiter: trio.Capacit
         replay = RecordingReplay(lambda: path, lambda mode: None, game_id, limiter)
     else:
         replay = FileReplay(lambda: path, lambda: None, game_id, limiter)
-    return Game(game_id, replay.messages, replay.find_frame, ring_bytes=0, order=(0, mtime_ns, path.name))
+    return Game(
+        game_id,
+        replay.messages,
+        replay.find_frame,
+        ring_bytes=0,
+        order=(0, mtime_ns, path.name),
+        forget_replay=replay.forget,
+    )
 
 
 def peek_game_id(path: Path) -> str | None:

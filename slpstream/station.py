@@ -2,30 +2,29 @@
 
 A station follows every growing file below its folder with a pipeline of its own and publishes what comes out. Its
 current game is the one with the newest Game Start; a game that never ended stays open and goes on if its file does.
-What was played before this daemon started is not streamed, but it is known: a cursor of an old game finds its file,
-and all games after it.
+What was played before this daemon started is not streamed, but it is known: see `archive`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import structlog
 import trio
 
-from slpstream.errors import SourceError
+from slpstream.archive import Archive, printable, timestamp
+from slpstream.errors import SourceError, Unreadable, Vanished
 from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
-from slpstream.following import ByteTap, Following, Index, OldGames, unwritten_file
+from slpstream.following import ByteTap, Following, Index, unwritten_file
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, choose, formats, of_name, suffixes
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
 from slpstream.metrics import StationMetrics
 from slpstream.pipeline import Pipeline
-from slpstream.replay import MODES, FileReplay, ReadUnwritten, RecordingReplay, archived_game
+from slpstream.replay import MODES, ReadUnwritten
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
     CaughtUp,
@@ -42,7 +41,7 @@ from slpstream.tail import (
     TailedFile,
     TailEvent,
 )
-from slpstream.tally import Tally, printable
+from slpstream.tally import Tally
 
 _PACED_SECONDS = 0.05
 _PLAYED_AT_ONCE = 256
@@ -51,7 +50,6 @@ _OPEN_GAMES = 8
 """Games that never ended and whose pipelines are kept, so that they can go on; older ones are read again if they do."""
 
 _RELEASE_SECONDS = 2.0
-_RECENT_FILES = 50
 _TICK_SECONDS = 0.5
 _NOTED = (GameStart, StatsUpdate, GameEnd, Metadata)
 """What the index of games is told."""
@@ -83,7 +81,7 @@ class Station:
         self.name = name or station
         self.folder = folder
         self.channel = Channel(station, self._locate)
-        self._hints = hints
+        self.hints = hints
         self._metrics = metrics
         self._tally = Tally(metrics, folder, wall_clock)
         self._limiter = limiter
@@ -100,8 +98,7 @@ class Station:
         self._tail: FolderTail | None = None
         self._following: dict[TailedFile, Following] = {}
         self._sources: dict[tuple[FileIdentity, str], Game] = {}
-        self._archive: dict[Path, tuple[int, int]] = {}
-        self._old_games = OldGames()
+        self._archive = Archive(folder, limiter)
         self._state = "offline"
         self._reason = "starting"
         self._state_game: str | None = None
@@ -130,6 +127,11 @@ class Station:
         return len(self._following)
 
     @property
+    def followed(self) -> list[Path]:
+        """The files that are open, for whoever may delete some."""
+        return [following.file.path for following in self._following.values()]
+
+    @property
     def lag_seconds(self) -> float:
         """How long bytes have been waiting in files that are being caught up with; 0 when there are none."""
         following = list(self._following.values())  # asked from a worker thread
@@ -152,8 +154,8 @@ class Station:
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self._following), "finished": len(self._archive)},
         }
-        if self._hints is not None and self._hints.degraded:
-            description["degraded"] = self._hints.degraded
+        if self.hints is not None and self.hints.degraded:
+            description["degraded"] = self.hints.degraded
         if game is not None:
             snapshot = self.channel.snapshot(game, "live")
             description["game"] = {
@@ -164,11 +166,7 @@ class Station:
 
     def recordings(self) -> list[dict[str, Any]]:
         """The newest files that are not being followed, as `/v1/stations/{id}` lists them. Names only, never paths."""
-        newest = sorted(self._archive.items(), key=lambda item: item[1], reverse=True)[:_RECENT_FILES]
-        return [
-            {"file": printable(path, self.folder), "modifiedAt": _timestamp(mtime_ns / 1e9), "sizeBytes": size_bytes}
-            for path, (mtime_ns, size_bytes) in newest
-        ]
+        return self._archive.newest()
 
     # -- running ------------------------------------------------------------------------------------------------------
 
@@ -179,7 +177,7 @@ class Station:
             self.folder,
             suffixes=suffixes(),
             rewritable_bytes=max(format_.rewritable_bytes for format_ in formats()),
-            hints=self._hints,
+            hints=self.hints,
             poll_seconds=self._poll_seconds,
             scan_seconds=self._scan_seconds,
             idle_seconds=self._idle_seconds,
@@ -190,13 +188,22 @@ class Station:
             async for event in tail:
                 self._take(event)
 
+    def configure(self, *, stalled_seconds: float, pace: bool) -> None:
+        """What can be changed while it runs; see the constructor."""
+        self._stalled_seconds = stalled_seconds
+        self._pace = pace
+
+    def leave(self, reason: str) -> None:
+        """The station is about to end: its subscribers are told why."""
+        self._set_state("offline", reason)
+
     def _take(self, event: TailEvent) -> None:
         handle = self._TAKES[type(event)]
         handle(self, event)
 
     def _scanned(self, event: Scanned) -> None:
         for file in event.files:
-            self._archive[file.path] = (file.mtime_ns, file.size_bytes)
+            self._archive.put(file.path, file.mtime_ns, file.size_bytes)
         if self._index is not None:
             self._index.listed(self.id, [(f.path, f.mtime_ns, f.size_bytes) for f in event.files])
         self._log.info("folder scanned", folder=str(self.folder), finished=len(event.files))
@@ -208,7 +215,7 @@ class Station:
 
     def _opened(self, event: Opened) -> None:
         file = event.file
-        self._archive.pop(file.path, None)
+        self._archive.discard(file.path)
         self._log.debug("file opened", file=printable(file.path, self.folder), existed=event.existed)
         ahead = self._of_path(file.path)
         if ahead is not None and ahead.unwritten:
@@ -295,7 +302,7 @@ class Station:
 
     def _lost(self, event: Lost) -> None:
         following = self._following.pop(event.file, None)
-        self._archive.pop(event.file.path, None)
+        self._archive.discard(event.file.path)
         self._metrics.source_error(event.error.code)
         if self._index is not None:
             self._index.gone(event.file.path)
@@ -311,14 +318,18 @@ class Station:
         if following.game is None:
             return
         game = following.game
+        following.let_go(self._limiter)
         was_running = game.in_progress
         game.lost = True
+        if not isinstance(event.error, Vanished | Unreadable):  # should it come back, it is not the same log
+            self._sources = {key: other for key, other in self._sources.items() if other is not game}
         if game.catching_up:
             self.channel.caught_up(game)
         if was_running:
             self._metrics.game("lost")
         if game is self.channel.current and was_running:
             self._set_state("idle", event.error.what, game.game_id)
+        self.channel.notify()
 
     def _refused(self, event: Refused) -> None:
         error: SourceError = event.error
@@ -372,22 +383,13 @@ class Station:
 
     def _begin(self, following: Following, start: GameStart) -> None:
         file = following.file
-        replay: FileReplay | RecordingReplay
-        if following.written_whole:
-            replay = RecordingReplay(lambda: file.path, following.published, start.game_id, self._limiter)
-        else:
-            replay = FileReplay(
-                lambda: following.file.path,
-                lambda: following.pipeline.bytes_read,
-                start.game_id,
-                self._limiter,
-                self.read_unwritten,
-            )
+        replay = following.replay(start.game_id, self._limiter, self.read_unwritten)
         known = self._sources.get((file.identity, start.game_id))
-        if known is not None and known in self.channel.games and not known.lost:
-            # A file that was closed or left alone for long, and is read again because it has changed: the log is a
-            # function of its bytes, so it goes on where it was.
-            known.replay, known.find_frame, known.read_again = replay.messages, replay.find_frame, True
+        if known is not None and known in self.channel.games:
+            # A file that was closed, left alone for long, or gone for a while, and is read again: the log is a function
+            # of its bytes, so it goes on where it was.
+            known.read_back_by(replay)
+            known.read_again, known.lost = True, False
             following.game = known
             return
         game = Game(
@@ -396,6 +398,7 @@ class Station:
             replay.find_frame,
             ring_bytes=self._ring_bytes,
             order=self.channel.next_order(),
+            forget_replay=replay.forget,
         )
         numerator, denominator = start.rate
         game.frames_per_second = round(numerator / denominator)
@@ -451,6 +454,10 @@ class Station:
         if self._following.get(file) is following:
             self._release_if_done(following)
 
+    def _count_all_commands(self) -> None:
+        for following in self._following.values():
+            self._tally.count_commands(following)
+
     def _release_if_done(self, following: Following) -> None:
         """A game that is complete, and whose file is closed, needs no descriptor any more: thousands can be copied
         in."""
@@ -482,7 +489,8 @@ class Station:
         self._tally.count_commands(following)
         self._note(following, (), over=True)
         del self._following[file]
-        self._archive[file.path] = (file.mtime_ns, file.size_bytes)
+        following.let_go(self._limiter)
+        self._archive.put(file.path, file.mtime_ns, file.size_bytes)
         if self._tail is not None:
             self._tail.release(file)
 
@@ -499,25 +507,28 @@ class Station:
             self._set_state("playing", "game in progress", game.game_id)
 
     async def _watch_time(self) -> None:
-        """Says when a running game has stopped growing."""
+        """What time alone brings about."""
         while True:
             await trio.sleep(_TICK_SECONDS)
-            for followed in self._following.values():
-                self._tally.count_commands(followed)
+            self._count_all_commands()
             self._release_quiet()
             self._play_what_rests()
             self._watch_folder()
-            current = self.channel.current
-            following = next((f for f in self._following.values() if f.game is current), None)
-            if following is None or current is None or not current.in_progress or current.catching_up:
-                continue
-            if self._unreachable is not None:
-                continue
-            quiet_seconds = trio.current_time() - following.grown_at
-            if quiet_seconds > self._idle_seconds:
-                self._set_state("idle", "the file has not grown for long", current.game_id)
-            elif quiet_seconds > self._stalled_seconds and self._state == "playing":
-                self._set_state("stalled", "the file does not grow", current.game_id)
+            self._watch_growth()
+
+    def _watch_growth(self) -> None:
+        """Says when a running game has stopped growing."""
+        current = self.channel.current
+        following = next((f for f in self._following.values() if f.game is current), None)
+        if following is None or current is None or not current.in_progress or current.catching_up:
+            return
+        if self._unreachable is not None:
+            return
+        quiet_seconds = trio.current_time() - following.grown_at
+        if quiet_seconds > self._idle_seconds:
+            self._set_state("idle", "the file has not grown for long", current.game_id)
+        elif quiet_seconds > self._stalled_seconds and self._state == "playing":
+            self._set_state("stalled", "the file does not grow", current.game_id)
 
     def set_reachable(self, trouble: str | None) -> None:
         """Why what writes into the folder cannot be reached, `None` when it is."""
@@ -541,11 +552,11 @@ class Station:
         self._publish_loose(Diagnostic(0, "warning", code, offset, f"{name}: {what}"))
 
     def _watch_folder(self) -> None:
-        present = self._tail is not None and self._tail.root_present
+        trouble = None if self._tail is None else self._tail.root_trouble
         if self._unreachable is not None:
             self._set_state("offline", self._unreachable, self._state_game)
-        elif not present:
-            self._set_state("offline", "the folder is missing")
+        elif self._tail is None or not self._tail.root_present or (trouble is not None and self._state != "playing"):
+            self._set_state("offline", trouble or "the folder is missing")
         elif self._state == "offline" and self.channel.settled:
             self._set_state("idle", "watching")
 
@@ -554,7 +565,7 @@ class Station:
             return
         self._state, self._reason, self._state_game = state, reason, game_id
         said = reason if self._remark is None else f"{reason}; {self._remark}"
-        payload: dict[str, Any] = {"state": state, "reason": said, "at": _timestamp(self._wall_clock())}
+        payload: dict[str, Any] = {"state": state, "reason": said, "at": timestamp(self._wall_clock())}
         if game_id is not None:
             payload["gameId"] = game_id
         self._log.info("station", state=state, reason=reason, game_id=game_id)
@@ -564,26 +575,12 @@ class Station:
         kind, body, _ = body_of(diagnostic)
         self.channel.publish_loose(LogMessage(kind, None, "live", 0, 0, body, None))
 
-    # -- the games before this daemon
-    # ------------------------------------------------------------------------------------
-
     async def _locate(self, game_id: str) -> None:
         """Makes all games known from the one with this id on, by the files that are not followed."""
         live = {game.game_id for game in self.channel.games if not game.archived}
-        files = sorted(((at, path) for path, at in self._archive.items()), reverse=True)
-        found = await trio.to_thread.run_sync(self._old_games.find, files, game_id, limiter=self._limiter)
-        self.channel.insert_archived(
-            [
-                archived_game(path, mtime_ns, found_id, self._limiter)
-                for path, mtime_ns, found_id in found
-                if found_id not in live
-            ]
-        )
+        found = await self._archive.games_from(game_id)
+        self.channel.insert_archived([game for game in found if game.game_id not in live])
 
 
 def _number(message: LogMessage | None) -> int | None:
     return None if message is None else message.frame
-
-
-def _timestamp(unix_seconds: float) -> str:
-    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from slpstream.archive import printable
 from slpstream.events import Diagnostic, Event, Frame, GameEnd
 from slpstream.following import Following
 from slpstream.logs import get_logger
@@ -60,9 +61,3 @@ class Tally:
         """Now and then, and not at every frame: that would cost more than to decode it."""
         for command, count in following.pipeline.reader.take_command_counts().items():
             self._metrics.event(command, count)
-
-
-def printable(path: Path, folder: Path) -> str:
-    """A file as people see it: relative to its station's folder, and always text."""
-    relative = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
-    return str(relative).encode("utf-8", "replace").decode()

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,12 +36,15 @@ class DaemonProcess:
         arguments: tuple[str, ...] = (),
         open_files: int | None = None,
         state: Path | None = None,
+        prefix: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> None:
         """`open_files` limits its descriptors; `state` is where it keeps its index of games, by default for itself
-        alone."""
+        alone. `prefix` is what starts it, `environment` is added to that of the test."""
         self._temporary = tempfile.TemporaryDirectory(prefix="slpstream-test-state-")
-        environment = {**os.environ, "STATE_DIRECTORY": str(state or self._temporary.name)}
+        environment = {**os.environ, "STATE_DIRECTORY": str(state or self._temporary.name), **(environment or {})}
         command = [
+            *prefix,
             sys.executable,
             "-m",
             "slpstream",

@@ -39,7 +39,6 @@ BLOCK_COUNT_AT = 0x38
 BANNER_AT, BANNER_SIZE = 0xA0, (96, 32)
 """Width and height in pixels, as RGB5A3 in tiles of 4 by 4: 2 bytes a pixel."""
 ICON_AT, ICON_SIZE = 0x18A0, (32, 32)
-PIXEL_BYTES = 2
 
 EPOCH = dt.datetime(2000, 1, 1)
 """Of the console's clock, which has no zone."""

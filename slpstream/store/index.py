@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -121,6 +121,11 @@ class GameIndex:
     async def keep_stats(self, game_id: str, stats: bytes) -> None:
         """The summary of a game's stats, which somebody has computed."""
         await self._call(partial(self._database.keep_stats, game_id, stats))
+
+    async def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
+        """Forgets old games; how many. See `Database.expire`."""
+        expired = partial(self._database.expire, before_ms=before_ms, max_bytes=max_bytes, spared=spared)
+        return await self._call(expired) or 0
 
     async def written(self) -> None:
         """Returns when all that was said so far is in the database."""

@@ -1,12 +1,16 @@
 """A game's log and its subscribers: rings, positions, fan-out, backpressure. It never opens a file."""
 
-from slpstream.stream.channel import Channel, Hub, StationState
+from slpstream.stream.channel import Channel, Hub, StationState, WantedChannels
 from slpstream.stream.game import Game, GameLog, Replay
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscriber import Subscriber, Wire
 from slpstream.stream.subscription import Subscription, parse_subscription
+from slpstream.stream.tap import Batch, Bookmark, Bookmarks, Tap
 
 __all__ = [
+    "Batch",
+    "Bookmark",
+    "Bookmarks",
     "Channel",
     "Game",
     "GameLog",
@@ -16,6 +20,8 @@ __all__ = [
     "StationState",
     "Subscriber",
     "Subscription",
+    "Tap",
+    "WantedChannels",
     "Wire",
     "parse_subscription",
 ]

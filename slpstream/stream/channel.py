@@ -6,7 +6,7 @@ with one call per subscriber. A channel never waits for anybody.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -236,22 +236,58 @@ def _before(messages: Sequence[LogMessage], message: LogMessage, first: Position
 
 
 class Hub:
-    """All channels by station name."""
+    """All channels by station name; they come and go."""
 
     def __init__(self) -> None:
         self.channels: dict[str, Channel] = {}
         self.subscriptions = 0
         """How many were ever begun."""
+        self._changed = trio.Event()
 
     def add(self, channel: Channel) -> None:
-        """A station comes into being."""
-        self.channels[channel.station] = channel
+        """A station comes into being, or takes the place of the one of this name."""
+        self.channels = {**self.channels, channel.station: channel}
+        self._notify()
 
-    def wanted(self, stations: Sequence[str] | None) -> list[Channel]:
-        """The channels of a subscription. Raises `NoSuchGame` for a name that is none."""
-        if stations is None:
-            return list(self.channels.values())
-        missing = [name for name in stations if name not in self.channels]
+    def remove(self, channel: Channel) -> None:
+        """A station goes. Of a channel that is not there (any more) nothing happens."""
+        if self.channels.get(channel.station) is channel:
+            self.channels = {name: other for name, other in self.channels.items() if other is not channel}
+            self._notify()
+
+    async def changed(self) -> None:
+        """Returns after the next channel that comes or goes."""
+        await self._changed.wait()
+
+    def wanted(self, stations: Sequence[str] | None) -> WantedChannels:
+        """The channels of a subscription, `None`: all. Raises `NoSuchGame` for a name that is none."""
+        missing = [name for name in stations or () if name not in self.channels]
         if missing:
             raise NoSuchGame(f"no such station: {missing[0]}")
-        return [self.channels[name] for name in stations]
+        return WantedChannels(self, stations)
+
+    def _notify(self) -> None:
+        changed, self._changed = self._changed, trio.Event()
+        changed.set()
+
+
+class WantedChannels:
+    """The channels of one subscription, as they are each time they are asked for."""
+
+    def __init__(self, hub: Hub, stations: Sequence[str] | None) -> None:
+        self._hub = hub
+        self._stations = stations
+
+    def __iter__(self) -> Iterator[Channel]:
+        channels = self._hub.channels
+        names = channels if self._stations is None else self._stations
+        return iter([channels[name] for name in names if name in channels])
+
+    @property
+    def over(self) -> bool:
+        """Stations were named, and none of them is left."""
+        return self._stations is not None and not any(name in self._hub.channels for name in self._stations)
+
+    async def changed(self) -> None:
+        """Returns after the next one that comes or goes."""
+        await self._hub.changed()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
 from slpstream.messages import START, FramesMode, LogMessage, Position
 
@@ -20,8 +21,24 @@ Order = tuple[int, int, str]
 """Where a game stands among those of its station: `(0, modification time, name)` for one that was over before the
 daemon started, and is known from its file alone; `(1, n, "")` for the n-th that the daemon saw begin."""
 
+FIRST_PLAYED: Order = (1, 0, "")
+"""The place of the first game that a station sees begin."""
+
 FindFrame = Callable[[FramesMode, int], Awaitable[Position]]
 """(mode, frame number) to the position just before the first `frame` message with that number or a higher one."""
+
+
+class ReadBack(Protocol):
+    """A game read back from its file."""
+
+    async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
+        """See `Replay`."""
+
+    async def find_frame(self, mode: FramesMode, number: int) -> Position:
+        """See `FindFrame`."""
+
+    def forget(self) -> None:
+        """Gives back what is kept to be quick."""
 
 
 def place_of(message: LogMessage) -> Position:
@@ -36,7 +53,8 @@ class GameLog:
         self._ring_bytes = ring_bytes
         self._messages: deque[LogMessage] = deque()
         self._size_bytes = 0
-        self._dropped_through: Position = START
+        self.dropped_through: Position = START
+        """Position of the newest message that is not here any more."""
         self.head: Position = START
         """Position of the newest message."""
 
@@ -51,13 +69,13 @@ class GameLog:
         while self._size_bytes > self._ring_bytes and len(self._messages) > 1:
             oldest = self._messages.popleft()
             self._size_bytes -= oldest.size_bytes()
-            self._dropped_through = place_of(oldest)
+            self.dropped_through = place_of(oldest)
 
     def since(self, position: Position) -> list[LogMessage] | None:
         """The messages behind `position`; `None` when some of them are no longer here."""
         if position >= self.head:
             return []
-        if position < self._dropped_through:
+        if position < self.dropped_through:
             return None
         first = bisect_right(self._messages, position, key=place_of)
         return [self._messages[i] for i in range(first, len(self._messages))]
@@ -66,7 +84,7 @@ class GameLog:
         """Drops the ring; the head stays."""
         self._messages.clear()
         self._size_bytes = 0
-        self._dropped_through = self.head
+        self.dropped_through = self.head
 
     @property
     def size_bytes(self) -> int:
@@ -77,8 +95,19 @@ class GameLog:
 class Game:
     """A game of a station: its two logs, and what a newcomer has to be told."""
 
-    def __init__(self, game_id: str, replay: Replay, find_frame: FindFrame, *, ring_bytes: int, order: Order) -> None:
+    def __init__(
+        self,
+        game_id: str,
+        replay: Replay,
+        find_frame: FindFrame,
+        *,
+        ring_bytes: int,
+        order: Order,
+        forget_replay: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`forget_replay` gives back what `replay` keeps to be quick."""
         self.game_id = game_id
+        self.forget_replay = forget_replay
         self.order = order
         self.replay = replay
         self.find_frame = find_frame
@@ -111,6 +140,10 @@ class Game:
         """Begun, and neither ended nor lost."""
         return self.start is not None and not (self.ended or self.archived or self.lost)
 
+    def read_back_by(self, replay: ReadBack) -> None:
+        """From now on what the rings have dropped comes from here."""
+        self.replay, self.find_frame, self.forget_replay = replay.messages, replay.find_frame, replay.forget
+
     def append(self, mode: FramesMode, messages: Sequence[LogMessage]) -> None:
         """New messages of one mode, in order, all behind the head."""
         self.logs[mode].append(messages)
@@ -133,3 +166,4 @@ class Game:
             log.forget()
         self.newest_frames.clear()
         self.newest_stats = None
+        self.forget_replay()

@@ -12,15 +12,16 @@ outbox is full goes behind with the position of the last message that was taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import trio
 
-from slpstream.errors import CursorGone, NoSuchGame, TooSlow
-from slpstream.messages import DROPPABLE_TYPES, START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.game import Game, Order, place_of
+from slpstream.errors import NoSuchGame, TooSlow
+from slpstream.messages import DROPPABLE_TYPES, Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.game import Game, place_of
 from slpstream.stream.outbox import Outbox
+from slpstream.stream.reading import Games, Reading
 from slpstream.stream.subscription import Subscription
 
 
@@ -41,10 +42,8 @@ class Wire(Protocol):
         """A status message, ready for the socket."""
 
 
-class Source(Protocol):
+class Source(Games, Protocol):
     """What a subscriber needs of a channel."""
-
-    station: str
 
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
         """The `snapshot` of a game in progress."""
@@ -52,32 +51,25 @@ class Source(Protocol):
     def state_message(self) -> dict[str, Any]:
         """The `station` message."""
 
-    @property
-    def games(self) -> Sequence[Game]:
-        """The known games, in order."""
-
-    @property
-    def current(self) -> Game | None:
-        """The game with the newest Game Start."""
-
-    @property
-    def settled(self) -> bool:
-        """It is known which games there are."""
-
-    async def changed(self) -> None:
-        """Returns after the next change."""
-
-    async def locate(self, game_id: str) -> Game:
-        """The game of a cursor, all later ones known. Raises `NoSuchGame`."""
-
-    def next_order(self) -> Order:
-        """The place of the next game that begins."""
-
     def attach(self, reader: StationReader) -> None:
         """A reader is live from here on."""
 
     def detach(self, reader: StationReader) -> None:
         """A reader is not live any more."""
+
+
+class Sources(Protocol):
+    """The stations of a subscription, which come and go."""
+
+    def __iter__(self) -> Iterator[Source]:
+        """Those that there are now."""
+
+    @property
+    def over(self) -> bool:
+        """None is left, and none can come."""
+
+    async def changed(self) -> None:
+        """Returns after the next one that comes or goes."""
 
 
 class Subscriber:
@@ -90,7 +82,8 @@ class Subscriber:
         self.outbox = outbox
         self._wake_writer = wake_writer
         self._readers: list[StationReader] = []
-        self._strays = 0
+        self._strangers = 0
+        """Stations of the beginning of which nobody has said yet that the cursor is not of them."""
         self._drained = trio.Event()
         self._late: dict[tuple[str, str], bytes] = {}
         self._failed = trio.Event()
@@ -102,15 +95,34 @@ class Subscriber:
         wanted = self.subscription
         return (self.wire.key, wanted.frames, wanted.topics, wanted.rate, wanted.fields)
 
-    async def run(self, channels: Iterable[Source]) -> None:
-        """Follows the channels until cancelled. Raises `NoSuchGame` and `CursorGone` as they are found, and `TooSlow`;
-        in groups."""
-        self._readers = [StationReader(self, channel) for channel in channels]
+    async def run(self, channels: Sources) -> None:
+        """Follows the channels, as they come and go, until cancelled. Raises `NoSuchGame` and `CursorGone` as they are
+        found, and `TooSlow`; in groups."""
         async with trio.open_nursery() as nursery:
-            for reader in self._readers:
-                nursery.start_soon(reader.run)
+            nursery.start_soon(self._follow, channels, nursery)
             await self._failed.wait()
             raise TooSlow("the connection is too slow for what may not be dropped")
+
+    async def _follow(self, channels: Sources, nursery: trio.Nursery) -> None:
+        """A reader for each channel. One that has come later is read from its beginning by who wants all of it."""
+        self._readers = [StationReader(self, channel) for channel in channels]
+        self._strangers = len(self._readers)
+        for reader in self._readers:
+            nursery.start_soon(reader.run)
+        while not self._left:
+            wanted = list(channels)
+            for reader in [reader for reader in self._readers if reader.channel not in wanted]:
+                self._readers.remove(reader)
+                reader.tell_state()
+                reader.end()
+            if channels.over:
+                raise NoSuchGame("the station has been removed")
+            known = [reader.channel for reader in self._readers]
+            for channel in [channel for channel in wanted if channel not in known]:
+                reader = StationReader(self, channel, joined_later=True)
+                self._readers.append(reader)
+                nursery.start_soon(reader.run)
+            await channels.changed()
 
     def stop(self) -> None:
         """Leaves all channels: nothing is sent any more."""
@@ -120,8 +132,8 @@ class Subscriber:
 
     def stray(self, error: NoSuchGame) -> None:
         """The cursor is not of one of the stations; raises `error` when it is of none of them."""
-        self._strays += 1
-        if self._strays == len(self._readers):
+        self._strangers -= 1
+        if not self._strangers:
             raise error
 
     # -- sending -----------------------------------------------------------------------------------------------------
@@ -203,29 +215,33 @@ def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
 class StationReader:
     """A subscriber's place in one station."""
 
-    def __init__(self, subscriber: Subscriber, channel: Source) -> None:
+    def __init__(self, subscriber: Subscriber, channel: Source, *, joined_later: bool = False) -> None:
+        """`joined_later`: the station has come after the subscriber."""
         self.subscriber = subscriber
         self.channel = channel
+        self._joined_later = joined_later
+        self._scope = trio.CancelScope()
         self._mode = subscriber.subscription.frames
-        self._places: dict[Game, Position] = {}
-        self._exhausted: set[Game] = set()
-        """Archived games that were read to their end: that cannot change."""
-        self._first: Game | Order = (0, 0, "")
-        """The first game that concerns this reader. A game can be moved in the order, so it is asked for its place
-        each time."""
+        self._reading = Reading(channel, self._mode)
         self._told: dict[str, Any] = {}
         self._live = False
         self._behind = trio.Event()
 
     async def run(self) -> None:
         """Finds the beginning, then catches up whenever the subscriber is behind."""
-        try:
-            await self._begin()
-            while True:
-                await self._catch_up()
-                await self._behind.wait()
-        finally:
-            self.leave()
+        with self._scope:
+            try:
+                await self._begin()
+                while True:
+                    await self._catch_up()
+                    await self._behind.wait()
+            finally:
+                self.leave()
+
+    def end(self) -> None:
+        """The station has gone: `run` returns."""
+        self.leave()
+        self._scope.cancel()
 
     def leave(self) -> None:
         """Out of the channel's groups."""
@@ -246,22 +262,26 @@ class StationReader:
         if not self._live:
             return
         self.leave()
-        places = {other: self._place(other) for other in self.channel.games}
+        places = {other: self._reading.place(other) for other in self.channel.games}
         for other in places:
             if not (other.archived or other.catching_up or other is game):
                 places[other] = other.logs[self._mode].head
         if position is not None:
             places[game] = position
-        self._places = places
+        self._reading.places = places
         self._behind.set()
 
     async def _begin(self) -> None:
-        channel, subscriber = self.channel, self.subscriber
+        channel, subscriber, reading = self.channel, self.subscriber, self._reading
         subscription = subscriber.subscription
         cursor = subscription.cursor_of(channel.station)
         self.tell_state()
-        while not channel.settled:
-            await channel.changed()  # only then is it known which games there are
+        await reading.settle()  # only then is it known which games there are
+        if self._joined_later and subscription.delivery == "lossless":
+            reading.from_first_played()  # all that was played since it has come
+            return
+        if self._joined_later and isinstance(cursor, Cursor):
+            cursor = "live"  # it is of a station of before
         if isinstance(cursor, Cursor):
             try:
                 game = await channel.locate(cursor.game_id)
@@ -271,56 +291,29 @@ class StationReader:
                 subscriber.stray(error)
                 cursor = "live"  # it is of another of the stations
             else:
-                self._first = game
-                self._places[game] = await self._position(game, cursor)
+                reading.first = game
+                reading.places[game] = await reading.position_of(game, cursor)
                 return
         if cursor == "start":
-            current = channel.current
-            self._first = channel.next_order() if current is None else current
+            reading.from_start()
             return
         while any(game.catching_up for game in channel.games):
             await channel.changed()
-        running = [game for game in channel.games if game.in_progress]
-        self._first = min(running, key=lambda game: game.order) if running else channel.next_order()
-        for game in channel.games:
-            self._places[game] = game.logs[self._mode].head
+        reading.from_heads()
         if channel.current is not None and channel.current.in_progress:
             subscriber.send_status(channel.snapshot(channel.current, self._mode))
-
-    async def _position(self, game: Game, cursor: Cursor) -> Position:
-        position = cursor.position
-        while game.catching_up and (position is None or position > game.logs[self._mode].head):
-            await self.channel.changed()
-        if position is None:
-            return await game.find_frame(self._mode, cursor.frame or 0)
-        if position > game.logs[self._mode].head and not game.archived and not game.in_progress:
-            raise CursorGone("the game has ended before this place")
-        return position
-
-    def _place(self, game: Game) -> Position:
-        """Where this reader is in a game. A file that was archived and has grown is another `Game` with the same
-        log."""
-        place = self._places.get(game)
-        if place is None:
-            same = (p for other, p in self._places.items() if other.archived and other.game_id == game.game_id)
-            place = next(same, START)
-        return place
-
-    def _todo(self) -> list[Game]:
-        """The games from the first one on, in the station's order."""
-        first = self._first.order if isinstance(self._first, Game) else self._first
-        return [game for game in self.channel.games if game.order >= first]
 
     async def _catch_up(self) -> None:
         """Reads on in every game until all heads are reached, then is live."""
         self._behind = trio.Event()
+        reading = self._reading
         while True:
             self.tell_state()
             progressed = waiting = False
-            for game in self._todo():
+            for game in reading.todo():
                 while await self._read(game):
                     progressed = True
-                waiting |= game.catching_up or (not game.archived and self._place(game) > game.logs[self._mode].head)
+                waiting |= game.catching_up or (not game.archived and reading.place(game) > game.logs[self._mode].head)
             if progressed:
                 continue
             if not waiting:
@@ -331,27 +324,16 @@ class StationReader:
 
     async def _read(self, game: Game) -> bool:
         """Delivers what follows in one game. True when there was anything, or when time passed."""
-        if game in self._exhausted:
-            return False
-        log = game.logs[self._mode]
-        place = self._place(game)
-        messages: Sequence[LogMessage] | None = None if game.archived else log.since(place)
-        if messages is None:
-            messages = await game.replay(self._mode, place)
-            if not messages:
-                if not game.archived:
-                    raise CursorGone("the replay does not have what follows any more")
-                self._exhausted.add(game)
-                return True
+        messages = await self._reading.following(game)
         if not messages:
-            return False
+            return messages is not None
         await trio.lowlevel.checkpoint()
         subscriber, station = self.subscriber, self.channel.station
         for message in self._conflated(messages):
             data = subscriber.encode(message, station, game.frames_per_second)
             if data is not None:
                 await subscriber.put_slowly(data)
-        self._places[game] = place_of(messages[-1])
+        self._reading.places[game] = place_of(messages[-1])
         return True
 
     def _conflated(self, messages: Sequence[LogMessage]) -> Iterable[LogMessage]:

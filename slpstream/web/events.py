@@ -16,7 +16,7 @@ import trio
 
 from slpstream.errors import NoSuchGame, ProtocolViolation, SubscriberError
 from slpstream.messages import Cursor, LogMessage, cut_frame
-from slpstream.stream import Channel, Hub, Outbox, Subscriber, Subscription
+from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels
 from slpstream.stream.subscription import parse_query
 from slpstream.web.connection import Connection
 
@@ -85,14 +85,15 @@ def parse_events_query(query: str, headers: Mapping[str, str], *, most_fields: i
     return subscription
 
 
-async def find_channel(hub: Hub, subscription: Subscription) -> Channel:
+async def find_channels(hub: Hub, subscription: Subscription) -> WantedChannels:
     """The station of a subscription, after its cursor was looked up: that it is wrong must be said by the status of the
     answer, for a browser asks again after any other end. Raises `NoSuchGame`."""
-    [channel] = hub.wanted(subscription.stations)
+    channels = hub.wanted(subscription.stations)
+    [channel] = channels
     cursor = subscription.cursor_of(channel.station)
     if isinstance(cursor, Cursor) and channel.settled:
         await channel.locate(cursor.game_id)
-    return channel
+    return channels
 
 
 class EventsSession:
@@ -130,7 +131,7 @@ class EventsSession:
         self._outbox.clear()
         self._end()
 
-    async def run(self, subscription: Subscription, channel: Channel) -> None:
+    async def run(self, subscription: Subscription, channels: WantedChannels) -> None:
         """Until the client leaves, or we end it."""
         head = _HEAD + b"".join(b"%b: %b\r\n" % header for header in self._headers) + b"\r\n"
         self._outbox.put(head + b"retry: %d\n\n" % _RETRY_MILLISECONDS)
@@ -140,15 +141,15 @@ class EventsSession:
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._read)
-                    nursery.start_soon(self._follow, subscriber, channel)
+                    nursery.start_soon(self._follow, subscriber, channels)
                     await self._write(subscriber)
                     nursery.cancel_scope.cancel()
         finally:
             self._stop()
 
-    async def _follow(self, subscriber: Subscriber, channel: Channel) -> None:
+    async def _follow(self, subscriber: Subscriber, channels: WantedChannels) -> None:
         try:
-            await subscriber.run([channel])
+            await subscriber.run(channels)
         except* SubscriberError as group:
             error = _first_of(group)
             self._stop()

@@ -28,7 +28,7 @@ from slpstream.web.app import SECURITY_HEADERS, make_app, problem, with_headers
 from slpstream.web.asgi import BodyTooLarge, Exchange, for_origin
 from slpstream.web.connection import Connection
 from slpstream.web.events import PATH as EVENTS_PATH
-from slpstream.web.events import EventsSession, find_channel, parse_events_query, status_of
+from slpstream.web.events import EventsSession, find_channels, parse_events_query, status_of
 from slpstream.web.file_answer import ShrunkError
 from slpstream.web.games import Games
 from slpstream.web.stations import Stations
@@ -131,6 +131,13 @@ class WebServer:
     def event_streams(self) -> int:
         """Open streams of server-sent events."""
         return sum(isinstance(session, EventsSession) for session in list(self._sessions))
+
+    def admit(self, access: Access, *, outbox_bytes: int, socket_buffer_bytes: int, max_connections: int) -> None:
+        """Other rules, for connections that come from now on."""
+        self._access = access
+        self._outbox_bytes = outbox_bytes
+        self._socket_buffer_bytes = socket_buffer_bytes
+        self._max_connections = max_connections
 
     async def serve(self, listeners: list[socket.socket], stop: trio.Event, *, grace_seconds: float) -> None:
         """Serves until `stop`, then closes every websocket with 1001 within `grace_seconds`."""
@@ -318,7 +325,7 @@ class WebServer:
         query = bytes(request.target).partition(b"?")[2].decode("utf-8", "replace")
         try:
             subscription = parse_events_query(query, headers, most_fields=MAX_QUERY_FIELDS)
-            channel = await find_channel(self._hub, subscription)
+            channels = await find_channels(self._hub, subscription)
         except SubscriberError as error:
             await self._refuse(connection, http, status_of(error), error.what)
             return
@@ -333,7 +340,7 @@ class WebServer:
         )
         self._on_request(HTTPStatus.OK)
         with self._open(session):
-            await session.run(subscription, channel)
+            await session.run(subscription, channels)
 
 
 def _headers(request: h11.Request) -> dict[str, str]:

@@ -8,7 +8,7 @@ Three tasks: one reads, one writes what waits and keeps the connection alive, on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -20,7 +20,7 @@ from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
 from slpstream.errors import NotAuthorised, ProtocolViolation, SubscriberError
-from slpstream.stream import Channel, Hub, Outbox, Subscriber, Subscription, parse_subscription
+from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
 from slpstream.web.connection import Connection
 from slpstream.web.wires import JSON, WIRES, WebsocketWire
 
@@ -172,7 +172,7 @@ class WebsocketSession:
             self._protocol.send_ping(b"")
             self._flush_protocol()
 
-    async def _follow(self, subscriber: Subscriber, channels: Sequence[Channel], scope: trio.CancelScope) -> None:
+    async def _follow(self, subscriber: Subscriber, channels: WantedChannels, scope: trio.CancelScope) -> None:
         with scope:
             try:
                 await subscriber.run(channels)

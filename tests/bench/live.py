@@ -96,22 +96,22 @@ def _measure(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path])
     seconds = _WARM_UP_SECONDS + load.seconds + _COOL_DOWN_SECONDS
     with ExitStack() as stack:
         clients = stack.enter_context(_listeners(load, daemon, seen))
-        _line(clients)
+        line_of(clients)
         arguments = [*map(str, folders), "--seconds", str(seconds), "--log", str(written)]
         arguments += ["--in-step"] if load.in_step else []
-        writer = stack.enter_context(_process(_module("game_writer", *arguments), load.seconds))
-        began = int(_line(writer))
+        writer = stack.enter_context(process_of(module("game_writer", *arguments), load.seconds))
+        began = int(line_of(writer))
         processes = {"daemon": daemon.process.pid, "writer": writer.pid, "clients": clients.pid}
         if load.peer and slippi_js.missing() is None:
             command = slippi_js.command("follow", str(folders[0] / FILE_NAME))
-            processes["peer"] = stack.enter_context(_process(command, load.seconds)).pid
+            processes["peer"] = stack.enter_context(process_of(command, load.seconds)).pid
         from_ns = began + int(_WARM_UP_SECONDS * 1e9)
         cpu, others, window = _watch(processes, from_ns, load.seconds)
-        writer_late_ns = int(_line(writer))
+        writer_late_ns = int(line_of(writer))
         time.sleep(_COOL_DOWN_SECONDS)
         lagged = _counter(daemon.text("/metrics"), _LAGGED)
-        _stdin(clients).close()
-        counted = json.loads(_line(clients))
+        stdin_of(clients).close()
+        counted = json.loads(line_of(clients))
         if counted["closed"]:
             raise RuntimeError(f"the daemon has closed {counted['closed']} connections: {daemon.lines[-3:]}")
     due = {
@@ -168,16 +168,17 @@ def _counter(metrics: str, name: str) -> int:
 def _listeners(load: Load, daemon: DaemonProcess, log: Path) -> Iterator[subprocess.Popen[str]]:
     arguments = ["--port", daemon.url.rpartition(":")[2], "--stations", str(load.stations), "--each", str(load.each)]
     arguments += ["--query", load.query, "--sample", str(load.sample), "--log", str(log)]
-    with _process(_module("listeners", *arguments), load.seconds) as process:
+    with process_of(module("listeners", *arguments), load.seconds) as process:
         yield process
 
 
-def _module(name: str, *arguments: str) -> list[str]:
+def module(name: str, *arguments: str) -> list[str]:
+    """The command of a module beside this one."""
     return [sys.executable, "-m", f"tests.bench.{name}", *arguments]
 
 
 @contextmanager
-def _process(command: list[str], seconds: float) -> Iterator[subprocess.Popen[str]]:
+def process_of(command: list[str], seconds: float) -> Iterator[subprocess.Popen[str]]:
     """A process that surely ends: with the block, or when it has taken much longer than it should."""
     with subprocess.Popen(
         command,
@@ -196,7 +197,8 @@ def _process(command: list[str], seconds: float) -> Iterator[subprocess.Popen[st
             process.kill()
 
 
-def _line(process: subprocess.Popen[str]) -> str:
+def line_of(process: subprocess.Popen[str]) -> str:
+    """The next line that a process says."""
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
@@ -204,6 +206,7 @@ def _line(process: subprocess.Popen[str]) -> str:
     return line
 
 
-def _stdin(process: subprocess.Popen[str]) -> IO[str]:
+def stdin_of(process: subprocess.Popen[str]) -> IO[str]:
+    """Where a process is told something."""
     assert process.stdin is not None
     return process.stdin

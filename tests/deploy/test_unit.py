@@ -171,6 +171,11 @@ def test_systemd_is_told_and_tells() -> None:
     assert values("RestrictAddressFamilies") == ["AF_UNIX AF_INET AF_INET6"]
 
 
+def test_a_reload_is_the_signal_that_the_daemon_knows() -> None:
+    assert values("ExecReload") == ["/bin/kill -HUP $MAINPID"]
+    assert "systemctl reload slpstream" in INSTALL
+
+
 def test_a_fixed_user_so_that_an_acl_can_name_it() -> None:
     assert values("DynamicUser") == []
     (user,) = values("User")

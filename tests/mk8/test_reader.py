@@ -382,4 +382,4 @@ def test_unpacking_has_a_bound() -> None:
     assert isinstance(events[-1], GameEnd)
     assert 0 < len(sections(events)) < len(blocks)
     messages = [event.message for event in events if isinstance(event, Diagnostic)]
-    assert len([message for message in messages if "steps" in message]) == 1
+    assert len([message for message in messages if "more work" in message]) == 1

@@ -14,8 +14,8 @@ from slpstream.mk8.yaz0 import decompress
 from tests.mk8.built import yaz0
 
 
-def unpacked(block: bytes, most_steps: int = 10**6) -> bytes:
-    return decompress(block, most_bytes=BLOCK_BYTES, most_steps=most_steps, offset=1000)[0]
+def unpacked(block: bytes, most_work: int = 10**6) -> bytes:
+    return decompress(block, most_bytes=BLOCK_BYTES, most_work=most_work, offset=1000)[0]
 
 
 def block(size: int, body: bytes) -> bytes:
@@ -81,10 +81,10 @@ def test_what_is_hostile_is_refused(data: bytes, offset: int, words: str) -> Non
     assert caught.value.offset == offset
 
 
-def test_steps_are_counted_and_bounded() -> None:
+def test_work_is_counted_and_bounded() -> None:
     data = bytes(range(256)) * 2
     packed = yaz0(data)
-    _, steps = decompress(packed, most_bytes=BLOCK_BYTES, most_steps=1000, offset=0)
-    assert 32 * 2 < steps < 1000
-    with pytest.raises(FramingError, match="steps"):
-        unpacked(packed, steps - 1)
+    _, work = decompress(packed, most_bytes=BLOCK_BYTES, most_work=1000, offset=0)
+    assert 32 * 2 < work < 1000
+    with pytest.raises(FramingError, match="more work"):
+        unpacked(packed, work // 2)

@@ -88,6 +88,23 @@ def test_built_replays_cut_anywhere(name: str) -> None:
             assert_agree(data[:at], every=6)
 
 
+def test_what_a_rollback_sent_again() -> None:
+    """`sendings` has everything as it came, the mask the last of each number; items go with their sending."""
+    frames = WholeGame(era((3, 18, 0))).frames
+    sendings = frames.sendings
+    numbers = sendings.number.tolist()
+    assert len(numbers) > len(frames) == len(set(numbers))
+    lasts = [number not in numbers[row + 1 :] for row, number in enumerate(numbers)]
+    assert sendings.is_last_revision.tolist() == lasts
+    assert frames.is_last_revision.all()
+    firsts = [numbers.index(number) == row for row, number in enumerate(numbers)]
+    assert (sendings.revision == 0).tolist() == firsts
+    row = frames.row_of(-105)
+    of_row = frames.items.of_row(row)
+    assert (len(of_row), set(of_row["frame"].tolist())) == (2, {-105})
+    assert not len(frames.items.of_row(frames.row_of(-123)))
+
+
 def test_a_frame_number_that_differs_within_a_frame() -> None:
     """The layouts say nothing of frame numbers: such a game is read event by event."""
     data = bytearray(Built((3, 18, 0)).frames(-123, -60).end().closed())

@@ -233,3 +233,36 @@ async def test_cancelled_while_it_reads(match: Recorded, computed: list[int]) ->
                     await trio.lowlevel.checkpoint()
                 scope.cancel()
     assert [m.json() for m in await rest(replay, "live", START)] == match.lines("live")
+
+
+async def test_what_it_keeps_to_be_quick_can_be_given_back(match: Recorded, computed: list[int]) -> None:
+    replay = match.replay()
+
+    async def all_lines() -> list[bytes]:
+        lines: list[bytes] = []
+        place = START
+        while messages := await replay.messages("live", place):
+            lines += [message.json() for message in messages]
+            place = place_of(messages[-1])
+        return lines
+
+    assert await all_lines() == match.lines("live")
+    replay.forget()
+    assert not replay._cache
+    assert not replay._checkpoints
+    assert not replay._ahead
+    del computed[:]
+    assert await all_lines() == match.lines("live")
+    assert computed, "it was computed again"
+
+
+async def test_nothing_is_given_back_while_somebody_reads(match: Recorded) -> None:
+    replay = match.replay()
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(replay.messages, "live", START)
+        await trio.lowlevel.checkpoint()
+        replay.forget()
+    assert replay._cache
+    found = await replay.messages("live", START)
+    assert [message.json() for message in found] == match.lines("live")[: len(found)]

@@ -1,0 +1,125 @@
+"""A place in each game of one station, and what follows it: out of the ring or, for what that has dropped, by `replay`.
+
+Whoever reads a station's logs at a pace of its own holds one of these: a subscriber that is behind, a tap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from slpstream.errors import CursorGone
+from slpstream.messages import START, Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.game import FIRST_PLAYED, Game, Order
+
+
+class Games(Protocol):
+    """What is read: a station's games in their order."""
+
+    station: str
+
+    @property
+    def games(self) -> Sequence[Game]:
+        """The known games, in order."""
+
+    @property
+    def current(self) -> Game | None:
+        """The game with the newest Game Start."""
+
+    @property
+    def settled(self) -> bool:
+        """It is known which games there are."""
+
+    async def changed(self) -> None:
+        """Returns after the next change."""
+
+    async def locate(self, game_id: str) -> Game:
+        """The game of a cursor, all later ones known. Raises `NoSuchGame`."""
+
+    def next_order(self) -> Order:
+        """The place of the next game that begins."""
+
+
+class Reading:
+    """How far a reader has come in one station."""
+
+    def __init__(self, channel: Games, mode: FramesMode) -> None:
+        self._channel = channel
+        self._mode = mode
+        self.places: dict[Game, Position] = {}
+        """The last message that was taken of each game; of those that are missing nothing was."""
+        self.first: Game | Order = (0, 0, "")
+        """The first game that concerns this reader. A game can be moved in the order, so it is asked for its place
+        each time."""
+        self._exhausted: set[Game] = set()
+        """Archived games that were read to their end: that cannot change."""
+
+    async def settle(self) -> None:
+        """Returns when it is known which games there are."""
+        while not self._channel.settled:
+            await self._channel.changed()
+
+    def from_start(self) -> None:
+        """Begins with the first message of the current game, or of the next one."""
+        current = self._channel.current
+        self.first = self._channel.next_order() if current is None else current
+
+    def from_first_played(self) -> None:
+        """Begins with the first game that was found running, or seen to begin, since the station is there."""
+        self.first = FIRST_PLAYED
+
+    def from_heads(self) -> None:
+        """Begins with what comes next in the games that run, and with the games that follow."""
+        running = [game for game in self._channel.games if game.in_progress]
+        self.first = min(running, key=lambda game: game.order) if running else self._channel.next_order()
+        for game in self._channel.games:
+            self.places[game] = game.logs[self._mode].head
+
+    async def position_of(self, game: Game, cursor: Cursor) -> Position:
+        """Where a cursor points to in its game. Raises `CursorGone`."""
+        position = cursor.position
+        while game.catching_up and (position is None or position > game.logs[self._mode].head):
+            await self._channel.changed()
+        if position is None:
+            return await game.find_frame(self._mode, cursor.frame or 0)
+        if position > game.logs[self._mode].head and not game.archived and not game.in_progress:
+            raise CursorGone("the game has ended before this place")
+        return position
+
+    def place(self, game: Game) -> Position:
+        """Where this reader is in a game. A file that was archived and has grown is another `Game` with the same
+        log."""
+        place = self.places.get(game)
+        if place is None:
+            same = (p for other, p in self.places.items() if other.archived and other.game_id == game.game_id)
+            place = next(same, START)
+        return place
+
+    def todo(self) -> list[Game]:
+        """The games from the first one on, in the station's order."""
+        first = self.first.order if isinstance(self.first, Game) else self.first
+        return [game for game in self._channel.games if game.order >= first]
+
+    async def following(self, game: Game) -> Sequence[LogMessage] | None:
+        """Some of the messages behind the place in a game: none, when there are none but time has passed, and `None`
+        when not even that. The place stays; move it when they are taken. Raises `CursorGone`."""
+        if game in self._exhausted:
+            return None
+        place = self.place(game)
+        messages: Sequence[LogMessage] | None = None if game.archived else game.logs[self._mode].since(place)
+        if messages is None:
+            messages = await game.replay(self._mode, place)
+            if not messages:
+                if not game.archived:
+                    raise CursorGone("the replay does not have what follows any more")
+                self._exhausted.add(game)
+            return messages
+        return messages or None
+
+    def skip(self, game: Game) -> None:
+        """What of a game cannot be read is passed over: goes on with what the ring has."""
+        if game.archived:
+            self._exhausted.add(game)
+        else:
+            log = game.logs[self._mode]
+            self.places[game] = max(self.place(game), log.dropped_through)
