@@ -54,13 +54,14 @@ async def wii_on_tcp(wii: Wii) -> AsyncIterator[int]:
 
 
 @asynccontextmanager
-async def daemon_of(tmp_path: Path, station: StationConfig) -> AsyncIterator[Daemon]:
+async def daemon_of(tmp_path: Path, *stations: StationConfig, relay: Relay | None = None) -> AsyncIterator[Daemon]:
     config = Config(
+        relay=relay or Relay(),
         server=Server(port=0),
         store=Store(folder=str(tmp_path / "state"), index_old_files=False),
         recordings=Recordings(folder=str(tmp_path / "recordings")),
     )
-    daemon = Daemon(config, [station])
+    daemon = Daemon(config, list(stations))
     async with trio.open_nursery() as nursery:
         await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
         yield daemon
@@ -217,3 +218,21 @@ async def test_consoles_that_call_become_stations(tmp_path: Path) -> None:
                     await trio.sleep(0.02)
             nursery.cancel_scope.cancel()
     assert stations[1:] == [StationConfig(id="Setup-7-2", console="127.0.0.1", name="Setup 7")]
+
+
+@pytest.mark.trio
+async def test_a_console_that_calls_a_daemon(tmp_path: Path) -> None:
+    """It becomes a station, which says that nobody answers there."""
+    port = free_port()
+    relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with daemon_of(tmp_path, relay=relay) as daemon:
+            with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as mouth:
+                while not daemon.stations():
+                    await mouth.sendto(call(b"Setup 7"), ("127.0.0.1", port))
+                    await trio.sleep(0.02)
+            await until(lambda: "cannot be reached" in daemon.stations()[0]["reason"])
+            [station] = daemon.stations()
+            assert (station["id"], station["name"], station["state"]) == ("Setup-7", "Setup 7", "offline")
+            await daemon.running.remove("Setup-7")
+            assert not daemon.stations()
