@@ -32,6 +32,7 @@ from slpstream.metrics import Metrics
 from slpstream.outputs import Outputs
 from slpstream.running_stations import RunningStation, RunningStations
 from slpstream.scoreboard import Scoreboard
+from slpstream.sources import Sources, check_sources
 from slpstream.station import Station
 from slpstream.store import FILE_NAME, Database, GameIndex, open_database
 from slpstream.stream import Hub
@@ -63,7 +64,9 @@ class Daemon:
         self._read_again = read_again
         self._station_configs = stations
         self._access = _access(config)
+        check_sources(stations)
         self.metrics = Metrics()
+        self.sources = Sources(config.relay, config.recordings, _recordings_folder(config), self.metrics)
         self.outputs = Outputs(config, self.metrics)
         self.hub = Hub()
         self.running = RunningStations(self.hub)
@@ -145,14 +148,16 @@ class Daemon:
                 make = partial(self._make_station, watcher, index, limiter)
                 await background.start(self.running.run, make, partial(self._release_station, watcher))
                 self.running.listen(_Followed(self.outputs))
+                self.running.listen(self.sources)
                 await self._apply_stations(self._station_configs)
                 background.start_soon(self.outputs.run)
                 background.start_soon(self._subfolders.run)
                 with trio.move_on_after(_SUBFOLDERS_SECONDS):
                     await self._subfolders.looked.wait()
                 background.start_soon(self._reload_on_hangup)
+                background.start_soon(self.sources.discover, self._station_configs_now, self.running.add)
                 background.start_soon(
-                    Upkeep(self._recordings_folder(), index, self.hub, self.running, self.metrics).run, self._limits
+                    Upkeep(_recordings_folder(config), index, self.hub, self.running, self.metrics).run, self._limits
                 )
                 background.start_soon(self.scoreboard.run, index)
                 background.start_soon(self._feed_watchdog)
@@ -228,7 +233,7 @@ class Daemon:
         self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter, wanted: StationConfig
     ) -> Station:
         watch, stream = self._config.watch, self._config.stream
-        folder = Path(wanted.folder).expanduser()
+        folder = self.sources.folder(wanted)
         return Station(
             wanted.id,
             folder,
@@ -245,9 +250,8 @@ class Daemon:
             index=index,
         )
 
-    def _recordings_folder(self) -> Path:
-        configured = self._config.recordings.folder
-        return Path(configured).expanduser() if configured else state_folder(self._config.store.folder) / "recordings"
+    def _station_configs_now(self) -> list[StationConfig]:
+        return [running.config for running in self.running.values()]
 
     def _limits(self) -> Limits:
         store, recordings = self._config.store, self._config.recordings
@@ -315,6 +319,7 @@ class Daemon:
         gauge("slpstream_connections", "Open connections of all kinds.", None, self._connections)
         gauge("slpstream_state_free_bytes", "Free space where the state is kept.", None, self._free)
         gauge("slpstream_queued_bytes", "What waits for slow clients.", None, self._queued)
+        self.sources.register_gauges()
         self.outputs.register_gauges()
 
     def _playing(self) -> Iterable[tuple[str, float]]:
@@ -472,6 +477,10 @@ def _folder_in_passing(temporary: ExitStack) -> Path:
         except OSError as error:
             what = error
     raise ConfigError("configuration", "store.folder", f"nothing can be written to: {what}") from what
+
+
+def _recordings_folder(config: Config) -> Path:
+    return _folder(config.recordings.folder) or state_folder(config.store.folder) / "recordings"
 
 
 def _folder(configured: str) -> Path | None:

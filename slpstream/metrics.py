@@ -40,6 +40,9 @@ class StationMetrics:
         self.publish_seconds = metrics.publish_seconds.labels(station)
         for code in _SOURCE_ERRORS:
             metrics.source_errors.labels(station, code)
+        self.received_bytes = metrics.received_bytes.labels(station)
+        self.reconnects = metrics.reconnects.labels(station)
+        self.gaps = metrics.gaps.labels(station)
         self._metrics = metrics
         self._station = station
 
@@ -90,6 +93,24 @@ class Metrics:
             "slpstream_source_errors_total",
             "Files that shrank, were replaced, vanished or cannot be read.",
             ("station", "code"),
+            registry=registry,
+        )
+        self.received_bytes = Counter(
+            "slpstream_source_received_bytes_total",
+            "Bytes of events that consoles sent.",
+            by_station,
+            registry=registry,
+        )
+        self.reconnects = Counter(
+            "slpstream_source_reconnects_total",
+            "Connections to consoles that were made again.",
+            by_station,
+            registry=registry,
+        )
+        self.gaps = Counter(
+            "slpstream_source_gaps_total",
+            "Places where bytes of a console are missing or of no use.",
+            by_station,
             registry=registry,
         )
         self.lagged = Counter(
@@ -165,6 +186,9 @@ class Metrics:
             self.diagnostics,
             self.source_errors,
             self.jsonl_bytes,
+            self.received_bytes,
+            self.reconnects,
+            self.gaps,
             self.publish_seconds,
         ):
             family.remove_by_labels({"station": station})

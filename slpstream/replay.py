@@ -9,11 +9,12 @@ hundred subscribers who come back at once share the reading. Reading and decodin
 
 from __future__ import annotations
 
+import io
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import trio
 
@@ -35,6 +36,11 @@ _WHOLE_FILE_BYTES = 8 << 20
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 
 
+ReadUnwritten = Callable[[Path, int, int], bytes]
+"""(file, offset, most bytes) to what the file should have there and has not yet, because the disk did not take it.
+Called in a worker thread."""
+
+
 class Slice(NamedTuple):
     """The messages that the bytes of a slice cause, for each mode, and the file offset up to which it was read."""
 
@@ -51,8 +57,10 @@ class FileReplay:
         limit_bytes: Callable[[], int | None],
         game_id: str,
         limiter: trio.CapacityLimiter,
+        read_unwritten: ReadUnwritten | None = None,
     ) -> None:
         """`limit_bytes` answers how far the file may be read, `None` for its whole length."""
+        self._read_unwritten = read_unwritten
         self._path = path
         self._limit_bytes = limit_bytes
         self._game_id = game_id
@@ -126,8 +134,8 @@ class FileReplay:
         """In a worker thread: the slice, computed if the cached one does not reach the end."""
         limit = self._limit_bytes()
         path = self._path()
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        with self._open(path) as file:
+            size = limit or 0 if self._read_unwritten is not None else os.fstat(file.fileno()).st_size
             end = self._end_of(index, size if limit is None else min(size, limit))
             if cached is not None and cached.end == end:
                 return cached
@@ -138,7 +146,9 @@ class FileReplay:
             for i in range(start, index + 1):
                 if i % _SLICES_PER_CHECKPOINT == 0 and i not in self._checkpoints and i:
                     self._checkpoints[i] = pipeline.copy()
-                data = file.read(min(SLICE_BYTES, end - i * SLICE_BYTES))
+                data = self._read(file, path, i * SLICE_BYTES, min(SLICE_BYTES, end - i * SLICE_BYTES))
+                if i < index and len(data) < SLICE_BYTES:
+                    raise CursorGone("the disk has never taken what follows")
                 logs = pipeline.feed(data)
                 if pipeline.game_id not in (None, self._game_id):
                     raise CursorGone("another game is in the file now")
@@ -147,6 +157,26 @@ class FileReplay:
             while len(self._ahead) > _PIPELINES_AHEAD:
                 self._ahead.popitem(last=False)
         return Slice(dict(zip(MODES, logs, strict=True)), index * SLICE_BYTES + len(data))
+
+    def _open(self, path: Path) -> BinaryIO:
+        try:
+            return path.open("rb")
+        except FileNotFoundError:
+            if self._read_unwritten is None:
+                raise
+            return io.BytesIO()  # the disk does not even take its name
+
+    def _read(self, file: BinaryIO, path: Path, offset: int, wanted: int) -> bytes:
+        """What the file has from `offset` on, where it stands, and what it should have behind that."""
+        data = file.read(wanted)
+        while self._read_unwritten is not None and len(data) < wanted:
+            more = self._read_unwritten(path, offset + len(data), wanted - len(data))
+            more = more or file.read(wanted - len(data))  # perhaps it was written just now
+            if not more:
+                break
+            data += more
+            file.seek(offset + len(data))
+        return data
 
     def _nearest(self, index: int, path: Path) -> tuple[int, Pipeline]:
         """The pipeline that has the least way to go to a slice, and the index of the slice that it reads next."""

@@ -8,23 +8,23 @@ What was played before this daemon started is not streamed, but it is known: see
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 import trio
 
 from slpstream.archive import Archive, printable, timestamp
 from slpstream.errors import SourceError, Unreadable, Vanished
-from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, StatsUpdate, first_of
-from slpstream.following import Following
+from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
+from slpstream.following import ByteTap, Following, Index, unwritten_file
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, choose, formats, of_name, suffixes
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
 from slpstream.metrics import StationMetrics
 from slpstream.pipeline import Pipeline
-from slpstream.replay import MODES
+from slpstream.replay import MODES, ReadUnwritten
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
     CaughtUp,
@@ -41,6 +41,7 @@ from slpstream.tail import (
     TailedFile,
     TailEvent,
 )
+from slpstream.tally import Tally
 
 _PACED_SECONDS = 0.05
 _PLAYED_AT_ONCE = 256
@@ -52,21 +53,6 @@ _RELEASE_SECONDS = 2.0
 _TICK_SECONDS = 0.5
 _NOTED = (GameStart, StatsUpdate, GameEnd, Metadata)
 """What the index of games is told."""
-
-
-class Index(Protocol):
-    """Who keeps a list of the games; all of it returns at once."""
-
-    def played(
-        self, station: str, path: Path, mtime_ns: int, size_bytes: int, game_id: str, events: Iterable[Event]
-    ) -> None:
-        """What was read from a file; without events, that it is finished with."""
-
-    def listed(self, station: str, files: Iterable[tuple[Path, int, int]]) -> None:
-        """Files that were there before: path, modification time in nanoseconds, size."""
-
-    def gone(self, path: Path) -> None:
-        """A file is not there any more."""
 
 
 class Station:
@@ -97,6 +83,7 @@ class Station:
         self.channel = Channel(station, self._locate)
         self.hints = hints
         self._metrics = metrics
+        self._tally = Tally(metrics, folder, wall_clock)
         self._limiter = limiter
         self._poll_seconds = poll_seconds
         self._scan_seconds = scan_seconds
@@ -115,6 +102,12 @@ class Station:
         self._state = "offline"
         self._reason = "starting"
         self._state_game: str | None = None
+        self._remark: str | None = None
+        self._unreachable: str | None = None
+        self.read_unwritten: ReadUnwritten | None = None
+        """Where bytes are to be had that the disk has not taken."""
+        self.byte_tap: ByteTap | None = None
+        """Who is handed the bytes of all games as they come, to serve them again."""
 
     # -- what the outside asks ----------------------------------------------------------------------------------------
 
@@ -157,7 +150,7 @@ class Station:
             "id": self.id,
             "name": self.name,
             "state": self._state,
-            "reason": self._reason,
+            "reason": self._reason if self._remark is None else f"{self._reason}; {self._remark}",
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self._following), "finished": len(self._archive)},
         }
@@ -223,21 +216,58 @@ class Station:
     def _opened(self, event: Opened) -> None:
         file = event.file
         self._archive.discard(file.path)
-        pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
-        self._following[file] = Following(file, pipeline, existed=event.existed)
         self._log.debug("file opened", file=printable(file.path, self.folder), existed=event.existed)
+        ahead = self._of_path(file.path)
+        if ahead is not None and ahead.unwritten:
+            del self._following[ahead.file]
+            ahead.file, ahead.unwritten = file, False
+            self._following[file] = ahead
+            if ahead.game is not None:
+                self._sources[file.identity, ahead.game.game_id] = ahead.game
+        else:
+            self._follow(file, existed=event.existed)
+
+    def _follow(self, file: TailedFile, *, existed: bool) -> Following:
+        pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
+        following = self._following[file] = Following(file, pipeline, existed=existed)
+        return following
+
+    def _of_path(self, path: Path) -> Following | None:
+        return next((following for following in self._following.values() if following.file.path == path), None)
 
     def _grew(self, event: Grew) -> None:
         following = self._following.get(event.file)
-        if following is None:
-            return
+        if following is not None:
+            self._feed(following, event.offset, event.data)
+
+    def _feed(self, following: Following, offset: int, data: bytes) -> None:
         following.grown_at = trio.current_time()
-        self._metrics.bytes.inc(len(event.data))
         if following.written_whole:  # read when it has come to rest
+            self._metrics.bytes.inc(len(data))
             return
-        logs = following.pipeline.feed(event.data)
-        self._publish(following, logs)
-        self._release_if_done(following)
+        pipeline = following.pipeline
+        if offset == 0 and pipeline.bytes_read:  # handed past the disk, but for what was rewritten since
+            rewritable = data[: of_name(following.file.path.name).rewritable_bytes]
+            self._publish(following, pipeline.rewrite(rewritable))
+        offset, data = following.unread(offset, data)
+        if data:
+            self._metrics.bytes.inc(len(data))
+            self._publish(following, pipeline.feed(data))
+            if self.byte_tap is not None:
+                self.byte_tap.grew(following, offset, data)
+            self._release_if_done(following)
+
+    def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
+        """Bytes of a file in the folder that the disk has not taken. The file offset up to which all bytes are known;
+        what is beyond that must be offered again."""
+        following = self._of_path(path)
+        if following is None:
+            if offset:
+                return 0
+            following = self._follow(unwritten_file(path, self._wall_clock()), existed=False)
+            following.unwritten = True
+        self._feed(following, offset, data)
+        return following.pipeline.bytes_read
 
     def _rewritten(self, event: Rewritten) -> None:
         following = self._following.get(event.file)
@@ -284,7 +314,7 @@ class Station:
         )
         if following is None:
             return
-        self._count_commands(following)
+        self._tally.count_commands(following)
         if following.game is None:
             return
         game = following.game
@@ -339,7 +369,7 @@ class Station:
             }
             self.channel.publish(game, batch)
         self._note(following, [event for event in events if type(event) in _NOTED])
-        self._count(following, events)
+        self._tally.count(following, events)
         self._follow_state(following, events)
 
     def _note(self, following: Following, events: Sequence[Event], *, over: bool = False) -> None:
@@ -353,7 +383,7 @@ class Station:
 
     def _begin(self, following: Following, start: GameStart) -> None:
         file = following.file
-        replay = following.replay(start.game_id, self._limiter)
+        replay = following.replay(start.game_id, self._limiter, self.read_unwritten)
         known = self._sources.get((file.identity, start.game_id))
         if known is not None and known in self.channel.games:
             # A file that was closed, left alone for long, or gone for a while, and is read again: the log is a function
@@ -424,54 +454,16 @@ class Station:
         if self._following.get(file) is following:
             self._release_if_done(following)
 
-    def _count(self, following: Following, events: Sequence[Event]) -> None:
-        metrics = self._metrics
-        game = following.game
-        catching_up = game is not None and game.catching_up
-        frames = again = 0
-        for event in events:
-            if type(event) is Frame:
-                frames += 1
-                again += event.revision > 0
-            elif isinstance(event, Diagnostic):
-                metrics.diagnostic(event.code)
-                self._log.warning(
-                    "diagnostic",
-                    game_id=following.pipeline.game_id,
-                    file=printable(following.file.path, self.folder),
-                    code=event.code,
-                    offset=event.offset,
-                    message=event.message,
-                )
-            elif isinstance(event, GameEnd) and not catching_up:
-                metrics.game(event.reason)
-                self._log.info(
-                    "game end",
-                    game_id=following.pipeline.game_id,
-                    reason=event.reason,
-                    last_frame=event.last_frame,
-                    duration_seconds=event.duration_seconds,
-                )
-        if following.pipeline.failure is not None:
-            metrics.decode_errors.inc()
-        if frames and not catching_up:
-            metrics.frames.inc(frames)
-            metrics.rollback_frames.inc(again)
-            metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
-
     def _count_all_commands(self) -> None:
         for following in self._following.values():
-            self._count_commands(following)
-
-    def _count_commands(self, following: Following) -> None:
-        """Now and then, and not at every frame: that would cost more than to decode it."""
-        for command, count in following.pipeline.reader.take_command_counts().items():
-            self._metrics.event(command, count)
+            self._tally.count_commands(following)
 
     def _release_if_done(self, following: Following) -> None:
         """A game that is complete, and whose file is closed, needs no descriptor any more: thousands can be copied
         in."""
         pipeline = following.pipeline
+        if following.ahead:  # the disk has yet to take the rest
+            return
         if pipeline.closed and pipeline.failure is None and not following.behind and not following.existed:
             self._release(following)
 
@@ -494,7 +486,7 @@ class Station:
     def _release(self, following: Following) -> None:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""
         file = following.file
-        self._count_commands(following)
+        self._tally.count_commands(following)
         self._note(following, (), over=True)
         del self._following[file]
         following.let_go(self._limiter)
@@ -530,15 +522,40 @@ class Station:
         following = next((f for f in self._following.values() if f.game is current), None)
         if following is None or current is None or not current.in_progress or current.catching_up:
             return
+        if self._unreachable is not None:
+            return
         quiet_seconds = trio.current_time() - following.grown_at
         if quiet_seconds > self._idle_seconds:
             self._set_state("idle", "the file has not grown for long", current.game_id)
         elif quiet_seconds > self._stalled_seconds and self._state == "playing":
             self._set_state("stalled", "the file does not grow", current.game_id)
 
+    def set_reachable(self, trouble: str | None) -> None:
+        """Why what writes into the folder cannot be reached, `None` when it is."""
+        if trouble != self._unreachable:
+            self._unreachable = trouble
+            if self.channel.settled or trouble is not None:
+                self._watch_folder()
+
+    def set_remark(self, remark: str | None) -> None:
+        """What people should know beside the state's reason."""
+        if remark != self._remark:
+            self._remark = remark
+            state, reason, game_id = self._state, self._reason, self._state_game
+            self._reason = ""
+            self._set_state(state, reason, game_id)
+
+    def publish_diagnostic(self, code: str, path: Path, offset: int, what: str) -> None:
+        """Something about a file that is not in its bytes: a diagnostic of no game, and a count."""
+        self._metrics.diagnostic(code)
+        name = printable(path, self.folder)
+        self._publish_loose(Diagnostic(0, "warning", code, offset, f"{name}: {what}"))
+
     def _watch_folder(self) -> None:
         trouble = None if self._tail is None else self._tail.root_trouble
-        if self._tail is None or not self._tail.root_present or (trouble is not None and self._state != "playing"):
+        if self._unreachable is not None:
+            self._set_state("offline", self._unreachable, self._state_game)
+        elif self._tail is None or not self._tail.root_present or (trouble is not None and self._state != "playing"):
             self._set_state("offline", trouble or "the folder is missing")
         elif self._state == "offline" and self.channel.settled:
             self._set_state("idle", "watching")
@@ -547,7 +564,8 @@ class Station:
         if (state, reason, game_id) == (self._state, self._reason, self._state_game):
             return
         self._state, self._reason, self._state_game = state, reason, game_id
-        payload: dict[str, Any] = {"state": state, "reason": reason, "at": timestamp(self._wall_clock())}
+        said = reason if self._remark is None else f"{reason}; {self._remark}"
+        payload: dict[str, Any] = {"state": state, "reason": said, "at": timestamp(self._wall_clock())}
         if game_id is not None:
             payload["gameId"] = game_id
         self._log.info("station", state=state, reason=reason, game_id=game_id)
