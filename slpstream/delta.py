@@ -1,13 +1,13 @@
 """The difference between two nested values, and the messages that consist of it (`slpstream.v1.delta`).
 
-A game says sixty times a second what it said before, but for some thirty numbers. Each side keeps the newest message of
-each type and station; the first is sent whole, what follows as what has changed. The code knows no game: it works on maps,
-arrays and scalars, as JSON has them.
+A game says sixty times a second what it said before, but for some thirty numbers. Each side keeps the newest message
+of each type and station; the first is sent whole, what follows as what has changed. The code knows no game: it works
+on maps, arrays and scalars, as JSON has them.
 
 A value is looked at as a flat list of its leaves: those of a container first, in the order of its keys, then those of
-the containers in it, in the same order (keys of maps by code point, places of arrays by number). An empty map or array is a
-leaf. As long as two values have the same shape, the numbers of the leaves that differ and their values say everything.
-Where the shape differs, edits come first, which give the older value the shape of the newer one.
+the containers in it, in the same order (keys of maps by code point, places of arrays by number). An empty map or array
+is a leaf. As long as two values have the same shape, the numbers of the leaves that differ and their values say
+everything. Where the shape differs, edits come first, which give the older value the shape of the newer one.
 
 A message with a type of `DELTA_TYPES` is a map like all others, or an array that is to be applied to the message before
 it of the same type and station:
@@ -17,9 +17,9 @@ it of the same type and station:
 `type` is the place in `DELTA_TYPES`. `offset` is to be added to the offset in the cursor, `count` is the new count; the
 game is the same. `edits` is an array of `[path, value]` (put there) and `[path]` (take away), to be done in their
 order. `ups`, `singles` and `others` are leaves: each byte string has how many leaves lie between one and the next, in
-base-128 groups, low ones first, the high bit set on all but the last. `ups` are one more than before; `singles` have the
-values in `floats`, big-endian 32-bit floats; `others` those at the end of the array. Empty strings and arrays may be
-missing at the end: `[station, type, offset, count, [], ups]` is a whole message.
+base-128 groups, low ones first, the high bit set on all but the last. `ups` are one more than before; `singles` have
+the values in `floats`, big-endian 32-bit floats; `others` those at the end of the array. Empty strings and arrays may
+be missing at the end: `[station, type, offset, count, [], ups]` is a whole message.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Path = list[str | int]
 
 _pack = msgspec.msgpack.Encoder().encode
 _ENVELOPE = frozenset({"type", "station", "gameId", "cursor"})
-_LEAST_FIELDS, _MOST_FIELDS = 5, 9
+_WRONG = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 _FLOAT_MOST = 3.4028234663852886e38
 
 
@@ -65,9 +65,12 @@ class _Shape:
             return False
         try:
             into += self.get(value)
-            return all([child.read(value[key], into) for key, child in self.children])
+            for key, child in self.children:
+                if not child.read(value[key], into):
+                    return False
         except KeyError:
             return False
+        return True
 
     def build(self, leaves: Sequence[Any], at: int) -> tuple[Any, int]:
         """The value whose leaves begin at a place, and the place behind them."""
@@ -127,21 +130,21 @@ class Image:
     def changed(self, delta: Sequence[Any]) -> Image:
         """The value after the changes of a delta, from its edits on. Raises `ProtocolViolation` for what is none."""
         try:
-            edits, ups, singles, floats, *others = [*delta, *_MISSING[len(delta) :]]
-            before = Image(_edited(self.value, edits)) if edits else self
+            edits, ups, singles, floats, others, *values = [*delta, *_NOTHING[len(delta) :]]
+            before = Image(_edited(self._shape.build(self.leaves, 0)[0], edits)) if edits else self
             leaves = list(before.leaves)
             for i in _places(ups):
                 leaves[i] += 1
             for i, value in zip(_places(singles), struct.unpack(f">{len(floats) // 4}f", floats), strict=True):
                 leaves[i] = value
-            for i, value in zip(_places(others[0]), others[1:], strict=True):
+            for i, value in zip(_places(others), values, strict=True):
                 leaves[i] = value
-        except (TypeError, ValueError, IndexError, KeyError, struct.error) as error:
+        except (*_WRONG, struct.error, RecursionError) as error:
             raise ProtocolViolation(f"not a delta of the value before it: {error}") from None
         return Image(before._shape.build(leaves, 0)[0], before._shape, leaves)
 
 
-_MISSING = ([], b"", b"", b"", b"")
+_NOTHING: tuple[Any, ...] = ([], b"", b"", b"", b"")
 
 
 class Changes(NamedTuple):
@@ -259,8 +262,9 @@ def _edited(value: Any, edits: Iterable[Sequence[Any]]) -> Any:
     root = {"": value}
     for path, *put in edits:
         container: Any = root
-        *way, last = ["", *path]
-        for key in way:
+        keys: list[Any] = ["", *path]
+        last = keys.pop()
+        for key in keys:
             container[key] = container[key].copy()
             container = container[key]
         if not put:
@@ -315,7 +319,7 @@ class DeltaDecoder:
             before = self._before[station, DELTA_TYPES[type_]]
             game, _, place = before.envelope["cursor"].partition("/")
             offset = int(place[1:].partition(".")[0]) + step
-        except (TypeError, ValueError, KeyError, IndexError) as error:
+        except _WRONG as error:
             raise ProtocolViolation(f"a delta without the message before it: {error!r}") from None
         image = before.image.changed(parts)
         envelope = {**before.envelope, "cursor": f"{game}/{place[0]}{offset}.{count}"}
