@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import trio
 
 from slpstream.formats import of_name
@@ -19,6 +21,8 @@ class Following:
         self.pipeline = pipeline
         self.existed = existed
         self.game: Game | None = None
+        self.keep: Callable[[Pipeline], None] | None = None
+        """Takes a copy of the pipeline now and then, for who reads the log back."""
         self.grown_at = trio.current_time()
         self.written_whole = of_name(file.path.name).written_whole
         self.play_of: int | None = None

@@ -93,6 +93,8 @@ class Game:
         """The same file is read from its beginning once more: what the log has already is not new."""
         self.ended = False
         """`game_end` was said."""
+        self.forget_replay: Callable[[], None] = lambda: None
+        """Gives back what `replay` has in memory."""
         self.lost = False
         """The file did what a log must not do, and is not followed any more."""
 
@@ -131,5 +133,6 @@ class Game:
         """Keeps only what cannot be read from the file."""
         for log in self.logs.values():
             log.forget()
+        self.forget_replay()
         self.newest_frames.clear()
         self.newest_stats = None

@@ -1,8 +1,8 @@
 /** The panel beside the list: a station with its live game, or a game that is over. */
 
 import { FIELDS, FORMAT, minutes, resultText } from "../slippi.js";
+import { Stream } from "../slpstream.js";
 import { clone, find, setAttribute, setText } from "./dom.js";
-import { Feed } from "./feed.js";
 import { GameSummary } from "./game_summary.js";
 import { gameOf } from "./listed_game.js";
 import { Match, PercentHistory } from "./match.js";
@@ -34,7 +34,7 @@ export class StationDetail {
   #options;
   #feed;
   #match;
-  /** The game from its first message on, while it is read. @type {{feed: Feed, match: Match} | null} */ #past = null;
+  /** The game from its first message on, while it is read. @type {{feed: Stream, match: Match} | null} */ #past = null;
   /** A game that was over when this page came. @type {Match | null} */ #over = null;
   #summaryAt = -Infinity;
   #summaryOf = "";
@@ -42,15 +42,15 @@ export class StationDetail {
   /**
    * @param {HTMLElement} panel
    * @param {string} station
-   * @param {{token: string | undefined, base: URL, overlay: string, onChange: () => void}} options
+   * @param {{access: {token?: string, protocol: "json" | "delta"}, base: URL, overlay: string, onChange: () => void}} options
    */
-  constructor(panel, station, { token, base, overlay, onChange }) {
+  constructor(panel, station, { access, base, overlay, onChange }) {
     this.#root = clone("station-detail");
     panel.append(this.#root);
     this.#station = station;
     this.#overlay = overlay;
-    this.#options = { stations: [station], base, onChange, ...(token === undefined ? {} : { token }) };
-    this.#feed = new Feed({
+    this.#options = { station, base, onChange, ...access };
+    this.#feed = new Stream({
       ...this.#options,
       topics: ["game", "frame", "event", "stats"],
       fields: [...FIELDS, ...STAGE_FIELDS],
@@ -62,7 +62,7 @@ export class StationDetail {
     this.#addressField();
   }
 
-  /** @param {import("./feed.js").Message} message */
+  /** @param {import("./match.js").Message} message */
   #take(message) {
     this.#match.take(message);
     if (message.type === "snapshot" && this.#past === null) {
@@ -79,7 +79,7 @@ export class StationDetail {
    */
   #readPast() {
     this.#forgetPast();
-    const feed = new Feed({
+    const feed = new Stream({
       ...this.#options,
       topics: ["game", "event", "stats"],
       cursor: "start",
