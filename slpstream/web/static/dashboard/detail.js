@@ -4,24 +4,15 @@ import { FIELDS, FORMAT, minutes, resultText } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { clone, find, setAttribute, setText } from "./dom.js";
 import { GameSummary } from "./game_summary.js";
+import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
 import { gameOf } from "./listed_game.js";
 import { Match, PercentHistory } from "./match.js";
 import { clockText, placeName, playersOf, showPlayers, versus, winnersOf } from "./rows.js";
+import { ReplayBar } from "./replay_bar.js";
 import { StageView } from "./stage_view.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
-/** What the stage view needs, beside percent and stocks. */
-const STAGE_FIELDS = [
-  "post.positionX",
-  "post.positionY",
-  "post.facingDirection",
-  "post.actionStateId",
-  "post.isAirborne",
-  "post.shieldSize",
-  "items",
-  "stageEvents",
-];
 const SUMMARY_MS = 500;
 const COPIED_MS = 1500;
 const ASK_AGAIN_MS = 3000;
@@ -34,6 +25,7 @@ export class StationDetail {
   #options;
   #feed;
   #match;
+  #replay;
   /** The game from its first message on, while it is read. @type {{feed: Stream, match: Match} | null} */ #past = null;
   /** A game that was over when this page came. @type {Match | null} */ #over = null;
   #summaryAt = -Infinity;
@@ -57,7 +49,7 @@ export class StationDetail {
       onMessage: (message) => this.#take(message),
     });
     this.#match = new Match(this.#feed.station(station));
-    this.#stageView.match = this.#match;
+    this.#replay = new InstantReplay({ ...stageParts(this.#root), live: this.#match, onChange });
     this.#readPast();
     this.#addressField();
   }
@@ -120,10 +112,6 @@ export class StationDetail {
     }
   }
 
-  get #stageView() {
-    return /** @type {StageView} */ (find("stage-view", this.#root));
-  }
-
   close() {
     this.#forgetPast();
     this.#feed.close();
@@ -148,24 +136,29 @@ export class StationDetail {
     setText(find(".lag", root), lag === "" || state !== "playing" ? "" : `lag ${lag}`);
     setText(find(".note", root), known ? this.#feed.problem || reason : `There is no station ${this.#station}.`);
     if (!view.catchingUp) {
-      this.#drawGame();
+      this.#drawGame(daemon);
     }
   }
 
-  #drawGame() {
+  /** @param {Daemon} daemon */
+  #drawGame(daemon) {
     const root = this.#root;
     const match = this.#match.game === null && this.#over !== null ? this.#over : this.#match;
     const { game } = match;
     const ended = game !== null && game.end !== null;
     const melee = game?.format === FORMAT;
-    const everybody = playersOf(game);
+    this.#replay.draw(melee && match === this.#match ? game : null, (path) => daemon.ask(path));
+    const before = this.#replay.game;
+    const seen = before ?? game;
+    const over = ended && before === null;
+    const everybody = playersOf(seen);
     root.dataset.game = game?.gameId ?? "";
     root.dataset.ended = String(ended);
     setText(find(".stage", root), game === null ? "No game yet" : placeName(game));
-    setText(find(".clock", root), game === null ? "" : ended ? minutes(match.durationSeconds) : clockText(game));
-    setText(find(".result", root), ended && melee ? resultText(game) : "");
-    showPlayers(find(".players", root), everybody, winnersOf(game), this.#match.view.set);
-    this.#stageView.hidden = !melee || ended;
+    setText(find(".clock", root), seen === null ? "" : over ? minutes(match.durationSeconds) : clockText(seen));
+    setText(find(".result", root), over && melee ? resultText(game) : "");
+    showPlayers(find(".players", root), everybody, winnersOf(seen), this.#match.view.set);
+    find("stage-view", root).hidden = !melee || over;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
     summary.hidden = !melee;
     const now = performance.now();
@@ -176,7 +169,7 @@ export class StationDetail {
       const { stats } = match;
       const past = this.#past?.match;
       const history = past?.gameId === game.gameId ? past.history : match.history; // the past is read, and then goes on
-      summary.show({ players: everybody, history, stats, toFrame: Math.max(0, game.frame ?? 0, history.lastFrame), ended });
+      summary.show({ players: playersOf(game), history, stats, toFrame: Math.max(0, game.frame ?? 0, history.lastFrame), ended });
     }
   }
 
@@ -195,6 +188,7 @@ export class GameDetail {
   #root;
   #gameId;
   #onChange;
+  #replay;
   #asked = false;
   /** @type {Record<string, any> | null} */ #item = null;
   /** @type {Record<string, any> | null} */ #stats = null;
@@ -210,6 +204,7 @@ export class GameDetail {
     panel.append(this.#root);
     this.#gameId = gameId;
     this.#onChange = onChange;
+    this.#replay = new InstantReplay({ ...stageParts(this.#root), live: null, onChange });
   }
 
   close() {
@@ -229,6 +224,9 @@ export class GameDetail {
     const root = this.#root;
     const game = gameOf(item, this.#stats);
     const everybody = playersOf(game);
+    this.#replay.draw(game.format === FORMAT && game.end !== null ? game : null, (path) => daemon.ask(path));
+    const before = this.#replay.game;
+    find("stage-view", root).hidden = before === null;
     const station = daemon.stations.find(({ id }) => id === item.station)?.name ?? item.station ?? "";
     root.dataset.game = item.gameId;
     setText(find("#detail-title", root), everybody.length ? versus(everybody) : placeName(game));
@@ -267,6 +265,12 @@ export class GameDetail {
   #say(text) {
     setText(find(".note", this.#root), text);
   }
+}
+
+/** @param {HTMLElement} root */
+function stageParts(root) {
+  const stage = /** @type {StageView} */ (find("stage-view", root));
+  return { stage, bar: /** @type {ReplayBar} */ (find("replay-bar", root)) };
 }
 
 /**
