@@ -147,7 +147,8 @@ export class StationDetail {
     const { game } = match;
     const ended = game !== null && game.end !== null;
     const melee = game?.format === FORMAT;
-    this.#replay.draw(melee && match === this.#match ? game : null, (path) => daemon.ask(path));
+    const last = game?.frame ?? match.stats?.lastFrame ?? -Infinity;
+    this.#replay.draw(melee ? game : null, last, (path) => daemon.ask(path));
     const before = this.#replay.game;
     const seen = before ?? game;
     const over = ended && before === null;
@@ -224,9 +225,9 @@ export class GameDetail {
     const root = this.#root;
     const game = gameOf(item, this.#stats);
     const everybody = playersOf(game);
-    this.#replay.draw(game.format === FORMAT && game.end !== null ? game : null, (path) => daemon.ask(path));
-    const before = this.#replay.game;
-    find("stage-view", root).hidden = before === null;
+    const watched = game.format === FORMAT && game.end !== null ? game : null;
+    this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.ask(path));
+    find("stage-view", root).hidden = this.#replay.game === null || find("replay-bar", root).hidden;
     const station = daemon.stations.find(({ id }) => id === item.station)?.name ?? item.station ?? "";
     root.dataset.game = item.gameId;
     setText(find("#detail-title", root), everybody.length ? versus(everybody) : placeName(game));

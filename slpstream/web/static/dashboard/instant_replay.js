@@ -40,6 +40,7 @@ export class InstantReplay {
   #onChange;
   /** @type {Ask | null} */ #ask = null;
   /** The game of which there is a stage. @type {Game | null} */ #game = null;
+  #last = FIRST_FRAME;
   /** @type {Replay | null} */ #replay = null;
 
   /** @param {Parts} parts */
@@ -74,12 +75,14 @@ export class InstantReplay {
 
   /**
    * @param {Game | null} game  The one that there is a stage for.
+   * @param {number} last       Its last frame so far.
    * @param {Ask} ask
    */
-  draw(game, ask) {
+  draw(game, last, ask) {
     this.#ask = ask;
     this.#game = game;
-    const known = game !== null && this.#last > FIRST_FRAME;
+    this.#last = last;
+    const known = game !== null && last > FIRST_FRAME && !(this.#live === null && this.#replay?.missing);
     if (this.#replay !== null && this.#replay.gameId !== game?.gameId) {
       this.goLive(); // another game has begun
     }
@@ -94,8 +97,8 @@ export class InstantReplay {
     const [numerator, denominator] = game.rate;
     this.#bar.show({
       first: FIRST_FRAME,
-      last: this.#last,
-      at: this.#at,
+      last,
+      at: replay?.at ?? last,
       playing: replay === null ? game.end === null : replay.playing,
       speed: replay?.speed ?? 1,
       live: this.#live === null ? null : replay === null,
@@ -104,21 +107,17 @@ export class InstantReplay {
     });
   }
 
-  get #last() {
-    return this.#game?.frame ?? FIRST_FRAME;
-  }
-
   get #at() {
     return this.#replay?.at ?? Math.min(this.#last, this.#stage.frame?.frame ?? this.#last);
   }
 
   /** @param {number} at */
   #open(at) {
-    const game = /** @type {Game} */ (this.#game);
+    const opened = /** @type {Game} */ (this.#game);
     const replay = new Replay(
       {
         ask: (path) => /** @type {Ask} */ (this.#ask)(path),
-        game,
+        game: () => this.#game ?? opened,
         fields: STAGE_FIELDS,
         last: () => this.#last,
         onChange: this.#onChange,

@@ -18,6 +18,8 @@ export const FIRST_FRAME = -123;
 
 export class Recording {
   /** By number; only those near the place that was wanted last. @type {Map<number, Frame>} */ frames = new Map();
+  /** The daemon has no frames of this game. */
+  missing = false;
   /** @type {Map<number, Chunk>} */ #chunks = new Map();
   #ask;
   #path;
@@ -82,7 +84,11 @@ export class Recording {
     [chunk.asking, chunk.askedAt] = [true, now];
     try {
       const { status, body } = await this.#ask(`${this.#path}&from=${chunk.through + 1}&to=${end}`);
-      if (status === 200 && this.#chunks.get(k) === chunk) {
+      this.missing = status !== 200;
+      if (this.missing) {
+        chunk.askedAt = now + AFTER_FAILURE_MS;
+        this.#onFrames();
+      } else if (this.#chunks.get(k) === chunk) {
         for (const frame of body.frames) {
           this.frames.set(frame.frame, frame);
           chunk.through = frame.frame;

@@ -12,7 +12,7 @@ import { FOUNTAIN_OF_DREAMS, FOUNTAIN_PLATFORMS } from "./stages.js";
  *
  * @typedef {object} ReplayOptions
  * @property {(path: string) => Promise<{status: number, body: Record<string, any>}>} ask
- * @property {Game} game
+ * @property {() => Game} game           As it is by now.
  * @property {readonly string[]} fields  What the stage view needs of a frame.
  * @property {() => number} last         The last frame of the game so far.
  * @property {() => void} onChange
@@ -39,7 +39,8 @@ export class Replay {
    */
   constructor({ ask, game, fields, last, onChange, onEnd }, at) {
     this.#game = game;
-    this.#recording = new Recording(ask, game.gameId, [...FIELDS, ...fields], onChange);
+    this.gameId = game().gameId;
+    this.#recording = new Recording(ask, this.gameId, [...FIELDS, ...fields], onChange);
     this.#last = last;
     this.#onChange = onChange;
     this.#onEnd = onEnd;
@@ -47,13 +48,14 @@ export class Replay {
     this.seek(at);
   }
 
-  get gameId() {
-    return this.#game.gameId;
-  }
-
   /** The place, as a frame number. */
   get at() {
     return Math.floor(this.#at);
+  }
+
+  /** The daemon has no frames of this game. */
+  get missing() {
+    return this.#recording.missing;
   }
 
   /** Nothing can be shown of the place yet. */
@@ -68,16 +70,17 @@ export class Replay {
   /** The game as it was. @returns {Game} */
   get game() {
     const frame = this.#shown;
-    const indexes = (this.#game.settings.players ?? []).map((/** @type {any} */ player) => player.playerIndex);
+    const game = this.#game();
+    const indexes = (game.settings.players ?? []).map((/** @type {any} */ player) => player.playerIndex);
     const entry = (/** @type {number} */ index) => frame?.players?.[index] ?? { post: { stocksRemaining: 0 } };
     const players = new Map(frame === null ? [] : indexes.map((/** @type {number} */ index) => [index, entry(index)]));
-    return { ...this.#game, end: null, frame: frame?.frame ?? null, players };
+    return { ...game, end: null, frame: frame?.frame ?? null, players };
   }
 
   /** What stage events have said before the place. */
   get platformHeights() {
     const heights = new Map();
-    if (this.#game.settings.stageId === FOUNTAIN_OF_DREAMS) {
+    if (this.#game().settings.stageId === FOUNTAIN_OF_DREAMS) {
       const wanted = Object.keys(FOUNTAIN_PLATFORMS).length;
       for (let i = this.at; i > this.at - PLATFORM_FRAMES && heights.size < wanted; i--) {
         for (const event of this.frames.get(i)?.stageEvents ?? []) {
@@ -105,7 +108,7 @@ export class Replay {
   play(milliseconds) {
     const last = this.#last();
     if (this.playing && !this.waiting) {
-      const [numerator, denominator] = this.#game.rate;
+      const [numerator, denominator] = this.#game().rate;
       const next = this.#at + (milliseconds / 1000) * (numerator / denominator) * this.speed;
       if (next >= last) {
         this.#at = last;
