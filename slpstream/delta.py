@@ -76,7 +76,10 @@ class _Shape:
         """The value whose leaves begin at a place, and the place behind them."""
         after = at + len(self.keys)
         value: Any
-        pairs: Iterable[tuple[Any, Any]] = zip(self.keys, leaves[at:after], strict=True)
+        own = [
+            leaf.__class__() if leaf.__class__ is list or leaf.__class__ is dict else leaf for leaf in leaves[at:after]
+        ]
+        pairs = zip(self.keys, own, strict=True)
         if self.kind is dict:
             value = dict(pairs)
         else:

@@ -198,6 +198,10 @@ class RecordingReplay:
         """Of each batch that was computed: its last message."""
         self._cache: OrderedDict[int, Mapping[FramesMode, Sequence[LogMessage]]] = OrderedDict()
 
+    def forget(self) -> None:
+        """Gives back what can be computed again."""
+        self._cache.clear()
+
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
         """The next messages behind a position; empty at the end of what is known. Raises `CursorGone`."""
         index = sum(end[mode] <= position for end in self._ends)

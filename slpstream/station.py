@@ -345,18 +345,17 @@ class Station:
     def _begin(self, following: Following, start: GameStart) -> None:
         file = following.file
         replay: FileReplay | RecordingReplay
-        forget: Callable[[], None] = lambda: None
         if following.written_whole:
             replay = RecordingReplay(lambda: file.path, following.published, start.game_id, self._limiter)
         else:
             replay = FileReplay(lambda: file.path, lambda: following.pipeline.bytes_read, start.game_id, self._limiter)
-            following.keep, forget = replay.keep, replay.forget
+            following.keep = replay.keep
         known = self._sources.get((file.identity, start.game_id))
         if known is not None and known in self.channel.games and not known.lost:
             # A file that was closed or left alone for long, and is read again because it has changed: the log is a
             # function of its bytes, so it goes on where it was.
             known.replay, known.find_frame, known.read_again = replay.messages, replay.find_frame, True
-            known.forget_replay = forget
+            known.forget_replay = replay.forget
             following.game = known
             return
         game = Game(
@@ -369,7 +368,7 @@ class Station:
         numerator, denominator = start.rate
         game.frames_per_second = round(numerator / denominator)
         game.catching_up = following.existed
-        game.forget_replay = forget
+        game.forget_replay = replay.forget
         following.game = game
         self._sources = {key: game for key, game in self._sources.items() if game in self.channel.games}
         self._sources[file.identity, start.game_id] = game

@@ -107,7 +107,8 @@ class Shape {
     /** @type {any} */
     const value = this.#isArray ? [] : {};
     for (const key of this.#keys) {
-      value[key] = leaves[at.next++];
+      const leaf = leaves[at.next++];
+      value[key] = typeof leaf === "object" && leaf !== null ? (Array.isArray(leaf) ? [] : {}) : leaf;
     }
     for (const [key, child] of this.#children) {
       value[key] = child.build(leaves, at);
