@@ -122,6 +122,7 @@ export class InstantReplay {
         last: () => this.#last,
         onChange: this.#onChange,
         onEnd: () => this.#ended(replay),
+        shown: this.#stage.frame,
       },
       at,
     );

@@ -17,6 +17,7 @@ import { FOUNTAIN_OF_DREAMS, FOUNTAIN_PLATFORMS } from "./stages.js";
  * @property {() => number} last         The last frame of the game so far.
  * @property {() => void} onChange
  * @property {() => void} onEnd          Played to the last frame.
+ * @property {Frame | null} shown        What is to be seen until the first frame is there.
  */
 
 /** How far back the newest height of a platform is looked for. */
@@ -31,19 +32,20 @@ export class Replay {
   #onChange;
   #onEnd;
   #at;
-  /** @type {Frame | null} */ #shown = null;
+  #shown;
 
   /**
    * @param {ReplayOptions} options
    * @param {number} at  The first frame that is shown.
    */
-  constructor({ ask, game, fields, last, onChange, onEnd }, at) {
+  constructor({ ask, game, fields, last, onChange, onEnd, shown }, at) {
     this.#game = game;
     this.gameId = game().gameId;
     this.#recording = new Recording(ask, this.gameId, [...FIELDS, ...fields], onChange);
     this.#last = last;
     this.#onChange = onChange;
     this.#onEnd = onEnd;
+    this.#shown = shown;
     this.#at = FIRST_FRAME;
     this.seek(at);
   }
