@@ -90,7 +90,7 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
             assert page.evaluate(SHOWN) == [paused, expected[paused]]
             before = newest(slider)
 
-            page.get_by_role("button", name="Back 10 seconds").click()
+            page.get_by_role("button", name="back ten seconds").click()
             shows(page, paused - TEN_SECONDS)
             assert page.evaluate(SHOWN) == [paused - TEN_SECONDS, expected[paused - TEN_SECONDS]]
             expect(page.get_by_role("button", name="Back to live")).to_have_attribute("aria-pressed", "false")
@@ -107,7 +107,7 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
             assert page.evaluate(SHOWN)[1] == expected[-60]
             expect(slider).to_have_attribute("aria-valuetext", re.compile(r"0:00 of \d:\d\d"))
 
-            page.get_by_role("button", name="Half speed").click()
+            page.get_by_role("button", name="1× speed").click()
             page.get_by_role("button", name="Play").click()
             plays_past(page, -40)
             shown, posts = page.evaluate(SHOWN)
@@ -118,7 +118,7 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
             expect(bar).to_have_attribute("data-live", "true")
             plays_past(page, before)
 
-            page.get_by_role("button", name="Back 10 seconds").click()
+            page.get_by_role("button", name="back ten seconds").click()
             expect(bar).to_have_attribute("data-live", "false")
             page.wait_for_function(
                 "most => document.querySelector('stage-view').frame?.frame < most", arg=newest(slider) - 300

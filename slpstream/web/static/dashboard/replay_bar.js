@@ -25,7 +25,8 @@ import { element, gameTime, setAttribute, setText } from "./dom.js";
  * @property {number} framesPerSecond
  */
 
-export const BACK_SECONDS = 10;
+const BACK_SECONDS = 10;
+const BACK_TEXT = "−10 s";
 const OWN_KEYS = "input:not([type=range]), select, textarea, [contenteditable], .scroll, percent-plot";
 const PLAY = "M4 2.5v11l9.5-5.5z";
 const PAUSE = "M3.5 2.5h3v11h-3zM9.5 2.5h3v11h-3z";
@@ -33,9 +34,9 @@ const BACK = "M8 2.5a5.5 5.5 0 1 1-5.3 4h1.7A3.9 3.9 0 1 0 8 4.1V6.5L4.2 3.3 8 0
 
 export class ReplayBar extends HTMLElement {
   /** @type {Actions | null} */ actions = null;
-  #back = button("back-ten", `Back ${BACK_SECONDS} seconds`);
+  #back = button("back-ten", `${BACK_TEXT}: back ten seconds`);
   #play = button("play", "Play");
-  #speed = button("speed", "Half speed");
+  #speed = button("speed", "Speed");
   #slider = /** @type {HTMLInputElement} */ (element("input", "", { type: "range", step: "1", "aria-label": "Place in the game" }));
   #time = element("span", "", { class: "time" });
   #live = button("live", "Live");
@@ -46,7 +47,7 @@ export class ReplayBar extends HTMLElement {
     if (this.children.length === 0) {
       setAttribute(this, "role", "group");
       setAttribute(this, "aria-label", "Replay");
-      this.#back.append(icon(BACK), element("span", `−${BACK_SECONDS} s`));
+      this.#back.append(icon(BACK), element("span", BACK_TEXT));
       this.#play.append(this.#icon);
       this.#live.append(element("span", "", { class: "dot", "aria-hidden": "true" }), element("span", "LIVE"));
       this.append(this.#back, this.#play, this.#speed, this.#slider, this.#time, this.#live);
@@ -71,7 +72,8 @@ export class ReplayBar extends HTMLElement {
     setAttribute(this.#icon.firstElementChild, "d", playing ? PAUSE : PLAY);
     setAttribute(this.#play, "aria-label", playing ? "Pause" : "Play");
     setText(this.#speed, speed === 1 ? "1×" : `${speed}×`);
-    setAttribute(this.#speed, "aria-pressed", String(speed !== 1));
+    setAttribute(this.#speed, "aria-label", `${speed}× speed`);
+    this.#speed.dataset.slow = String(speed < 1);
     setAttribute(this.#slider, "min", String(first));
     setAttribute(this.#slider, "max", String(last));
     this.#slider.value = String(at);
