@@ -43,7 +43,6 @@ Path = list[str | int]
 _pack = msgspec.msgpack.Encoder().encode
 _ENVELOPE = frozenset({"type", "station", "gameId", "cursor"})
 _WRONG = (AttributeError, IndexError, KeyError, TypeError, ValueError)
-_FLOAT_MOST = 3.4028234663852886e38
 
 
 class _Shape:
@@ -101,19 +100,24 @@ def _getter(keys: Sequence[Any]) -> Callable[[Any], tuple[Any, ...]]:
     return itemgetter(*keys)
 
 
+_CONTAINERS = (dict, list)
+_MINUS_ZERO = msgspec.msgpack.encode(-0.0)
+
+
 def _is_container(value: Any) -> bool:
-    return (value.__class__ is dict or value.__class__ is list) and len(value) > 0
+    return isinstance(value, _CONTAINERS) and len(value) > 0
 
 
 class Image:
     """A value with its leaves: what the next one is compared with."""
 
-    __slots__ = ("_shape", "leaves", "value")
+    __slots__ = ("_shape", "_types", "leaves", "value")
 
     def __init__(self, value: Any, shape: _Shape | None = None, leaves: list[Any] | None = None) -> None:
         """`value` is a map or an array that is not empty."""
         self.value = value
         self._shape = _Shape(value) if shape is None else shape
+        self._types: tuple[list[type], bool] | None = None
         self.leaves: list[Any] = [] if leaves is None else leaves
         if leaves is None:
             self._shape.read(value, self.leaves)
@@ -122,13 +126,32 @@ class Image:
         """What leads from this value to another one, and the image of that."""
         leaves: list[Any] = []
         if self._shape.read(value, leaves):
-            changed = _changed(self.leaves, leaves)
+            after = Image(value, self._shape, leaves)
+            changed = self._changed(after)
             if not any(_is_container(leaves[i]) for i in changed):
-                return Changes([], changed, self.leaves, leaves), Image(value, self._shape, leaves)
+                return Changes([], changed, self.leaves, leaves), after
         edits: list[list[Any]] = []
         before = Image(_reshape(self.value, value, [], edits))
         after = Image(value, before._shape)
-        return Changes(edits, _changed(before.leaves, after.leaves), before.leaves, after.leaves), after
+        return Changes(edits, before._changed(after), before.leaves, after.leaves), after
+
+    def _changed(self, after: Image) -> list[int]:
+        """Where the leaves differ, exactly: neither 1 and 1.0 nor 0.0 and -0.0 are the same. Those are rare, so it is
+        asked first whether there can be any."""
+        kinds, has_minus_zero = self._kinds()
+        if not has_minus_zero and (kinds, has_minus_zero) == after._kinds():
+            return list(compress(range(len(kinds)), map(ne, self.leaves, after.leaves)))
+        return [
+            i
+            for i, (old, new) in enumerate(zip(self.leaves, after.leaves, strict=True))
+            if old != new or old.__class__ is not new.__class__ or (not old and str(old) != str(new))
+        ]
+
+    def _kinds(self) -> tuple[list[type], bool]:
+        """The types of the leaves, and whether there is a minus zero, or something that looks like it."""
+        if self._types is None:
+            self._types = list(map(type, self.leaves)), _MINUS_ZERO in _pack(self.leaves)
+        return self._types
 
     def changed(self, delta: Sequence[Any]) -> Image:
         """The value after the changes of a delta, from its edits on. Raises `ProtocolViolation` for what is none."""
@@ -165,50 +188,34 @@ class Changes(NamedTuple):
         singles: list[int] = []
         others: list[int] = []
         for i in self.places:
-            old, new = before[i], after[i]
+            new = after[i]
             kind = new.__class__
-            if old.__class__ is kind and (kind is int or kind is float) and new == old + 1:
+            if kind is float:
+                old = before[i]
+                (ups if old.__class__ is float and new == old + 1 else singles).append(i)
+            elif kind is int and before[i].__class__ is int and new == before[i] + 1:
                 ups.append(i)
-            elif kind is float and _is_single(new):
-                singles.append(i)
             else:
                 others.append(i)
-        floats = struct.pack(f">{len(singles)}f", *[after[i] for i in singles])
+        floats = _singles([after[i] for i in singles])
+        if floats is None:  # some of them need 64 bits
+            others = sorted([*others, *[i for i in singles if _singles([after[i]]) is None]])
+            singles = [i for i in singles if _singles([after[i]]) is not None]
+            floats = _singles([after[i] for i in singles]) or b""
         parts = [self.edits, _gaps(ups), _gaps(singles), floats, _gaps(others), *[after[i] for i in others]]
         while parts and not others and not parts[-1]:
             parts.pop()
         return parts
 
 
-def _changed(before: Sequence[Any], after: Sequence[Any]) -> list[int]:
-    """Where two lists differ, exactly: neither 1 and 1.0 nor 0.0 and -0.0 are the same. Those are rare, so it is asked
-    first whether there can be any."""
-    if list(map(type, before)) == list(map(type, after)) and not (_has_minus_zero(before) or _has_minus_zero(after)):
-        return list(compress(range(len(after)), map(ne, before, after)))
-    return [
-        i
-        for i, (old, new) in enumerate(zip(before, after, strict=True))
-        if old != new or old.__class__ is not new.__class__ or (not old and str(old) != str(new))
-    ]
-
-
-def _has_minus_zero(leaves: Sequence[Any]) -> bool:
-    """Or something that looks like it in MessagePack."""
-    return _MINUS_ZERO in _pack(leaves)
-
-
-_MINUS_ZERO = msgspec.msgpack.encode(-0.0)
-
-
-def _is_single(value: float) -> bool:
-    """Whether 32 bits hold it exactly."""
-    if not -_FLOAT_MOST <= value <= _FLOAT_MOST:
-        return False
-    single: float = _SINGLE.unpack(_SINGLE.pack(value))[0]
-    return single == value
-
-
-_SINGLE = struct.Struct(">f")
+def _singles(values: Sequence[float]) -> bytes | None:
+    """As 32-bit floats, `None` when those do not hold all of them exactly."""
+    form = f">{len(values)}f"
+    try:
+        packed = struct.pack(form, *values)
+    except OverflowError:
+        return None
+    return packed if struct.unpack(form, packed) == tuple(values) else None
 
 
 def _gaps(places: Sequence[int]) -> bytes:

@@ -84,7 +84,7 @@ def run(form: Form) -> list[Figure]:
 def table(measured: Sequence[Measured]) -> str:
     """Every replay as a row of a Markdown table."""
     lines = [
-        "| replay | JSON kB | MessagePack kB | delta kB | of JSON | frames only | met | JSON us | MessagePack us | delta us |",
+        "| replay | JSON kB | MsgPack kB | delta kB | of JSON | frames | met | JSON us | MessagePack us | delta us |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for one in measured:
