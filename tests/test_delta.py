@@ -25,7 +25,7 @@ from slpstream.stream.chain import Link
 from tests.shared_data import needs_shared, replays
 
 STATION = "main"
-MESSAGES_OF_EACH = 700
+MESSAGES_OF_EACH = 400
 NO_REPLAY = "not_slp_text"
 MOST_OF_JSON = 0.25
 """What must hold; the goal is a fifth."""
@@ -77,7 +77,7 @@ def encode(log: list[LogMessage]) -> Iterator[bytes]:
 # -- values -----------------------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.lists(VALUES, min_size=2, max_size=5))
 def test_any_value_after_any_other(values: list[dict[str, Any]]) -> None:
     decoder = DeltaDecoder()
@@ -110,7 +110,7 @@ def test_what_is_said(before: Any, after: Any, parts: list[Any]) -> None:
     assert exactly(Image(before).changed(parts).value) == exactly(after)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.data())
 def test_damaged_bytes_are_a_message_or_a_violation(data: st.DataObject) -> None:
     whole = list(encode(messages_of_a_match()[:12]))

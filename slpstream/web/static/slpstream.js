@@ -233,8 +233,13 @@ export class Client {
         socket.send(JSON.stringify(this.#request()));
       }
     };
-    socket.onmessage = (/** @type {MessageEvent} */ event) => {
-      this.#take(decoder === null ? JSON.parse(event.data) : decoder.decode(event.data));
+    socket.onmessage = (/** @type {MessageEvent} */ { data }) => {
+      const message = decoder === null ? JSON.parse(data) : readable(decoder, data);
+      if (message === null) {
+        this.#closed(0, ""); // what follows could not be read either; a new connection begins with whole messages
+      } else {
+        this.#take(message);
+      }
     };
     socket.onclose = (/** @type {CloseEvent} */ event) => this.#closed(event.code, String(event.reason ?? ""));
     socket.onerror = () => {}; // what is wrong comes with `onclose`
@@ -367,6 +372,18 @@ export class Client {
 }
 
 /** @typedef {{gameId: string, cursor: string}} Place */
+
+/**
+ * @param {import("./delta.js").DeltaDecoder} decoder
+ * @param {ArrayBuffer} data
+ */
+function readable(decoder, data) {
+  try {
+    return decoder.decode(data);
+  } catch {
+    return null;
+  }
+}
 
 /** Beside this module; `null` when it cannot be had at present. */
 async function loadDelta() {
