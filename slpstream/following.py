@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -25,6 +25,8 @@ class Following:
         self.pipeline = pipeline
         self.existed = existed
         self.game: Game | None = None
+        self.keep: Callable[[Pipeline], None] | None = None
+        """Takes a copy of the pipeline now and then, for who reads the log back."""
         self.grown_at = trio.current_time()
         self.written_whole = of_name(file.path.name).written_whole
         self.unwritten = False
@@ -57,7 +59,9 @@ class Following:
         """Its game read back from it, as far as it was read."""
         if self.written_whole:
             return RecordingReplay(lambda: self.file.path, self.published, game_id, limiter)
-        return FileReplay(lambda: self.file.path, lambda: self.pipeline.bytes_read, game_id, limiter, read_unwritten)
+        replay = FileReplay(lambda: self.file.path, lambda: self.pipeline.bytes_read, game_id, limiter, read_unwritten)
+        self.keep = replay.keep
+        return replay
 
     def let_go(self, limiter: trio.CapacityLimiter) -> None:
         """Nobody follows it any more. Its game stays known, and does not hold on to the pipeline: that is megabytes."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -204,13 +204,14 @@ def cut_frame(json: bytes, fields: Sequence[str]) -> bytes:
     frame itself has its first part, in the frame (`items`, `start.seed`). `frame` and `revision` always stay.
     """
     message = msgspec.json.decode(json)
-    message["frame"] = _cut(message["frame"], [tuple(field.split(".")) for field in fields])
+    message["frame"] = cut_entry(message["frame"], fields)
     return _encode(message)
 
 
-def _cut(frame: dict[str, Any], paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
+def cut_entry(frame: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    """The `frame` value of a `frame` message, decoded, cut down as `cut_frame` does it."""
     cut: dict[str, Any] = {key: frame[key] for key in ("frame", "revision") if key in frame}
-    for path in paths:
+    for path in [tuple(field.split(".")) for field in fields]:
         if path[0] in frame:
             _copy_path(frame, cut, path)
             continue

@@ -253,6 +253,8 @@ class Station:
         if data:
             self._metrics.bytes.inc(len(data))
             self._publish(following, pipeline.feed(data))
+            if following.keep is not None:
+                following.keep(pipeline)
             if self.byte_tap is not None:
                 self.byte_tap.grew(following, offset, data)
             self._release_if_done(following)

@@ -14,14 +14,13 @@ import trio
 
 from slpstream.errors import NoSuchGame
 from slpstream.messages import Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.chain import Chunk, Entry, Known, chunks
 from slpstream.stream.game import Game, Order, place_of
 from slpstream.stream.subscriber import StationReader
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
 Locate = Callable[[str], Awaitable[None]]
 """Makes the games of a station known from the one with this id on; raises `NoSuchGame`."""
-
-_CHUNK_BYTES = 64 * 1024
 
 
 class Channel:
@@ -33,6 +32,8 @@ class Channel:
         self._kept_games = kept_games
         self._games: list[Game] = []
         self._groups: dict[Hashable, list[StationReader]] = {}
+        self._known: dict[Hashable, Known] = {}
+        """Of each group: the newest messages that it was sent."""
         self._changed: trio.Event | None = None
         self.current: Game | None = None
         """The game with the newest Game Start."""
@@ -184,18 +185,18 @@ class Channel:
     ) -> None:
         """One batch to one group, in chunks that a socket usually takes whole."""
         first = readers[0].subscriber
-        encoded: list[tuple[bytes, LogMessage]] = []
+        known = self._known.setdefault(first.key, {})
+        entries: list[Entry] = []
         for message in messages:
-            data = first.encode(message, self.station, game.frames_per_second)
-            if data is not None:
-                encoded.append((data, message))
+            entry = first.entry(message, self.station, game.frames_per_second, known)
+            if entry is not None:
+                entries.append(entry)
         fallen: list[tuple[StationReader, LogMessage]] = []
-        for chunk in _chunks(encoded):
-            joined = chunk[0][0] if len(chunk) == 1 else b"".join([data for data, _ in chunk])
+        for chunk in chunks(entries):
             for reader in list(readers):  # who has failed leaves it
                 subscriber = reader.subscriber
                 if subscriber.outbox.queued_bytes == 0:
-                    if not subscriber.outbox.send(joined):
+                    if not subscriber.outbox.send(reader.readable(chunk)):
                         subscriber.wake()
                     continue
                 refused = self._put_each(reader, chunk)
@@ -205,11 +206,11 @@ class Channel:
                 reader.fall_behind(game, _before(messages, refused, position))
             fallen.clear()
 
-    def _put_each(self, reader: StationReader, chunk: Sequence[tuple[bytes, LogMessage]]) -> LogMessage | None:
+    def _put_each(self, reader: StationReader, chunk: Chunk) -> LogMessage | None:
         """Message by message into an outbox that is not empty; the one that a lossless subscriber did not take."""
-        for data, message in chunk:
-            if not reader.subscriber.put(data, message, self.station):
-                return message
+        for entry in chunk.entries:
+            if not reader.put(entry):
+                return entry.message
         return None
 
     # -- subscribers ------------------------------------------------------------------------------------------------
@@ -229,18 +230,7 @@ class Channel:
             readers.remove(reader)
             if not readers:
                 del self._groups[reader.subscriber.key]
-
-
-def _chunks(encoded: Sequence[tuple[bytes, LogMessage]]) -> Sequence[Sequence[tuple[bytes, LogMessage]]]:
-    chunks: list[list[tuple[bytes, LogMessage]]] = []
-    room = 0
-    for item in encoded:
-        if not chunks or len(item[0]) > room:
-            chunks.append([])
-            room = _CHUNK_BYTES
-        chunks[-1].append(item)
-        room -= len(item[0])
-    return chunks
+                self._known.pop(reader.subscriber.key, None)
 
 
 def _before(messages: Sequence[LogMessage], message: LogMessage, first: Position) -> Position:

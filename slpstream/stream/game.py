@@ -164,6 +164,7 @@ class Game:
         """Keeps only what cannot be read from the file."""
         for log in self.logs.values():
             log.forget()
+        self.forget_replay()
         self.newest_frames.clear()
         self.newest_stats = None
         self.forget_replay()

@@ -19,6 +19,7 @@ import trio
 
 from slpstream.errors import NoSuchGame, TooSlow
 from slpstream.messages import DROPPABLE_TYPES, START, Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.chain import ChainedWire, Chunk, Entry, Known, Link, is_link, predecessor
 from slpstream.stream.game import Game, place_of
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.reading import Games, Reading
@@ -85,6 +86,7 @@ class Subscriber:
     def __init__(self, subscription: Subscription, wire: Wire, outbox: Outbox, wake_writer: Callable[[], None]) -> None:
         self.subscription = subscription
         self.wire = wire
+        self._chained = wire if isinstance(wire, ChainedWire) else None
         self.outbox = outbox
         self._wake_writer = wake_writer
         self._readers: list[StationReader] = []
@@ -205,16 +207,34 @@ class Subscriber:
 
     def encode(self, message: LogMessage, station: str, frames_per_second: int) -> bytes | None:
         """The bytes for this subscription, `None` when it does not want the message."""
+        return self.whole(message, station) if self._wants(message, frames_per_second) else None
+
+    def entry(self, message: LogMessage, station: str, frames_per_second: int, known: Known) -> Entry | None:
+        """The message for somebody who knows that much of the station, and who then knows this message too; `None` when
+        the subscription does not want it."""
+        if not self._wants(message, frames_per_second):
+            return None
+        if self._chained is None or not is_link(message):
+            return Entry(self.whole(message, station), message)
+        before = predecessor(known, message)
+        known[message.type] = link = Link(message, self.subscription.fields)
+        data = self.whole(message, station) if before is None else self._chained.follow(link, before, station)
+        return Entry(data, message, before, link)
+
+    def whole(self, message: LogMessage, station: str) -> bytes:
+        """A message that is wanted, for somebody who knows nothing."""
+        fields = self.subscription.fields
+        if fields is None or message.type != "frame":
+            return self.wire.log(message, station)
+        return self.wire.cut(message, station, fields)
+
+    def _wants(self, message: LogMessage, frames_per_second: int) -> bool:
         wanted = self.subscription
         if message.topic not in wanted.topics:
-            return None
-        if message.type != "frame":
-            return self.wire.log(message, station)
-        if wanted.rate is not None and not keeps_frame(message.frame or 0, wanted.rate, frames_per_second):
-            return None
-        if wanted.fields is not None:
-            return self.wire.cut(message, station, wanted.fields)
-        return self.wire.log(message, station)
+            return False
+        if message.type != "frame" or wanted.rate is None:
+            return True
+        return keeps_frame(message.frame or 0, wanted.rate, frames_per_second)
 
 
 def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
@@ -235,6 +255,7 @@ class StationReader:
         self._told_set: dict[str, Any] | None = None
         self._live = False
         self._behind = trio.Event()
+        self._known: Known = {}
 
     async def run(self) -> None:
         """Finds the beginning, then catches up whenever the subscriber is behind."""
@@ -294,6 +315,34 @@ class StationReader:
             if place > START:
                 return Cursor(game.game_id, self._mode, place)
         return None
+
+    def readable(self, chunk: Chunk) -> bytes:
+        """The bytes of a group's chunk, or those that this reader needs in its place. It is written at once."""
+        data = chunk.joined
+        if not chunk.fits(self._known):
+            known = dict(self._known)
+            parts = []
+            for entry in chunk.entries:
+                parts.append(self._bytes(entry, known))
+                if entry.link is not None:
+                    known[entry.message.type] = entry.link
+            data = b"".join(parts)
+        self._known.update(chunk.links)
+        return data
+
+    def put(self, entry: Entry) -> bool:
+        """A message of a group behind what waits already; false when it was not taken."""
+        conflate = self.subscriber.subscription.delivery == "conflate"
+        if conflate and entry.link is not None:  # what follows what may be dropped would be of no use
+            self._known.pop(entry.message.type, None)
+            return self.subscriber.put(self._bytes(entry, {}), entry.message, self.channel.station)
+        taken = self.subscriber.put(self._bytes(entry, self._known), entry.message, self.channel.station)
+        if taken and entry.link is not None:
+            self._known[entry.message.type] = entry.link
+        return taken
+
+    def _bytes(self, entry: Entry, known: Known) -> bytes:
+        return entry.data if entry.fits(known) else self.subscriber.whole(entry.message, self.channel.station)
 
     async def _begin(self) -> None:
         self.tell_state()
@@ -362,9 +411,9 @@ class StationReader:
         for count, message in enumerate(self._conflated(messages)):
             if count % _MESSAGES_AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
-            data = subscriber.encode(message, station, game.frames_per_second)
-            if data is not None:
-                await subscriber.put_slowly(data)
+            entry = subscriber.entry(message, station, game.frames_per_second, self._known)
+            if entry is not None:
+                await subscriber.put_slowly(entry.data)
                 self._reading.places[game] = place_of(message)  # it can end before the next one
         self._reading.places[game] = place_of(messages[-1])
         return True

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.bench import columns, decode, memory, other_formats, scenarios, stats, store, tournament
+from tests.bench import columns, decode, delta, jump, memory, other_formats, scenarios, stats, store, tournament
 from tests.bench.report import Figure, Form
 
 BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "decode": decode.run,
     "columns": columns.run,
+    "delta": delta.run,
+    "jump": jump.run,
     "stats": stats.run,
     "one_station": scenarios.one_station,
     "latency": scenarios.latency,

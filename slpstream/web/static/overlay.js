@@ -46,6 +46,7 @@ const client = connect({
   stations: [station],
   topics: shows.has("combo") ? ["game", "frame", "event"] : ["game", "frame"],
   fields: [...FIELDS, ...(shows.has("controller") ? CONTROLLER_FIELDS : [])],
+  protocol: options.delta ? "delta" : "json",
   token: options.token,
 });
 client.on("message", (message) => {

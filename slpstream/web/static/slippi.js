@@ -5,6 +5,7 @@
  */
 
 import { nameOf } from "./set_score.js";
+import { loadTable } from "./tables.js";
 
 /** @typedef {import("./slpstream.js").Game} Game */
 /** @typedef {import("./slpstream_types.js").SetScore} SetScore */
@@ -41,26 +42,17 @@ const COUNTING_DOWN = 2;
 const COUNTING_UP = 3;
 const TEAMS = /** @type {const} */ (["red", "blue", "green"]);
 const NO_CONTEST = 7;
-const RETRY_MS = 2000;
 
 /** @type {NameTables} */
 let tables = { characters: {}, externalIds: {}, stages: {} };
 
 /**
- * Loads the names, and tries again until it succeeds. Until then things are called by their numbers.
+ * Loads the names. Until they are there things are called by their numbers.
  * @param {() => void} onLoaded
  */
 export async function loadNames(onLoaded) {
-  try {
-    const answer = await fetch(new URL("slippi_names.json", import.meta.url));
-    if (!answer.ok) {
-      throw new Error(`slippi_names.json: ${answer.status}`);
-    }
-    tables = await answer.json();
-    onLoaded();
-  } catch {
-    setTimeout(() => loadNames(onLoaded), RETRY_MS);
-  }
+  tables = await loadTable(new URL("slippi_names.json", import.meta.url));
+  onLoaded();
 }
 
 /**
