@@ -157,13 +157,15 @@ class ReplayLog:
         return next((block for block in self._frames if block.last_frame >= frame), None)
 
     def span(self, first: int, last: int) -> FrameSpan:
-        """What it takes to read the frames `first` to `last`: of a Slippi replay the keyframes that have them and the
-        one before, whose frames say which of them are sent again. Raises `FormatError`."""
+        """What it takes to read the frames `first` to `last`: of a Slippi replay the blocks that have any of them, which
+        is every sending of them, and the next one, because without bookends a frame ends where the next begins.
+
+        Raises `FormatError`.
+        """
         wanted = [block for block in self._frames if block.last_frame >= first and block.first_frame <= last]
         if not wanted or self.header.format != "slippi":
             return FrameSpan(b"", 0, self.unpack() if not self._frames else b"", not self._frames)
-        begin, stop = self._frames.index(wanted[0]), self._frames.index(wanted[-1])
-        begin = max(0, begin - 1)
+        begin, stop = self._frames.index(wanted[0]), self._frames.index(wanted[-1]) + 1
         lead = bytearray()
         for block in self.blocks:
             if block.source_offset >= self._frames[0].source_offset and block.kind in SOURCE_KINDS:
