@@ -71,4 +71,3 @@ def pack_file(file: Path, target: Path, keyframe_frames: int, *, overwrite: bool
     format_ = choose(file.name, data[:SNIFFED_BYTES], len(data))
     writer = new_writer("" if format_ is None else format_.name, file.name, keyframe_frames)
     return len(data), write_whole(target, [writer.feed(data), writer.finish()], overwrite=overwrite)
-

@@ -27,7 +27,8 @@ _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
 def command(file: Path, first: int, last: int) -> None:
     """The frames of a replay log or a replay, as the lines of `dump --topics frame`, without `finalized`.
 
-    In a log of a Slippi replay they are jumped to: at most one keyframe interval is decoded before them, and one behind.
+    In a log of a Slippi replay they are jumped to: at most one keyframe interval before them is decoded, and one behind
+    them.
     """
     out = sys.stdout.buffer
     with naming(file):

@@ -341,5 +341,3 @@ def _joined(groups: dict[int, Rows], templates: Sequence[Template], units: Seque
         rows[key] = iter([matrix[at : at + width] for at in range(0, len(matrix), width)]).__next__
     calls = [[rows[key] for key in template] for template in templates]
     return b"".join([call() for unit in units for call in calls[unit]])
-
-

@@ -115,9 +115,7 @@ def _buttons(rows: Rows) -> list[int]:
         )
     ]
     pressed = [_TRIGGERED if code >= _LEAST_TRIGGER else 0 for code in _codes(rows, _TRIGGER, _TRIGGER_STEPS)]
-    return [
-        a | b | c | d for a, b, c, d in zip(rows.values[_PHYSICAL], *directions, pressed, strict=True)
-    ]
+    return [a | b | c | d for a, b, c, d in zip(rows.values[_PHYSICAL], *directions, pressed, strict=True)]
 
 
 def _last_state(offset: int) -> Float:

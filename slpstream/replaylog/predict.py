@@ -287,4 +287,3 @@ def seed_after(draws: int) -> int:
         draws >>= 1
         bit += 1
     return now
-

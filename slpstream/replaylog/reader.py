@@ -157,8 +157,8 @@ class ReplayLog:
         return next((block for block in self._frames if block.last_frame >= frame), None)
 
     def span(self, first: int, last: int) -> FrameSpan:
-        """What it takes to read the frames `first` to `last`: of a Slippi replay the blocks that have any of them, which
-        is every sending of them, and the next one, because without bookends a frame ends where the next begins.
+        """What it takes to read the frames `first` to `last`: of a Slippi replay the blocks that have any of them, with
+        every sending of them, and the next one, because without bookends a frame ends where the next begins.
 
         Raises `FormatError`.
         """

@@ -95,4 +95,3 @@ def _stunts_bytes(runs: Iterable[Held], most_bytes: int) -> bytes:
             raise FieldError("more inputs than the replay has", offset=0)
         data += bytes([run.buttons]) * run.frames
     return bytes(data)
-

@@ -83,7 +83,9 @@ class LogWriter(ABC):
         self._out.clear()
         return out
 
-    def _append(self, kind: Kind, payload: bytes, source_offset: int, size: int, first: int = 0, last: int = -1) -> None:
+    def _append(
+        self, kind: Kind, payload: bytes, source_offset: int, size: int, first: int = 0, last: int = -1
+    ) -> None:
         block = Block(kind, self._at, len(payload), source_offset, size, first, last)
         self._out += container.write_block(block, payload)
         self._at = block.past
