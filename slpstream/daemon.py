@@ -26,6 +26,7 @@ from slpstream.errors import ConfigError
 from slpstream.library import Library
 from slpstream.logs import get_logger
 from slpstream.metrics import Metrics
+from slpstream.proof import FinishedGames
 from slpstream.station import Station
 from slpstream.store import FILE_NAME, Database, GameIndex, open_database
 from slpstream.stream import Hub
@@ -79,7 +80,8 @@ class Daemon:
                 )
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
-                self._make_stations(watcher, index, limiter)
+                proof = self._make_proof(background)
+                self._make_stations(watcher, index, limiter, proof)
                 self.register_gauges()
                 self._web = web = self._make_web(Library(index, self.hub, limiter))
                 if handle_signals:
@@ -137,7 +139,17 @@ class Daemon:
         folder = Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="slpstream-")))
         return open_database(folder / FILE_NAME)
 
-    def _make_stations(self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter) -> None:
+    def _make_proof(self, background: trio.Nursery) -> FinishedGames | None:
+        """Who verifies finished games, if that is wanted."""
+        if not self._config.verify.finished_games:
+            return None
+        proof = FinishedGames(lambda station, result: self.metrics.verified.labels(station, result).inc())
+        background.start_soon(proof.run)
+        return proof
+
+    def _make_stations(
+        self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter, proof: FinishedGames | None
+    ) -> None:
         watch, stream = self._config.watch, self._config.stream
         for wanted in self._station_configs:
             folder = Path(wanted.folder).expanduser()
@@ -155,6 +167,7 @@ class Daemon:
                 pace=watch.pace,
                 ring_bytes=stream.ring_bytes,
                 index=index,
+                proof=proof,
             )
             self._stations[wanted.id] = station
             self.hub.add(station.channel)
