@@ -241,7 +241,8 @@ def read_index(payload: bytes, start: int, size: int) -> list[Block]:
             first = frame + stream.read_signed()
             last = first + stream.read_number(1 << 32)
             frame = last + 1
-        block = Block(kind, at, payload_bytes, source_offset, source_bytes, first, last)
+        begins = source_offset if kind in SOURCE_KINDS else 0
+        block = Block(kind, at, payload_bytes, begins, source_bytes, first, last)
         blocks.append(block)
         at = block.past
         if kind in SOURCE_KINDS:

@@ -27,8 +27,10 @@ MOST_SOURCE_BYTES = 1 << 20
 """A block never stands for more of the replay."""
 _ROOM_BYTES = 1 << 16
 _WIDEST = 0x10000
-_PLANES = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 0, "pb": 0, "dict_size": 1 << 20}
-_PLAIN = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 3, "lp": 0, "pb": 2, "dict_size": 1 << 20}
+_LEAST_WINDOW_BYTES, _MOST_WINDOW_BYTES = 1 << 12, 1 << 20
+_LZMA = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": _MOST_WINDOW_BYTES}
+_PLANES = _LZMA | {"lc": 0, "lp": 0, "pb": 0}
+_PLAIN = _LZMA | {"lc": 3, "lp": 0, "pb": 2}
 _LCG, _PLAIN_SEEDS = 1, 0
 
 Template = tuple[int, ...]
@@ -45,7 +47,10 @@ class FrameRange(NamedTuple):
 
 def squeeze(data: bytes, *, planes: bool = False) -> bytes:
     """Raw LZMA2 of some bytes."""
-    return lzma.compress(data, format=lzma.FORMAT_RAW, filters=[_PLANES if planes else _PLAIN])
+    # A window that is larger than the data costs time and gains nothing; who reads has the largest.
+    window = min(max(1 << len(data).bit_length(), _LEAST_WINDOW_BYTES), _MOST_WINDOW_BYTES)
+    filters = [(_PLANES if planes else _PLAIN) | {"dict_size": window}]
+    return lzma.compress(data, format=lzma.FORMAT_RAW, filters=filters)
 
 
 def expand(data: bytes, most_bytes: int, *, planes: bool = False) -> bytes:
@@ -303,7 +308,8 @@ def _put_seeds(
     }
     seeds = [next(columns[key]) for key in order]
     plain = _differences(seeds)
-    draws = _differences([predict.draws_of(seed) for seed in seeds])
+    known = {seed: predict.draws_of(seed) for seed in set(seeds)}
+    draws = _differences([known[seed] for seed in seeds])
     kind, found = min(((_PLAIN_SEEDS, plain), (_LCG, draws)), key=lambda each: sum(map(int.bit_length, each[1])))
     parts.put(bytes([kind]))
     parts.put_values(found, 4)

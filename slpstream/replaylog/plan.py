@@ -96,7 +96,9 @@ def _codes(rows: Rows, offset: int, steps: int) -> list[int]:
 
 def _trigger(rows: Rows) -> list[int]:
     """The deeper of the two physical ones; full when one clicks."""
-    clicks = rows.values[_PHYSICAL]
+    clicks = rows.own(_PHYSICAL)
+    if clicks is None or rows.own(_RIGHT) is None:
+        return [0] * rows.count
     left, right = _codes(rows, _LEFT, _TRIGGER_STEPS), _codes(rows, _RIGHT, _TRIGGER_STEPS)
     deepest = [max(a, b) if a < 0x8D and b < 0x8D else 0 for a, b in zip(left, right, strict=True)]
     return [
@@ -107,6 +109,9 @@ def _trigger(rows: Rows) -> list[int]:
 
 def _buttons(rows: Rows) -> list[int]:
     """The physical ones, the directions of the sticks, the trigger."""
+    physical = rows.own(_PHYSICAL)
+    if physical is None:
+        return [0] * rows.count
     directions = [
         [predict.direction(x, y, up) for x, y in zip(_codes(rows, *a), _codes(rows, *b), strict=True)]
         for a, b, up in (
@@ -115,7 +120,7 @@ def _buttons(rows: Rows) -> list[int]:
         )
     ]
     pressed = [_TRIGGERED if code >= _LEAST_TRIGGER else 0 for code in _codes(rows, _TRIGGER, _TRIGGER_STEPS)]
-    return [a | b | c | d for a, b, c, d in zip(rows.values[_PHYSICAL], *directions, pressed, strict=True)]
+    return [a | b | c | d for a, b, c, d in zip(physical, *directions, pressed, strict=True)]
 
 
 def _last_state(offset: int) -> Float:
@@ -215,7 +220,7 @@ def columns(command: int, width: int) -> Sequence[Column]:
     found: list[Column] = []
     covered = {0}
     if command in FRAMED:
-        covered.update(range(PLAYER_BYTES if command in PLAYERS else FRAMED_BYTES))
+        covered.update(range(PLAYER_BYTES if command in PLAYERS and width >= PLAYER_BYTES else FRAMED_BYTES))
         if _has(command, SEED_AT, 4, width):
             covered.update(range(SEED_AT[command], SEED_AT[command] + 4))
     if command in IDENTITY_AT and sum(IDENTITY_AT[command]) <= width:

@@ -92,14 +92,15 @@ class LogWriter(ABC):
         self.blocks.append(block)
 
     def _put(self, kind: Kind, payload: bytes, data: bytes, first: int = 0, last: int = -1) -> None:
-        """A block that stands for `data`; kept plain when it would not give the same bytes."""
+        """A block that stands for `data`; kept plain when it would not give the same bytes, or plain is smaller."""
         if kind is not Kind.RAW:
             try:
                 same = decode(kind, payload, len(data)) == data
             except FormatError:
                 same = False
-            if not same:
-                kind, payload = Kind.RAW, squeeze(data)
+            plain = b"" if same and kind is Kind.FRAMES else squeeze(data)
+            if not same or 0 < len(plain) < len(payload):
+                kind, payload = Kind.RAW, plain
         self._append(kind, payload, self.source_bytes, len(data), first, last)
         self.source_bytes += len(data)
 

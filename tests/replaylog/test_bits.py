@@ -32,9 +32,7 @@ fields = st.one_of(
     st.tuples(st.just("number"), st.integers(0, 1 << 36)),
     st.tuples(st.just("delta"), st.integers(-(1 << 35), 1 << 35)),
 )
-states = st.tuples(
-    st.integers(0, (1 << PAD.buttons) - 1), st.tuples(*(st.integers(0, size - 1) for size in PAD.axes))
-)
+states = st.tuples(st.integers(0, (1 << PAD.buttons) - 1), st.tuples(*(st.integers(0, size - 1) for size in PAD.axes)))
 runs = st.lists(st.builds(lambda state, frames: Held(*state, frames), states, st.integers(1, 400)), max_size=40)
 
 
