@@ -26,16 +26,20 @@ from slpstream.replaylog.bits import BitPacker, BitUnpacker, MemoryStream
 KEYFRAME_FRAMES = 120
 MOST_RUN_FRAMES = 1 << 24
 _MOST_SEGMENTS = 1 << 20
-_AXIS_SHIFT, _COUNT_SHIFT = 2, 0
+_AXIS_SHIFT = 2
+_MOST_RUN_SHIFT = 16
 
 Axes = tuple[int, ...]
 
 
 class Pad(NamedTuple):
-    """What a pad has: how many buttons, and of each axis how many different values (a power of two wraps the delta)."""
+    """What a pad has: how many buttons, and of each axis how many different values."""
 
     buttons: int
     axes: tuple[int, ...]
+    run_shift: int = 0
+    """Order of the Exp-Golomb code of how long a state holds: runs of about `2 ** run_shift` frames are the shortest to
+    say."""
 
     @property
     def index_bits(self) -> int:
@@ -82,7 +86,7 @@ def put_runs(packer: BitPacker, pad: Pad, runs: Iterable[Held]) -> None:
                 # 0 never comes: the values above it move down by one.
                 delta = (new - old + size // 2) % size - size // 2
                 packer.put_delta(delta - 1 if delta > 0 else delta, _AXIS_SHIFT)
-        packer.put_number(run.frames - 1, _COUNT_SHIFT)
+        packer.put_number(run.frames - 1, pad.run_shift)
         buttons, axes = run.buttons, run.axes
 
 
@@ -99,7 +103,7 @@ def take_runs(bits: BitUnpacker, pad: Pad, count: int) -> Iterator[Held]:
             if bits.take_bit():
                 delta = bits.take_delta(_AXIS_SHIFT)
                 axes[i] = (axes[i] + (delta + 1 if delta >= 0 else delta)) % size
-        frames = bits.take_number(_COUNT_SHIFT) + 1
+        frames = bits.take_number(pad.run_shift) + 1
         if frames > MOST_RUN_FRAMES:
             raise FieldError(f"a run of {frames} frames", offset=bits.at >> 3)
         yield Held(buttons, tuple(axes), frames)
@@ -109,6 +113,7 @@ def pack_track(pad: Pad, runs: Sequence[Held], keyframe_frames: int = KEYFRAME_F
     """A track of inputs with a keyframe every `keyframe_frames`: an index of segments, then their bits."""
     stream = MemoryStream()
     stream.write_number(pad.buttons)
+    stream.write_number(pad.run_shift)
     stream.write_number(len(pad.axes))
     for size in pad.axes:
         stream.write_number(size)
@@ -146,9 +151,9 @@ class Track:
 
     def __init__(self, data: bytes) -> None:
         stream = MemoryStream(data)
-        buttons = stream.read_number(64)
+        buttons, run_shift = stream.read_number(64), stream.read_number(_MOST_RUN_SHIFT)
         axes = stream.read_number(64)
-        self.pad = Pad(buttons, tuple(stream.read_number(1 << 40) for _ in range(axes)))
+        self.pad = Pad(buttons, tuple(stream.read_number(1 << 40) for _ in range(axes)), run_shift)
         self.keyframe_frames = stream.read_number(MOST_RUN_FRAMES)
         if not self.keyframe_frames or not all(self.pad.axes):
             raise FieldError("a track without an interval or with an empty axis", offset=stream.at)

@@ -14,7 +14,7 @@ from slpstream.stunts.layout import fitting
 GX, STUNTS = 1, 2
 GX_PAD = Pad(8, (256, 128, 128, 256, 256))
 """Axes: strafe, acceleration, brake, steering x and y; the signed ones modulo 256."""
-STUNTS_PAD = Pad(8, ())
+STUNTS_PAD = Pad(8, (), 2)
 _PADS = {GX: GX_PAD, STUNTS: STUNTS_PAD}
 _MOST_RUNS = 1 << 20
 

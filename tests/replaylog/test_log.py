@@ -260,7 +260,7 @@ def test_a_log_that_lies_gives_a_format_error(data: st.DataObject) -> None:
 
 def test_inputs_of_gx_and_stunts_are_coded_in_bits() -> None:
     chance = random.Random(6)
-    ticks = b"".join(bytes([chance.choice((1, 5, 9))]) * chance.randint(5, 90) for _ in range(100))
+    ticks = b"".join(bytes([chance.choice((1, 5, 9))]) * chance.randint(5, 90) for _ in range(20))
     steers = [0]
     for _ in range(600):
         steers.append(min(100, max(-100, steers[-1] + chance.randint(-9, 9))))
