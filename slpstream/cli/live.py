@@ -24,6 +24,8 @@ from slpstream.messages import TOPIC_OF_TYPE, FramesMode
 
 _ANSWER_SECONDS = 10.0
 """How long the daemon may be silent before what is missing counts as not said."""
+_CLOSE_SECONDS = 0.3
+"""Who leaves at the first difference does not read on, so the daemon's farewell does not come through."""
 _READ_BYTES = 1 << 20
 
 
@@ -50,7 +52,9 @@ class _Station:
             "delivery": "lossless",
             "cursor": "start",
         }
-        with connect(self.websocket, additional_headers=self.headers, max_size=None) as connection:
+        with connect(
+            self.websocket, additional_headers=self.headers, max_size=None, close_timeout=_CLOSE_SECONDS
+        ) as connection:
             connection.send(msgspec.json.encode(wanted).decode())
             yield from _said(connection)
 
