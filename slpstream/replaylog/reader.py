@@ -16,8 +16,9 @@ _MOST_REWRITTEN_BYTES = 1 << 10
 
 
 class FrameSpan(NamedTuple):
-    """What it takes to read some frames: `lead`, the replay up to its first frame; then `data`, which is at `offset` in
-    the replay and begins with a frame. `whole`: there is nothing to jump over, and `data` is the whole replay."""
+    """What it takes to read some frames: `lead`, the replay up to its first frame, but for events that were split; then
+    `data`, which is at `offset` in the replay and begins with a frame. `whole`: there is nothing to jump over, and
+    `data` is the whole replay."""
 
     lead: bytes
     offset: int
@@ -158,19 +159,21 @@ class ReplayLog:
 
     def span(self, first: int, last: int) -> FrameSpan:
         """What it takes to read the frames `first` to `last`: of a Slippi replay the blocks that have any of them, with
-        every sending of them, and the next one, because without bookends a frame ends where the next begins.
+        every sending of them; behind the last frame of a block the next one too, because without bookends a frame ends
+        where the next begins.
 
         Raises `FormatError`.
         """
         wanted = [block for block in self._frames if block.last_frame >= first and block.first_frame <= last]
         if not wanted or self.header.format != "slippi":
             return FrameSpan(b"", 0, self.unpack() if not self._frames else b"", not self._frames)
-        begin, stop = self._frames.index(wanted[0]), self._frames.index(wanted[-1]) + 1
+        begin, stop = self._frames.index(wanted[0]), self._frames.index(wanted[-1])
+        stop += wanted[-1].last_frame <= last
         lead = bytearray()
         for block in self.blocks:
             if block.source_offset >= self._frames[0].source_offset and block.kind in SOURCE_KINDS:
                 break
-            if block.kind in SOURCE_KINDS:
+            if block.kind in SOURCE_KINDS and block.kind != Kind.STRIPES:
                 lead += self.decode(block)
         data = b"".join(self.decode(block) for block in self._frames[begin : stop + 1])
         return FrameSpan(bytes(lead), self._frames[begin].source_offset, data, whole=False)

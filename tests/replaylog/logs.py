@@ -10,7 +10,7 @@ from slpstream.simulate.match import synthetic_match
 from tests.shared_data import IN_CI, SHARED, replays
 from tests.slippi.built import varied_replay
 
-_WHOLE_BYTES = 500_000
+_WHOLE_BYTES = 200_000
 """Of longer replays only so much is packed here, but in CI; the benchmark packs all of them whole."""
 
 

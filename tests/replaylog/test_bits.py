@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from slpstream.errors import FieldError
 from slpstream.replaylog.bits import BitPacker, BitUnpacker, Difference, MemoryStream
+from slpstream.replaylog.melee import MELEE_PAD, axis_pattern, melee_pads
 from slpstream.replaylog.pads import (
     EIGHT_STEPS,
     Held,
@@ -23,6 +24,8 @@ from slpstream.replaylog.pads import (
     quantise_step,
     take_runs,
 )
+from slpstream.slippi.commands import PRE_FRAME
+from tests.slippi.built import Built, post, pre
 
 PAD = Pad(12, (256, 141, 1 << 33))
 
@@ -33,7 +36,9 @@ fields = st.one_of(
     st.tuples(st.just("delta"), st.integers(-(1 << 35), 1 << 35)),
 )
 states = st.tuples(st.integers(0, (1 << PAD.buttons) - 1), st.tuples(*(st.integers(0, size - 1) for size in PAD.axes)))
-runs = st.lists(st.builds(lambda state, frames: Held(*state, frames), states, st.integers(1, 400)), max_size=40)
+runs = st.lists(
+    st.builds(lambda state, frames: Held(state[0], state[1], frames), states, st.integers(1, 400)), max_size=40
+)
 
 
 @given(st.lists(fields, max_size=200), st.integers(0, 4))
@@ -192,3 +197,25 @@ def test_the_steps_reach_any_value_roughly() -> None:
     for _ in range(20):
         value = quantise_step(value, 203)[1]
     assert abs(value - 203) < 4
+
+
+def test_pads_of_a_game_are_its_pre_frames() -> None:
+    """Every sending, every value: on the grid, off it, and with any bits."""
+    game = Built()
+    odd = {"joystick_x": 0.123, "c_stick_y": float("nan"), "physical_r_trigger": -0.0, "trigger": 1.0}
+    for number in range(-123, -80):
+        values = odd if number % 7 == 0 else {"joystick_x": (number % 160) / 80 - 1, "physical_l_trigger": 70 / 140}
+        buttons = {"physical_buttons": number & 0xFFFF}
+        game.add(pre(number, 0, **values, **buttons), pre(number, 1), post(number, 0), post(number, 1))
+    game.add(pre(-100, 0, joystick_y=1.0))
+    data = game.so_far()
+    tracks = {player: Track(pack_track(MELEE_PAD, runs, 10)) for player, runs in melee_pads(data).items()}
+    assert set(tracks) == {0, 1}
+    offsets = {field.name: field.offset for field in PRE_FRAME.fields}
+    names = ("joystick_x", "joystick_y", "c_stick_x", "c_stick_y", "physical_l_trigger", "physical_r_trigger")
+    for number in range(-123, -80):
+        event = data.rindex(b"\x37" + number.to_bytes(4, "big", signed=True) + b"\0\0")
+        buttons_held, axes = tracks[0].at(number + 123)
+        assert buttons_held == int.from_bytes(data[event + offsets["physical_buttons"] :][:2], "big")
+        for axis, (name, value) in enumerate(zip(names, axes, strict=True)):
+            assert axis_pattern(axis, value) == int.from_bytes(data[event + offsets[name] :][:4], "big")

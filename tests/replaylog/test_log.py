@@ -106,7 +106,7 @@ def test_every_frame_is_reached_by_reading_few_blocks() -> None:
         span = log.span(frame, frame)
         assert not span.whole
         assert data[span.offset : span.offset + len(span.data)] == span.data
-        assert data.startswith(span.lead)
+        assert span.lead.startswith(data[:200])
         assert frame.to_bytes(4, "big", signed=True) in span.data
         assert sum(size for _, size in read) < len(log_bytes) / 3
     assert log.span(100_000, 100_001).data == b""
