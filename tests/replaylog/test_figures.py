@@ -21,7 +21,7 @@ from tests.shared_data import SHARED, needs_shared, replay
 
 pytestmark = needs_shared
 
-GAMES = ("game", "v3.18", "netplay", "homeRun_jp", "unranked_game2", "dash_back")
+GAMES = ("v3.18", "netplay", "homeRun_jp", "unranked_game2", "dash_back", "test")
 """Of all ages and lengths, the worst ratios of the benchmark among them."""
 
 

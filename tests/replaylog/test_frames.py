@@ -114,6 +114,7 @@ def test_a_damaged_block_is_refused_or_gives_other_bytes(data: st.DataObject) ->
 
 
 @given(st.binary(max_size=100))
+@settings(deadline=None)
 def test_bytes_that_are_no_block(data: bytes) -> None:
     with pytest.raises(FieldError):
         decode_block(data, 1000)
@@ -129,6 +130,7 @@ def test_what_unpacks_too_large_is_refused() -> None:
 
 
 @given(st.lists(WORDS, min_size=1, max_size=30), st.randoms(use_true_random=False), st.booleans())
+@settings(deadline=None)
 def test_steps_are_undone(values: list[int], chance: object, straight: bool) -> None:
     parents = None if straight else [chance.randint(0, row) for row in range(len(values))]  # type: ignore[attr-defined]
     speeds = values[::-1]
@@ -148,6 +150,7 @@ def test_steps_are_undone(values: list[int], chance: object, straight: bool) -> 
 
 
 @given(WORDS, WORDS)
+@settings(deadline=None)
 def test_numbers_of_patterns_are_one_to_one(a: int, b: int) -> None:
     assert predict.unfold(predict.fold(a)) == a
     assert predict.unzigzag(predict.zigzag(a)) == a

@@ -75,6 +75,7 @@ def test_what_is_hardly_a_replay_comes_back(data: bytes) -> None:
 
 
 @given(st.binary(max_size=300))
+@settings(deadline=None)
 def test_any_bytes_come_back(data: bytes) -> None:
     for format_ in ("slippi", "gci", "stunts", "mk8", ""):
         assert ReplayLog.of(pack(data, format_, "x")).unpack() == data

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.cli import main
@@ -25,6 +25,7 @@ LINES = st.lists(st.binary(max_size=8), max_size=12)
 
 
 @given(LINES, LINES)
+@settings(deadline=None)
 def test_a_second_reading_finds_the_first_difference(first: list[bytes], second: list[bytes]) -> None:
     chain = Chain()
     for line in first:
