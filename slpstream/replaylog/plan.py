@@ -33,8 +33,8 @@ _RAW_X, _RAW_Y, _RAW_CX, _RAW_CY = 0x3B, 0x40, 0x41, 0x42
 _JOY_X, _JOY_Y, _C_X, _C_Y, _TRIGGER = 0x19, 0x1D, 0x21, 0x25, 0x29
 _BUTTONS, _PHYSICAL, _LEFT, _RIGHT = 0x2D, 0x31, 0x33, 0x37
 
-_STICK_STEPS, _TRIGGER_STEPS = 80, 140
-_LEAST_TRIGGER, _DIGITAL = 43, 0x60
+_STICKS, _TRIGGERS = predict.STICK_GRID, predict.TRIGGER_GRID
+_LEAST_TRIGGER, _FULL_TRIGGER, _DIGITAL = 43, 140, 0x60
 _JOY_UP, _C_UP, _TRIGGERED = 1 << 16, 1 << 20, 1 << 31
 
 
@@ -86,11 +86,11 @@ def _stick(raw_x: int, raw_y: int, axis: int, *, alone: bool = False) -> Grid:
         both = zip(x, y, strict=True) if y is not None else ((value, 0) for value in x)
         return [predict.stick(*raw)[axis] & 0xFF for raw in both]
 
-    return Grid(_STICK_STEPS, guess)
+    return Grid(_STICKS, guess)
 
 
-def _codes(rows: Rows, offset: int, steps: int) -> list[int]:
-    codes = predict.GRIDS[steps]
+def _codes(rows: Rows, offset: int, grid: predict.GridOf) -> list[int]:
+    codes = grid.code_of
     return [codes.get(value, 0) for value in rows.values[offset]]
 
 
@@ -99,10 +99,10 @@ def _trigger(rows: Rows) -> list[int]:
     clicks = rows.own(_PHYSICAL)
     if clicks is None or rows.own(_RIGHT) is None:
         return [0] * rows.count
-    left, right = _codes(rows, _LEFT, _TRIGGER_STEPS), _codes(rows, _RIGHT, _TRIGGER_STEPS)
-    deepest = [max(a, b) if a < 0x8D and b < 0x8D else 0 for a, b in zip(left, right, strict=True)]
+    left, right = _codes(rows, _LEFT, _TRIGGERS), _codes(rows, _RIGHT, _TRIGGERS)
+    deepest = map(max, left, right)
     return [
-        _TRIGGER_STEPS if click & _DIGITAL else depth if depth >= _LEAST_TRIGGER else 0
+        _FULL_TRIGGER if click & _DIGITAL else depth if depth >= _LEAST_TRIGGER else 0
         for click, depth in zip(clicks, deepest, strict=True)
     ]
 
@@ -115,11 +115,11 @@ def _buttons(rows: Rows) -> list[int]:
     directions = [
         [predict.direction(x, y, up) for x, y in zip(_codes(rows, *a), _codes(rows, *b), strict=True)]
         for a, b, up in (
-            ((_JOY_X, _STICK_STEPS), (_JOY_Y, _STICK_STEPS), _JOY_UP),
-            ((_C_X, _STICK_STEPS), (_C_Y, _STICK_STEPS), _C_UP),
+            ((_JOY_X, _STICKS), (_JOY_Y, _STICKS), _JOY_UP),
+            ((_C_X, _STICKS), (_C_Y, _STICKS), _C_UP),
         )
     ]
-    pressed = [_TRIGGERED if code >= _LEAST_TRIGGER else 0 for code in _codes(rows, _TRIGGER, _TRIGGER_STEPS)]
+    pressed = [_TRIGGERED if code >= _LEAST_TRIGGER else 0 for code in _codes(rows, _TRIGGER, _TRIGGERS)]
     return [a | b | c | d for a, b, c, d in zip(physical, *directions, pressed, strict=True)]
 
 
@@ -183,9 +183,9 @@ _COLUMNS: dict[int, tuple[tuple[int, int, Method], ...]] = {
         (_C_X, 4, _stick(_RAW_CX, _RAW_CY, 0)),
         (_C_Y, 4, _stick(_RAW_CX, _RAW_CY, 1)),
         (_PHYSICAL, 2, _SAME),
-        (_LEFT, 4, Grid(_TRIGGER_STEPS)),
-        (_RIGHT, 4, Grid(_TRIGGER_STEPS)),
-        (_TRIGGER, 4, Grid(_TRIGGER_STEPS, _trigger)),
+        (_LEFT, 4, Grid(_TRIGGERS)),
+        (_RIGHT, 4, Grid(_TRIGGERS)),
+        (_TRIGGER, 4, Grid(_TRIGGERS, _trigger)),
         (_BUTTONS, 4, Bits(_buttons)),
     ),
     START: ((0x9, 4, Delta(1)),),  # scene frame counter

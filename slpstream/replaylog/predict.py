@@ -203,26 +203,31 @@ def counted(states: Sequence[int], before: Sequence[int]) -> Step:
 # -- floats that are steps of a grid
 # ------------------------------------------------------------------------
 
-ESCAPE = 0x80
-"""The code of a value that is not on the grid; the value itself is kept beside."""
-_GRID_HALF = 127
+
+class GridOf:
+    """A grid of `steps` steps from 0 to 1, of which those from `lowest` to `highest` are coded in one byte, in two's
+    complement. `escape` is the code of what is not on it."""
+
+    def __init__(self, steps: int, lowest: int, highest: int, escape: int) -> None:
+        self.escape = escape
+        self.step_of = {rounded(step / steps, 0): step for step in range(lowest, highest + 1)}
+        """The step of each pattern."""
+        self.code_of = {pattern: step & 0xFF for pattern, step in self.step_of.items()}
+        self.patterns = [0] * 256
+        """The pattern of each code."""
+        for pattern, code in self.code_of.items():
+            self.patterns[code] = pattern
 
 
-def grid(steps: int) -> dict[int, int]:
-    """Of a grid with so many steps from 0 to 1: the code (0 to 255, two's complement) of each pattern."""
-    return {rounded(step / steps, 0): step & 0xFF for step in range(-_GRID_HALF, _GRID_HALF + 1)}
+STICK_GRID = GridOf(80, -127, 127, 0x80)
+TRIGGER_GRID = GridOf(140, 0, 140, 0xFF)
 
 
-GRIDS = {steps: grid(steps) for steps in (80, 140)}
-"""Sticks have 80 steps, triggers 140."""
-PATTERNS = {steps: {code: pattern for pattern, code in codes.items()} for steps, codes in GRIDS.items()}
-
-
-def on_grid(values: Sequence[int], steps: int) -> tuple[list[int], list[int]]:
+def on_grid(values: Sequence[int], grid: GridOf) -> tuple[list[int], list[int]]:
     """The codes of values, and those that have none, in order."""
-    codes = GRIDS[steps]
-    found = [codes.get(value, ESCAPE) for value in values]
-    escaped = [value for value, code in zip(values, found, strict=True) if code == ESCAPE] if ESCAPE in found else []
+    codes, escape = grid.code_of, grid.escape
+    found = [codes.get(value, escape) for value in values]
+    escaped = [value for value, code in zip(values, found, strict=True) if code == escape] if escape in found else []
     return found, escaped
 
 

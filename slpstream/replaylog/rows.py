@@ -186,13 +186,13 @@ class Bits:
 class Grid:
     """A float that is nearly always a step of a grid: one byte, less the guess; what is off the grid stands beside."""
 
-    def __init__(self, steps: int, guess: Callable[[Rows], list[int]] | None = None) -> None:
-        self.steps = steps
+    def __init__(self, grid: predict.GridOf, guess: Callable[[Rows], list[int]] | None = None) -> None:
+        self.grid = grid
         self._guess = guess
 
     def put(self, rows: Rows, values: list[int], width: int, parts: PartsWriter) -> None:
         """As in `Method`."""
-        codes, escaped = predict.on_grid(values, self.steps)
+        codes, escaped = predict.on_grid(values, self.grid)
         if self._guess is not None:
             codes = [(a - b) & 0xFF for a, b in zip(codes, self._guess(rows), strict=True)]
         parts.put_values(codes, 1)
@@ -203,9 +203,9 @@ class Grid:
         codes = parts.take_values(rows.count, 1)
         if self._guess is not None:
             codes = [(a + b) & 0xFF for a, b in zip(codes, self._guess(rows), strict=True)]
-        patterns = predict.PATTERNS[self.steps]
-        escaped = iter(from_octets(parts.take(4 * codes.count(predict.ESCAPE)), 4))
-        return [next(escaped) if code == predict.ESCAPE else patterns[code] for code in codes]
+        patterns, escape = self.grid.patterns, self.grid.escape
+        escaped = iter(from_octets(parts.take(4 * codes.count(escape)), 4))
+        return [next(escaped) if code == escape else patterns[code] for code in codes]
 
 
 class Column(NamedTuple):
