@@ -13,6 +13,8 @@ from slpstream.replaylog.container import SOURCE_KINDS, Block, Kind, ReadAt
 
 _UNKNOWN_HASH = bytes(32)
 _MOST_REWRITTEN_BYTES = 1 << 10
+_MOST_LOST_BYTES = 256 << 20
+"""A larger hole in a replay is no hole, but a lie."""
 
 
 class FrameSpan(NamedTuple):
@@ -106,14 +108,13 @@ class ReplayLog:
             if block.kind not in SOURCE_KINDS:
                 continue
             try:
-                if block.source_offset != at:
-                    at = max(at, block.source_offset) if partial else at
-                    if not partial:
-                        raise FramingError(
-                            f"block {self._numbers[block.offset]} goes on at {block.source_offset} of the replay, "
-                            f"where {at} comes next",
-                            offset=block.offset,
-                        )
+                gap = block.source_offset - at
+                if gap and (not partial or not 0 <= gap <= _MOST_LOST_BYTES):
+                    raise FramingError(
+                        f"block {self._numbers[block.offset]} goes on at {block.source_offset} of the replay, "
+                        f"where {at} comes next",
+                        offset=block.offset,
+                    )
                 data = self.decode(block)
             except FormatError as error:
                 if not partial:

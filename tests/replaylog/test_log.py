@@ -185,6 +185,19 @@ def test_a_block_whose_header_is_gone_is_passed_over() -> None:
     assert size == len(data) - blocks[4].source_bytes
 
 
+def test_a_hole_that_cannot_be_is_not_filled() -> None:
+    data = varied_replay()
+    good = packed(data, keyframe_frames=8)
+    blocks = ReplayLog.of(good).blocks
+    block = blocks[-1]
+    payload = good[block.offset + container.HEADER_BYTES : block.past]
+    for offset in (0, (1 << 32) - 1):
+        lying = container.write_block(block._replace(source_offset=offset), payload)
+        log = ReplayLog.of(good[: block.offset] + lying)
+        assert b"".join(part for _, part in log.pieces(partial=True)) == data[: block.source_offset]
+        assert f"goes on at {offset} of the replay" in str(log.problems[0])
+
+
 def test_the_index_says_what_the_blocks_say() -> None:
     good = packed(synthetic(), keyframe_frames=60)
     indexed, searched = ReplayLog.of(good), ReplayLog.of(good[: -container.END_BYTES])
