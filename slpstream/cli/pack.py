@@ -11,7 +11,7 @@ from slpstream.api import read_chunks
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, printable
 from slpstream.cli.written import write_whole
 from slpstream.errors import SourceError, Unsupported
-from slpstream.formats import SNIFFED_BYTES, choose
+from slpstream.formats import SNIFFED_BYTES, choose, of_name
 from slpstream.packed import is_log
 from slpstream.replaylog.container import SUFFIX
 from slpstream.replaylog.pads import KEYFRAME_FRAMES
@@ -32,11 +32,14 @@ from slpstream.replaylog.writer import MOST_KEYFRAME_FRAMES, new_writer
     help="Frames between keyframes: more pack closer, fewer are reached faster.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace a log that is there.")
-def command(files: tuple[Path, ...], out: Path, keyframe_frames: int, overwrite: bool) -> None:
+@click.option("--follow", is_flag=True, help="Of a game that is still played: append as it writes, until it ends.")
+def command(files: tuple[Path, ...], out: Path, keyframe_frames: int, overwrite: bool, follow: bool) -> None:
     """Replays as replay logs (`.slplog`), lossless: `unpack` gives the same bytes.
 
     Prints the sizes, and the log's in parts of the replay's.
     """
+    if follow and (len(files) > 1 or of_name(files[0].name).written_whole or overwrite):
+        raise click.UsageError("--follow takes one file of a format that grows, and replaces no log")
     folder = out.is_dir() or len(files) > 1
     if folder:
         out.mkdir(parents=True, exist_ok=True)
@@ -44,7 +47,14 @@ def command(files: tuple[Path, ...], out: Path, keyframe_frames: int, overwrite:
     for file in files:
         target = out / (file.name + SUFFIX) if folder else out
         try:
-            source_bytes, log_bytes = pack_file(file, target, keyframe_frames, overwrite=overwrite)
+            if follow:
+                import trio
+
+                from slpstream.cli.pack_growing import pack_growing
+
+                source_bytes, log_bytes = trio.run(pack_growing, file, target, keyframe_frames)
+            else:
+                source_bytes, log_bytes = pack_file(file, target, keyframe_frames, overwrite=overwrite)
         except Unsupported as error:
             complain(error.what)
             code = max(code, EXIT_NO)

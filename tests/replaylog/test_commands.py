@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import trio
 
 from slpstream.api import messages, open_replay
 from slpstream.cli import main
+from slpstream.cli.pack_growing import pack_growing
 from slpstream.cli.play import frames
 from slpstream.replaylog.container import END_BYTES, HEADER_BYTES
 from slpstream.replaylog.reader import ReplayLog
 from slpstream.simulate.match import synthetic_match
+from slpstream.simulate.play import write_replay
 from tests.formats.games import games
 from tests.replaylog.logs import synthetic
 
@@ -195,3 +199,42 @@ def test_verify_tells_what_is_outside_of_the_log(run: Command, game: Path, tmp_p
     assert done.out.startswith("equal: ")
     assert f"raw length: A has {int.from_bytes(data[11:15], 'big')}, B has 0" in done.out
     assert run("verify", game).code == 2
+
+
+@pytest.mark.trio
+async def test_a_game_is_packed_while_it_is_played(game: Path, tmp_path: Path) -> None:
+    """The log grows with the replay, is readable all the time, and in the end is of the finished file."""
+    live, log = tmp_path / "live" / "Game_1.slp", tmp_path / "live.slplog"
+    live.parent.mkdir()
+    sizes: list[tuple[int, int]] = []
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+
+            async def pack() -> None:
+                sizes.append(await pack_growing(live, log, 60))
+
+            nursery.start_soon(pack)
+            nursery.start_soon(partial(write_replay, game.read_bytes(), live, writer="dolphin", speed=12))
+            seen = 0
+            while not sizes:
+                await trio.sleep(0.02)
+                if log.exists() and log.stat().st_size > seen:
+                    seen = log.stat().st_size
+                    so_far = ReplayLog.of(log.read_bytes())
+                    if not so_far.finished:
+                        there = so_far.unpack()
+                        assert there[15:] == game.read_bytes()[15 : len(there)]
+    finished = ReplayLog.of(log.read_bytes())
+    assert finished.finished
+    assert finished.unpack() == game.read_bytes()
+    assert sizes == [(game.stat().st_size, log.stat().st_size)]
+    assert seen > 2000
+
+
+def test_follow_is_for_one_file_that_grows(run: Command, game: Path, tmp_path: Path) -> None:
+    assert run("pack", "--follow", game, game, "-o", tmp_path / "x").code == 2
+    assert run("pack", "--follow", tmp_path / "a.gci", "-o", tmp_path / "x").code == 2
+    done = run("pack", "--follow", game, "-o", tmp_path / "x.slplog")
+    assert done.code == 0
+    assert ReplayLog.of((tmp_path / "x.slplog").read_bytes()).unpack() == game.read_bytes()
+    assert run("pack", "--follow", game, "-o", tmp_path / "x.slplog").code == 74
