@@ -30,6 +30,7 @@ from slpstream.library import Library
 from slpstream.logs import get_logger
 from slpstream.metrics import Metrics
 from slpstream.outputs import Outputs
+from slpstream.proof import FinishedGames
 from slpstream.running_stations import RunningStation, RunningStations
 from slpstream.scoreboard import Scoreboard
 from slpstream.sources import Sources, check_sources
@@ -74,6 +75,7 @@ class Daemon:
         self._web: WebServer | None = None
         self._index: GameIndex | None = None
         self._tasks = 0
+        self._proof: FinishedGames | None = None
         self.scoreboard = Scoreboard(self.hub, _rules(config))
         self.scoreboard.listen(self.outputs.set_changed)
         self._stop = trio.Event()
@@ -141,6 +143,7 @@ class Daemon:
                 )
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
+                self._proof = self._make_proof(background)
                 self.register_gauges()
                 self._web = web = self._make_web(Library(index, self.hub, limiter))
                 if handle_signals:
@@ -248,6 +251,7 @@ class Daemon:
             pace=watch.pace,
             ring_bytes=stream.ring_bytes,
             index=index,
+            proof=self._proof,
         )
 
     def _station_configs_now(self) -> list[StationConfig]:
@@ -266,6 +270,14 @@ class Daemon:
             watcher.unwatch(station.hints)
         if station.id not in self.running:
             self.metrics.drop_station(station.id)
+
+    def _make_proof(self, background: trio.Nursery) -> FinishedGames | None:
+        """Who verifies finished games, if that is wanted."""
+        if not self._config.verify.finished_games:
+            return None
+        proof = FinishedGames(lambda station, result: self.metrics.verified.labels(station, result).inc())
+        background.start_soon(proof.run)
+        return proof
 
     def _make_web(self, library: Library) -> WebServer:
         server, stream, metrics = self._config.server, self._config.stream, self.metrics

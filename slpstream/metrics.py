@@ -113,6 +113,12 @@ class Metrics:
             by_station,
             registry=registry,
         )
+        self.verified = Counter(
+            "slpstream_verified_games_total",
+            "Finished games that were read again, by outcome: equal, different, unreadable, skipped.",
+            ("station", "result"),
+            registry=registry,
+        )
         self.lagged = Counter(
             "slpstream_lagged_messages_total", "Messages that conflating subscribers missed.", registry=registry
         )

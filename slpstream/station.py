@@ -24,6 +24,7 @@ from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
 from slpstream.metrics import StationMetrics
 from slpstream.pipeline import Pipeline
+from slpstream.proof import Proof, Unproven
 from slpstream.replay import MODES, ReadUnwritten
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
@@ -73,6 +74,7 @@ class Station:
         idle_seconds: float,
         ring_bytes: int,
         index: Index | None = None,
+        proof: Proof | None = None,
         pace: bool = False,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
@@ -91,6 +93,7 @@ class Station:
         self._idle_seconds = idle_seconds
         self._ring_bytes = ring_bytes
         self._index = index
+        self._proof = proof or Unproven()
         self._pace = pace
         self._nursery: trio.Nursery | None = None
         self._wall_clock = wall_clock
@@ -358,6 +361,7 @@ class Station:
         events = following.pipeline.events
         if not events:
             return
+        self._proof.published(following.pipeline, logs)
         start = first_of(GameStart, events)
         loose = [message for message in logs[0] if message.game_id is None]
         for message in loose:
@@ -490,6 +494,7 @@ class Station:
         file = following.file
         self._tally.count_commands(following)
         self._note(following, (), over=True)
+        self._proof.released(self.id, file.path, following.pipeline)
         del self._following[file]
         following.let_go(self._limiter)
         self._archive.put(file.path, file.mtime_ns, file.size_bytes)

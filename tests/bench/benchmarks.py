@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.bench import columns, decode, delta, jump, memory, other_formats, scenarios, stats, store, tournament
+from tests.bench import (
+    columns,
+    decode,
+    delta,
+    jump,
+    memory,
+    other_formats,
+    replay_log,
+    scenarios,
+    stats,
+    store,
+    tournament,
+)
 from tests.bench.report import Figure, Form
 
 BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
@@ -22,4 +34,5 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "other_formats": other_formats.run,
     "store": store.run,
     "tournament": tournament.run,
+    "replay_log": replay_log.run,
 }
