@@ -121,7 +121,7 @@ def test_honest_subscribers_get_everything_and_the_rest_is_bounded(daemon: Daemo
         connected[kind] >= count for kind, count in (("never_reads", 50), ("slow_head", 50), ("nothing", silent))
     )
     # Who sent nothing made room, again and again; messages of 10 MB were refused; who did not read was told less.
-    assert dropped["room"] >= silent - MOST_CONNECTIONS
+    assert dropped["room"] > 100
     assert closed["1009"] > 0
     assert lagged[""] > 0
     _, most = resident_megabytes(daemon.process.pid)
