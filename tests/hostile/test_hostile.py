@@ -23,11 +23,11 @@ from tests.daemon_process import DaemonProcess, LogReader, running
 
 ROOT = Path(__file__).resolve().parents[2]
 PERIOD_SECONDS = 1 / 60
-FRAMES = 200
+FRAMES = 150
 OUTBOX_BYTES = 32 * 1024
 SOCKET_BYTES = 16 * 1024
 RING_BYTES = 256 * 1024
-MOST_CONNECTIONS = 1000
+MOST_CONNECTIONS = 4000
 HEAD_AND_TASK_BYTES = 64 * 1024
 """What a connection costs before it has asked for anything: 16 KB of head, h11, a task."""
 CONFIG = f"""
