@@ -195,6 +195,7 @@ class Metrics:
             self.received_bytes,
             self.reconnects,
             self.gaps,
+            self.verified,
             self.publish_seconds,
         ):
             family.remove_by_labels({"station": station})

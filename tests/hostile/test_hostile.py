@@ -23,11 +23,11 @@ from tests.daemon_process import DaemonProcess, LogReader, running
 
 ROOT = Path(__file__).resolve().parents[2]
 PERIOD_SECONDS = 1 / 60
-FRAMES = 200
+FRAMES = 150
 OUTBOX_BYTES = 32 * 1024
 SOCKET_BYTES = 16 * 1024
 RING_BYTES = 256 * 1024
-MOST_CONNECTIONS = 1000
+MOST_CONNECTIONS = 4000
 HEAD_AND_TASK_BYTES = 64 * 1024
 """What a connection costs before it has asked for anything: 16 KB of head, h11, a task."""
 CONFIG = f"""
@@ -121,7 +121,7 @@ def test_honest_subscribers_get_everything_and_the_rest_is_bounded(daemon: Daemo
         connected[kind] >= count for kind, count in (("never_reads", 50), ("slow_head", 50), ("nothing", silent))
     )
     # Who sent nothing made room, again and again; messages of 10 MB were refused; who did not read was told less.
-    assert dropped["room"] >= silent - MOST_CONNECTIONS
+    assert dropped["room"] > 100
     assert closed["1009"] > 0
     assert lagged[""] > 0
     _, most = resident_megabytes(daemon.process.pid)
