@@ -29,7 +29,7 @@ from slpstream.web.wires import JSON, WIRES, WebsocketWire
 VERSION = "13"
 MAX_MESSAGE_BYTES = 64 * 1024
 BURST_FRAMES = 20
-FRAMES_PER_SECOND = 5.0
+FRAMES_PER_SECOND = 2.0
 """A subscriber says little. Who says more is read from no faster than this, after a burst."""
 _READ_BYTES = 1024  # some hundred control frames: no more are answered without letting others run
 PING_SECONDS = 20.0
