@@ -93,6 +93,7 @@ class Daemon:
         try:
             read, stations = await trio.to_thread.run_sync(self._read_again)
             outcome = changes(self._config, read)
+            check_sources(stations)
             access = await trio.to_thread.run_sync(_access, outcome.config)
         except ConfigError as error:
             self._log.error("configuration refused; the old one stays", what=str(error))
