@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar, cast
 import trio
 
 from slpstream.errors import FormatError, Unreadable, Unsupported
-from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
+from slpstream.events import DESCRIBING, Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, Reader, WholeGame, of_name
 from slpstream.messages import TOPICS, FramesMode, LogMessage
 from slpstream.packed import as_replay, replay_name
@@ -39,7 +39,6 @@ _ENDS_BYTES = 4096
 _WHOLE_FILE = -1
 _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
-_KEPT_EVENTS = (GameStart, StatsUpdate, GameEnd, Metadata)
 
 Said_co = TypeVar("Said_co", covariant=True)
 
@@ -245,7 +244,7 @@ def read_game(path: Path, *, stats: bool = False) -> tuple[str, Sequence[Event]]
         for event in deriver.derive(events):
             if isinstance(event, StatsUpdate):  # the last ones count
                 kept = [other for other in kept if not isinstance(other, StatsUpdate)]
-            if isinstance(event, _KEPT_EVENTS):
+            if isinstance(event, DESCRIBING):
                 kept.append(event)
     start = first_of(GameStart, kept)
     if start is None:

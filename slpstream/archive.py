@@ -7,13 +7,13 @@ for a game, newest file first, and only until the wanted one is found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import trio
 
 from slpstream.errors import NoSuchGame
+from slpstream.messages import timestamp
 from slpstream.replay import archived_game, peek_game_id
 from slpstream.stream import Game
 
@@ -72,11 +72,6 @@ class Archive:
             if found_id == game_id:
                 return found
         raise NoSuchGame(f"no such game: {game_id}")
-
-
-def timestamp(unix_seconds: float) -> str:
-    """A wall-clock time as messages have it: ISO 8601, UTC, milliseconds."""
-    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def printable(path: Path, folder: Path) -> str:

@@ -144,3 +144,9 @@ class SinkError(SlpstreamError):
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self.what = what
+
+
+def first_refusal(group: BaseExceptionGroup[SubscriberError]) -> SubscriberError:
+    """Several stations can refuse at once; one reason is enough."""
+    first = group.exceptions[0]
+    return first_refusal(first) if isinstance(first, BaseExceptionGroup) else first

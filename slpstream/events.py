@@ -140,6 +140,9 @@ class Diagnostic(Event, gc=False):
     message: str
 
 
+DESCRIBING = (GameStart, StatsUpdate, GameEnd, Metadata)
+"""The events that say of a game what can be said without its frames."""
+
 AnEvent = TypeVar("AnEvent", bound=Event)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import trio
 
 from slpstream.api import open_file
 from slpstream.errors import CursorGone, SourceError
-from slpstream.messages import START, LogMessage, Position, cut_frame
+from slpstream.messages import START, LogMessage, Position, cut_frame, timestamp
 from slpstream.replay import archived_game, peek_game_id
 from slpstream.store import FileRow, GameIndex, GameRow, Wanted
 from slpstream.store.database import Game as IndexedGame
@@ -236,7 +235,7 @@ def _item(row: GameRow, running: set[str]) -> dict[str, Any]:
         "game_id": row.game_id,
         "format": row.format,
         "station": row.station,
-        "started_at": _timestamp(row.started_at_ms / 1000),
+        "started_at": timestamp(row.started_at_ms / 1000),
         "in_progress": row.game_id in running,
         "players": msgspec.json.decode(row.players, type=list[answers.Player]),
         "setup": msgspec.json.decode(row.setup),
@@ -255,17 +254,13 @@ def _file(file: FileRow) -> answers.GameFile:
     return answers.GameFile(
         name=_name(file.path),
         station=file.station,
-        modified_at=_timestamp(file.mtime_ns / 1e9),
+        modified_at=timestamp(file.mtime_ns / 1e9),
         size_bytes=file.size_bytes,
     )
 
 
 def _name(path: bytes) -> str:
     return os.path.basename(os.fsdecode(path)).encode("utf-8", "replace").decode()  # noqa: PTH119 -- names that are not UTF-8
-
-
-def _timestamp(unix_seconds: float) -> str:
-    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

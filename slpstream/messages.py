@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -166,6 +167,11 @@ class LogMessage(msgspec.Struct, gc=False):
 
 
 @functools.lru_cache(maxsize=2048)
+def timestamp(unix_seconds: float) -> str:
+    """A wall-clock time as status messages and answers have it: ISO 8601, UTC, milliseconds."""
+    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def _head(kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> bytes:
     """The envelope up to the place in the cursor."""
     head = b'{"type":%b,' % _encode(kind)

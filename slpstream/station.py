@@ -15,13 +15,13 @@ from typing import Any
 import structlog
 import trio
 
-from slpstream.archive import Archive, printable, timestamp
+from slpstream.archive import Archive, printable
 from slpstream.errors import SourceError, Unreadable, Vanished
-from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
+from slpstream.events import DESCRIBING, Diagnostic, Event, GameEnd, GameStart, StatsUpdate, first_of
 from slpstream.following import ByteTap, Following, Index, unwritten_file
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, choose, formats, of_name, suffixes
 from slpstream.logs import get_logger
-from slpstream.messages import FramesMode, LogMessage, body_of
+from slpstream.messages import FramesMode, LogMessage, body_of, timestamp
 from slpstream.metrics import StationMetrics
 from slpstream.pipeline import Pipeline
 from slpstream.proof import Proof, Unproven
@@ -52,8 +52,6 @@ _OPEN_GAMES = 8
 
 _RELEASE_SECONDS = 2.0
 _TICK_SECONDS = 0.5
-_NOTED = (GameStart, StatsUpdate, GameEnd, Metadata)
-"""What the index of games is told."""
 
 
 class Station:
@@ -374,7 +372,7 @@ class Station:
                 mode: messages[len(loose) :] if loose else messages for mode, messages in zip(MODES, logs, strict=True)
             }
             self.channel.publish(game, batch)
-        self._note(following, [event for event in events if type(event) in _NOTED])
+        self._note(following, [event for event in events if type(event) in DESCRIBING])
         self._tally.count(following, events)
         self._follow_state(following, events)
 

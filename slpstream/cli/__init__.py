@@ -112,6 +112,20 @@ def naming(file: object) -> Iterator[None]:
         raise type(error)(f"{file}: {error.what}", offset=error.offset, command=error.command) from error
 
 
+def said_of(file: object, error: FormatError | SourceError) -> tuple[str, int]:
+    """What is said of a file that cannot be read, and the exit code that it leads to."""
+    if isinstance(error, SourceError):
+        return str(error), EXIT_INPUT_OUTPUT  # it names its file
+    return f"{file}: {error}", EXIT_NO
+
+
+def complain_of(file: object, error: FormatError | SourceError) -> int:
+    """Says it; the exit code."""
+    what, code = said_of(file, error)
+    complain(what)
+    return code
+
+
 def complain(what: str) -> None:
     """One line on stderr."""
     print(f"slpstream: {printable(what)}", file=sys.stderr)

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from slpstream.api import messages
-from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain
+from slpstream.cli import complain_of
 from slpstream.errors import FormatError, SourceError
 from slpstream.messages import TOPICS, FramesMode
 
@@ -62,11 +62,7 @@ def command(files: tuple[Path, ...], frames: FramesMode, topics: frozenset[str],
         try:
             for message in messages(file, frames=frames, topics=topics, strict=strict, personal=personal):
                 out.write(message.json() + b"\n")
-        except FormatError as error:
-            complain(f"{file}: {error}")
-            code = max(code, EXIT_NO)
-        except SourceError as error:
-            complain(str(error))
-            code = EXIT_INPUT_OUTPUT
+        except (FormatError, SourceError) as error:
+            code = max(code, complain_of(file, error))
     out.flush()
     sys.exit(code)

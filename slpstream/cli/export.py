@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple
 import click
 
 from slpstream.api import Replay, open_replay
-from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, fail, printable
+from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, fail, printable, said_of
 from slpstream.cli.files import find_files, progress_bar
 from slpstream.errors import FormatError, SourceError
 from slpstream.formats import of_name
@@ -238,10 +238,9 @@ def export_part(request: Request, part: Part, file_done: Callable[[], None]) -> 
             replay = open_exportable(file)
             of_game = tables_of(replay, request)
             warnings = _breaks_off(replay)
-        except FormatError as error:
-            complaints.append(Complaint(EXIT_NO, f"{file}: {error}"))
-        except SourceError as error:
-            complaints.append(Complaint(EXIT_INPUT_OUTPUT, str(error)))
+        except (FormatError, SourceError) as error:
+            what, code = said_of(file, error)
+            complaints.append(Complaint(code, what))
         else:
             complaints += warnings
             for name, table in of_game.items():

@@ -16,7 +16,7 @@ import click
 import msgspec
 
 from slpstream.api import open_replay, read_chunks, replay_ends
-from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, printable
+from slpstream.cli import complain, complain_of, printable
 from slpstream.cli.dump import personal_option, strict_option
 from slpstream.cli.files import find_files, progress_bar
 from slpstream.errors import FormatError, SourceError
@@ -51,12 +51,8 @@ def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, p
                     row = describe_ends(found.path)
                 if track and not as_json:
                     _draw_track(found.path)
-            except FormatError as error:
-                complain(f"{found.path}: {error}")
-                code = max(code, EXIT_NO)
-            except SourceError as error:
-                complain(str(error))
-                code = EXIT_INPUT_OUTPUT
+            except (FormatError, SourceError) as error:
+                code = max(code, complain_of(found.path, error))
             else:
                 if as_json:
                     sys.stdout.buffer.write(msgspec.json.encode(row) + b"\n")

@@ -22,7 +22,7 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.api import Replay, open_replay
-from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain
+from slpstream.cli import EXIT_NO, complain, complain_of, said_of
 from slpstream.cli.files import find_files
 from slpstream.cli.stats_rows import GameRow, Grouping, game_row
 from slpstream.errors import FormatError, SourceError
@@ -126,10 +126,9 @@ def examine(options: Options, file: Path) -> Told:
             shown = described(replay, compat=options.compat, crew=options.crew)
             return Told(msgspec.json.encode(shown) + b"\n", None, error, code)
         return Told(None, game_row(replay, compat=options.compat, crew=options.crew), error, code)
-    except FormatError as problem:
-        return Told(error=f"{file}: {problem}", code=EXIT_NO)
-    except SourceError as problem:
-        return Told(error=str(problem), code=EXIT_INPUT_OUTPUT)
+    except (FormatError, SourceError) as problem:
+        what, code = said_of(file, problem)
+        return Told(error=what, code=code)
 
 
 def _damage(replay: Replay) -> tuple[str | None, int]:
@@ -171,10 +170,8 @@ def _print_game(file: Path, options: Options) -> int:
         replay = open_replay(file)
         told = Told(None, None, *_damage(replay))
         print_game(replay, compat=options.compat, crew=options.crew)
-    except FormatError as problem:
-        told = Told(error=f"{file}: {problem}", code=EXIT_NO)
-    except SourceError as problem:
-        told = Told(error=str(problem), code=EXIT_INPUT_OUTPUT)
+    except (FormatError, SourceError) as problem:
+        return complain_of(file, problem)
     return _complained(told)
 
 

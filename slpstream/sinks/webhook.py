@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
 from functools import partial
 from typing import Any, Literal
 
@@ -19,7 +18,7 @@ import trio
 
 from slpstream.errors import ProtocolViolation
 from slpstream.logs import get_logger
-from slpstream.messages import LogMessage, Topic
+from slpstream.messages import LogMessage, Topic, timestamp
 from slpstream.sinks.delivery import Deliverer, Deliveries, Delivery
 from slpstream.stream import Batch, Bookmarks, Channel, Tap
 
@@ -176,7 +175,7 @@ class WebhookSink:
     def _delivery(self, station: str, message: LogMessage, more: Mapping[str, Any]) -> Delivery:
         """The message as everywhere, with when it was stored, and what belongs to it."""
         told = msgspec.json.decode(message.json(station), type=dict[str, msgspec.Raw])
-        body = _encode({**told, "at": _timestamp(self._wall_clock()), **more})
+        body = _encode({**told, "at": timestamp(self._wall_clock()), **more})
         return Delivery(message.cursor or "", message.type, body)
 
     async def _tell_sets(self) -> None:
@@ -199,14 +198,10 @@ class WebhookSink:
             return False
         behind = "" if before is None else before[1]
         key = f"{set_id}/{_digest(f'{behind} {digest}'.encode())}"
-        body = _encode({"type": "set", "station": station, "at": _timestamp(now), **said})
+        body = _encode({"type": "set", "station": station, "at": timestamp(now), **said})
         made = Delivery(key, "set", body)
         self._store.store_set(self._id, station, made, int(now * 1000), set_id=set_id, digest=digest)
         return True
-
-
-def _timestamp(unix_seconds: float) -> str:
-    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def _digest(data: bytes) -> str:

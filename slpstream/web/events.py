@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 import msgspec
 import trio
 
-from slpstream.errors import NoSuchGame, ProtocolViolation, SubscriberError
+from slpstream.errors import NoSuchGame, ProtocolViolation, SubscriberError, first_refusal
 from slpstream.messages import Cursor, LogMessage, cut_frame
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels
 from slpstream.stream.subscription import parse_query
@@ -154,7 +154,7 @@ class EventsSession:
         try:
             await subscriber.run(channels)
         except* SubscriberError as group:
-            error = _first_of(group)
+            error = first_refusal(group)
             self._stop()
             self._outbox.clear()
             self._outbox.put(b"retry: %d\n" % _RETRY_AFTER_ERROR_MILLISECONDS)
@@ -206,8 +206,3 @@ class EventsSession:
 def status_of(error: SubscriberError) -> int:
     """The HTTP status of what a subscription cannot have."""
     return 404 if isinstance(error, NoSuchGame) else 422 if isinstance(error, ProtocolViolation) else 410
-
-
-def _first_of(group: BaseExceptionGroup[SubscriberError]) -> SubscriberError:
-    first = group.exceptions[0]
-    return _first_of(first) if isinstance(first, BaseExceptionGroup) else first

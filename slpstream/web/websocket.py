@@ -21,7 +21,7 @@ from websockets.protocol import SEND_EOF, State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from slpstream.errors import NotAuthorised, ProtocolViolation, SubscriberError
+from slpstream.errors import NotAuthorised, ProtocolViolation, SubscriberError, first_refusal
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
 from slpstream.web.connection import Connection
 from slpstream.web.wires import JSON, WIRES, WebsocketWire
@@ -212,7 +212,7 @@ class WebsocketSession:
                 await subscriber.run(channels)
             except* SubscriberError as group:
                 if self._subscriber is subscriber:
-                    self._refuse(_first_of(group))
+                    self._refuse(first_refusal(group))
 
     # -- messages ----------------------------------------------------------------------------------------------------
 
@@ -295,12 +295,6 @@ class WebsocketSession:
                 self._on_closed(closed.code)  # the other end broke the protocol, or its message was too big
         if not self._outbox.empty:
             self._wake()
-
-
-def _first_of(group: BaseExceptionGroup[SubscriberError]) -> SubscriberError:
-    """Several stations can refuse at once; one reason is enough."""
-    first = group.exceptions[0]
-    return _first_of(first) if isinstance(first, BaseExceptionGroup) else first
 
 
 def _select_subprotocol(protocol: ServerProtocol, offered: Any) -> Subprotocol | None:
