@@ -1,0 +1,1 @@
+"""Where messages go that nobody asks for over the network."""
