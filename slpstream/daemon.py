@@ -13,15 +13,16 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
 from slpstream import systemd
 from slpstream._version import __version__
 from slpstream.api import read_game
-from slpstream.config import Config, StationConfig, is_loopback, state_folder
+from slpstream.config import Config, Fanout, StationConfig, is_loopback, state_folder
 from slpstream.errors import ConfigError
 from slpstream.library import Library
 from slpstream.logs import get_logger
@@ -32,6 +33,10 @@ from slpstream.stream import Hub
 from slpstream.tail import Watcher
 from slpstream.web.access import Access
 from slpstream.web.server import WebServer, listen
+
+if TYPE_CHECKING:  # an extra
+    from slpstream.sinks.broker import Address
+    from slpstream.sinks.redis import RedisSink
 
 GRACE_SECONDS = 3.0
 _READER_THREADS = 4
@@ -44,9 +49,10 @@ class Daemon:
         """Raises `ConfigError` for what only the machine can tell: an unreadable token, an address that needs one."""
         self._config = config
         self._station_configs = stations
-        self._access = _access(config)
+        self._access = access_of(config)
         self.metrics = Metrics()
         self.hub = Hub()
+        self._fanout = self._make_fanout() if config.fanout.url else None
         self._stations: dict[str, Station] = {}
         self._web: WebServer | None = None
         self._index: GameIndex | None = None
@@ -68,7 +74,7 @@ class Daemon:
     ) -> None:
         """Runs until `stop` or a signal. `task_status` is given the port when everything listens."""
         config = self._config
-        with _listening(config.server.host, config.server.port) as listeners, ExitStack() as temporary:
+        with listening(config.server.host, config.server.port) as listeners, ExitStack() as temporary:
             self.port = listeners[0].getsockname()[1]
             database = await trio.to_thread.run_sync(self._open_database, temporary)
             async with Watcher(polling_only=config.watch.polling_only) as watcher, trio.open_nursery() as background:
@@ -86,6 +92,8 @@ class Daemon:
                     background.start_soon(self._watch_signals)
                 for station in self._stations.values():
                     background.start_soon(station.run)
+                if self._fanout is not None:
+                    background.start_soon(self._fanout.run)
                 background.start_soon(self._feed_watchdog)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
                 self._log.info("listening", url=url, stations=sorted(self._stations), version=__version__)
@@ -108,8 +116,10 @@ class Daemon:
         return None if known is None else {**known.describe(), "recordings": known.recordings()}
 
     def not_ready(self) -> list[str]:
-        """Stations whose folder is missing or was not searched yet."""
-        return [f"station {s.id}: {s.describe()['reason']}" for s in self._stations.values() if not s.ready]
+        """Stations whose folder is missing or was not searched yet, and a broker that is away."""
+        missing = [f"station {s.id}: {s.describe()['reason']}" for s in self._stations.values() if not s.ready]
+        broker = None if self._fanout is None else self._fanout.problem
+        return missing if broker is None else [*missing, broker]
 
     def render_metrics(self) -> bytes:
         """The Prometheus page."""
@@ -159,6 +169,21 @@ class Daemon:
             self._stations[wanted.id] = station
             self.hub.add(station.channel)
 
+    def _make_fanout(self) -> RedisSink:
+        fanout, metrics = self._config.fanout, self.metrics
+        address = broker_address(fanout)
+        from slpstream.sinks.redis import RedisSink  # noqa: PLC0415
+
+        return RedisSink(
+            address,
+            fanout.event,
+            lambda: self.hub.channels,
+            max_messages=fanout.max_messages,
+            max_age_seconds=fanout.max_age_minutes * 60,
+            on_sent=lambda station, count: metrics.broker_sent.labels(station).inc(count),
+            on_reconnect=metrics.broker_reconnects.inc,
+        )
+
     def _make_web(self, library: Library) -> WebServer:
         server, stream, metrics = self._config.server, self._config.stream, self.metrics
         return WebServer(
@@ -206,6 +231,26 @@ class Daemon:
         gauge("slpstream_indexed_games", "Games in the index.", None, self._indexed)
         gauge("slpstream_index_waiting_files", "Old replays that the index has not looked at yet.", None, self._waiting)
         gauge("slpstream_queued_bytes", "What waits for slow clients.", None, self._queued)
+        gauge("slpstream_broker_connected", "1 while the broker answers.", None, self._broker_connected)
+        gauge(
+            "slpstream_broker_lag_seconds",
+            "For how long the broker has not had the newest message.",
+            "station",
+            lambda: self._broker_lag(0),
+        )
+        gauge(
+            "slpstream_broker_lag_bytes",
+            "By how much of the current replay the broker is behind.",
+            "station",
+            lambda: self._broker_lag(1),
+        )
+
+    def _broker_connected(self) -> Iterable[tuple[str, float]]:
+        return [("", float(self._fanout is not None and self._fanout.connected))]
+
+    def _broker_lag(self, part: int) -> Iterable[tuple[str, float]]:
+        lag = {} if self._fanout is None else self._fanout.lag()
+        return [(station, float(behind[part])) for station, behind in lag.items()]
 
     def _playing(self) -> Iterable[tuple[str, float]]:
         return [(s.id, float(s.state == "playing")) for s in self._stations.values()]
@@ -253,7 +298,8 @@ class Daemon:
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[list[socket.socket]]:
+def listening(host: str, port: int) -> Iterator[list[socket.socket]]:
+    """Listening sockets, for a while. Raises `ConfigError`."""
     try:
         listeners = listen(host, port)
     except (OSError, OverflowError) as error:
@@ -266,7 +312,8 @@ def _listening(host: str, port: int) -> Iterator[list[socket.socket]]:
             listener.close()
 
 
-def _access(config: Config) -> Access:
+def access_of(config: Config) -> Access:
+    """Who may come in. Raises `ConfigError`."""
     server = config.server
     token = _token(server.token_file)
     if token is None and (server.require_token or not is_loopback(server.host)):
@@ -286,6 +333,16 @@ def _token(token_file: str) -> str | None:
     if not token:
         raise ConfigError("configuration", "server.token_file", "the first line is empty")
     return token
+
+
+def broker_address(fanout: Fanout) -> Address:
+    """Where the broker is. What speaks to it is an extra, and loaded by those alone who have one. Raises
+    `ConfigError`."""
+    if find_spec("coredis") is None:
+        raise ConfigError("configuration", "fanout.url", "takes the extra: pip install 'slpstream[fanout]'")
+    from slpstream.sinks.broker import address_of  # noqa: PLC0415
+
+    return address_of(fanout.url, fanout.password_file, fanout.ca_file)
 
 
 def _folder(configured: str) -> Path | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -21,6 +21,7 @@ from coredis.exceptions import RedisError
 from coredis.retry import NoRetryPolicy
 
 from slpstream.errors import ConfigError
+from slpstream.sinks.redis_streams import FIELD, parse_id
 
 Client = coredis.Redis[bytes] | coredis.RedisCluster[bytes]
 
@@ -64,7 +65,9 @@ def address_of(url: str, password_file: str = "", ca_file: str = "") -> Address:
         port = parts.port
         database = int(parts.path.strip("/") or 0)
     except ValueError as error:
-        raise ConfigError("configuration", "fanout.url", f"expected scheme://user:password@host:port/db: {error}") from None
+        raise ConfigError(
+            "configuration", "fanout.url", f"expected scheme://user:password@host:port/db: {error}"
+        ) from None
     scheme, _, cluster = parts.scheme.partition("+")
     if scheme not in ("redis", "rediss") or cluster not in ("", "cluster") or not parts.hostname:
         raise ConfigError("configuration", "fanout.url", f"expected redis://, rediss:// or redis+cluster://: {url!r}")
@@ -116,6 +119,24 @@ async def connected(address: Address) -> AsyncIterator[Client]:
         with trio.fail_after(_CONNECT_SECONDS):
             await client.ping()
         yield client
+
+
+class Entry(NamedTuple):
+    """One entry of a stream: the ordinal of its turn, its packed place, its line."""
+
+    ordinal: int
+    place: int
+    line: bytes
+
+    @property
+    def id(self) -> bytes:
+        """As the broker has it."""
+        return b"%d-%d" % (self.ordinal, self.place)
+
+
+def entries_of(answer: Sequence[Any] | None) -> list[Entry]:
+    """What XRANGE and the like answer. An entry that is none of ours has an empty line."""
+    return [Entry(*parse_id(entry.identifier), entry.field_values.get(FIELD, b"")) for entry in answer or ()]
 
 
 def reason_of(error: BaseException) -> str:

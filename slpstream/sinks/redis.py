@@ -33,7 +33,7 @@ from coredis.tokens import PureToken
 from slpstream.errors import ProtocolViolation
 from slpstream.logs import get_logger
 from slpstream.messages import START, Cursor, FramesMode, LogMessage, Position, parse_line
-from slpstream.sinks.broker import BROKER_ERRORS, Address, Client, connected, keep_connected
+from slpstream.sinks.broker import BROKER_ERRORS, Address, Client, connected, entries_of, keep_connected
 from slpstream.sinks.redis_streams import (
     APPEND,
     FIELD,
@@ -46,7 +46,6 @@ from slpstream.sinks.redis_streams import (
     entry_id,
     ids_of_turn,
     just_before,
-    parse_id,
     parse_turns,
     superfluous,
     turn_record,
@@ -82,16 +81,6 @@ class Source(Games, Protocol):
 
     def state_message(self) -> dict[str, Any]:
         """The `station` status message."""
-
-
-class Figures(Protocol):
-    """Who counts."""
-
-    def sent(self, station: str, messages: int) -> None:
-        """The broker has taken messages."""
-
-    def reconnected(self) -> None:
-        """A connection was lost."""
 
 
 class Log:
@@ -152,17 +141,20 @@ class RedisSink:
         *,
         max_messages: int,
         max_age_seconds: float,
-        figures: Figures,
+        on_sent: Callable[[str, int], None],
+        on_reconnect: Callable[[], None],
         statuses: Callable[[str], Iterable[dict[str, Any]]] = lambda station: (),
     ) -> None:
         """`stations` is asked again and again: they come and go. `max_messages` is for live logs; a finalized one has
-        half as many for the same time. `statuses` are further status messages of a station, as they are now."""
+        half as many for the same time. `on_sent` is told a station and how many messages. `statuses` are further status
+        messages of a station, as they are now."""
         self._address = address
         self._keys = EventKeys(event)
         self._stations = stations
         self._max_messages = max_messages
         self._max_age_seconds = max_age_seconds
-        self._figures = figures
+        self._on_sent = on_sent
+        self._on_reconnect = on_reconnect
         self._statuses = statuses
         self._name = secrets.token_hex(8)
         self._logs: dict[tuple[str, FramesMode], Log] = {}
@@ -196,7 +188,7 @@ class RedisSink:
 
     def _lost(self, reason: str) -> None:
         if self.connected:
-            self._figures.reconnected()
+            self._on_reconnect()
         if self.problem is None or not self.problem.endswith(reason):
             self._log.warning("broker lost", broker=str(self._address), what=reason)
         self.problem = f"broker {self._address}: {reason}"
@@ -256,7 +248,7 @@ class RedisSink:
         last = load.messages[-1]
         log, station = load.log, load.log.keys.station
         log.note(last.game_id or "", last.position)
-        self._figures.sent(station, len(load.messages))
+        self._on_sent(station, len(load.messages))
         source = self._stations().get(station)
         if source is not None and not self._missing_bytes(source, log):
             log.level_at = time.monotonic()
@@ -360,8 +352,8 @@ async def begin(client: Client, log: Log) -> tuple[int, list[Bookmark]]:
     ordinal = await _take_turn(client, log)
     turns = parse_turns(await client.hgetall(turns_key))
     turns = await _with_unrecorded(client, log, turns)
-    oldest = await client.xrange(stream, count=1)
-    oldest_kept = parse_id(oldest[0].identifier)[0] if oldest else ordinal
+    oldest = entries_of(await client.xrange(stream, count=1))
+    oldest_kept = oldest[0].ordinal if oldest else ordinal
     gone = superfluous(turns, oldest_kept)
     if gone:
         await client.hdel(turns_key, [str(ordinal) for ordinal in gone])
@@ -373,11 +365,9 @@ async def begin(client: Client, log: Log) -> tuple[int, list[Bookmark]]:
             found.append(pipeline.xrevrange(stream, last, first, count=1))
     marks: list[Bookmark] = []
     for (game_id, of_game), request in zip(games, found, strict=True):
-        entries = await request
         place, over = of_game[-1].behind, False
-        if entries:
-            place = unpack(parse_id(entries[0].identifier)[1])
-            over = _type_of(entries[0].field_values[FIELD]) == "metadata"
+        for entry in entries_of(await request):
+            place, over = unpack(entry.place), _type_of(entry.line) == "metadata"
         marks.append(Bookmark(Cursor(game_id, log.mode, place), over))
     known = {game_id for game_id, _ in games}
     marks += [Bookmark(Cursor(game_id, log.mode, START)) for game_id in log.games if game_id not in known]
@@ -402,16 +392,14 @@ async def _with_unrecorded(client: Client, log: Log, turns: list[Turn]) -> list[
     """A cluster keeps the hash on another node than the stream, and that one can lose its last second alone: the newest
     turn is then known by its messages."""
     stream = log.keys.stream(log.mode)
-    newest = await client.xrevrange(stream, count=1)
-    if not newest:
+    newest = entries_of(await client.xrevrange(stream, count=1))
+    if not newest or any(turn.ordinal == newest[0].ordinal for turn in turns):
         return turns
-    ordinal = parse_id(newest[0].identifier)[0]
-    if any(turn.ordinal == ordinal for turn in turns):
-        return turns
-    first = (await client.xrange(stream, *ids_of_turn(ordinal), count=1))[0]
+    ordinal = newest[0].ordinal
+    first = entries_of(await client.xrange(stream, *ids_of_turn(ordinal), count=1))
     try:
-        message = parse_line(first.field_values[FIELD])
-    except (KeyError, ProtocolViolation):
+        message = parse_line(first[0].line)
+    except (IndexError, ProtocolViolation):
         return turns
     turn = Turn(ordinal, message.game_id or "", _behind(message))
     await _record(client, log, turn)
@@ -494,19 +482,19 @@ class _Writer:
         return loads
 
     async def _send(self, loads: Iterable[Load]) -> None:
-        newest: dict[str, dict[str, bytes]] = {}
         async with self._client.pipeline(transaction=False) as pipeline:
             for load in loads:
                 log, ordinal = load.log, load.ordinal
                 arguments: list[bytes | int] = [log.most_messages, log.oldest_wanted(self._max_age_seconds)]
+                newest: dict[str, bytes] = {}
                 for message, line in zip(load.messages, load.lines, strict=True):
                     arguments.append(entry_id(ordinal, message.position))
                     arguments.append(line)
                     if message.type in _OF_LATE_JOINERS and log.mode == "live":
-                        newest.setdefault(log.keys.state, {})[message.type] = line
+                        newest[message.type] = line
+                if newest:  # before the messages: a late joiner that finds a game there reads what comes of it
+                    pipeline.hset(log.keys.state, newest)
                 pipeline.eval(APPEND, [log.keys.stream(log.mode)], arguments)
-            for key, lines in newest.items():
-                pipeline.hset(key, lines)
 
 
 def _parts(messages: Sequence[LogMessage]) -> Iterable[Sequence[LogMessage]]:
