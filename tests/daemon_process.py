@@ -36,16 +36,17 @@ class DaemonProcess:
         arguments: tuple[str, ...] = (),
         open_files: int | None = None,
         state: Path | None = None,
+        command: str = "serve",
     ) -> None:
         """`open_files` limits its descriptors; `state` is where it keeps its index of games, by default for itself
-        alone."""
+        alone; `command` is another one of ours that listens."""
         self._temporary = tempfile.TemporaryDirectory(prefix="slpstream-test-state-")
         environment = {**os.environ, "STATE_DIRECTORY": str(state or self._temporary.name)}
-        command = [
+        arguments_before = [
             sys.executable,
             "-m",
             "slpstream",
-            "serve",
+            command,
             *map(str, folders),
             "--port",
             "0",
@@ -53,8 +54,8 @@ class DaemonProcess:
             "json",
         ]
         if open_files is not None:
-            command = ["sh", "-c", f'ulimit -n {open_files}; exec "$0" "$@"', *command]
-        self.process = subprocess.Popen([*command, *arguments], stderr=subprocess.PIPE, env=environment)
+            arguments_before = ["sh", "-c", f'ulimit -n {open_files}; exec "$0" "$@"', *arguments_before]
+        self.process = subprocess.Popen([*arguments_before, *arguments], stderr=subprocess.PIPE, env=environment)
         self.lines: list[dict[str, Any]] = []
         self._listening = threading.Event()
         self._drain = threading.Thread(target=self._read_log, daemon=True)

@@ -1,0 +1,191 @@
+"""Many lossless subscribers in one thread, each of which knows what it must get, and moves on to another gateway when
+its connection ends.
+
+Plain sockets on one epoll. Every message is compared as it comes: the first that is wrong, twice or missing is said.
+"""
+
+from __future__ import annotations
+
+import re
+import select
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from tests.daemon_process import STATUS_TYPES
+
+_READ_BYTES = 1 << 18
+_TYPE = re.compile(rb'\{"type":"(\w+)"')
+_CURSOR = re.compile(rb'"cursor":"([^"]+)"')
+_CLOSE, _PING = 0x8, 0x9
+
+
+class Follower:
+    """One subscriber of one station, wherever it is connected."""
+
+    def __init__(self, station: str, frames: str, expected: Sequence[bytes], gateway: int) -> None:
+        """`expected` are the lines with the station, in order."""
+        self.station = station
+        self.expected = expected
+        self.got = 0
+        self.gateway = gateway
+        self.connections = 0
+        self.wrong: str | None = None
+        self.ends: list[bytes] = []
+        self.socket: socket.socket | None = None
+        self._frames = frames
+        self._rest = b""
+
+    @property
+    def done(self) -> bool:
+        """It has all, or something wrong."""
+        return self.got >= len(self.expected) or self.wrong is not None
+
+    def connect(self, ports: Sequence[int]) -> bool:
+        """To the next gateway, with the cursor of the last message."""
+        self.gateway += 1
+        cursor = "start"
+        if self.got:
+            found = _CURSOR.search(self.expected[self.got - 1], 0, 300)
+            assert found is not None
+            cursor = found[1].decode()
+        query = urlencode(
+            {
+                "station": self.station,
+                "frames": self._frames,
+                "topics": "game,frame,event,stats,diagnostic",
+                "delivery": "lossless",
+                "cursor": cursor,
+            }
+        )
+        request = (
+            f"GET /v1/stream?{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+        )
+        try:
+            sock = socket.create_connection(("127.0.0.1", ports[self.gateway % len(ports)]), 5)
+            sock.sendall(request.encode())
+            head = b""
+            while b"\r\n\r\n" not in head:
+                data = sock.recv(_READ_BYTES)
+                if not data:
+                    return False
+                head += data
+        except OSError:
+            return False
+        sock.setblocking(False)
+        self.socket = sock
+        self.connections += 1
+        self._rest = b""
+        self.take(head.partition(b"\r\n\r\n")[2])
+        return True
+
+    def take(self, data: bytes) -> None:
+        """What has come."""
+        data = self._rest + data if self._rest else data
+        at, end = 0, len(data)
+        while end - at >= 2:
+            size, payload = data[at + 1], at + 2
+            if size == 126:
+                size, payload = int.from_bytes(data[at + 2 : at + 4], "big"), at + 4
+            elif size == 127:
+                size, payload = int.from_bytes(data[at + 2 : at + 10], "big"), at + 10
+            if payload + size > end or payload > end:
+                break
+            self._message(data[at] & 0x0F, data[payload : payload + size])
+            at = payload + size
+        self._rest = data[at:]
+
+    def _message(self, opcode: int, payload: bytes) -> None:
+        if opcode == _PING and self.socket is not None:
+            self.socket.send(b"\x8a\x80\x00\x00\x00\x00")
+        elif opcode == _CLOSE:
+            self.ends.append(payload)
+        elif self.got < len(self.expected) and payload == self.expected[self.got]:
+            self.got += 1
+        elif self.wrong is None:
+            kind = _TYPE.match(payload)
+            if kind is None or kind[1].decode() not in STATUS_TYPES:
+                wanted = self.expected[self.got][:160] if self.got < len(self.expected) else b"nothing more"
+                self.wrong = f"message {self.got}: {payload[:160]!r} is not {wanted!r}"
+
+
+class Crowd:
+    """Followers that are kept connected by a thread."""
+
+    def __init__(self, followers: Sequence[Follower], ports: Sequence[int]) -> None:
+        self.followers = followers
+        self._ports = ports
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def __enter__(self) -> Crowd:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._stop.set()
+        self._thread.join(timeout=10)
+        for follower in self.followers:
+            if follower.socket is not None:
+                follower.socket.close()
+
+    @property
+    def progress(self) -> float:
+        """How much of everything the one that is last has got, from 0 to 1."""
+        return min(follower.got / len(follower.expected) for follower in self.followers)
+
+    @property
+    def done(self) -> bool:
+        """Everybody has everything, or somebody something wrong."""
+        return any(f.wrong for f in self.followers) or all(f.done for f in self.followers)
+
+    def wait(self, progress: float, seconds: float) -> None:
+        """Until everybody has so much, or something is wrong."""
+        deadline = time.monotonic() + seconds
+        while self.progress < progress and not any(f.wrong for f in self.followers):
+            assert time.monotonic() < deadline, self.describe()
+            time.sleep(0.05)
+
+    def describe(self) -> str:
+        """Where everybody is."""
+        last = min(self.followers, key=lambda f: f.got / len(f.expected))
+        return (
+            f"{self.progress:.0%}; the last one: {last.station} {last.got} of {len(last.expected)}, "
+            f"{last.connections} connections, ends {last.ends[-3:]}, connected {last.socket is not None}"
+        )
+
+    def _run(self) -> None:
+        by_descriptor: dict[int, Follower] = {}
+        away = list(self.followers)
+        with select.epoll() as poll:
+            while not self._stop.is_set():
+                still: list[Follower] = []
+                for follower in away:
+                    if follower.connect(self._ports):
+                        assert follower.socket is not None
+                        by_descriptor[follower.socket.fileno()] = follower
+                        poll.register(follower.socket, select.EPOLLIN)
+                    else:
+                        still.append(follower)
+                away = still
+                for descriptor, _ in poll.poll(0.05):
+                    follower = by_descriptor[descriptor]
+                    assert follower.socket is not None
+                    try:
+                        data = follower.socket.recv(_READ_BYTES)
+                    except BlockingIOError:
+                        continue
+                    except OSError:
+                        data = b""
+                    if data:
+                        follower.take(data)
+                        continue
+                    poll.unregister(descriptor)
+                    del by_descriptor[descriptor]
+                    follower.socket.close()
+                    follower.socket = None
+                    away.append(follower)

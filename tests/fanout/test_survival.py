@@ -1,0 +1,157 @@
+"""Two ingest daemons, three gateways, a hundred subscribers, one broker; and each of them is killed in turn.
+
+Every subscriber must have each message exactly once, in order: the lines of `dump`, whatever was killed when, and
+although the broker writes to its disk once a second only. A subscriber whose connection ends goes to the next gateway
+with the cursor of its last message. `SLPSTREAM_SURVIVAL_ROUNDS=10` plays and kills for longer.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from slpstream.messages import FramesMode
+from slpstream.simulate.match import synthetic_match
+from tests.daemon_process import DaemonProcess
+from tests.fanout.crowd import Crowd, Follower
+from tests.fanout.redis_process import free_port, redis
+from tests.test_end_to_end import dump_lines, simulate
+
+ROUNDS = int(os.environ.get("SLPSTREAM_SURVIVAL_ROUNDS", "1"))
+SUBSCRIBERS = 100
+FRAMES = 700
+SPEED = 1.5
+STATIONS = ("one", "two")
+MODES: tuple[FramesMode, ...] = ("live", "finalized")
+_PATIENCE_SECONDS = 120.0
+
+
+class Venue:
+    """A PC with one station: its folder, its configuration, its daemon."""
+
+    def __init__(self, station: str, root: Path, url: str) -> None:
+        self.station = station
+        self.folder = root / station
+        self.folder.mkdir()
+        self.state = root / f"{station}-state"
+        self.state.mkdir()
+        self.config = root / f"{station}.toml"
+        self.config.write_text(
+            f'[fanout]\nurl = "{url}"\nevent = "test"\n[[stations]]\nid = "{station}"\nfolder = "{self.folder}"\n'
+        )
+        self.daemon: DaemonProcess | None = None
+
+    def start(self) -> None:
+        self.daemon = DaemonProcess(arguments=("--config", str(self.config), "--port", "0"), state=self.state)
+
+    def kill(self) -> None:
+        if self.daemon is not None and self.daemon.process.poll() is None:
+            self.daemon.kill()
+
+
+class GatewayPort:
+    """A gateway that comes back on its port."""
+
+    def __init__(self, url: str) -> None:
+        self.port = free_port()
+        self._arguments = ("--url", url, "--event", "test", "--port", str(self.port))
+        self.process: DaemonProcess | None = None
+
+    def start(self) -> None:
+        self.process = DaemonProcess(arguments=self._arguments, command="gateway")
+
+    def kill(self) -> None:
+        if self.process is not None and self.process.process.poll() is None:
+            self.process.kill()
+
+    def wait_ready(self) -> None:
+        process = self.process
+        assert process is not None
+        process.until(lambda: len(process.get("/v1/stations")["stations"]) == len(STATIONS))
+
+
+def matches(root: Path, station: str, number: int) -> list[Path]:
+    """The games of one station, outside its folder."""
+    paths = [root / f"Game_{station}_{game}.slp" for game in range(2 * number)]
+    for game, path in enumerate(paths):
+        seed = 100 * STATIONS.index(station) + game
+        path.write_bytes(synthetic_match(seed=seed, rollbacks=True, items=True, frames=FRAMES))
+    return paths
+
+
+def with_station(lines: list[bytes], station: str) -> list[bytes]:
+    """As subscribers get them."""
+    return [line.replace(b',"gameId"', b',"station":"%b","gameId"' % station.encode(), 1) for line in lines]
+
+
+def play(venues: list[Venue], games: dict[str, list[Path]], number: int) -> list[subprocess.Popen[bytes]]:
+    return [simulate(games[venue.station][number], venue.folder, writer="dolphin", speed=SPEED) for venue in venues]
+
+
+def test_each_message_once_in_order_whoever_is_killed(tmp_path: Path) -> None:
+    games = {station: matches(tmp_path, station, ROUNDS) for station in STATIONS}
+    expected = {
+        (station, mode): with_station([line for game in games[station] for line in dump_lines(game, mode)], station)
+        for station in STATIONS
+        for mode in MODES
+    }
+    kinds = list(expected)
+    followers = [
+        Follower(*kinds[number % len(kinds)], expected[kinds[number % len(kinds)]], number // len(kinds))
+        for number in range(SUBSCRIBERS)
+    ]
+    with ExitStack() as stack:
+        broker = stack.enter_context(redis("--appendonly", "yes", "--appendfsync", "everysec"))
+        venues = [Venue(station, tmp_path, broker.url) for station in STATIONS]
+        gateways = [GatewayPort(broker.url) for _ in range(3)]
+        for process in (*venues, *gateways):
+            stack.callback(process.kill)
+            process.start()
+        for gateway in gateways:
+            gateway.wait_ready()
+        crowd = stack.enter_context(Crowd(followers, [gateway.port for gateway in gateways]))
+        while not all(follower.connections for follower in followers):
+            time.sleep(0.05)
+        writers: list[subprocess.Popen[bytes]] = []
+        stack.callback(lambda: [writer.kill() for writer in writers])
+        for number in range(ROUNDS):
+            begin, whole = number / ROUNDS, 1 / ROUNDS
+            writers[:] = play(venues, games, 2 * number)
+            crowd.wait(begin + 0.1 * whole, _PATIENCE_SECONDS)
+            broker.kill()
+            time.sleep(0.5)
+            broker.start()
+            crowd.wait(begin + 0.25 * whole, _PATIENCE_SECONDS)
+            gateways[0].kill()
+            gateways[0].start()
+            crowd.wait(begin + 0.4 * whole, _PATIENCE_SECONDS)
+            venues[0].kill()
+            for writer in writers:  # its game ends, and the next one begins, while the ingest is down
+                writer.wait(timeout=_PATIENCE_SECONDS)
+            writers[:] = play(venues, games, 2 * number + 1)
+            time.sleep(0.5)
+            venues[0].start()
+            crowd.wait(begin + 0.65 * whole, _PATIENCE_SECONDS)
+            gateways[1].kill()
+            gateways[1].start()
+            crowd.wait(begin + 0.8 * whole, _PATIENCE_SECONDS)
+            gateways[2].kill()
+            gateways[2].start()
+            crowd.wait(begin + whole, _PATIENCE_SECONDS)
+            for writer in writers:
+                writer.wait(timeout=_PATIENCE_SECONDS)
+        time.sleep(0.5)  # what would come twice comes now
+        assert not [follower.wrong for follower in followers if follower.wrong]
+        assert all(follower.got == len(follower.expected) for follower in followers)
+        assert {follower.connections for follower in followers} > {1}
+        for venue in venues:
+            process = venue.daemon
+            assert process is not None
+            process.until(lambda p=process: p.get("/readyz") == {"status": "ready", "missing": []})  # type: ignore[misc]
+            assert process.terminate()[0] == 0
+        for gateway in gateways:
+            assert gateway.process is not None
+            assert gateway.process.terminate()[0] == 0
