@@ -33,7 +33,8 @@ ANSWER_SECONDS = 15.0
 _CONNECT_SECONDS = 5.0
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 5.0
-_MOST_CONNECTIONS = 64
+_MOST_CONNECTIONS = 512
+_LONGEST_REASON = 200
 
 # What it has to say about a connection is in the errors that it raises, and we say those.
 logging.getLogger("coredis").addHandler(logging.NullHandler())
@@ -147,7 +148,9 @@ def reason_of(error: BaseException) -> str:
     while isinstance(cause, BaseExceptionGroup):
         cause = cause.exceptions[0]
     said = f"{error}: {cause}" if cause is not None and str(cause) else str(error)
-    return (said or type(error).__name__).replace("\n", " ")[:200]
+    # A pipeline puts the whole command before what the broker has said of it.
+    said = said.rpartition(") of pipeline caused error: ")[2] if "caused error" in said else said
+    return " ".join((said or type(error).__name__).split())[:_LONGEST_REASON]
 
 
 def pauses() -> Iterator[float]:

@@ -97,6 +97,8 @@ class Log:
         self.level_at = time.monotonic()
         """When nothing was missing in the broker for the last time."""
         self.sent_at = time.time()
+        self.begun = False
+        """It is known where the broker is."""
         self.ordinals: list[int] = []
         """The turns of the stream, oldest first."""
 
@@ -322,6 +324,7 @@ class RedisSink:
 async def _send_log(client: Client, writer: _Writer, source: Source, log: Log) -> None:
     """Begins where the broker is, and sends what follows."""
     ordinal, marks = await begin(client, log)
+    log.begun = True
     turn = Turn(ordinal, "", START)
     places = {mark.cursor.game_id: mark.cursor.position or START for mark in marks}
     taken_at = -_SHORTEST_TURN_SECONDS
@@ -334,7 +337,7 @@ async def _send_log(client: Client, writer: _Writer, source: Source, log: Log) -
             if turn.game_id:
                 await trio.sleep_until(taken_at + _SHORTEST_TURN_SECONDS)
                 await writer.emptied(log)
-                turn = Turn(await _take_turn(client, log), "", START)
+                turn = Turn(await _take_turn(client, log, turn.ordinal), "", START)
             taken_at = trio.current_time()
             turn = Turn(turn.ordinal, batch.game_id, places.get(batch.game_id) or _behind(batch.messages[0]))
             await _record(client, log, turn)
@@ -376,8 +379,8 @@ async def begin(client: Client, log: Log) -> tuple[int, list[Bookmark]]:
     return ordinal, marks
 
 
-async def _take_turn(client: Client, log: Log) -> int:
-    answer: Any = await client.eval(TAKE_TURN, [log.keys.stream(log.mode)])
+async def _take_turn(client: Client, log: Log, after: int = 0) -> int:
+    answer: Any = await client.eval(TAKE_TURN, [log.keys.stream(log.mode)], [after])
     log.ordinals = [*log.ordinals[-63:], int(answer)]
     return int(answer)
 

@@ -44,23 +44,27 @@ _LAST = (1 << 64) - 1
 TAKE_TURN = """
 local time = redis.call('TIME')
 local turn = time[1] * 1000 + math.floor(time[2] / 1000)
+local last = 0
 if redis.call('EXISTS', KEYS[1]) == 1 then
   local info = redis.call('XINFO', 'STREAM', KEYS[1])
   for i = 1, #info, 2 do
-    if info[i] == 'last-generated-id' then
-      turn = math.max(turn, tonumber(string.match(info[i + 1], '^%d+')) + 1)
-    end
+    if info[i] == 'last-generated-id' then last = tonumber(string.match(info[i + 1], '^%d+')) end
   end
 end
-turn = string.format('%.0f', turn)
+if ARGV[1] ~= '0' and tonumber(ARGV[1]) ~= last then return redis.error_reply('ERR another has taken a turn') end
+turn = string.format('%.0f', math.max(turn, last + 1))
 redis.call('XADD', KEYS[1], turn .. '-0', 'json', '')
 redis.call('XDEL', KEYS[1], turn .. '-0')
 return turn
 """
-"""KEYS: a stream. Answers the ordinal."""
+"""KEYS: a stream; ARGV: the turn that must be its newest still (0: whatever). Answers the ordinal."""
 
 APPEND = """
-for i = 3, #ARGV, 2 do redis.call('XADD', KEYS[1], ARGV[i], 'json', ARGV[i + 1]) end
+for i = 3, #ARGV, 2 do
+  if not redis.call('XADD', KEYS[1], 'NOMKSTREAM', ARGV[i], 'json', ARGV[i + 1]) then
+    return redis.error_reply('ERR the stream is gone')
+  end
+end
 redis.call('XTRIM', KEYS[1], 'MAXLEN', '~', ARGV[1])
 if ARGV[2] ~= '0' then redis.call('XTRIM', KEYS[1], 'MINID', '~', ARGV[2]) end
 return #ARGV
