@@ -18,7 +18,7 @@ from slpstream.sinks.redis import RedisSink
 from slpstream.sinks.redis_streams import FIELD, StationKeys
 from tests.stream.fakes import FakeLog, FakeStation, lines
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 30.0
 
 
 class Ingest:

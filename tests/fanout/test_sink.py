@@ -147,7 +147,7 @@ async def test_a_broker_that_is_away_costs_nothing_but_time() -> None:
 
 @pytest.mark.trio
 async def test_old_messages_are_trimmed_by_number(broker: RedisProcess) -> None:
-    station, logs = FakeStation(), [FakeLog(n, batches=400) for n in range(3)]
+    station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=400) for n in range(3)]
     ingest = Ingest(broker.url, "trimmed", station, max_messages=400)
     async with trio.open_nursery() as nursery, asking(broker.url) as client:
         ingest.start(nursery)
@@ -187,6 +187,9 @@ async def test_what_late_joiners_need_is_in_a_hash(broker: RedisProcess) -> None
     keys = StationKeys("state", "main")
     async with trio.open_nursery() as nursery, asking(broker.url) as client:
         ingest.start(nursery)
+        await ingest.begun()
+        while await client.xlen(EventKeys("state").status) < 2:  # its state and its set
+            await trio.sleep(0.01)
         station.play(log)
         station.channel.publish_state({"state": "playing", "reason": "game in progress", "gameId": log.game_id})
         with trio.fail_after(30):
