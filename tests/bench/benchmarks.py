@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.bench import columns, decode, memory, other_formats, scenarios, stats, store
+from tests.bench import columns, decode, fanout, memory, other_formats, scenarios, stats, store
 from tests.bench.report import Figure, Form
 
 BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
@@ -18,4 +18,5 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "memory": memory.run,
     "other_formats": other_formats.run,
     "store": store.run,
+    "fanout": fanout.run,
 }

@@ -50,6 +50,12 @@ class RedisProcess:
         """For `fanout.url`."""
         return f"redis://127.0.0.1:{self.port}"
 
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        assert self._process is not None
+        return self._process.pid
+
     def start(self) -> None:
         """Starts it; returns when it listens."""
         self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
