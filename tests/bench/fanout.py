@@ -1,14 +1,16 @@
 """The broker and both of its ends: messages a second for each core of ingest, broker and gateway; the way of a frame.
 
 Processes as in operation: `redis-server` (nothing on the disk), `slpstream serve`, `slpstream gateway`, a writer of
-games, clients that only read. *Through the ingest*: whole games lie in the folders at once, and the daemon reads,
-decodes and sends them as fast as it can; what counts is what the broker has taken, of both frames modes. *Out of the
+games, clients that only read. *Through the ingest*: games grow as fast as the broker is told of them, a little ahead,
+so that the daemon decodes and sends all the time and never has to read anything twice; what counts is what the broker
+has taken, of both frames modes. *Out of the
 gateway*: one station at its real pace, and so many subscribers that the target would be met. On a machine of few cores
 all of them share those, so beside each figure stands the CPU that it took: messages for each second of a core's time.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -22,6 +24,7 @@ import trio
 from slpstream.sinks.broker import Client, address_of, connected
 from slpstream.sinks.redis_streams import MODES, StationKeys
 from tests.bench import how_far, live, machine
+from tests.bench.game_writer import FILE_NAME
 from tests.bench.games import EndlessGame
 from tests.bench.report import Figure, Form
 from tests.bench.scenarios import ABOUT_ONE_KILOBYTE
@@ -29,8 +32,10 @@ from tests.daemon_process import DaemonProcess
 from tests.fanout.redis_process import RedisProcess, redis
 
 EVENT = "bench"
-_STATIONS = 4
-_FRAMES = 8_000
+_STATIONS = 8
+_FRAMES = 4_000
+_AHEAD_FRAMES = 150
+_WRITTEN_AT_ONCE = 10
 _SUBSCRIBERS = 900
 _READ_AT_ONCE = 256
 
@@ -125,7 +130,7 @@ def _ends(
         ingest = DaemonProcess(*folders, arguments=("--config", str(config)))
         stack.callback(_stop, ingest)
         ingest.wait_ready()
-        ingest.until(lambda: not ingest.get("/readyz")["missing"])
+        ingest.until(lambda: "slpstream_broker_connected 1.0" in ingest.text("/metrics"))
         served: DaemonProcess | None = None
         if gateway:
             served = DaemonProcess(arguments=("--config", str(config), "--port", "0"), command="gateway")
@@ -149,7 +154,7 @@ def _folders(root: Path, count: int) -> list[Path]:
 
 def _send(frames: int, *, gateway: bool) -> Sent:
     game = EndlessGame()
-    body = b"".join(game.frame(index) for index in range(frames))
+    written = [game.frame(index) for index in range(frames)]
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         root = Path(name)
         folders = _folders(root, _STATIONS)
@@ -157,9 +162,11 @@ def _send(frames: int, *, gateway: bool) -> Sent:
             pids = [ingest.process.pid, broker.pid, *([served.process.pid] if served else [])]
             before = [machine.cpu_seconds(pid) for pid in pids]
             began = time.monotonic()
-            for seed, folder in enumerate(folders):
-                (folder / "Game_20261121T052951.slp").write_bytes(game.head(seed) + body)
-            messages, bytes_each, ended = trio.run(_taken, broker.url, [folder.name for folder in folders], frames)
+            files = [os.open(folder / FILE_NAME, os.O_CREAT | os.O_WRONLY | os.O_APPEND) for folder in folders]
+            for seed, file in enumerate(files):
+                os.write(file, game.head(seed))
+            names = [folder.name for folder in folders]
+            messages, bytes_each, ended = trio.run(_play, broker.url, names, files, written)
             if served is not None:
                 served.until(lambda: _received(served) >= messages, seconds=120)
             used = [machine.cpu_seconds(pid) - cpu for pid, cpu in zip(pids, before, strict=True)]
@@ -183,17 +190,27 @@ def _received(gateway: DaemonProcess) -> int:
     return next(int(float(line.split()[1])) for line in gateway.text("/metrics").splitlines() if line.startswith(name))
 
 
-async def _taken(url: str, stations: list[str], frames: int) -> tuple[int, float, float]:
-    """Waits until the broker has all; how many messages, bytes of memory each, and when that was."""
-    streams = [StationKeys(EVENT, station).stream(mode) for station in stations for mode in MODES]
+async def _play(url: str, stations: list[str], files: list[int], written: list[bytes]) -> tuple[int, float, float]:
+    """Writes the games, and waits until the broker has all; how many messages, bytes of memory each, and when that
+    was."""
+    streams = [StationKeys(EVENT, station).stream(mode) for mode in MODES for station in stations]
+    at = [0] * len(files)
+    counted, changed = 0, time.monotonic()
     async with connected(address_of(url)) as client:
         empty = await _memory(client)
-        counted, changed = 0, time.monotonic()
-        while counted < len(stations) * frames * 2 or time.monotonic() - changed < 1.0:
-            await trio.sleep(0.02)
-            now = sum([await client.xlen(stream) for stream in streams])
-            if now != counted:
-                counted, changed = now, time.monotonic()
+        while min(at) < len(written) or time.monotonic() - changed < 1.0:
+            async with client.pipeline(transaction=False) as pipeline:
+                asked = [pipeline.xlen(stream) for stream in streams]
+            counts = [await answer for answer in asked]
+            if sum(counts) != counted:
+                counted, changed = sum(counts), time.monotonic()
+            for i, file in enumerate(files):
+                while at[i] < len(written) and at[i] - counts[i] // 2 < _AHEAD_FRAMES:
+                    os.write(file, b"".join(written[at[i] : at[i] + _WRITTEN_AT_ONCE]))
+                    at[i] += _WRITTEN_AT_ONCE
+            await trio.sleep(0.002)
+        for file in files:
+            os.close(file)
         return counted, (await _memory(client) - empty) / counted, changed
 
 

@@ -155,7 +155,7 @@ def test_each_message_once_in_order_whoever_is_killed(tmp_path: Path) -> None:
         for venue in venues:
             process = venue.daemon
             assert process is not None
-            process.until(lambda p=process: p.get("/readyz") == {"status": "ready", "missing": []})  # type: ignore[misc]
+            process.until(lambda p=process: "slpstream_broker_connected 1.0" in p.text("/metrics"))  # type: ignore[misc]
             assert process.terminate()[0] == 0
         for gateway in gateways:
             assert gateway.process is not None
