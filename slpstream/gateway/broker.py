@@ -44,6 +44,10 @@ class Broker:
                 return await question(client)
             except BROKER_ERRORS:
                 await trio.sleep(_AGAIN_SECONDS)
+            except RuntimeError:
+                if self._client is client:
+                    raise
+                # What coredis says to who still waited for one of its connections when it has closed them all.
 
     async def first(self, stream: str) -> Entry | None:
         """The oldest entry of a stream."""

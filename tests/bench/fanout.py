@@ -59,13 +59,13 @@ class Sent(NamedTuple):
 
 def run(form: Form) -> list[Figure]:
     """All of it. `how_far.last` has the figures for the page afterwards."""
-    frames = 600 if form.short else _FRAMES
+    frames = 200 if form.short else _FRAMES
     alone = [_send(frames, gateway=False) for _ in range(form.times)]
     watched = [_send(frames, gateway=True) for _ in range(form.times)]
     subscribers = 60 if form.short else _SUBSCRIBERS
     load = live.Load(
         1,
-        2 if form.short else 12,
+        1 if form.short else 12,
         each=subscribers,
         query=f"topics=frame&{ABOUT_ONE_KILOBYTE}",
         sample=max(1, subscribers // 50),

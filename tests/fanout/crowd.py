@@ -12,6 +12,7 @@ import socket
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from typing import Any
 from urllib.parse import urlencode
 
@@ -65,17 +66,20 @@ class Follower:
             f"GET /v1/stream?{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
         )
-        try:
-            sock = socket.create_connection(("127.0.0.1", ports[self.gateway % len(ports)]), 5)
-            sock.sendall(request.encode())
-            head = b""
-            while b"\r\n\r\n" not in head:
-                data = sock.recv(_READ_BYTES)
-                if not data:
-                    return False
-                head += data
-        except OSError:
-            return False
+        with ExitStack() as stack:
+            try:
+                sock = socket.create_connection(("127.0.0.1", ports[self.gateway % len(ports)]), 5)
+                stack.callback(sock.close)
+                sock.sendall(request.encode())
+                head = b""
+                while b"\r\n\r\n" not in head:
+                    data = sock.recv(_READ_BYTES)
+                    if not data:
+                        return False
+                    head += data
+            except OSError:
+                return False
+            stack.pop_all()
         sock.setblocking(False)
         self.socket = sock
         self.connections += 1

@@ -152,11 +152,8 @@ def test_each_message_once_in_order_whoever_is_killed(tmp_path: Path) -> None:
         assert not [follower.wrong for follower in followers if follower.wrong]
         assert all(follower.got == len(follower.expected) for follower in followers)
         assert all(follower.connections > 1 for follower in followers)
-        for venue in venues:
-            process = venue.daemon
-            assert process is not None
+        running = [venue.daemon for venue in venues if venue.daemon is not None]
+        for process in running:
             process.until(lambda p=process: "slpstream_broker_connected 1.0" in p.text("/metrics"))  # type: ignore[misc]
-            assert process.terminate()[0] == 0
-        for gateway in gateways:
-            assert gateway.process is not None
-            assert gateway.process.terminate()[0] == 0
+        running += [gateway.process for gateway in gateways if gateway.process is not None]
+        assert list(pool.map(lambda process: process.terminate()[0], running)) == [0] * 5
