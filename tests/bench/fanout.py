@@ -216,7 +216,7 @@ async def _play(url: str, stations: list[str], files: list[int], written: list[b
 
 async def _memory(client: Client) -> int:
     info = await client.info("memory")
-    return int(info["used_memory"])
+    return int(str(info["used_memory"]))
 
 
 async def _read_all(url: str, stations: list[str]) -> None:

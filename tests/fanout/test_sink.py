@@ -12,6 +12,7 @@ import trio
 from slpstream.messages import FramesMode
 from slpstream.sinks.redis import Log
 from slpstream.sinks.redis_streams import MODES, EventKeys, StationKeys, parse_turns
+from slpstream.stream import Game
 from tests.fanout.ends import Ingest, asking, expected, of_game, stored, until, until_stored
 from tests.fanout.redis_process import RedisProcess, redis
 from tests.stream.fakes import FakeLog, FakeStation
@@ -30,7 +31,7 @@ async def schedule(url: str, seed: int, *, sinks: int) -> None:
     async with trio.open_nursery() as nursery, asking(url) as client:
         ingests[0].start(nursery)
         await ingests[0].begun()
-        waiting, games = list(logs), []
+        waiting, games = list(logs), list[Game]()
         while waiting or games:
             for ingest in ingests:
                 if not ingest.running:
@@ -155,7 +156,8 @@ async def test_old_messages_are_trimmed_by_number(broker: RedisProcess) -> None:
         for log in logs:
             station.play(log)
         last: dict[FramesMode, bytes] = {mode: expected(logs[-1], mode=mode)[-1] for mode in MODES}
-        for mode, most in (("live", 400), ("finalized", 200)):
+        for mode in MODES:
+            most = 400 if mode == "live" else 200
             found: list[bytes] = []
             while not found or found[-1] != last[mode]:
                 await trio.sleep(0.02)

@@ -92,6 +92,11 @@ def play(venues: list[Venue], games: dict[str, list[Path]], number: int) -> list
     return [simulate(games[venue.station][number], venue.folder, writer="dolphin", speed=SPEED) for venue in venues]
 
 
+def stop(writers: list[subprocess.Popen[bytes]]) -> None:
+    for writer in writers:
+        writer.kill()
+
+
 def test_each_message_once_in_order_whoever_is_killed(tmp_path: Path) -> None:
     games = {station: matches(tmp_path, station, ROUNDS) for station in STATIONS}
     expected = {
@@ -108,8 +113,10 @@ def test_each_message_once_in_order_whoever_is_killed(tmp_path: Path) -> None:
         broker = stack.enter_context(redis("--appendonly", "yes", "--appendfsync", "everysec"))
         venues = [Venue(station, tmp_path, broker.url) for station in STATIONS]
         gateways = [GatewayPort(broker.url) for _ in range(3)]
-        for process in (*venues, *gateways):
-            stack.callback(process.kill)
+        for venue in venues:
+            stack.callback(venue.kill)
+        for gateway in gateways:
+            stack.callback(gateway.kill)
         pool = stack.enter_context(ThreadPoolExecutor())
         list(pool.map(lambda process: process.start(), (*venues, *gateways)))
         for gateway in gateways:
@@ -119,7 +126,7 @@ def test_each_message_once_in_order_whoever_is_killed(tmp_path: Path) -> None:
             time.sleep(0.05)
         writers: list[subprocess.Popen[bytes]] = []
         starting: list[Future[None]] = []
-        stack.callback(lambda: [writer.kill() for writer in writers])
+        stack.callback(lambda: stop(writers))
         for number in range(ROUNDS):
             begin, whole = number / ROUNDS, 1 / ROUNDS
             writers[:] = play(venues, games, 2 * number)
