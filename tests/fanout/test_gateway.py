@@ -324,3 +324,38 @@ async def test_the_games_that_the_broker_has(broker: RedisProcess) -> None:
             for nothing in (games.game, games.stats, games.replay):
                 assert await nothing("f" * 32) is None
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_a_gateway_that_is_behind_the_other_does_not_refuse_its_cursors(
+    broker: RedisProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The subscriber has seen a game's end, or a whole game, of which this gateway has not read anything yet."""
+    station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
+    ingest = Ingest(broker.url, "behind", station)
+    async with trio.open_nursery() as nursery:
+        ingest.start(nursery)
+        await ingest.begun()
+        one, two = Gateway(broker.url, "behind"), Gateway(broker.url, "behind")
+        async with one.running("main"), two.running("main"):
+            follower = Follower()
+            gate = trio.Event()
+            take = two.feed.stations["main"].take
+
+            async def gated(mode: FramesMode, entries: Any) -> int:
+                await gate.wait()
+                return await take(mode, entries)
+
+            monkeypatch.setattr(two.feed.stations["main"], "take", gated)
+            for log in logs[:2]:
+                async with follower.at(one) as connection:
+                    station.play(log)
+                    await until(lambda c=connection: len(c.log) >= len(log.whole()))  # type: ignore[misc]  # noqa: B023
+            async with follower.at(two) as connection:
+                await trio.sleep(0.05)
+                assert connection.error is None
+                gate.set()
+                station.play(logs[2])
+                await until(lambda: len(connection.log) >= len(logs[2].whole()))
+            assert follower.lines == [line for log in logs for line in expected(log)]
+        nursery.cancel_scope.cancel()

@@ -230,4 +230,5 @@ async def test_each_game_has_one_turn_unless_games_alternate(broker: RedisProces
         turns = parse_turns(await client.hgetall(StationKeys("turns", "main").turns("live")))
         assert [turn.game_id for turn in turns] == [log.game_id for log in logs]
         assert {turn.behind for turn in turns} == {(-1, 0)}
+        assert ingest.reconnects == 0
         nursery.cancel_scope.cancel()
