@@ -11,6 +11,7 @@ import select
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -27,23 +28,28 @@ _CLOSE, _PING = 0x8, 0x9
 class Follower:
     """One subscriber of one station, wherever it is connected."""
 
-    def __init__(self, station: str, frames: str, expected: Sequence[bytes], gateway: int) -> None:
-        """`expected` are the lines with the station, in order."""
+    def __init__(self, station: str, frames: str, games: Sequence[Sequence[bytes]], gateway: int) -> None:
+        """`games` are the lines of each game with the station, in order."""
         self.station = station
-        self.expected = expected
+        self.expected = [line for game in games for line in game]
+        self._lengths = [len(game) for game in games]
         self.got = 0
         self.gateway = gateway
         self.connections = 0
         self.wrong: str | None = None
         self.ends: list[bytes] = []
         self.socket: socket.socket | None = None
-        self._frames = frames
+        self.frames = frames
         self._rest = b""
 
     @property
-    def done(self) -> bool:
-        """It has all, or something wrong."""
-        return self.got >= len(self.expected) or self.wrong is not None
+    def games(self) -> float:
+        """How many games it has got, with the part of the one that runs."""
+        left, games = self.got, 0
+        while games < len(self._lengths) and left >= self._lengths[games]:
+            left -= self._lengths[games]
+            games += 1
+        return games + (left / self._lengths[games] if games < len(self._lengths) else 0)
 
     def connect(self, ports: Sequence[int]) -> bool:
         """To the next gateway, with the cursor of the last message."""
@@ -56,7 +62,7 @@ class Follower:
         query = urlencode(
             {
                 "station": self.station,
-                "frames": self._frames,
+                "frames": self.frames,
                 "topics": "game,frame,event,stats,diagnostic",
                 "delivery": "lossless",
                 "cursor": cursor,
@@ -139,28 +145,34 @@ class Crowd:
 
     @property
     def progress(self) -> float:
-        """How much of everything the one that is last has got, from 0 to 1."""
-        return min(follower.got / len(follower.expected) for follower in self.followers)
+        """How many games the one that is last has got."""
+        return min(follower.games for follower in self.followers)
 
     @property
-    def done(self) -> bool:
-        """Everybody has everything, or somebody something wrong."""
-        return any(f.wrong for f in self.followers) or all(f.done for f in self.followers)
+    def games(self) -> float:
+        """How many games it has got, with the part of the one that runs."""
+        left, games = self.got, 0
+        while games < len(self._lengths) and left >= self._lengths[games]:
+            left -= self._lengths[games]
+            games += 1
+        return games + (left / self._lengths[games] if games < len(self._lengths) else 0)
 
-    def wait(self, progress: float, seconds: float) -> None:
-        """Until everybody has so much, or something is wrong."""
+    def wait(self, games: float, seconds: float) -> None:
+        """Until everybody has got so many games, or something is wrong."""
         deadline = time.monotonic() + seconds
-        while self.progress < progress and not any(f.wrong for f in self.followers):
+        while self.progress < games and not any(f.wrong for f in self.followers):
             assert time.monotonic() < deadline, self.describe()
             time.sleep(0.05)
 
     def describe(self) -> str:
         """Where everybody is."""
-        last = min(self.followers, key=lambda f: f.got / len(f.expected))
-        return (
-            f"{self.progress:.0%}; the last one: {last.station} {last.got} of {len(last.expected)}, "
-            f"{last.connections} connections, ends {last.ends[-3:]}, connected {last.socket is not None}"
+        where = Counter(
+            f"{f.station} {f.frames} {f.got}/{len(f.expected)} at {f.gateway % len(self._ports)}"
+            for f in self.followers
         )
+        ends = {end for f in self.followers for end in f.ends[-1:]}
+        away = sum(f.socket is None for f in self.followers)
+        return f"{self.progress:.2f} games: {dict(where)}, {away} away, ends {ends}"
 
     def _run(self) -> None:
         by_descriptor: dict[int, Follower] = {}

@@ -100,7 +100,7 @@ def stop(writers: list[subprocess.Popen[bytes]]) -> None:
 def test_each_message_once_in_order_whoever_is_killed(tmp_path: Path) -> None:
     games = {station: matches(tmp_path, station, ROUNDS) for station in STATIONS}
     expected = {
-        (station, mode): with_station([line for game in games[station] for line in dump_lines(game, mode)], station)
+        (station, mode): [with_station(dump_lines(game, mode), station) for game in games[station]]
         for station in STATIONS
         for mode in MODES
     }
@@ -128,29 +128,29 @@ def test_each_message_once_in_order_whoever_is_killed(tmp_path: Path) -> None:
         starting: list[Future[None]] = []
         stack.callback(lambda: stop(writers))
         for number in range(ROUNDS):
-            begin, whole = number / ROUNDS, 1 / ROUNDS
+            begin = 2 * number
             writers[:] = play(venues, games, 2 * number)
-            crowd.wait(begin + 0.1 * whole, _PATIENCE_SECONDS)
+            crowd.wait(begin + 0.2, _PATIENCE_SECONDS)
             broker.kill()
             time.sleep(0.5)
             broker.start()
-            crowd.wait(begin + 0.25 * whole, _PATIENCE_SECONDS)
+            crowd.wait(begin + 0.5, _PATIENCE_SECONDS)
             gateways[0].kill()
             starting.append(pool.submit(gateways[0].start))
-            crowd.wait(begin + 0.4 * whole, _PATIENCE_SECONDS)
+            crowd.wait(begin + 0.8, _PATIENCE_SECONDS)
             venues[0].kill()
             for writer in writers:  # its game ends, and the next one begins, while the ingest is down
                 writer.wait(timeout=_PATIENCE_SECONDS)
             writers[:] = play(venues, games, 2 * number + 1)
             time.sleep(0.5)
             venues[0].start()
-            crowd.wait(begin + 0.65 * whole, _PATIENCE_SECONDS)
+            crowd.wait(begin + 1.3, _PATIENCE_SECONDS)
             gateways[1].kill()
             starting.append(pool.submit(gateways[1].start))
-            crowd.wait(begin + 0.8 * whole, _PATIENCE_SECONDS)
+            crowd.wait(begin + 1.6, _PATIENCE_SECONDS)
             gateways[2].kill()
             starting.append(pool.submit(gateways[2].start))
-            crowd.wait(begin + whole, _PATIENCE_SECONDS)
+            crowd.wait(begin + 2, _PATIENCE_SECONDS)
             for writer in writers:
                 writer.wait(timeout=_PATIENCE_SECONDS)
         for start in starting:
