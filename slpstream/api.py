@@ -20,6 +20,7 @@ from slpstream.errors import FormatError, Unreadable, Unsupported
 from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, Reader, WholeGame, of_name
 from slpstream.messages import TOPICS, FramesMode, LogMessage
+from slpstream.packed import as_replay, replay_name
 from slpstream.pipeline import COMPUTERS, Deriver, Pipeline
 from slpstream.slippi.ends import Ends
 from slpstream.stats import SlippiStats
@@ -72,10 +73,10 @@ class Replay:
         self.path = path
         self._stats: dict[tuple[bool, bool], SlippiStats] = {}
         self._options = {"strict": strict, "personal": personal}
-        self._head, size_bytes = _read_head(path)
-        self._format = of_name(path.name, self._head, size_bytes)
+        self._name, self._head, size_bytes = _read_head(path)
+        self._format = of_name(self._name, self._head, size_bytes)
         sniff = self._format.sniff
-        if sniff is None or sniff(self._head, size_bytes, path.name) != "yes":
+        if sniff is None or sniff(self._head, size_bytes, self._name) != "yes":
             self._start  # noqa: B018 -- raises what is wrong with it
 
     @cached_property
@@ -103,7 +104,7 @@ class Replay:
 
     def new_reader(self) -> Reader:
         """A reader for the bytes of this file."""
-        return self._format.new_reader(self.path.name, **self._options)
+        return self._format.new_reader(self._name, **self._options)
 
     @property
     def game_id(self) -> str:
@@ -216,7 +217,7 @@ def replay_ends(path: str | PathLike[str]) -> Ends | None:
     try:
         with open_file(file) as opened:
             head = opened.read(_ENDS_BYTES)
-            tail_at = max(0, os.fstat(opened.fileno()).st_size - _ENDS_BYTES)
+            tail_at = max(0, opened.seek(0, os.SEEK_END) - _ENDS_BYTES)
             opened.seek(tail_at)
             tail = opened.read()
         return ends(head, tail, tail_at)
@@ -252,11 +253,12 @@ def read_game(path: Path, *, stats: bool = False) -> tuple[str, Sequence[Event]]
     return start.game_id, kept
 
 
-def _read_head(path: Path) -> tuple[bytes, int]:
-    """The first bytes of a file, and its size."""
+def _read_head(path: Path) -> tuple[str, bytes, int]:
+    """The name of a replay, its first bytes, and its size."""
     try:
         with open_file(path) as file:
-            return file.read(SNIFFED_BYTES), os.fstat(file.fileno()).st_size
+            head = file.read(SNIFFED_BYTES)
+            return replay_name(path), head, file.seek(0, os.SEEK_END)
     except OSError as error:
         raise Unreadable(str(path), error.strerror or "cannot be read") from error
 
@@ -276,8 +278,9 @@ def messages(
     """
     wanted = frozenset(topics)
     replay = Path(path)
-    format_ = of_name(replay.name, *_read_head(replay))
-    pipeline = Pipeline(format_.new_reader(replay.name, strict=strict, personal=personal), (frames,))
+    name, head, size_bytes = _read_head(replay)
+    format_ = of_name(name, head, size_bytes)
+    pipeline = Pipeline(format_.new_reader(name, strict=strict, personal=personal), (frames,))
     for logs in _read_to_end(replay, pipeline):
         yield from _wanted(logs[0], wanted)
     if pipeline.failure is not None and pipeline.game_id is None:
@@ -369,11 +372,12 @@ def read_chunks(path: Path, most_bytes: int = _READ_BYTES) -> Iterator[bytes]:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """A regular file, open for reading; to open anything else can wait for ever. Raises `Unreadable`."""
+    """A regular file, open for reading; to open anything else can wait for ever. Of a replay log the replay in it.
+    Raises `Unreadable`, `FormatError` for a damaged log."""
     try:
         file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return file
+            return as_replay(file)
         file.close()
     except OSError as error:
         raise Unreadable(str(path), (error.strerror or "cannot be read").lower()) from error

@@ -1,8 +1,8 @@
 """The error tree, by who is at fault.
 
 `ConfigError`: the operator's file. `FormatError`: the bytes of a replay. `SourceError`: the file did what a log must
-not do. `SubscriberError`: the other end of a connection. Anything else that is raised is our own bug and crashes
-loudly.
+not do. `SubscriberError`: the other end of a connection. `SinkError`: what we write or post to. `NotKept`: our own
+disk. Anything else that is raised is our own bug and crashes loudly.
 
 Not errors: need more data, an absent field, a declared but unknown command, an unknown enum value.
 """
@@ -22,6 +22,10 @@ class ConfigError(SlpstreamError):
         self.file = file
         self.key = key
         self.expected = expected
+
+
+class NotKept(SlpstreamError):
+    """Our own disk: what should be kept cannot be written."""
 
 
 class FormatError(SlpstreamError):
@@ -132,3 +136,11 @@ class TooSlow(SubscriberError):
     """What may not be dropped does not fit into the outbox."""
 
     close_code = 1013
+
+
+class SinkError(SlpstreamError):
+    """What we write or post to does not take it: a disk that is full, a receiver that does not answer."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what

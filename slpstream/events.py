@@ -113,7 +113,8 @@ class StatsUpdate(Event, gc=False):
 
 
 class GameEnd(Event, gc=False, omit_defaults=True):
-    """The game is over. `game_end` is the format's own end event, `duration_seconds` counts playable frames."""
+    """The game is over. `game_end` is the format's own end event, `duration_seconds` counts playable frames.
+    `standings` is no part of the message: `stocks` and `percent` at the end, by player index."""
 
     reason: EndReason
     game_end: Any = None
@@ -121,6 +122,7 @@ class GameEnd(Event, gc=False, omit_defaults=True):
     last_frame: int | None = None
     duration_seconds: float | None = None
     values: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    standings: Mapping[int, Mapping[str, Any]] = msgspec.field(default_factory=dict)
 
 
 class Metadata(Event, gc=False):

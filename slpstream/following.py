@@ -1,14 +1,20 @@
-"""A file that a station follows, and what has come of it so far."""
+"""A file that a station follows, and what has come of it so far; what a station needs others for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Protocol
+
 import trio
 
+from slpstream.events import Event
 from slpstream.formats import of_name
 from slpstream.messages import FramesMode, Position
 from slpstream.pipeline import Pipeline
+from slpstream.replay import MODES, FileReplay, ReadUnwritten, RecordingReplay
 from slpstream.stream import Game
-from slpstream.tail import TailedFile
+from slpstream.tail import FileIdentity, TailedFile
 
 
 class Following:
@@ -19,8 +25,12 @@ class Following:
         self.pipeline = pipeline
         self.existed = existed
         self.game: Game | None = None
+        self.keep: Callable[[Pipeline], None] | None = None
+        """Takes a copy of the pipeline now and then, for who reads the log back."""
         self.grown_at = trio.current_time()
         self.written_whole = of_name(file.path.name).written_whole
+        self.unwritten = False
+        """There is no file yet: the disk does not take it."""
         self.play_of: int | None = None
         """Size of the file, of a format that is written in one go, when it was taken as complete."""
 
@@ -31,6 +41,66 @@ class Following:
             return self.play_of != self.file.size_bytes
         return self.pipeline.bytes_read < self.file.size_bytes
 
+    @property
+    def ahead(self) -> bool:
+        """More bytes are known than the file has: the disk did not take them."""
+        return self.pipeline.bytes_read > self.file.size_bytes
+
+    def unread(self, offset: int, data: bytes) -> tuple[int, bytes]:
+        """What of the bytes at a file offset follows those that were read; nothing when some are missing between."""
+        read = self.pipeline.bytes_read
+        if offset == read:
+            return offset, data
+        return read, data[read - offset :] if offset < read else b""
+
+    def replay(
+        self, game_id: str, limiter: trio.CapacityLimiter, read_unwritten: ReadUnwritten | None
+    ) -> FileReplay | RecordingReplay:
+        """Its game read back from it, as far as it was read."""
+        if self.written_whole:
+            return RecordingReplay(lambda: self.file.path, self.published, game_id, limiter)
+        replay = FileReplay(lambda: self.file.path, lambda: self.pipeline.bytes_read, game_id, limiter, read_unwritten)
+        self.keep = replay.keep
+        return replay
+
+    def let_go(self, limiter: trio.CapacityLimiter) -> None:
+        """Nobody follows it any more. Its game stays known, and does not hold on to the pipeline: that is megabytes."""
+        game, file, bytes_read = self.game, self.file, self.pipeline.bytes_read
+        if game is None:
+            return
+        if self.written_whole:
+            limits = {mode: self.published(mode) for mode in MODES}
+            game.read_back_by(RecordingReplay(lambda: file.path, limits.__getitem__, game.game_id, limiter))
+        else:
+            game.read_back_by(FileReplay(lambda: file.path, lambda: bytes_read, game.game_id, limiter))
+
     def published(self, mode: FramesMode) -> Position | None:
         """The newest message of the game that was published; `None` when all were."""
         return None if self.game is None or self.game.ended else self.game.logs[mode].head
+
+
+def unwritten_file(path: Path, wall_clock_seconds: float) -> TailedFile:
+    """Stands for a file that is not there yet."""
+    return TailedFile(path, FileIdentity(0, 0), 0, int(wall_clock_seconds * 1e9))
+
+
+class ByteTap(Protocol):
+    """Who wants the bytes of a station's games as they come; returns at once."""
+
+    def grew(self, following: Following, offset: int, data: bytes) -> None:
+        """The next bytes of a file, at their offset in it, each once and without holes."""
+
+
+class Index(Protocol):
+    """Who keeps a list of the games; all of it returns at once."""
+
+    def played(
+        self, station: str, path: Path, mtime_ns: int, size_bytes: int, game_id: str, events: Iterable[Event]
+    ) -> None:
+        """What was read from a file; without events, that it is finished with."""
+
+    def listed(self, station: str, files: Iterable[tuple[Path, int, int]]) -> None:
+        """Files that were there before: path, modification time in nanoseconds, size."""
+
+    def gone(self, path: Path) -> None:
+        """A file is not there any more."""

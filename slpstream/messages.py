@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import msgspec
@@ -49,9 +49,10 @@ PAYLOADS: Mapping[str, str] = {
 }
 STATUS_PAYLOADS: Mapping[str, str] = {
     "hello": "`protocol`, `version`, `stations`: first on every connection",
-    "snapshot": "`gameId`, `settings`, `frame`, `stats`, `cursor`: when joining a game in progress",
+    "snapshot": "`gameId`, `settings`, `frame`, `stats`, `set`, `cursor`: when joining a game in progress",
     "station": "`state` (`idle`, `playing`, `stalled`, `offline`), `reason`, `gameId`, `at`",
-    "set": "players, score, games",
+    "set": "`setId`, `gameId`, `state` (`upcoming`, `running`, `over`), `bestOf`, `players`, `score` (in their order), "
+    "`sides`, `winner`, `games`: the set of a station, whenever it changes; see `deploy/docs/sets.md`",
     "lagged": "`missed`: how many messages this connection did not get",
     "error": "`code`, `message`: then the connection is closed with that code",
 }
@@ -227,13 +228,14 @@ def cut_frame(json: bytes, fields: Sequence[str]) -> bytes:
     frame itself has its first part, in the frame (`items`, `start.seed`). `frame` and `revision` always stay.
     """
     message = msgspec.json.decode(json)
-    message["frame"] = _cut(message["frame"], [tuple(field.split(".")) for field in fields])
+    message["frame"] = cut_entry(message["frame"], fields)
     return _encode(message)
 
 
-def _cut(frame: dict[str, Any], paths: Iterable[tuple[str, ...]]) -> dict[str, Any]:
+def cut_entry(frame: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    """The `frame` value of a `frame` message, decoded, cut down as `cut_frame` does it."""
     cut: dict[str, Any] = {key: frame[key] for key in ("frame", "revision") if key in frame}
-    for path in paths:
+    for path in [tuple(field.split(".")) for field in fields]:
         if path[0] in frame:
             _copy_path(frame, cut, path)
             continue

@@ -19,6 +19,12 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metri
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _PUBLISH_BUCKETS_SECONDS = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.0167, 0.033, 0.1, 0.25, 1.0, 5.0)
 
+# Known label values begin at 0: of a counter that is only there from its first event on, nobody sees the increase.
+_CLOSE_CODES = ("1001", "1002", "1007", "1009", "1013", "4400", "4401", "4404", "4410")
+_DROP_REASONS = ("limit", "room", "head", "request", "silent", "unread")
+_SOURCE_ERRORS = ("truncated", "replaced", "vanished", "unreadable")
+_REFUSALS = ("401", "403", "421", "500")
+
 Gauges = Callable[[], Iterable[tuple[str, float]]]
 """Label value and number, asked at each scrape."""
 
@@ -32,6 +38,11 @@ class StationMetrics:
         self.bytes = metrics.bytes.labels(station)
         self.decode_errors = metrics.decode_errors.labels(station)
         self.publish_seconds = metrics.publish_seconds.labels(station)
+        for code in _SOURCE_ERRORS:
+            metrics.source_errors.labels(station, code)
+        self.received_bytes = metrics.received_bytes.labels(station)
+        self.reconnects = metrics.reconnects.labels(station)
+        self.gaps = metrics.gaps.labels(station)
         self._metrics = metrics
         self._station = station
 
@@ -84,6 +95,30 @@ class Metrics:
             ("station", "code"),
             registry=registry,
         )
+        self.received_bytes = Counter(
+            "slpstream_source_received_bytes_total",
+            "Bytes of events that consoles sent.",
+            by_station,
+            registry=registry,
+        )
+        self.reconnects = Counter(
+            "slpstream_source_reconnects_total",
+            "Connections to consoles that were made again.",
+            by_station,
+            registry=registry,
+        )
+        self.gaps = Counter(
+            "slpstream_source_gaps_total",
+            "Places where bytes of a console are missing or of no use.",
+            by_station,
+            registry=registry,
+        )
+        self.verified = Counter(
+            "slpstream_verified_games_total",
+            "Finished games that were read again, by outcome: equal, different, unreadable, skipped.",
+            ("station", "result"),
+            registry=registry,
+        )
         self.lagged = Counter(
             "slpstream_lagged_messages_total", "Messages that conflating subscribers missed.", registry=registry
         )
@@ -93,11 +128,36 @@ class Metrics:
             ("code",),
             registry=registry,
         )
+        self.dropped = Counter(
+            "slpstream_connections_dropped_total",
+            f"Connections that were ended without a farewell: {', '.join(_DROP_REASONS)}.",
+            ("reason",),
+            registry=registry,
+        )
         self.requests = Counter(
             "slpstream_http_requests_total", "HTTP requests, by status.", ("status",), registry=registry
         )
         self.index_errors = Counter(
             "slpstream_index_errors_total", "Failures of the database of games.", registry=registry
+        )
+        self.webhook_deliveries = Counter(
+            "slpstream_webhook_deliveries_total",
+            "Deliveries, by outcome: delivered; retried; rejected (the receiver refused it several times) and given_up "
+            "(nobody took it for too long), which are lost.",
+            ("outcome",),
+            registry=registry,
+        )
+        self.jsonl_bytes = Counter(
+            "slpstream_jsonl_bytes_total", "Bytes written as JSON lines.", by_station, registry=registry
+        )
+        self.expired_games = Counter(
+            "slpstream_expired_games_total", "Games that have left the index, for its limits.", registry=registry
+        )
+        self.deleted_recordings = Counter(
+            "slpstream_deleted_recordings_total", "Recordings that were deleted, for their limits.", registry=registry
+        )
+        self.deleted_bytes = Counter(
+            "slpstream_deleted_recordings_bytes_total", "Size of the recordings that were deleted.", registry=registry
         )
         self.broker_sent = Counter(
             "slpstream_broker_sent_messages_total",
@@ -118,12 +178,39 @@ class Metrics:
             buckets=_PUBLISH_BUCKETS_SECONDS,
             registry=registry,
         )
+        for counter, values in (
+            (self.closed, _CLOSE_CODES),
+            (self.dropped, _DROP_REASONS),
+            (self.requests, _REFUSALS),
+        ):
+            for value in values:
+                counter.labels(value)
         self._started = time.time()
         registry.register(_Process(self._started))
 
     def station(self, station: str) -> StationMetrics:
         """The counters of a station; make it once and keep it."""
         return StationMetrics(self, station)
+
+    def drop_station(self, station: str) -> None:
+        """A station has gone, and its counters with it. If it comes back they begin at 0, as after a restart."""
+        for family in (
+            self.frames,
+            self.rollback_frames,
+            self.bytes,
+            self.decode_errors,
+            self.events,
+            self.games,
+            self.diagnostics,
+            self.source_errors,
+            self.jsonl_bytes,
+            self.received_bytes,
+            self.reconnects,
+            self.gaps,
+            self.verified,
+            self.publish_seconds,
+        ):
+            family.remove_by_labels({"station": station})
 
     def gauge(self, name: str, documentation: str, label: str | None, values: Gauges) -> None:
         """A gauge that is asked at each scrape."""

@@ -4,16 +4,19 @@ The log is a pure function of the file's bytes, so a replay is the pipeline over
 slices of the file: each slice becomes a list of messages, and copies of the pipeline at some slice borders are kept
 as checkpoints, so that any place is reached without reading from the start again. Most who ask read on where the last
 one stopped, so those pipelines are kept too. The newest slices are cached and computed once for all who ask, so a
-hundred subscribers who come back at once share the reading. Reading and decoding happen in a worker thread.
+hundred subscribers who come back at once share the reading. Reading and decoding happen in a worker thread. Whoever
+follows a file that is written leaves copies of its own pipeline here as it goes, so that a jump into a running game
+is short from the first one on.
 """
 
 from __future__ import annotations
 
+import io
 import os
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import trio
 
@@ -26,13 +29,20 @@ from slpstream.stream import Game
 from slpstream.stream.game import place_of
 
 SLICE_BYTES = 64 * 1024
-_SLICES_PER_CHECKPOINT = 8
+_SLICES_PER_CHECKPOINT = 4
+_SLICES_PER_KEPT = 2
+"""Between the copies of those who follow the file."""
 _CACHED_SLICES = 8
 _PIPELINES_AHEAD = 4
 _BATCH_FRAMES = 512
 _PEEK_BYTES = 16 * 1024
 _WHOLE_FILE_BYTES = 8 << 20
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
+
+
+ReadUnwritten = Callable[[Path, int, int], bytes]
+"""(file, offset, most bytes) to what the file should have there and has not yet, because the disk did not take it.
+Called in a worker thread."""
 
 
 class Slice(NamedTuple):
@@ -51,17 +61,27 @@ class FileReplay:
         limit_bytes: Callable[[], int | None],
         game_id: str,
         limiter: trio.CapacityLimiter,
+        read_unwritten: ReadUnwritten | None = None,
     ) -> None:
         """`limit_bytes` answers how far the file may be read, `None` for its whole length."""
+        self._read_unwritten = read_unwritten
         self._path = path
         self._limit_bytes = limit_bytes
         self._game_id = game_id
         self._limiter = limiter
         self._lock = trio.Lock()
         self._checkpoints: dict[int, Pipeline] = {}
+        """By the bytes that they have read. Grows in the event loop too, while a thread looks."""
+        self._keep_from = _SLICES_PER_KEPT * SLICE_BYTES
         self._ahead: OrderedDict[int, Pipeline] = OrderedDict()
-        """The pipelines that computed the last few whole slices, by the index of the next one."""
+        """The pipelines that computed the last few whole slices, by the bytes that they have read."""
         self._cache: OrderedDict[int, Slice] = OrderedDict()
+
+    def keep(self, pipeline: Pipeline) -> None:
+        """Whoever follows the file has read on: a copy of its pipeline is kept from time to time."""
+        if pipeline.bytes_read >= self._keep_from and pipeline.failure is None:
+            self._checkpoints[pipeline.bytes_read] = pipeline.copy()
+            self._keep_from = pipeline.bytes_read + _SLICES_PER_KEPT * SLICE_BYTES
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
         """The next messages behind a position; empty at the end of what is known. Raises `CursorGone`."""
@@ -75,12 +95,22 @@ class FileReplay:
                 return found
             index += 1
 
+    def forget(self) -> None:
+        """Gives back what was computed, unless somebody is reading; it is computed again when somebody asks."""
+        if not self._lock.locked():
+            self._checkpoints.clear()
+            self._ahead.clear()
+            self._cache.clear()
+
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
         """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
         async with self._lock:
-            index = max(
-                (i for i, pipeline in self._checkpoints.items() if (pipeline.last_frame or 0) < number - 1), default=0
-            )
+            before = [
+                at
+                for at, pipeline in self._checkpoints.items()
+                if pipeline.last_frame is None or pipeline.last_frame < number - 1
+            ]
+            index = max(before, default=0) // SLICE_BYTES
         while True:
             part = await self._slice(index)
             if part is None:
@@ -119,37 +149,64 @@ class FileReplay:
         """In a worker thread: the slice, computed if the cached one does not reach the end."""
         limit = self._limit_bytes()
         path = self._path()
-        with path.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
+        with self._open(path) as file:
+            size = limit or 0 if self._read_unwritten is not None else os.fstat(file.fileno()).st_size
             end = self._end_of(index, size if limit is None else min(size, limit))
             if cached is not None and cached.end == end:
                 return cached
             if end <= index * SLICE_BYTES:
                 return None
-            start, pipeline = self._nearest(index, path)
-            file.seek(start * SLICE_BYTES)
-            for i in range(start, index + 1):
-                if i % _SLICES_PER_CHECKPOINT == 0 and i not in self._checkpoints and i:
-                    self._checkpoints[i] = pipeline.copy()
-                data = file.read(min(SLICE_BYTES, end - i * SLICE_BYTES))
+            pipeline = self._nearest(index * SLICE_BYTES, path)
+            if pipeline.bytes_read:  # the header that it has read may be another one by now
+                pipeline.rewrite(self._read(file, path, 0, of_name(path.name).rewritable_bytes))
+            file.seek(pipeline.bytes_read)
+            for i in range(pipeline.bytes_read // SLICE_BYTES, index + 1):
+                at = pipeline.bytes_read
+                if i and at == i * SLICE_BYTES and i % _SLICES_PER_CHECKPOINT == 0 and at not in self._checkpoints:
+                    self._checkpoints[at] = pipeline.copy()
+                wanted = min((i + 1) * SLICE_BYTES, end) - at
+                data = self._read(file, path, at, wanted)
+                if i < index and len(data) < wanted:
+                    raise CursorGone("the disk has never taken what follows")
                 logs = pipeline.feed(data)
                 if pipeline.game_id not in (None, self._game_id):
                     raise CursorGone("another game is in the file now")
-        if len(data) == SLICE_BYTES:
-            self._ahead[index + 1] = pipeline
+        if pipeline.bytes_read == (index + 1) * SLICE_BYTES:
+            self._ahead[pipeline.bytes_read] = pipeline
             while len(self._ahead) > _PIPELINES_AHEAD:
                 self._ahead.popitem(last=False)
-        return Slice(dict(zip(MODES, logs, strict=True)), index * SLICE_BYTES + len(data))
+        return Slice(dict(zip(MODES, logs, strict=True)), pipeline.bytes_read)
 
-    def _nearest(self, index: int, path: Path) -> tuple[int, Pipeline]:
-        """The pipeline that has the least way to go to a slice, and the index of the slice that it reads next."""
-        start = max((i for i in self._checkpoints if i <= index), default=0)
-        ahead = max((i for i in self._ahead if start <= i <= index), default=None)
+    def _open(self, path: Path) -> BinaryIO:
+        try:
+            return path.open("rb")
+        except FileNotFoundError:
+            if self._read_unwritten is None:
+                raise
+            return io.BytesIO()  # the disk does not even take its name
+
+    def _read(self, file: BinaryIO, path: Path, offset: int, wanted: int) -> bytes:
+        """What the file has from `offset` on, where it stands, and what it should have behind that."""
+        data = file.read(wanted)
+        while self._read_unwritten is not None and len(data) < wanted:
+            more = self._read_unwritten(path, offset + len(data), wanted - len(data))
+            more = more or file.read(wanted - len(data))  # perhaps it was written just now
+            if not more:
+                break
+            data += more
+            file.seek(offset + len(data))
+        return data
+
+    def _nearest(self, offset: int, path: Path) -> Pipeline:
+        """The pipeline that has the least way to go to an offset."""
+        start = max((at for at in tuple(self._checkpoints) if at <= offset), default=0)
+        ahead = max((at for at in self._ahead if start <= at <= offset), default=None)
         if ahead is not None:
-            return ahead, self._ahead.pop(ahead)
-        if start:
-            return start, self._checkpoints[start].copy()
-        return 0, Pipeline(of_name(path.name).new_reader(path.name), MODES)
+            return self._ahead.pop(ahead)
+        kept = self._checkpoints.get(start)
+        if kept is not None:
+            return kept.copy()
+        return Pipeline(of_name(path.name).new_reader(path.name), MODES)
 
 
 class RecordingReplay:
@@ -190,6 +247,13 @@ class RecordingReplay:
                 return found
             index += 1
         return []
+
+    def forget(self) -> None:
+        """Gives back what was computed, unless somebody is reading; it is computed again when somebody asks."""
+        if not self._lock.locked():
+            self._starts.clear()
+            self._ends.clear()
+            self._cache.clear()
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
         """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
@@ -249,7 +313,14 @@ def archived_game(path: Path, mtime_ns: int, game_id: str, limiter: trio.Capacit
         replay = RecordingReplay(lambda: path, lambda mode: None, game_id, limiter)
     else:
         replay = FileReplay(lambda: path, lambda: None, game_id, limiter)
-    return Game(game_id, replay.messages, replay.find_frame, ring_bytes=0, order=(0, mtime_ns, path.name))
+    return Game(
+        game_id,
+        replay.messages,
+        replay.find_frame,
+        ring_bytes=0,
+        order=(0, mtime_ns, path.name),
+        forget_replay=replay.forget,
+    )
 
 
 def peek_game_id(path: Path) -> str | None:

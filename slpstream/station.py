@@ -2,30 +2,30 @@
 
 A station follows every growing file below its folder with a pipeline of its own and publishes what comes out. Its
 current game is the one with the newest Game Start; a game that never ended stays open and goes on if its file does.
-What was played before this daemon started is not streamed, but it is known: a cursor of an old game finds its file,
-and all games after it.
+What was played before this daemon started is not streamed, but it is known: see `archive`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import structlog
 import trio
 
-from slpstream.errors import NoSuchGame, SourceError
-from slpstream.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, StatsUpdate, first_of
-from slpstream.following import Following
+from slpstream.archive import Archive, printable, timestamp
+from slpstream.errors import SourceError, Unreadable, Vanished
+from slpstream.events import Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
+from slpstream.following import ByteTap, Following, Index, unwritten_file
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, choose, formats, of_name, suffixes
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of
 from slpstream.metrics import StationMetrics
 from slpstream.pipeline import Pipeline
-from slpstream.replay import MODES, FileReplay, RecordingReplay, archived_game, peek_game_id
+from slpstream.proof import Proof, Unproven
+from slpstream.replay import MODES, ReadUnwritten
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
     CaughtUp,
@@ -42,6 +42,7 @@ from slpstream.tail import (
     TailedFile,
     TailEvent,
 )
+from slpstream.tally import Tally
 
 _PACED_SECONDS = 0.05
 _PLAYED_AT_ONCE = 256
@@ -50,25 +51,9 @@ _OPEN_GAMES = 8
 """Games that never ended and whose pipelines are kept, so that they can go on; older ones are read again if they do."""
 
 _RELEASE_SECONDS = 2.0
-_RECENT_FILES = 50
 _TICK_SECONDS = 0.5
 _NOTED = (GameStart, StatsUpdate, GameEnd, Metadata)
 """What the index of games is told."""
-
-
-class Index(Protocol):
-    """Who keeps a list of the games; all of it returns at once."""
-
-    def played(
-        self, station: str, path: Path, mtime_ns: int, size_bytes: int, game_id: str, events: Iterable[Event]
-    ) -> None:
-        """What was read from a file; without events, that it is finished with."""
-
-    def listed(self, station: str, files: Iterable[tuple[Path, int, int]]) -> None:
-        """Files that were there before: path, modification time in nanoseconds, size."""
-
-    def gone(self, path: Path) -> None:
-        """A file is not there any more."""
 
 
 class Station:
@@ -89,6 +74,7 @@ class Station:
         idle_seconds: float,
         ring_bytes: int,
         index: Index | None = None,
+        proof: Proof | None = None,
         pace: bool = False,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
@@ -97,8 +83,9 @@ class Station:
         self.name = name or station
         self.folder = folder
         self.channel = Channel(station, self._locate)
-        self._hints = hints
+        self.hints = hints
         self._metrics = metrics
+        self._tally = Tally(metrics, folder, wall_clock)
         self._limiter = limiter
         self._poll_seconds = poll_seconds
         self._scan_seconds = scan_seconds
@@ -106,6 +93,7 @@ class Station:
         self._idle_seconds = idle_seconds
         self._ring_bytes = ring_bytes
         self._index = index
+        self._proof = proof or Unproven()
         self._pace = pace
         self._nursery: trio.Nursery | None = None
         self._wall_clock = wall_clock
@@ -113,11 +101,16 @@ class Station:
         self._tail: FolderTail | None = None
         self._following: dict[TailedFile, Following] = {}
         self._sources: dict[tuple[FileIdentity, str], Game] = {}
-        self._archive: dict[Path, tuple[int, int]] = {}
-        self._game_ids: dict[tuple[Path, int], str | None] = {}
+        self._archive = Archive(folder, limiter)
         self._state = "offline"
         self._reason = "starting"
         self._state_game: str | None = None
+        self._remark: str | None = None
+        self._unreachable: str | None = None
+        self.read_unwritten: ReadUnwritten | None = None
+        """Where bytes are to be had that the disk has not taken."""
+        self.byte_tap: ByteTap | None = None
+        """Who is handed the bytes of all games as they come, to serve them again."""
 
     # -- what the outside asks ----------------------------------------------------------------------------------------
 
@@ -135,6 +128,11 @@ class Station:
     def active_files(self) -> int:
         """Files that are open."""
         return len(self._following)
+
+    @property
+    def followed(self) -> list[Path]:
+        """The files that are open, for whoever may delete some."""
+        return [following.file.path for following in self._following.values()]
 
     @property
     def lag_seconds(self) -> float:
@@ -155,12 +153,12 @@ class Station:
             "id": self.id,
             "name": self.name,
             "state": self._state,
-            "reason": self._reason,
+            "reason": self._reason if self._remark is None else f"{self._reason}; {self._remark}",
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self._following), "finished": len(self._archive)},
         }
-        if self._hints is not None and self._hints.degraded:
-            description["degraded"] = self._hints.degraded
+        if self.hints is not None and self.hints.degraded:
+            description["degraded"] = self.hints.degraded
         if game is not None:
             snapshot = self.channel.snapshot(game, "live")
             description["game"] = {
@@ -171,11 +169,7 @@ class Station:
 
     def recordings(self) -> list[dict[str, Any]]:
         """The newest files that are not being followed, as `/v1/stations/{id}` lists them. Names only, never paths."""
-        newest = sorted(self._archive.items(), key=lambda item: item[1], reverse=True)[:_RECENT_FILES]
-        return [
-            {"file": _printable(path, self.folder), "modifiedAt": _timestamp(mtime_ns / 1e9), "sizeBytes": size_bytes}
-            for path, (mtime_ns, size_bytes) in newest
-        ]
+        return self._archive.newest()
 
     # -- running ------------------------------------------------------------------------------------------------------
 
@@ -186,7 +180,7 @@ class Station:
             self.folder,
             suffixes=suffixes(),
             rewritable_bytes=max(format_.rewritable_bytes for format_ in formats()),
-            hints=self._hints,
+            hints=self.hints,
             poll_seconds=self._poll_seconds,
             scan_seconds=self._scan_seconds,
             idle_seconds=self._idle_seconds,
@@ -197,13 +191,22 @@ class Station:
             async for event in tail:
                 self._take(event)
 
+    def configure(self, *, stalled_seconds: float, pace: bool) -> None:
+        """What can be changed while it runs; see the constructor."""
+        self._stalled_seconds = stalled_seconds
+        self._pace = pace
+
+    def leave(self, reason: str) -> None:
+        """The station is about to end: its subscribers are told why."""
+        self._set_state("offline", reason)
+
     def _take(self, event: TailEvent) -> None:
         handle = self._TAKES[type(event)]
         handle(self, event)
 
     def _scanned(self, event: Scanned) -> None:
         for file in event.files:
-            self._archive[file.path] = (file.mtime_ns, file.size_bytes)
+            self._archive.put(file.path, file.mtime_ns, file.size_bytes)
         if self._index is not None:
             self._index.listed(self.id, [(f.path, f.mtime_ns, f.size_bytes) for f in event.files])
         self._log.info("folder scanned", folder=str(self.folder), finished=len(event.files))
@@ -215,22 +218,61 @@ class Station:
 
     def _opened(self, event: Opened) -> None:
         file = event.file
-        self._archive.pop(file.path, None)
+        self._archive.discard(file.path)
+        self._log.debug("file opened", file=printable(file.path, self.folder), existed=event.existed)
+        ahead = self._of_path(file.path)
+        if ahead is not None and ahead.unwritten:
+            del self._following[ahead.file]
+            ahead.file, ahead.unwritten = file, False
+            self._following[file] = ahead
+            if ahead.game is not None:
+                self._sources[file.identity, ahead.game.game_id] = ahead.game
+        else:
+            self._follow(file, existed=event.existed)
+
+    def _follow(self, file: TailedFile, *, existed: bool) -> Following:
         pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
-        self._following[file] = Following(file, pipeline, existed=event.existed)
-        self._log.debug("file opened", file=_printable(file.path, self.folder), existed=event.existed)
+        following = self._following[file] = Following(file, pipeline, existed=existed)
+        return following
+
+    def _of_path(self, path: Path) -> Following | None:
+        return next((following for following in self._following.values() if following.file.path == path), None)
 
     def _grew(self, event: Grew) -> None:
         following = self._following.get(event.file)
-        if following is None:
-            return
+        if following is not None:
+            self._feed(following, event.offset, event.data)
+
+    def _feed(self, following: Following, offset: int, data: bytes) -> None:
         following.grown_at = trio.current_time()
-        self._metrics.bytes.inc(len(event.data))
         if following.written_whole:  # read when it has come to rest
+            self._metrics.bytes.inc(len(data))
             return
-        logs = following.pipeline.feed(event.data)
-        self._publish(following, logs)
-        self._release_if_done(following)
+        pipeline = following.pipeline
+        if offset == 0 and pipeline.bytes_read:  # handed past the disk, but for what was rewritten since
+            rewritable = data[: of_name(following.file.path.name).rewritable_bytes]
+            self._publish(following, pipeline.rewrite(rewritable))
+        offset, data = following.unread(offset, data)
+        if data:
+            self._metrics.bytes.inc(len(data))
+            self._publish(following, pipeline.feed(data))
+            if following.keep is not None:
+                following.keep(pipeline)
+            if self.byte_tap is not None:
+                self.byte_tap.grew(following, offset, data)
+            self._release_if_done(following)
+
+    def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
+        """Bytes of a file in the folder that the disk has not taken. The file offset up to which all bytes are known;
+        what is beyond that must be offered again."""
+        following = self._of_path(path)
+        if following is None:
+            if offset:
+                return 0
+            following = self._follow(unwritten_file(path, self._wall_clock()), existed=False)
+            following.unwritten = True
+        self._feed(following, offset, data)
+        return following.pipeline.bytes_read
 
     def _rewritten(self, event: Rewritten) -> None:
         following = self._following.get(event.file)
@@ -265,24 +307,27 @@ class Station:
 
     def _lost(self, event: Lost) -> None:
         following = self._following.pop(event.file, None)
-        self._archive.pop(event.file.path, None)
+        self._archive.discard(event.file.path)
         self._metrics.source_error(event.error.code)
         if self._index is not None:
             self._index.gone(event.file.path)
         self._log.warning(
             "file lost",
             game_id=None if following is None else following.pipeline.game_id,
-            file=_printable(event.file.path, self.folder),
+            file=printable(event.file.path, self.folder),
             what=event.error.what,
         )
         if following is None:
             return
-        self._count_commands(following)
+        self._tally.count_commands(following)
         if following.game is None:
             return
         game = following.game
+        following.let_go(self._limiter)
         was_running = game.in_progress
         game.lost = True
+        if not isinstance(event.error, Vanished | Unreadable):  # should it come back, it is not the same log
+            self._sources = {key: other for key, other in self._sources.items() if other is not game}
         if game.catching_up:
             self.channel.caught_up(game)
         if was_running:
@@ -293,7 +338,7 @@ class Station:
 
     def _refused(self, event: Refused) -> None:
         error: SourceError = event.error
-        name = _printable(event.path, self.folder)
+        name = printable(event.path, self.folder)
         self._metrics.source_error(error.code)
         self._log.warning("file refused", file=name, what=error.what)
         self._publish_loose(Diagnostic(0, "warning", error.code, 0, f"{name}: {error.what}"))
@@ -316,6 +361,7 @@ class Station:
         events = following.pipeline.events
         if not events:
             return
+        self._proof.published(following.pipeline, logs)
         start = first_of(GameStart, events)
         loose = [message for message in logs[0] if message.game_id is None]
         for message in loose:
@@ -329,7 +375,7 @@ class Station:
             }
             self.channel.publish(game, batch)
         self._note(following, [event for event in events if type(event) in _NOTED])
-        self._count(following, events)
+        self._tally.count(following, events)
         self._follow_state(following, events)
 
     def _note(self, following: Following, events: Sequence[Event], *, over: bool = False) -> None:
@@ -343,16 +389,13 @@ class Station:
 
     def _begin(self, following: Following, start: GameStart) -> None:
         file = following.file
-        replay: FileReplay | RecordingReplay
-        if following.written_whole:
-            replay = RecordingReplay(lambda: file.path, following.published, start.game_id, self._limiter)
-        else:
-            replay = FileReplay(lambda: file.path, lambda: following.pipeline.bytes_read, start.game_id, self._limiter)
+        replay = following.replay(start.game_id, self._limiter, self.read_unwritten)
         known = self._sources.get((file.identity, start.game_id))
-        if known is not None and known in self.channel.games and not known.lost:
-            # A file that was closed or left alone for long, and is read again because it has changed: the log is a
-            # function of its bytes, so it goes on where it was.
-            known.replay, known.find_frame, known.read_again = replay.messages, replay.find_frame, True
+        if known is not None and known in self.channel.games:
+            # A file that was closed, left alone for long, or gone for a while, and is read again: the log is a function
+            # of its bytes, so it goes on where it was.
+            known.read_back_by(replay)
+            known.read_again, known.lost = True, False
             following.game = known
             return
         game = Game(
@@ -361,6 +404,7 @@ class Station:
             replay.find_frame,
             ring_bytes=self._ring_bytes,
             order=self.channel.next_order(),
+            forget_replay=replay.forget,
         )
         numerator, denominator = start.rate
         game.frames_per_second = round(numerator / denominator)
@@ -369,9 +413,7 @@ class Station:
         self._sources = {key: game for key, game in self._sources.items() if game in self.channel.games}
         self._sources[file.identity, start.game_id] = game
         self.channel.begin(game)
-        self._log.info(
-            "game start", game_id=start.game_id, file=_printable(file.path, self.folder), format=start.format
-        )
+        self._log.info("game start", game_id=start.game_id, file=printable(file.path, self.folder), format=start.format)
 
     # -- files that are written in one go
     # -----------------------------------------------------------------------------
@@ -391,13 +433,13 @@ class Station:
         try:
             data = await trio.to_thread.run_sync(file.path.read_bytes, limiter=self._limiter)
         except OSError as error:
-            self._log.warning("file unreadable", file=_printable(file.path, self.folder), what=error.strerror)
+            self._log.warning("file unreadable", file=printable(file.path, self.folder), what=error.strerror)
             return
         if self._following.get(file) is not following:  # gone while it was read
             return
         format_ = choose(file.path.name, data[:SNIFFED_BYTES], len(data))
         if format_ is None:
-            self._log.debug("not a replay", file=_printable(file.path, self.folder))
+            self._log.debug("not a replay", file=printable(file.path, self.folder))
             self._release(following)
             return
         pipeline = following.pipeline = Pipeline(format_.new_reader(file.path.name), MODES)
@@ -418,50 +460,16 @@ class Station:
         if self._following.get(file) is following:
             self._release_if_done(following)
 
-    def _count(self, following: Following, events: Sequence[Event]) -> None:
-        metrics = self._metrics
-        game = following.game
-        catching_up = game is not None and game.catching_up
-        frames = again = 0
-        for event in events:
-            if type(event) is Frame:
-                frames += 1
-                again += event.revision > 0
-            elif isinstance(event, Diagnostic):
-                metrics.diagnostic(event.code)
-                self._log.warning(
-                    "diagnostic",
-                    game_id=following.pipeline.game_id,
-                    file=_printable(following.file.path, self.folder),
-                    code=event.code,
-                    offset=event.offset,
-                    message=event.message,
-                )
-            elif isinstance(event, GameEnd) and not catching_up:
-                metrics.game(event.reason)
-                self._log.info(
-                    "game end",
-                    game_id=following.pipeline.game_id,
-                    reason=event.reason,
-                    last_frame=event.last_frame,
-                    duration_seconds=event.duration_seconds,
-                )
-        if following.pipeline.failure is not None:
-            metrics.decode_errors.inc()
-        if frames and not catching_up:
-            metrics.frames.inc(frames)
-            metrics.rollback_frames.inc(again)
-            metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
-
-    def _count_commands(self, following: Following) -> None:
-        """Now and then, and not at every frame: that would cost more than to decode it."""
-        for command, count in following.pipeline.reader.take_command_counts().items():
-            self._metrics.event(command, count)
+    def _count_all_commands(self) -> None:
+        for following in self._following.values():
+            self._tally.count_commands(following)
 
     def _release_if_done(self, following: Following) -> None:
         """A game that is complete, and whose file is closed, needs no descriptor any more: thousands can be copied
         in."""
         pipeline = following.pipeline
+        if following.ahead:  # the disk has yet to take the rest
+            return
         if pipeline.closed and pipeline.failure is None and not following.behind and not following.existed:
             self._release(following)
 
@@ -484,10 +492,12 @@ class Station:
     def _release(self, following: Following) -> None:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""
         file = following.file
-        self._count_commands(following)
+        self._tally.count_commands(following)
         self._note(following, (), over=True)
+        self._proof.released(self.id, file.path, following.pipeline)
         del self._following[file]
-        self._archive[file.path] = (file.mtime_ns, file.size_bytes)
+        following.let_go(self._limiter)
+        self._archive.put(file.path, file.mtime_ns, file.size_bytes)
         if self._tail is not None:
             self._tail.release(file)
 
@@ -504,28 +514,56 @@ class Station:
             self._set_state("playing", "game in progress", game.game_id)
 
     async def _watch_time(self) -> None:
-        """Says when a running game has stopped growing."""
+        """What time alone brings about."""
         while True:
             await trio.sleep(_TICK_SECONDS)
-            for followed in self._following.values():
-                self._count_commands(followed)
+            self._count_all_commands()
             self._release_quiet()
             self._play_what_rests()
             self._watch_folder()
-            current = self.channel.current
-            following = next((f for f in self._following.values() if f.game is current), None)
-            if following is None or current is None or not current.in_progress or current.catching_up:
-                continue
-            quiet_seconds = trio.current_time() - following.grown_at
-            if quiet_seconds > self._idle_seconds:
-                self._set_state("idle", "the file has not grown for long", current.game_id)
-            elif quiet_seconds > self._stalled_seconds and self._state == "playing":
-                self._set_state("stalled", "the file does not grow", current.game_id)
+            self._watch_growth()
+
+    def _watch_growth(self) -> None:
+        """Says when a running game has stopped growing."""
+        current = self.channel.current
+        following = next((f for f in self._following.values() if f.game is current), None)
+        if following is None or current is None or not current.in_progress or current.catching_up:
+            return
+        if self._unreachable is not None:
+            return
+        quiet_seconds = trio.current_time() - following.grown_at
+        if quiet_seconds > self._idle_seconds:
+            self._set_state("idle", "the file has not grown for long", current.game_id)
+        elif quiet_seconds > self._stalled_seconds and self._state == "playing":
+            self._set_state("stalled", "the file does not grow", current.game_id)
+
+    def set_reachable(self, trouble: str | None) -> None:
+        """Why what writes into the folder cannot be reached, `None` when it is."""
+        if trouble != self._unreachable:
+            self._unreachable = trouble
+            if self.channel.settled or trouble is not None:
+                self._watch_folder()
+
+    def set_remark(self, remark: str | None) -> None:
+        """What people should know beside the state's reason."""
+        if remark != self._remark:
+            self._remark = remark
+            state, reason, game_id = self._state, self._reason, self._state_game
+            self._reason = ""
+            self._set_state(state, reason, game_id)
+
+    def publish_diagnostic(self, code: str, path: Path, offset: int, what: str) -> None:
+        """Something about a file that is not in its bytes: a diagnostic of no game, and a count."""
+        self._metrics.diagnostic(code)
+        name = printable(path, self.folder)
+        self._publish_loose(Diagnostic(0, "warning", code, offset, f"{name}: {what}"))
 
     def _watch_folder(self) -> None:
-        present = self._tail is not None and self._tail.root_present
-        if not present:
-            self._set_state("offline", "the folder is missing")
+        trouble = None if self._tail is None else self._tail.root_trouble
+        if self._unreachable is not None:
+            self._set_state("offline", self._unreachable, self._state_game)
+        elif self._tail is None or not self._tail.root_present or (trouble is not None and self._state != "playing"):
+            self._set_state("offline", trouble or "the folder is missing")
         elif self._state == "offline" and self.channel.settled:
             self._set_state("idle", "watching")
 
@@ -533,7 +571,8 @@ class Station:
         if (state, reason, game_id) == (self._state, self._reason, self._state_game):
             return
         self._state, self._reason, self._state_game = state, reason, game_id
-        payload: dict[str, Any] = {"state": state, "reason": reason, "at": _timestamp(self._wall_clock())}
+        said = reason if self._remark is None else f"{reason}; {self._remark}"
+        payload: dict[str, Any] = {"state": state, "reason": said, "at": timestamp(self._wall_clock())}
         if game_id is not None:
             payload["gameId"] = game_id
         self._log.info("station", state=state, reason=reason, game_id=game_id)
@@ -543,49 +582,12 @@ class Station:
         kind, body, _ = body_of(diagnostic)
         self.channel.publish_loose(LogMessage(kind, None, "live", 0, 0, body, None))
 
-    # -- the games before this daemon
-    # ------------------------------------------------------------------------------------
-
     async def _locate(self, game_id: str) -> None:
         """Makes all games known from the one with this id on, by the files that are not followed."""
         live = {game.game_id for game in self.channel.games if not game.archived}
-        files = sorted(((at, path) for path, at in self._archive.items()), reverse=True)
-        found = await trio.to_thread.run_sync(self._find_files, files, game_id, limiter=self._limiter)
-        self.channel.insert_archived(
-            [
-                archived_game(path, mtime_ns, found_id, self._limiter)
-                for path, mtime_ns, found_id in found
-                if found_id not in live
-            ]
-        )
-
-    def _find_files(self, files: Sequence[tuple[tuple[int, int], Path]], game_id: str) -> list[tuple[Path, int, str]]:
-        """In a worker thread: newest first, until the wanted game is found. Raises `NoSuchGame`."""
-        found: list[tuple[Path, int, str]] = []
-        seen: set[str] = set()
-        for (mtime_ns, _), path in files:
-            key = (path, mtime_ns)
-            if key not in self._game_ids:
-                self._game_ids[key] = peek_game_id(path)
-            found_id = self._game_ids[key]
-            if found_id is None or found_id in seen:
-                continue  # of the same game twice, the newest file counts
-            seen.add(found_id)
-            found.append((path, mtime_ns, found_id))
-            if found_id == game_id:
-                return found
-        raise NoSuchGame(f"no such game: {game_id}")
+        found = await self._archive.games_from(game_id)
+        self.channel.insert_archived([game for game in found if game.game_id not in live])
 
 
 def _number(message: LogMessage | None) -> int | None:
     return None if message is None else message.frame
-
-
-def _timestamp(unix_seconds: float) -> str:
-    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _printable(path: Path, folder: Path) -> str:
-    """A file as people see it: relative to its station's folder, and always text."""
-    relative = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
-    return str(relative).encode("utf-8", "replace").decode()

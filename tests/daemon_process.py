@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -36,17 +36,20 @@ class DaemonProcess:
         arguments: tuple[str, ...] = (),
         open_files: int | None = None,
         state: Path | None = None,
-        command: str = "serve",
+        around: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+        subcommand: str = "serve",
     ) -> None:
         """`open_files` limits its descriptors; `state` is where it keeps its index of games, by default for itself
-        alone; `command` is another one of ours that listens."""
+        alone. `around` is a command that runs it, `environment` is added to that of the test;
+        `subcommand` is another one of ours that listens."""
         self._temporary = tempfile.TemporaryDirectory(prefix="slpstream-test-state-")
-        environment = {**os.environ, "STATE_DIRECTORY": str(state or self._temporary.name)}
-        arguments_before = [
+        environment = {**os.environ, "STATE_DIRECTORY": str(state or self._temporary.name), **(environment or {})}
+        command = [
             sys.executable,
             "-m",
             "slpstream",
-            command,
+            subcommand,
             *map(str, folders),
             "--port",
             "0",
@@ -54,8 +57,8 @@ class DaemonProcess:
             "json",
         ]
         if open_files is not None:
-            arguments_before = ["sh", "-c", f'ulimit -n {open_files}; exec "$0" "$@"', *arguments_before]
-        self.process = subprocess.Popen([*arguments_before, *arguments], stderr=subprocess.PIPE, env=environment)
+            command = ["sh", "-c", f'ulimit -n {open_files}; exec "$0" "$@"', *command]
+        self.process = subprocess.Popen([*around, *command, *arguments], stderr=subprocess.PIPE, env=environment)
         self.lines: list[dict[str, Any]] = []
         self._listening = threading.Event()
         self._drain = threading.Thread(target=self._read_log, daemon=True)
@@ -126,10 +129,14 @@ class DaemonProcess:
 
 @contextmanager
 def running(
-    *folders: Path, arguments: tuple[str, ...] = (), open_files: int | None = None, state: Path | None = None
+    *folders: Path,
+    arguments: tuple[str, ...] = (),
+    open_files: int | None = None,
+    state: Path | None = None,
+    around: tuple[str, ...] = (),
 ) -> Iterator[DaemonProcess]:
     """A daemon that is surely stopped."""
-    daemon = DaemonProcess(*folders, arguments=arguments, open_files=open_files, state=state)
+    daemon = DaemonProcess(*folders, arguments=arguments, open_files=open_files, state=state, around=around)
     try:
         yield daemon
     finally:

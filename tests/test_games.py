@@ -144,7 +144,7 @@ def test_its_events(daemon: DaemonProcess, played: Path) -> None:
         while len(found) < len(expected):
             line = answer.readline()
             assert line
-            if line.startswith(b"data: ") and not line.startswith(b'data: {"type":"station"'):
+            if line.startswith(b"data: ") and not line.startswith((b'data: {"type":"station"', b'data: {"type":"set"')):
                 found.append(line[6:-1].replace(station, b"", 1))
     assert found == expected
 

@@ -8,6 +8,7 @@ import click
 
 from slpstream import config as configuration
 from slpstream.cli import printable
+from slpstream.config import EACH_SUBFOLDER
 
 
 @click.command("check-config")
@@ -18,5 +19,9 @@ def command(file: Path) -> None:
 
     config = configuration.load(file)
     make_daemon(config, config.stations, file)
-    stations = ", ".join(station.id for station in config.stations) or "none: the usual Slippi folders are watched"
+    names = [
+        f"each subfolder of {station.folder}" if station.id == EACH_SUBFOLDER else station.id
+        for station in config.stations
+    ]
+    stations = ", ".join(names) or "none: the usual Slippi folders are watched"
     click.echo(f"{printable(file)}: good; stations: {stations}")

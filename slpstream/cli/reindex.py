@@ -26,6 +26,7 @@ from slpstream.cli.stations import stations_of
 from slpstream.config import Config, state_folder
 from slpstream.store import FILE_NAME, Database, Entry, open_database
 from slpstream.store.old_files import OldFile, look, path_key
+from slpstream.subfolders import expand
 
 _FILES_AT_ONCE = 200
 """In one transaction."""
@@ -70,7 +71,7 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
     began = time.perf_counter()
     wanted: list[Job] = []
     forgotten: list[bytes] = []
-    for station in stations_of(config, folders):
+    for station in expand(stations_of(config, folders)):
         folder = Path(station.folder).expanduser()
         if not folder.is_dir():
             complain(f"{folder}: no such folder")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import click
@@ -12,8 +13,10 @@ from slpstream import config as configuration
 from slpstream import logs
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, StationConfig
-from slpstream.daemon import Daemon
+from slpstream.daemon import Daemon, ReadAgain
 from slpstream.errors import ConfigError
+
+_GARBAGE_THRESHOLDS = (10_000, 5, 50)
 
 
 @click.command()
@@ -38,22 +41,57 @@ def command(
     Each DIR is a station named after the folder. With no DIR and no configuration, the usual Slippi folders are
     watched.
     """
-    config = configuration.load(config_file) if config_file is not None else Config()
+
+    def read() -> Config:
+        return _configured(config_file, host, port, pace=pace, log_format=log_format, log_level=log_level)
+
+    config = read()
+    stations = stations_of(config, folders)
+
+    def read_again() -> tuple[Config, list[StationConfig]]:
+        again = read()
+        return again, stations if folders else stations_of(again, ())
+
+    logs.configure(config.log.format, config.log.level)
+    daemon = make_daemon(config, stations, config_file, read_again=read_again)
+    _collect_garbage_seldom()
+    trio.run(daemon.run)
+
+
+def _configured(
+    file: Path | None,
+    host: str | None,
+    port: int | None,
+    *,
+    pace: bool,
+    log_format: str | None,
+    log_level: str | None,
+) -> Config:
+    """The configuration of a file, or none, with what the command line says."""
+    config = configuration.load(file) if file is not None else Config()
     server = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
     log = {key: value for key, value in (("format", log_format), ("level", log_level)) if value is not None}
-    config = msgspec.structs.replace(
+    return msgspec.structs.replace(
         config,
         server=msgspec.structs.replace(config.server, **server),
         watch=msgspec.structs.replace(config.watch, pace=pace or config.watch.pace),
         log=msgspec.structs.replace(config.log, **log),
     )
-    logs.configure(config.log.format, config.log.level)
-    trio.run(make_daemon(config, stations_of(config, folders), config_file).run)
 
 
-def make_daemon(config: Config, stations: list[StationConfig], file: Path | None) -> Daemon:
+def make_daemon(
+    config: Config, stations: list[StationConfig], file: Path | None, *, read_again: ReadAgain | None = None
+) -> Daemon:
     """The daemon of a configuration that was read from a file, or was not. Raises `ConfigError` that names it."""
     try:
-        return Daemon(config, stations)
+        return Daemon(config, stations, read_again=None if file is None else read_again)
     except ConfigError as error:
         raise ConfigError(error.file if file is None else str(file), error.key, error.expected) from error
+
+
+def _collect_garbage_seldom() -> None:
+    """A full search for cycles looks at every object, and nobody is served meanwhile: with five thousand connections
+    for a quarter of a second. What is there from the start is never garbage, and what comes is mostly freed without."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE_THRESHOLDS)

@@ -4,8 +4,9 @@ Unknown keys are errors, because a misspelt key that does nothing costs an eveni
 `Config`; a part of the daemon is handed the scalars that it needs.
 """
 
+from slpstream.config.changes import APPLIED_AT_RELOAD, Changes, changes
 from slpstream.config.loading import check, load
-from slpstream.config.places import address, is_loopback, state_folder, stations_of_folders, usual_folders
+from slpstream.config.places import address, is_loopback, state_folder, station_id, stations_of_folders, usual_folders
 from slpstream.config.sections import (
     DEFAULT_PORT,
     EACH_SUBFOLDER,
@@ -27,10 +28,12 @@ from slpstream.config.sections import (
 )
 
 __all__ = [
+    "APPLIED_AT_RELOAD",
     "DEFAULT_PORT",
     "EACH_SUBFOLDER",
     "LISTED",
     "SECTIONS",
+    "Changes",
     "Config",
     "Fanout",
     "JsonLines",
@@ -45,10 +48,12 @@ __all__ = [
     "Webhook",
     "address",
     "all_keys",
+    "changes",
     "check",
     "is_loopback",
     "load",
     "state_folder",
+    "station_id",
     "stations_of_folders",
     "usual_folders",
 ]

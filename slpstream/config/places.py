@@ -6,7 +6,7 @@ import ipaddress
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -40,14 +40,20 @@ def stations_of_folders(folders: Sequence[Path]) -> list[StationConfig]:
     stations: list[StationConfig] = []
     taken: set[str] = set()
     for folder in folders:
-        base = re.sub(r"[^A-Za-z0-9._-]+", "-", folder.resolve().name).strip("-.")[:60] or "main"
-        name, count = base, 1
-        while name in taken:
-            count += 1
-            name = f"{base}-{count}"
+        name = station_id(folder.resolve().name, taken)
         taken.add(name)
         stations.append(StationConfig(id=name, folder=str(folder)))
     return stations
+
+
+def station_id(name: str, taken: Collection[str]) -> str:
+    """An id made of any name: what may not be in one becomes `-`, and `-2`, `-3` follows when it is taken."""
+    base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:60] or "main"
+    found, count = base, 1
+    while found in taken:
+        count += 1
+        found = f"{base}-{count}"
+    return found
 
 
 def usual_folders(home: Path | None = None, platform: str = sys.platform) -> list[Path]:

@@ -34,13 +34,19 @@ class Server(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     operate_token_file: Annotated[
         str,
         Meta(
-            description="File with the token of operators, who may change sets. Empty: systemd's credential "
-            "`operate_token`, else whoever may come in may operate."
+            description="File whose first line is the token of operators, who may change sets; it lets read too. "
+            "Once there is one, nobody operates without it, from this machine either. Empty: systemd's credential "
+            "`operate_token`, else whoever may read may operate."
         ),
     ] = ""
     require_token: Annotated[bool, Meta(description="Ask for the token on loopback too.")] = False
     allowed_origins: Annotated[
-        list[str], Meta(description="Origins of web pages that may connect, beside the daemon's own and `file://`.")
+        list[str],
+        Meta(
+            description="Origins of web pages that may connect, beside the daemon's own and `file://`, which OBS sends "
+            "for files. Not `null`, which browsers send for files and for any page in a frame. They read; only the "
+            "daemon's own pages operate."
+        ),
     ] = []
     allowed_hosts: Annotated[
         list[str], Meta(description="Host names under which the daemon is reached, beside addresses and localhost.")
@@ -155,7 +161,7 @@ class Sets(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     ] = 30.0
     handwarmer_stocks: Annotated[
         int,
-        Meta(ge=0, description="A game that is quit while every side still has more stocks than this lost is none."),
+        Meta(ge=0, description="A game that is quit while nobody has lost more stocks than this is a handwarmer."),
     ] = 1
     quit_counts: Annotated[
         bool, Meta(description="A game that is quit, and is no handwarmer, counts for who did not quit.")

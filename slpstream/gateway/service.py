@@ -5,20 +5,24 @@ from __future__ import annotations
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import trio
 
 from slpstream import systemd
 from slpstream._version import __version__
 from slpstream.config import Config
+from slpstream.errors import NotKept
 from slpstream.gateway.feed import Feed
 from slpstream.gateway.games import BrokerGames
 from slpstream.logs import get_logger
 from slpstream.metrics import Metrics
 from slpstream.sinks.broker import Address
 from slpstream.stream import Hub
+from slpstream.tournament import SetPatch, SetScore
 from slpstream.web.access import Access
 from slpstream.web.server import WebServer
 
@@ -55,6 +59,7 @@ class Gateway:
             overlay_folder=Path(config.web.overlay_folder).expanduser() if config.web.overlay_folder else None,
             on_lagged=metrics.lagged.inc,
             on_closed=lambda code: metrics.closed.labels(str(code)).inc(),
+            on_dropped=lambda reason: metrics.dropped.labels(reason).inc(),
             on_request=lambda status: metrics.requests.labels(str(status)).inc(),
         )
         self._register_gauges()
@@ -88,6 +93,16 @@ class Gateway:
         """One station. Its files are elsewhere."""
         known = self.feed.stations.get(station)
         return None if known is None else {**known.describe(), "recordings": []}
+
+    async def set_of(self, station: str) -> SetScore | None:
+        """The newest set of a station, as its venue has told it; `None` when it has told none."""
+        known = self.feed.stations.get(station)
+        told = None if known is None else known.channel.set_message()
+        return None if told is None else msgspec.convert(told, SetScore)
+
+    async def correct_set(self, station: str, patch: SetPatch, may: Callable[[SetScore], bool]) -> SetScore | None:
+        """Raises `NotKept`: a gateway keeps nothing."""
+        raise NotKept("a gateway changes nothing: correct the set at its venue")
 
     def not_ready(self) -> list[str]:
         """Why nothing comes. A station whose ingest is silent does not make a gateway unfit."""

@@ -274,7 +274,13 @@ class GatewayStation:
         state = {"state": "offline", "reason": _SILENT} if self._silent else self._told
         self.channel.publish_state(dict(state))
 
-    _APPLIES: Mapping[str, Callable[[GatewayStation, dict[str, Any]], None]] = {"station": _apply_state}
+    def _apply_set(self, payload: dict[str, Any]) -> None:
+        self.channel.publish_set(payload)
+
+    _APPLIES: Mapping[str, Callable[[GatewayStation, dict[str, Any]], None]] = {
+        "station": _apply_state,
+        "set": _apply_set,
+    }
 
     def describe(self) -> dict[str, Any]:
         """The station as `/v1/stations` shows it."""

@@ -82,6 +82,9 @@ class Source(Games, Protocol):
     def state_message(self) -> dict[str, Any]:
         """The `station` status message."""
 
+    def set_message(self) -> dict[str, Any] | None:
+        """The `set` status message; `None` while there is no set."""
+
 
 class Log:
     """One log as this process knows it: what outlives a session."""
@@ -145,11 +148,9 @@ class RedisSink:
         max_age_seconds: float,
         on_sent: Callable[[str, int], None],
         on_reconnect: Callable[[], None],
-        statuses: Callable[[str], Iterable[dict[str, Any]]] = lambda station: (),
     ) -> None:
         """`stations` is asked again and again: they come and go. `max_messages` is for live logs; a finalized one has
-        half as many for the same time. `on_sent` is told a station and how many messages. `statuses` are further status
-        messages of a station, as they are now."""
+        half as many for the same time. `on_sent` is told a station and how many messages."""
         self._address = address
         self._keys = EventKeys(event)
         self._stations = stations
@@ -157,7 +158,6 @@ class RedisSink:
         self._max_age_seconds = max_age_seconds
         self._on_sent = on_sent
         self._on_reconnect = on_reconnect
-        self._statuses = statuses
         self._name = secrets.token_hex(8)
         self._logs: dict[tuple[str, FramesMode], Log] = {}
         self._log = get_logger()
@@ -277,8 +277,8 @@ class RedisSink:
         """The states that have changed: into the hash of each station, and to those who listen."""
         news: list[dict[str, Any]] = []
         for station, source in stations.items():
-            for message in (source.state_message(), *self._statuses(station)):
-                if told.get((station, message["type"])) != message:
+            for message in (source.state_message(), source.set_message()):
+                if message is not None and told.get((station, message["type"])) != message:
                     told[station, message["type"]] = message
                     news.append(message)
         if not news:

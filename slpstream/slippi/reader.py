@@ -110,6 +110,7 @@ class SlippiReader:
             twin._scan = self._scan.copy()
         if self._assembler is not None:
             twin._assembler = self._assembler.copy(twin._warn)
+            twin._assembler.out = twin._out  # what the last call made is not kept by a copy
         twin._bind()
         return twin
 
@@ -538,6 +539,7 @@ class SlippiReader:
                 result.winners(settings, payload, posts),
                 number,
                 result.duration_seconds(number),
+                standings=result.standings(settings, posts),
             )
         )
 

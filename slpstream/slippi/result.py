@@ -73,6 +73,19 @@ def duration_seconds(last_frame: int | None) -> float | None:
     return max(0, last_frame - FIRST_PLAYABLE_FRAME) / FRAMES_PER_SECOND
 
 
+def standings(settings: Settings, last_posts: Mapping[int, Any]) -> dict[int, dict[str, Any]]:
+    """Stocks and percent of each player index at the end; who was out by then has no stocks. Empty when there was no
+    frame."""
+    if not last_posts:
+        return {}
+    return {
+        p.player_index: {"stocks": post.stocks_remaining, "percent": post.percent}
+        if (post := last_posts.get(p.player_index)) is not None
+        else {"stocks": 0, "percent": 0.0}
+        for p in settings.players
+    }
+
+
 def _who_stayed(players: list[int], initiator: Any) -> list[int]:
     """Of two players the one who did not quit; nobody when it is not known who quit."""
     if len(players) != 2 or initiator is UNSET or initiator not in players:

@@ -1,9 +1,10 @@
 """The index of games: what was played where, by whom, how it went, and in which file. SQLite, in the state folder.
 
-It is never the truth: that is the files, and whatever is here can be made from them again (`slpstream reindex`).
+It is never the truth: that is the files, and what is here of games can be made from them again (`slpstream reindex`).
+Only what operators have said about sets is in no file; `reindex` leaves it alone.
 """
 
-from slpstream.store.database import Database, FileRow, GameRow, Page, Wanted
+from slpstream.store.database import Database, FileRow, GameRow, Page, PlayedRow, Wanted
 from slpstream.store.facts import Entry, Facts, facts_of
 from slpstream.store.index import GameIndex
 from slpstream.store.schema import FILE_NAME, open_database
@@ -17,6 +18,7 @@ __all__ = [
     "GameIndex",
     "GameRow",
     "Page",
+    "PlayedRow",
     "Wanted",
     "facts_of",
     "open_database",

@@ -6,9 +6,10 @@ and games that come in between shift nothing.
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,15 +20,18 @@ from slpstream.store.facts import Entry, Facts, folded, players_with_names, sear
 
 _BUSY_MILLISECONDS = 5000
 _IDLE_READERS = 4
+_EXPIRED_AT_ONCE = 200
+"""Games in one transaction: others want to write too."""
+_EXPIRED = "left the index: too old, or the index too large"
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PRIMARY_CODE = 0xFF
 """The extended result codes of SQLite have the primary one in their lowest byte."""
 
 _KEPT = (
     "format", "rate", "settings", "setup", "players", "metadata", "game_end", "winners", "reason", "last_frame",
-    "duration_seconds", "stats", "said_at_ms",
+    "duration_seconds", "stats", "said_at_ms", "standings",
 )  # fmt: skip
-_JSON = ("rate", "settings", "setup", "players", "metadata", "game_end", "winners", "stats")
+_JSON = ("rate", "settings", "setup", "players", "metadata", "game_end", "winners", "stats", "standings")
 _REQUIRED = ("format", "rate", "settings", "setup", "players")
 
 
@@ -93,6 +97,29 @@ class Game(NamedTuple):
     files: Sequence[FileRow]
 
 
+class PlayedRow(NamedTuple):
+    """A game as sets are made of it. JSON where it says so."""
+
+    game_id: str
+    started_at_ms: int
+    format: str
+    reason: str | None
+    duration_seconds: float | None
+    said_at_ms: int | None
+    mtime_ns: int | None
+    """Of its newest file."""
+    settings: str
+    """JSON."""
+    players: str
+    """JSON."""
+    winners: str | None
+    """JSON: player indices."""
+    game_end: str | None
+    """JSON."""
+    standings: str | None
+    """JSON: stocks and percent by player index."""
+
+
 class Page(NamedTuple):
     """Some games, and where the next page begins; `None` at the end."""
 
@@ -101,6 +128,7 @@ class Page(NamedTuple):
 
 
 _ROW = ", ".join(f"g.{name}" for name in GameRow._fields)
+_PLAYED = ", ".join("f.mtime_ns" if name == "mtime_ns" else f"g.{name}" for name in PlayedRow._fields)
 _DETAILS = ", ".join(f"g.{name}" for name in GameDetails._fields)
 
 
@@ -157,6 +185,46 @@ class Database:
         with self._transaction() as writer:
             writer.execute("UPDATE games SET stats = ? WHERE game_id = ?", (stats.decode(), game_id))
 
+    def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
+        """Forgets the games that began before a time (Unix, milliseconds), and the oldest ones while more than
+        `max_bytes` are in use; how many. `None`: no such limit.
+
+        What is known of their files stays, so that they are not read again: only that the game has left.
+        """
+        expired = 0
+        if before_ms is not None:
+            while count := self._forget_oldest(_EXPIRED_AT_ONCE, spared, before_ms):
+                expired += count
+        while max_bytes is not None and (excess := self.used_bytes() - max_bytes) > 0:
+            games = max(1, self.count())
+            wanted = math.ceil(excess / (self.used_bytes() / games))
+            count = self._forget_oldest(min(_EXPIRED_AT_ONCE, wanted), spared)
+            if not count:
+                break
+            expired += count
+        return expired
+
+    def _forget_oldest(self, limit: int, spared: Collection[str], before_ms: int | None = None) -> int:
+        older = (1 << 63) - 1 if before_ms is None else before_ms
+        with self._transaction() as writer:
+            rows = writer.execute(
+                f"SELECT game_id FROM games WHERE started_at_ms < ? AND game_id NOT IN ({', '.join('?' * len(spared))})"  # noqa: S608 -- question marks
+                " ORDER BY started_at_ms, game_id LIMIT ?",
+                (older, *spared, limit),
+            ).fetchall()
+            for row in rows:
+                writer.execute("UPDATE files SET game_id = NULL, problem = ? WHERE game_id = ?", (_EXPIRED, *row))
+                writer.execute("DELETE FROM tags WHERE game_id = ?", row)
+                writer.execute("DELETE FROM games WHERE game_id = ?", row)
+        return len(rows)
+
+    def keep_corrections(self, station: str, corrections: bytes) -> None:
+        """What an operator has said about the sets of a station, JSON; instead of what was said before."""
+        with self._transaction() as writer:
+            writer.execute(
+                "INSERT OR REPLACE INTO corrections (station, document) VALUES (?, ?)", (station, corrections.decode())
+            )
+
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         with self._writing:
@@ -200,11 +268,36 @@ class Database:
             rows = reader.execute("SELECT path, mtime_ns, size_bytes FROM files WHERE station = ?", (station,))
             return {path: (mtime_ns, size_bytes) for path, mtime_ns, size_bytes in rows}
 
+    def played(self, station: str, limit: int) -> list[PlayedRow]:
+        """The newest games of a station, newest first."""
+        with self._reader() as reader:
+            rows = reader.execute(
+                f"SELECT {_PLAYED} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- names of columns
+                " LEFT JOIN files f ON f.path = g.path WHERE t.kind = 'station' AND t.value = ?"
+                " ORDER BY t.started_at_ms DESC, t.game_id DESC LIMIT ?",
+                (station, limit),
+            )
+            return [PlayedRow(*row) for row in rows]
+
+    def corrections(self) -> dict[str, bytes]:
+        """What operators have said, JSON, by station."""
+        with self._reader() as reader:
+            rows = reader.execute("SELECT station, document FROM corrections")
+            return {station: document.encode() for station, document in rows}
+
     def count(self) -> int:
         """How many games there are."""
         with self._reader() as reader:
             count: int = reader.execute("SELECT count(*) FROM games").fetchone()[0]
             return count
+
+    def used_bytes(self) -> int:
+        """How large the database is, but for what is free in it."""
+        with self._reader() as reader:
+            pages, free, size = (
+                reader.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
+            )
+        return int((pages - free) * size)
 
     @contextmanager
     def _reader(self) -> Iterator[sqlite3.Connection]:

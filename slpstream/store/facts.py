@@ -74,6 +74,8 @@ class Facts(msgspec.Struct, kw_only=True):
     """JSON: the payload of `game_end`."""
     winners: bytes | None = None
     """JSON: player indices."""
+    standings: bytes | None = None
+    """JSON: stocks and percent at the end, by player index."""
     reason: str | None = None
     last_frame: int | None = None
     duration_seconds: float | None = None
@@ -158,6 +160,7 @@ def _end(facts: Facts, event: GameEnd) -> None:
     }
     facts.game_end = _encode({key: value for key, value in payload.items() if value is not None})
     facts.winners = _encode([_index(winner, i) for i, winner in enumerate(msgspec.to_builtins(event.winners))])
+    facts.standings = _encode({str(index): standing for index, standing in event.standings.items()})
     facts.reason = event.reason
     facts.last_frame = event.last_frame
     facts.duration_seconds = event.duration_seconds

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -20,7 +20,7 @@ import trio
 
 from slpstream.events import Event
 from slpstream.logs import get_logger
-from slpstream.store.database import Database, Game, Page, Place, Wanted, is_damage
+from slpstream.store.database import Database, Game, Page, Place, PlayedRow, Wanted, is_damage
 from slpstream.store.facts import Entry, facts_of
 from slpstream.store.old_files import OldFile, Read, look, path_key
 from slpstream.store.schema import open_database, set_aside
@@ -37,11 +37,22 @@ T = TypeVar("T")
 class GameIndex:
     """The index of one daemon. `run` it once."""
 
-    def __init__(self, database: Database, read: Read | None, *, on_error: Callable[[], None] = lambda: None) -> None:
-        """`read` reads old files; `None`: they are left alone. `on_error` is called whenever SQLite fails."""
+    def __init__(
+        self,
+        database: Database,
+        read: Read | None,
+        *,
+        on_error: Callable[[], None] = lambda: None,
+        on_change: Callable[[str | None], None] = lambda station: None,
+    ) -> None:
+        """`read` reads old files; `None`: they are left alone. `on_error` is called whenever SQLite fails, `on_change`
+        with the station whose games have changed, or with `None` when that is not known; both must not wait."""
         self._database = database
         self._read = read
         self._on_error = on_error
+        self._on_change = on_change
+        self._corrections: dict[str, bytes] | None = None
+        """Of all stations, once they were asked for: unlike games they are in no file."""
         self._limiter = trio.CapacityLimiter(_THREADS)
         self._pending: dict[bytes, Entry | None] = {}
         self._work = trio.Event()
@@ -97,10 +108,12 @@ class GameIndex:
         """A file is not there any more."""
         self._pending[path_key(path)] = None
         self._begin()
+        self._on_change(None)
 
     def _put(self, entry: Entry) -> None:
         self._pending[entry.path] = entry
         self._begin()
+        self._on_change(entry.station)
 
     def _begin(self) -> None:
         if self._idle.is_set():
@@ -121,6 +134,33 @@ class GameIndex:
     async def keep_stats(self, game_id: str, stats: bytes) -> None:
         """The summary of a game's stats, which somebody has computed."""
         await self._call(partial(self._database.keep_stats, game_id, stats))
+
+    async def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
+        """Forgets old games; how many. See `Database.expire`."""
+        expired = partial(self._database.expire, before_ms=before_ms, max_bytes=max_bytes, spared=spared)
+        return await self._call(expired) or 0
+
+    async def played_on(self, station: str, limit: int) -> list[PlayedRow]:
+        """The newest games of a station, newest first."""
+        return await self._call(partial(self._database.played, station, limit)) or []
+
+    async def corrections(self) -> Mapping[str, bytes] | None:
+        """What operators have said about sets, by station; `None` when the database cannot say it."""
+        if self._corrections is None:
+            self._corrections = await self._call(self._database.corrections)
+        return self._corrections
+
+    async def keep_corrections(self, station: str, corrections: bytes) -> bool:
+        """Keeps what an operator has said about the sets of a station. False when the database cannot."""
+
+        def keep() -> bool:
+            self._database.keep_corrections(station, corrections)
+            return True
+
+        if await self.corrections() is None or not await self._call(keep):
+            return False
+        self._corrections = {**(self._corrections or {}), station: corrections}
+        return True
 
     async def written(self) -> None:
         """Returns when all that was said so far is in the database."""
@@ -166,11 +206,15 @@ class GameIndex:
     async def _begin_again(self) -> None:
         """The database turned out to be damaged: it is set aside, and what is found from now on goes to a new one."""
         damaged, path = self._database, self._database.path
+        corrections = dict(self._corrections or {})
 
         def replace() -> tuple[Database, Path]:
             damaged.close()
             aside = set_aside(path)
-            return open_database(path), aside
+            database = open_database(path)
+            for station, document in corrections.items():
+                database.keep_corrections(station, document)
+            return database, aside
 
         self._database, aside = await trio.to_thread.run_sync(replace)
         self._log.warning("game index begun again; `slpstream reindex` fills it", file=str(path), damaged=str(aside))

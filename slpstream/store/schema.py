@@ -61,6 +61,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) STRICT, WITHOUT ROWID""",
         "CREATE INDEX tags_by_game ON tags (game_id)",
     ),
+    (
+        # Stocks and percent at the end, by player index; NULL: the game was indexed before this column was.
+        "ALTER TABLE games ADD COLUMN standings TEXT",
+        # What operators have said about the sets of a station. Not in any file: `reindex` leaves it alone.
+        """CREATE TABLE corrections (
+            station TEXT PRIMARY KEY NOT NULL,
+            document TEXT NOT NULL             -- JSON
+        ) STRICT, WITHOUT ROWID""",
+    ),
 )
 VERSION = len(MIGRATIONS)
 
@@ -77,6 +86,12 @@ def open_database(
     `on_damage` is told where a damaged one was put, and what was wrong. Raises `ConfigError` for one of a newer
     version, and `OSError` or `sqlite3.OperationalError` when the folder cannot be written to.
     """
+    prepare(path, migrations, on_damage=on_damage)
+    return Database(path)
+
+
+def prepare(path: Path, migrations: tuple[tuple[str, ...], ...], *, on_damage: Callable[[Path, str], None]) -> None:
+    """Makes the database at a path, or brings it to the newest version. As `open_database`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         _prepare(path, migrations)
@@ -85,7 +100,6 @@ def open_database(
             raise
         on_damage(set_aside(path), str(error))
         _prepare(path, migrations)
-    return Database(path)
 
 
 def set_aside(path: Path) -> Path:

@@ -1,6 +1,6 @@
 """A game's log and its subscribers: rings, positions, fan-out, backpressure. It never opens a file."""
 
-from slpstream.stream.channel import Channel, Hub, StationState
+from slpstream.stream.channel import Channel, Hub, StationState, WantedChannels
 from slpstream.stream.game import Game, GameLog, Replay
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscriber import Subscriber, Wire
@@ -21,6 +21,7 @@ __all__ = [
     "Subscriber",
     "Subscription",
     "Tap",
+    "WantedChannels",
     "Wire",
     "parse_subscription",
 ]

@@ -6,7 +6,7 @@ with one call per subscriber. A channel never waits for anybody.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
@@ -14,14 +14,13 @@ import trio
 
 from slpstream.errors import NoSuchGame
 from slpstream.messages import Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.chain import Chunk, Entry, Known, chunks
 from slpstream.stream.game import Game, Order, place_of
 from slpstream.stream.subscriber import StationReader
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
 Locate = Callable[[str], Awaitable[None]]
 """Makes the games of a station known from the one with this id on; raises `NoSuchGame`."""
-
-_CHUNK_BYTES = 64 * 1024
 
 
 class Channel:
@@ -33,12 +32,15 @@ class Channel:
         self._kept_games = kept_games
         self._games: list[Game] = []
         self._groups: dict[Hashable, list[StationReader]] = {}
+        self._known: dict[Hashable, Known] = {}
+        """Of each group: the newest messages that it was sent."""
         self._changed: trio.Event | None = None
         self.current: Game | None = None
         """The game with the newest Game Start."""
         self.settled = False
         """The first look at the source is over: what is live is known."""
         self._state: dict[str, Any] = {"state": "offline", "reason": "starting"}
+        self._set: dict[str, Any] | None = None
 
     @property
     def games(self) -> Sequence[Game]:
@@ -153,6 +155,17 @@ class Channel:
         """The `station` status message."""
         return {"type": "station", "station": self.station, **self._state}
 
+    def publish_set(self, payload: dict[str, Any]) -> None:
+        """The set of the station has changed: a status message to everybody."""
+        self._set = payload
+        for reader in self._readers():
+            reader.tell_set()
+        self.notify()
+
+    def set_message(self) -> dict[str, Any] | None:
+        """The `set` status message; `None` while there is no set."""
+        return None if self._set is None else {"type": "set", "station": self.station, **self._set}
+
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
         """The `snapshot` of a game in progress: settings, the newest frame and stats, and where the log goes on."""
         payload: dict[str, Any] = {"type": "snapshot", "station": self.station, "gameId": game.game_id}
@@ -162,6 +175,8 @@ class Channel:
         for name, message in (("frame", game.newest_frames.get(mode)), ("stats", game.newest_stats)):
             if message is not None:
                 payload[name] = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])[name]
+        if self._set is not None:
+            payload["set"] = self._set
         payload["cursor"] = str(Cursor(game.game_id, mode, game.logs[mode].head))
         return payload
 
@@ -170,18 +185,18 @@ class Channel:
     ) -> None:
         """One batch to one group, in chunks that a socket usually takes whole."""
         first = readers[0].subscriber
-        encoded: list[tuple[bytes, LogMessage]] = []
+        known = self._known.setdefault(first.key, {})
+        entries: list[Entry] = []
         for message in messages:
-            data = first.encode(message, self.station, game.frames_per_second)
-            if data is not None:
-                encoded.append((data, message))
+            entry = first.entry(message, self.station, game.frames_per_second, known)
+            if entry is not None:
+                entries.append(entry)
         fallen: list[tuple[StationReader, LogMessage]] = []
-        for chunk in _chunks(encoded):
-            joined = chunk[0][0] if len(chunk) == 1 else b"".join([data for data, _ in chunk])
+        for chunk in chunks(entries):
             for reader in list(readers):  # who has failed leaves it
                 subscriber = reader.subscriber
                 if subscriber.outbox.queued_bytes == 0:
-                    if not subscriber.outbox.send(joined):
+                    if not subscriber.outbox.send(reader.readable(chunk)):
                         subscriber.wake()
                     continue
                 refused = self._put_each(reader, chunk)
@@ -191,11 +206,11 @@ class Channel:
                 reader.fall_behind(game, _before(messages, refused, position))
             fallen.clear()
 
-    def _put_each(self, reader: StationReader, chunk: Sequence[tuple[bytes, LogMessage]]) -> LogMessage | None:
+    def _put_each(self, reader: StationReader, chunk: Chunk) -> LogMessage | None:
         """Message by message into an outbox that is not empty; the one that a lossless subscriber did not take."""
-        for data, message in chunk:
-            if not reader.subscriber.put(data, message, self.station):
-                return message
+        for entry in chunk.entries:
+            if not reader.put(entry):
+                return entry.message
         return None
 
     # -- subscribers ------------------------------------------------------------------------------------------------
@@ -215,18 +230,7 @@ class Channel:
             readers.remove(reader)
             if not readers:
                 del self._groups[reader.subscriber.key]
-
-
-def _chunks(encoded: Sequence[tuple[bytes, LogMessage]]) -> Sequence[Sequence[tuple[bytes, LogMessage]]]:
-    chunks: list[list[tuple[bytes, LogMessage]]] = []
-    room = 0
-    for item in encoded:
-        if not chunks or len(item[0]) > room:
-            chunks.append([])
-            room = _CHUNK_BYTES
-        chunks[-1].append(item)
-        room -= len(item[0])
-    return chunks
+                self._known.pop(reader.subscriber.key, None)
 
 
 def _before(messages: Sequence[LogMessage], message: LogMessage, first: Position) -> Position:
@@ -236,22 +240,58 @@ def _before(messages: Sequence[LogMessage], message: LogMessage, first: Position
 
 
 class Hub:
-    """All channels by station name."""
+    """All channels by station name; they come and go."""
 
     def __init__(self) -> None:
         self.channels: dict[str, Channel] = {}
         self.subscriptions = 0
         """How many were ever begun."""
+        self._changed = trio.Event()
 
     def add(self, channel: Channel) -> None:
-        """A station comes into being."""
-        self.channels[channel.station] = channel
+        """A station comes into being, or takes the place of the one of this name."""
+        self.channels = {**self.channels, channel.station: channel}
+        self._notify()
 
-    def wanted(self, stations: Sequence[str] | None) -> list[Channel]:
-        """The channels of a subscription. Raises `NoSuchGame` for a name that is none."""
-        if stations is None:
-            return list(self.channels.values())
-        missing = [name for name in stations if name not in self.channels]
+    def remove(self, channel: Channel) -> None:
+        """A station goes. Of a channel that is not there (any more) nothing happens."""
+        if self.channels.get(channel.station) is channel:
+            self.channels = {name: other for name, other in self.channels.items() if other is not channel}
+            self._notify()
+
+    async def changed(self) -> None:
+        """Returns after the next channel that comes or goes."""
+        await self._changed.wait()
+
+    def wanted(self, stations: Sequence[str] | None) -> WantedChannels:
+        """The channels of a subscription, `None`: all. Raises `NoSuchGame` for a name that is none."""
+        missing = [name for name in stations or () if name not in self.channels]
         if missing:
             raise NoSuchGame(f"no such station: {missing[0]}")
-        return [self.channels[name] for name in stations]
+        return WantedChannels(self, stations)
+
+    def _notify(self) -> None:
+        changed, self._changed = self._changed, trio.Event()
+        changed.set()
+
+
+class WantedChannels:
+    """The channels of one subscription, as they are each time they are asked for."""
+
+    def __init__(self, hub: Hub, stations: Sequence[str] | None) -> None:
+        self._hub = hub
+        self._stations = stations
+
+    def __iter__(self) -> Iterator[Channel]:
+        channels = self._hub.channels
+        names = channels if self._stations is None else self._stations
+        return iter([channels[name] for name in names if name in channels])
+
+    @property
+    def over(self) -> bool:
+        """Stations were named, and none of them is left."""
+        return self._stations is not None and not any(name in self._hub.channels for name in self._stations)
+
+    async def changed(self) -> None:
+        """Returns after the next one that comes or goes."""
+        await self._hub.changed()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
 
 from slpstream.messages import START, FramesMode, LogMessage, Position
 
@@ -20,8 +21,24 @@ Order = tuple[int, int, str]
 """Where a game stands among those of its station: `(0, modification time, name)` for one that was over before the
 daemon started, and is known from its file alone; `(1, n, "")` for the n-th that the daemon saw begin."""
 
+FIRST_PLAYED: Order = (1, 0, "")
+"""The place of the first game that a station sees begin."""
+
 FindFrame = Callable[[FramesMode, int], Awaitable[Position]]
 """(mode, frame number) to the position just before the first `frame` message with that number or a higher one."""
+
+
+class ReadBack(Protocol):
+    """A game read back from its file."""
+
+    async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
+        """See `Replay`."""
+
+    async def find_frame(self, mode: FramesMode, number: int) -> Position:
+        """See `FindFrame`."""
+
+    def forget(self) -> None:
+        """Gives back what is kept to be quick."""
 
 
 def place_of(message: LogMessage) -> Position:
@@ -78,8 +95,19 @@ class GameLog:
 class Game:
     """A game of a station: its two logs, and what a newcomer has to be told."""
 
-    def __init__(self, game_id: str, replay: Replay, find_frame: FindFrame, *, ring_bytes: int, order: Order) -> None:
+    def __init__(
+        self,
+        game_id: str,
+        replay: Replay,
+        find_frame: FindFrame,
+        *,
+        ring_bytes: int,
+        order: Order,
+        forget_replay: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`forget_replay` gives back what `replay` keeps to be quick."""
         self.game_id = game_id
+        self.forget_replay = forget_replay
         self.order = order
         self.replay = replay
         self.find_frame = find_frame
@@ -112,6 +140,10 @@ class Game:
         """Begun, and neither ended nor lost."""
         return self.start is not None and not (self.ended or self.archived or self.lost)
 
+    def read_back_by(self, replay: ReadBack) -> None:
+        """From now on what the rings have dropped comes from here."""
+        self.replay, self.find_frame, self.forget_replay = replay.messages, replay.find_frame, replay.forget
+
     def append(self, mode: FramesMode, messages: Sequence[LogMessage]) -> None:
         """New messages of one mode, in order, all behind the head."""
         self.logs[mode].append(messages)
@@ -132,5 +164,7 @@ class Game:
         """Keeps only what cannot be read from the file."""
         for log in self.logs.values():
             log.forget()
+        self.forget_replay()
         self.newest_frames.clear()
         self.newest_stats = None
+        self.forget_replay()

@@ -18,11 +18,20 @@ Write = Callable[[bytes | memoryview], int]
 class Outbox:
     """A bounded queue of encoded messages in front of a non-blocking `write`."""
 
-    def __init__(self, write: Write, *, limit_bytes: int, tell_missed: Callable[[int], bytes]) -> None:
-        """`tell_missed` makes the message that says how many entries were dropped."""
+    def __init__(
+        self,
+        write: Write,
+        *,
+        limit_bytes: int,
+        tell_missed: Callable[[int], bytes],
+        on_missed: Callable[[], None] | None = None,
+    ) -> None:
+        """`tell_missed` makes the message that says how many entries were dropped. `on_missed` is called for each of
+        them at once: who never reads is never told."""
         self._write = write
         self._limit_bytes = limit_bytes
         self._tell_missed = tell_missed
+        self._on_missed = on_missed
         self._rest: bytes | memoryview = b""
         """What remains of data of which the socket has taken a part."""
         self._queue: OrderedDict[Hashable, bytes] = OrderedDict()
@@ -61,8 +70,10 @@ class Outbox:
         while self._droppable and self.queued_bytes + len(data) > self._limit_bytes:
             self._drop(next(iter(self._droppable)))
         if self.queued_bytes + len(data) > self._limit_bytes:
-            self._missed += key is not None
-            return key is not None
+            if key is None:
+                return False
+            self._miss()
+            return True
         if key is None:
             self._queue[object()] = data
         else:
@@ -108,4 +119,9 @@ class Outbox:
     def _drop(self, key: Hashable) -> None:
         del self._droppable[key]
         self.queued_bytes -= len(self._queue.pop(key))
+        self._miss()
+
+    def _miss(self) -> None:
         self._missed += 1
+        if self._on_missed is not None:
+            self._on_missed()

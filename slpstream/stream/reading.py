@@ -10,7 +10,7 @@ from typing import Protocol
 
 from slpstream.errors import CursorGone
 from slpstream.messages import START, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.game import Game, Order
+from slpstream.stream.game import FIRST_PLAYED, Game, Order
 
 
 class Games(Protocol):
@@ -63,6 +63,10 @@ class Reading:
         """Begins with the first message of the current game, or of the next one."""
         current = self._channel.current
         self.first = self._channel.next_order() if current is None else current
+
+    def from_first_played(self) -> None:
+        """Begins with the first game that was found running, or seen to begin, since the station is there."""
+        self.first = FIRST_PLAYED
 
     def from_heads(self) -> None:
         """Begins with what comes next in the games that run, and with the games that follow."""

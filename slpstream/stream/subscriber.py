@@ -12,17 +12,21 @@ outbox is full goes behind with the position of the last message that was taken.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 import trio
 
 from slpstream.errors import NoSuchGame, TooSlow
-from slpstream.messages import DROPPABLE_TYPES, Cursor, FramesMode, LogMessage, Position
+from slpstream.messages import DROPPABLE_TYPES, START, Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.chain import ChainedWire, Chunk, Entry, Known, Link, is_link, predecessor
 from slpstream.stream.game import Game, place_of
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.reading import Games, Reading
-from slpstream.stream.subscription import Subscription
+from slpstream.stream.subscription import Start, Subscription
+
+_MESSAGES_AT_ONCE = 8
+"""Many who catch up must not hold up those who are live."""
 
 
 class Wire(Protocol):
@@ -51,11 +55,28 @@ class Source(Games, Protocol):
     def state_message(self) -> dict[str, Any]:
         """The `station` message."""
 
+    def set_message(self) -> dict[str, Any] | None:
+        """The `set` message; `None` while there is no set."""
+
     def attach(self, reader: StationReader) -> None:
         """A reader is live from here on."""
 
     def detach(self, reader: StationReader) -> None:
         """A reader is not live any more."""
+
+
+class Sources(Protocol):
+    """The stations of a subscription, which come and go."""
+
+    def __iter__(self) -> Iterator[Source]:
+        """Those that there are now."""
+
+    @property
+    def over(self) -> bool:
+        """None is left, and none can come."""
+
+    async def changed(self) -> None:
+        """Returns after the next one that comes or goes."""
 
 
 class Subscriber:
@@ -65,10 +86,12 @@ class Subscriber:
     def __init__(self, subscription: Subscription, wire: Wire, outbox: Outbox, wake_writer: Callable[[], None]) -> None:
         self.subscription = subscription
         self.wire = wire
+        self._chained = wire if isinstance(wire, ChainedWire) else None
         self.outbox = outbox
         self._wake_writer = wake_writer
         self._readers: list[StationReader] = []
-        self._strays = 0
+        self._strangers = 0
+        """Stations of the beginning of which nobody has said yet that the cursor is not of them."""
         self._drained = trio.Event()
         self._late: dict[tuple[str, str], bytes] = {}
         self._failed = trio.Event()
@@ -80,15 +103,36 @@ class Subscriber:
         wanted = self.subscription
         return (self.wire.key, wanted.frames, wanted.topics, wanted.rate, wanted.fields)
 
-    async def run(self, channels: Iterable[Source]) -> None:
-        """Follows the channels until cancelled. Raises `NoSuchGame` and `CursorGone` as they are found, and `TooSlow`;
-        in groups."""
-        self._readers = [StationReader(self, channel) for channel in channels]
+    async def run(self, channels: Sources) -> None:
+        """Follows the channels, as they come and go, until cancelled. Raises `NoSuchGame` and `CursorGone` as they are
+        found, and `TooSlow`; in groups."""
         async with trio.open_nursery() as nursery:
-            for reader in self._readers:
-                nursery.start_soon(reader.run)
+            nursery.start_soon(self._follow, channels, nursery)
             await self._failed.wait()
             raise TooSlow("the connection is too slow for what may not be dropped")
+
+    async def _follow(self, channels: Sources, nursery: trio.Nursery) -> None:
+        """A reader for each channel, as they come and go."""
+        left_at: dict[str, Cursor | None] = {}
+        self._readers = [StationReader(self, channel) for channel in channels]
+        self._strangers = len(self._readers)
+        for reader in self._readers:
+            nursery.start_soon(reader.run)
+        while not self._left:
+            wanted = list(channels)
+            for reader in [reader for reader in self._readers if reader.channel not in wanted]:
+                self._readers.remove(reader)
+                left_at[reader.channel.station] = reader.place() or left_at.get(reader.channel.station)
+                reader.tell_state()
+                reader.end()
+            if channels.over:
+                raise NoSuchGame("the station has been removed")
+            known = [reader.channel for reader in self._readers]
+            for channel in [channel for channel in wanted if channel not in known]:
+                reader = LaterReader(self, channel, left_at.get(channel.station))
+                self._readers.append(reader)
+                nursery.start_soon(reader.run)
+            await channels.changed()
 
     def stop(self) -> None:
         """Leaves all channels: nothing is sent any more."""
@@ -98,8 +142,8 @@ class Subscriber:
 
     def stray(self, error: NoSuchGame) -> None:
         """The cursor is not of one of the stations; raises `error` when it is of none of them."""
-        self._strays += 1
-        if self._strays == len(self._readers):
+        self._strangers -= 1
+        if not self._strangers:
             raise error
 
     # -- sending -----------------------------------------------------------------------------------------------------
@@ -107,6 +151,8 @@ class Subscriber:
     def send_status(self, payload: dict[str, Any]) -> None:
         """A status message; it may not be dropped. A lossless subscriber that has no room is told the newest one of
         its type and station later."""
+        if self._left:
+            return
         data = self.wire.status(payload)
         if self.subscription.delivery == "conflate":
             self._put(data, None)
@@ -161,16 +207,34 @@ class Subscriber:
 
     def encode(self, message: LogMessage, station: str, frames_per_second: int) -> bytes | None:
         """The bytes for this subscription, `None` when it does not want the message."""
+        return self.whole(message, station) if self._wants(message, frames_per_second) else None
+
+    def entry(self, message: LogMessage, station: str, frames_per_second: int, known: Known) -> Entry | None:
+        """The message for somebody who knows that much of the station, and who then knows this message too; `None` when
+        the subscription does not want it."""
+        if not self._wants(message, frames_per_second):
+            return None
+        if self._chained is None or not is_link(message):
+            return Entry(self.whole(message, station), message)
+        before = predecessor(known, message)
+        known[message.type] = link = Link(message, self.subscription.fields)
+        data = self.whole(message, station) if before is None else self._chained.follow(link, before, station)
+        return Entry(data, message, before, link)
+
+    def whole(self, message: LogMessage, station: str) -> bytes:
+        """A message that is wanted, for somebody who knows nothing."""
+        fields = self.subscription.fields
+        if fields is None or message.type != "frame":
+            return self.wire.log(message, station)
+        return self.wire.cut(message, station, fields)
+
+    def _wants(self, message: LogMessage, frames_per_second: int) -> bool:
         wanted = self.subscription
         if message.topic not in wanted.topics:
-            return None
-        if message.type != "frame":
-            return self.wire.log(message, station)
-        if wanted.rate is not None and not keeps_frame(message.frame or 0, wanted.rate, frames_per_second):
-            return None
-        if wanted.fields is not None:
-            return self.wire.cut(message, station, wanted.fields)
-        return self.wire.log(message, station)
+            return False
+        if message.type != "frame" or wanted.rate is None:
+            return True
+        return keeps_frame(message.frame or 0, wanted.rate, frames_per_second)
 
 
 def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
@@ -184,21 +248,30 @@ class StationReader:
     def __init__(self, subscriber: Subscriber, channel: Source) -> None:
         self.subscriber = subscriber
         self.channel = channel
+        self._scope = trio.CancelScope()
         self._mode = subscriber.subscription.frames
         self._reading = Reading(channel, self._mode)
         self._told: dict[str, Any] = {}
+        self._told_set: dict[str, Any] | None = None
         self._live = False
         self._behind = trio.Event()
+        self._known: Known = {}
 
     async def run(self) -> None:
         """Finds the beginning, then catches up whenever the subscriber is behind."""
-        try:
-            await self._begin()
-            while True:
-                await self._catch_up()
-                await self._behind.wait()
-        finally:
-            self.leave()
+        with self._scope:
+            try:
+                await self._begin()
+                while True:
+                    await self._catch_up()
+                    await self._behind.wait()
+            finally:
+                self.leave()
+
+    def end(self) -> None:
+        """The station has gone: `run` returns."""
+        self.leave()
+        self._scope.cancel()
 
     def leave(self) -> None:
         """Out of the channel's groups."""
@@ -212,6 +285,13 @@ class StationReader:
         if state != self._told:
             self._told = state
             self.subscriber.send_status(state)
+
+    def tell_set(self) -> None:
+        """The station's set, if it is not what this reader was told last."""
+        message = self.channel.set_message()
+        if message is not None and message != self._told_set:
+            self._told_set = message
+            self.subscriber.send_status(message)
 
     def fall_behind(self, game: Game, position: Position | None = None) -> None:
         """The message behind `position` of `game` was not taken: read on from there, or from where this reader has
@@ -228,32 +308,79 @@ class StationReader:
         self._reading.places = places
         self._behind.set()
 
+    def place(self) -> Cursor | None:
+        """Where this reader is: in the newest game of which it has read anything."""
+        for game in reversed(self._reading.todo()):
+            place = game.logs[self._mode].head if self._live and not game.archived else self._reading.place(game)
+            if place > START:
+                return Cursor(game.game_id, self._mode, place)
+        return None
+
+    def readable(self, chunk: Chunk) -> bytes:
+        """The bytes of a group's chunk, or those that this reader needs in its place. It is written at once."""
+        data = chunk.joined
+        if not chunk.fits(self._known):
+            known = dict(self._known)
+            parts = []
+            for entry in chunk.entries:
+                parts.append(self._bytes(entry, known))
+                if entry.link is not None:
+                    known[entry.message.type] = entry.link
+            data = b"".join(parts)
+        self._known.update(chunk.links)
+        return data
+
+    def put(self, entry: Entry) -> bool:
+        """A message of a group behind what waits already; false when it was not taken."""
+        conflate = self.subscriber.subscription.delivery == "conflate"
+        if conflate and entry.link is not None:  # what follows what may be dropped would be of no use
+            self._known.pop(entry.message.type, None)
+            return self.subscriber.put(self._bytes(entry, {}), entry.message, self.channel.station)
+        taken = self.subscriber.put(self._bytes(entry, self._known), entry.message, self.channel.station)
+        if taken and entry.link is not None:
+            self._known[entry.message.type] = entry.link
+        return taken
+
+    def _bytes(self, entry: Entry, known: Known) -> bytes:
+        return entry.data if entry.fits(known) else self.subscriber.whole(entry.message, self.channel.station)
+
     async def _begin(self) -> None:
-        channel, subscriber, reading = self.channel, self.subscriber, self._reading
-        subscription = subscriber.subscription
-        cursor = subscription.cursor_of(channel.station)
         self.tell_state()
-        await reading.settle()  # only then is it known which games there are
+        self.tell_set()
+        await self._reading.settle()  # only then is it known which games there are
+        await self._find_beginning()
+
+    async def _find_beginning(self) -> None:
+        subscription, station = self.subscriber.subscription, self.channel.station
+        cursor = subscription.cursor_of(station)
         if isinstance(cursor, Cursor):
             try:
-                game = await channel.locate(cursor.game_id)
+                await self._begin_behind(cursor)
             except NoSuchGame as error:
-                if channel.station in subscription.cursors:
+                if station in subscription.cursors:
                     raise
-                subscriber.stray(error)
+                self.subscriber.stray(error)
                 cursor = "live"  # it is of another of the stations
             else:
-                reading.first = game
-                reading.places[game] = await reading.position_of(game, cursor)
                 return
-        if cursor == "start":
-            reading.from_start()
+        await self._begin_at(cursor)
+
+    async def _begin_behind(self, cursor: Cursor) -> None:
+        """Raises `NoSuchGame`."""
+        game = await self.channel.locate(cursor.game_id)
+        self._reading.first = game
+        self._reading.places[game] = await self._reading.position_of(game, cursor)
+
+    async def _begin_at(self, start: Start) -> None:
+        channel = self.channel
+        if start == "start":
+            self._reading.from_start()
             return
         while any(game.catching_up for game in channel.games):
             await channel.changed()
-        reading.from_heads()
+        self._reading.from_heads()
         if channel.current is not None and channel.current.in_progress:
-            subscriber.send_status(channel.snapshot(channel.current, self._mode))
+            self.subscriber.send_status(channel.snapshot(channel.current, self._mode))
 
     async def _catch_up(self) -> None:
         """Reads on in every game until all heads are reached, then is live."""
@@ -261,6 +388,7 @@ class StationReader:
         reading = self._reading
         while True:
             self.tell_state()
+            self.tell_set()
             progressed = waiting = False
             for game in reading.todo():
                 while await self._read(game):
@@ -279,12 +407,14 @@ class StationReader:
         messages = await self._reading.following(game)
         if not messages:
             return messages is not None
-        await trio.lowlevel.checkpoint()
         subscriber, station = self.subscriber, self.channel.station
-        for message in self._conflated(messages):
-            data = subscriber.encode(message, station, game.frames_per_second)
-            if data is not None:
-                await subscriber.put_slowly(data)
+        for count, message in enumerate(self._conflated(messages)):
+            if count % _MESSAGES_AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
+            entry = subscriber.entry(message, station, game.frames_per_second, self._known)
+            if entry is not None:
+                await subscriber.put_slowly(entry.data)
+                self._reading.places[game] = place_of(message)  # it can end before the next one
         self._reading.places[game] = place_of(messages[-1])
         return True
 
@@ -294,3 +424,29 @@ class StationReader:
             return messages
         newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
         return [m for m in messages if m.type not in DROPPABLE_TYPES or newest[m.type] is m]
+
+
+class LaterReader(StationReader):
+    """The reader of a station that has come after its subscriber; or has come back, or is another one of its name."""
+
+    def __init__(self, subscriber: Subscriber, channel: Source, left_at: Cursor | None) -> None:
+        """`left_at`: where the subscriber was when it went."""
+        super().__init__(subscriber, channel)
+        self._left_at = left_at
+
+    async def _find_beginning(self) -> None:
+        """Who wants all of it gets all that follows, or all that was played since it has come."""
+        subscription = self.subscriber.subscription
+        asked = subscription.cursor_of(self.channel.station)
+        if subscription.delivery == "conflate":
+            await self._begin_at("start" if asked == "start" else "live")
+            return
+        cursor = self._left_at or subscription.cursors.get(self.channel.station)
+        if isinstance(cursor, Cursor):
+            try:
+                await self._begin_behind(cursor)
+            except NoSuchGame:
+                pass
+            else:
+                return
+        self._reading.from_first_played()

@@ -98,9 +98,9 @@ class Tap:
         start: Start = "start",
         collect_seconds: float = 0.0,
     ) -> None:
-        """Begins behind `marks`, of a consumer that was here before. Without any that is still known: with the first
-        message of the current game (`start`), or with what comes next (`live`). `collect_seconds`: how long it waits
-        for more once something has come, to hand out larger batches."""
+        """Begins behind `marks`, of a consumer that was here before. Without any that is still known: with the games
+        that were found running or have begun since the station is there (`start`), or with what comes next (`live`).
+        `collect_seconds`: how long it waits for more once something has come, to hand out larger batches."""
         self.station = channel.station
         self._channel = channel
         self._frames = frames
@@ -142,22 +142,29 @@ class Tap:
         reading = Reading(self._channel, self._frames)
         await reading.settle()
         found: list[Game] = []
+        known_end = False
         for mark in reversed(self._marks):
-            game = None if found and mark.over else await self._locate(mark.cursor)
+            # Behind the newest game that was over comes all that is new; what is not over goes on.
+            if mark.over and known_end:
+                continue
+            game = await self._locate(mark.cursor)
             if game is not None:
                 found.append(game)
+                known_end |= mark.over
         if not found:
             if self._start == "start":
-                reading.from_start()
+                reading.from_first_played()
             else:
                 reading.from_heads()
             return reading
-        reading.first = min(found, key=lambda game: game.order)
+        while any(game.catching_up for game in found):  # one of them may turn out to be over
+            await self._channel.changed()
         games = {game.game_id: game for game in self._channel.games}
         for mark in self._marks:
             game = games.get(mark.cursor.game_id)
             if game is not None and mark.cursor.position is not None and mark.cursor.mode == self._frames:
                 await self._resume(reading, game, mark)
+        reading.first = min(found, key=lambda game: game.order)
         return reading
 
     async def _locate(self, cursor: Cursor) -> Game | None:
@@ -189,18 +196,19 @@ class Tap:
             for game in reading.todo():
                 if game not in reading.places and game.game_id in self._taken:
                     reading.places[game] = self._taken[game.game_id]
-                messages = await self._following(reading, game)
-                if self._said:
-                    return None
-                if messages:
+                while (messages := await self._following(reading, game)) is not None:
+                    progressed = True
+                    if not messages:
+                        break
                     reading.places[game] = self._taken[game.game_id] = place_of(messages[-1])
                     wanted = messages if self._all else [m for m in messages if m.type in self._types]
                     if wanted:
                         return Batch(game.game_id, wanted)
-                elif game.lost and game not in self._lost:
+                if self._said:
+                    return None
+                if game.lost and game not in self._lost:
                     self._lost.add(game)
                     return Batch(game.game_id, (), "the file was lost")
-                progressed |= messages is not None
             if not progressed:
                 return None
 
@@ -213,6 +221,7 @@ class Tap:
             except CursorGone as error:
                 if game.lost or not left:
                     reading.skip(game)
+                    self._lost.add(game)
                     self._said.append(Batch(game.game_id, (), error.what))
                     break
                 await trio.sleep(_RETRY_SECONDS)

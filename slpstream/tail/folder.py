@@ -94,6 +94,9 @@ class FolderTail:
         self._suspects: set[str] = set()
         """Names to look at: hinted at and not open, or open and perhaps gone."""
         self._released: deque[tuple[float, TailedFile]] = deque()
+        self._elders: dict[FileTail, set[FileTail]] = {}
+        """New files, each with those that were open before it and have not been read to their end since: a setup ends a
+        game before it begins the next one, and in that order they are told."""
         self._closing: list[FileTail] = []
         self._in_thread = False
         self._closed = False
@@ -109,6 +112,7 @@ class FolderTail:
         self._scanning: trio.Event | None = None
         self._folders: dict[str, int] = {}
         self._root_identity: FileIdentity | None = None
+        self._root_error: Refusal | None = None
         self._judge_by_age = True
         self._first_scan = True
         self._settled = False
@@ -127,6 +131,13 @@ class FolderTail:
     def root_present(self) -> bool:
         """Whether the folder was there at the last scan."""
         return self._root_identity is not None
+
+    @property
+    def root_trouble(self) -> str | None:
+        """Why nothing is known of the folder now: it is missing, or the last scan could not read it."""
+        if self._root_identity is None:
+            return "the folder is missing"
+        return None if self._root_error is None else f"the folder cannot be read: {self._root_error.what}"
 
     async def __aenter__(self) -> Self:
         return self
@@ -274,6 +285,7 @@ class FolderTail:
         moved = self._root_identity is not None and scan.root != self._root_identity and scan.root_error is None
         if moved:
             self._forget_everything()
+        self._root_error = scan.root_error
         if scan.root_error is None:
             self._root_identity = scan.root
             self._folders = scan.folders
@@ -373,6 +385,11 @@ class FolderTail:
             return
         tail.at_start = arrival.at_start
         self._events.append(Opened(tail.file, arrival.existed))
+        if not arrival.at_start:
+            elders = {other for other in self._catalogue.open if other is not tail}
+            if elders:
+                self._elders[tail] = elders
+                self._due |= dict.fromkeys(elders, True)
         self._due[tail] = True
 
     # Reading.
@@ -384,6 +401,8 @@ class FolderTail:
         for tail in list(self._due):
             if budget <= 0:
                 break
+            if tail in self._elders:
+                continue
             if tail.fast and not self._due[tail] and tail.is_quiet(self._at):
                 del self._due[tail]
                 continue
@@ -439,6 +458,7 @@ class FolderTail:
             self._due[tail] = True
             return
         tail.at_start = False
+        self._make_way(tail)
         if tail.doomed or tail.is_unlinked(look.status):
             if self._catalogue.active.get(tail.path) is tail:
                 self._suspects.add(tail.path)  # what has its name now? Once that is known, it is lost.
@@ -446,6 +466,13 @@ class FolderTail:
                 self._lose(tail, Replaced(tail.path, "another file has its name"))
             else:
                 self._lose(tail, Vanished(tail.path, "it is gone"))
+
+    def _make_way(self, elder: FileTail) -> None:
+        """A file was read to its end, or is not followed any more: newer ones need not wait for it."""
+        for tail, elders in list(self._elders.items()):
+            elders.discard(elder)
+            if not elders:
+                del self._elders[tail]
 
     def _lose(self, tail: FileTail, error: SourceError) -> None:
         if self._catalogue.active.get(tail.path) is tail and not isinstance(error, Unreadable):
@@ -458,6 +485,8 @@ class FolderTail:
     def _drop(self, tail: FileTail) -> None:
         self._catalogue.deactivate(tail)
         self._due.pop(tail, None)
+        self._elders.pop(tail, None)
+        self._make_way(tail)
         if self._in_thread:
             self._closing.append(tail)  # a thread may be reading from it just now
         else:

@@ -79,7 +79,10 @@ class Growth:
                     continue
                 after[folder] = watch
                 self._told[watch] = {**self._told.get(watch, {}), listener: folder}
-            self._folders[listener] = after
+            if after:
+                self._folders[listener] = after
+            else:
+                self._folders.pop(listener, None)
             for gone in set(before.values()) - set(after.values()):
                 rest = {other: folder for other, folder in self._told.pop(gone, {}).items() if other is not listener}
                 if rest:

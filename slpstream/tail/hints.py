@@ -50,6 +50,10 @@ class Hints:
         self._rescan = False
         self._bell = trio.Event()
 
+    def forget(self) -> None:
+        """Nobody watches any more: from now on it is a timer."""
+        self.refresh, self.attend = _nothing, _nowhere
+
     def take(self) -> Touched:
         """What has been touched since the last call."""
         with self._lock:

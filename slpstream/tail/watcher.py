@@ -96,6 +96,14 @@ class Watcher:
             watched = self._roots[name] = _WatchedRoot(name, self._observer, self._growth, self._token)
         return watched.listen()
 
+    def unwatch(self, hints: Hints) -> None:
+        """Nobody listens to these any more. Blocks: call it in a thread, when nobody refreshes them any more."""
+        for name, watched in list(self._roots.items()):
+            if watched.dismiss(hints):
+                del self._roots[name]
+        if self._growth is not None:
+            self._growth.watch(hints, ())
+
     def _start(self) -> None:
         try:
             observer = Observer()
@@ -152,6 +160,18 @@ class _WatchedRoot(FileSystemEventHandler):
             hints.attend = attend
         self._listeners += (hints,)
         return hints
+
+    def dismiss(self, hints: Hints) -> bool:
+        """One fewer listens. True when that was the last one: then nothing is watched any more."""
+        if hints not in self._listeners:
+            return False
+        self._listeners = tuple(other for other in self._listeners if other is not hints)
+        hints.forget()
+        if self._listeners:
+            return False
+        with self._lock:
+            self._unwatch()
+        return True
 
     def dispatch(self, event: FileSystemEvent) -> None:
         """Watchdog's entry point, for each event."""

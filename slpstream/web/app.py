@@ -19,7 +19,8 @@ from starlette.staticfiles import StaticFiles
 
 from slpstream.web import games as games_module
 from slpstream.web import openapi
-from slpstream.web.endpoint import Endpoint, NoParameters, json_answer
+from slpstream.web import sets as sets_module
+from slpstream.web.endpoint import Endpoint, NoParameters, json_answer, routes
 from slpstream.web.games import Games
 from slpstream.web.stations import Stations, events_endpoint
 from slpstream.web.stations import endpoints as station_endpoints
@@ -73,6 +74,7 @@ def make_app(stations: Stations, games: Games, overlay_folder: Path | None = Non
 
     endpoints = [
         *station_endpoints(stations),
+        *sets_module.endpoints(stations),
         events_endpoint(),
         *games_module.endpoints(games),
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
@@ -82,7 +84,7 @@ def make_app(stations: Stations, games: Games, overlay_folder: Path | None = Non
         routes=[
             Route("/", index),
             Route("/overlay/{station}", overlay),
-            *(endpoint.route() for endpoint in endpoints),
+            *routes(endpoints),
             Mount("/static", StaticFiles(directory=STATIC)),
             *([Mount("/custom", CustomFiles(directory=overlay_folder))] if overlay_folder else []),
         ],

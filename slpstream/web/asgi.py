@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import h11
 import trio
+from starlette.exceptions import HTTPException
 
 from slpstream.web.connection import Connection
 
@@ -24,10 +25,6 @@ Application = Callable[
 ]
 
 
-class BodyTooLarge(Exception):
-    """The request's body is longer than any that we take."""
-
-
 class Exchange:
     """One request and its response over a connection whose h11 state it shares."""
 
@@ -39,15 +36,18 @@ class Exchange:
         port: int,
         *,
         origin: bytes | None = None,
+        extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """`origin` is that of a web page that may read the answer."""
+        """`origin` is that of a web page that may read the answer; `extra` goes into the scope."""
         self._connection = connection
         self._http = http
         self._request = request
         self._port = port
         self._origin = origin
+        self._extra = extra or {}
         self._body_done = False
         self._body_bytes = 0
+        self._body_until = trio.current_time() + REQUEST_SECONDS
         self.status = 500
 
     def scope(self) -> dict[str, Any]:
@@ -67,6 +67,7 @@ class Exchange:
             "headers": [(name.lower(), value) for name, value in self._request.headers],
             "client": (self._connection.peer, 0),
             "server": ("127.0.0.1", self._port),
+            **self._extra,
         }
 
     async def run(self, application: Application) -> None:
@@ -77,7 +78,7 @@ class Exchange:
         if self._body_done:
             # All was received; what can still come is the end of the connection, which the sending side sees.
             await trio.sleep_forever()
-        with trio.fail_after(REQUEST_SECONDS):
+        with trio.move_on_at(self._body_until):  # for all of it: a byte now and then must not hold the connection
             while True:
                 event = self._http.next_event()
                 if event is h11.NEED_DATA:
@@ -85,7 +86,7 @@ class Exchange:
                 elif isinstance(event, h11.Data):
                     self._body_bytes += len(event.data)
                     if self._body_bytes > MAX_BODY_BYTES:
-                        raise BodyTooLarge
+                        raise HTTPException(413)
                     return {"type": "http.request", "body": bytes(event.data), "more_body": True}
                 elif isinstance(event, h11.EndOfMessage):
                     self._body_done = True
@@ -93,6 +94,7 @@ class Exchange:
                 else:
                     self._body_done = True
                     return {"type": "http.disconnect"}
+        raise HTTPException(408)
 
     async def _send(self, message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":

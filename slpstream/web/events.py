@@ -16,7 +16,7 @@ import trio
 
 from slpstream.errors import NoSuchGame, ProtocolViolation, SubscriberError
 from slpstream.messages import Cursor, LogMessage, cut_frame
-from slpstream.stream import Channel, Hub, Outbox, Subscriber, Subscription
+from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels
 from slpstream.stream.subscription import parse_query
 from slpstream.web.connection import Connection
 
@@ -85,14 +85,15 @@ def parse_events_query(query: str, headers: Mapping[str, str], *, most_fields: i
     return subscription
 
 
-async def find_channel(hub: Hub, subscription: Subscription) -> Channel:
+async def find_channels(hub: Hub, subscription: Subscription) -> WantedChannels:
     """The station of a subscription, after its cursor was looked up: that it is wrong must be said by the status of the
     answer, for a browser asks again after any other end. Raises `NoSuchGame`."""
-    [channel] = hub.wanted(subscription.stations)
+    channels = hub.wanted(subscription.stations)
+    [channel] = channels
     cursor = subscription.cursor_of(channel.station)
     if isinstance(cursor, Cursor) and channel.settled:
         await channel.locate(cursor.game_id)
-    return channel
+    return channels
 
 
 class EventsSession:
@@ -105,14 +106,17 @@ class EventsSession:
         *,
         headers: Sequence[tuple[bytes, bytes]],
         outbox_bytes: int,
-        on_lagged: Callable[[int], None],
+        on_lagged: Callable[[], None],
+        on_dropped: Callable[[str], None],
     ) -> None:
         """`headers` go with the answer's own."""
         self._connection = connection
         self._hub = hub
         self._headers = headers
-        self._on_lagged = on_lagged
-        self._outbox = Outbox(connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed)
+        self._on_dropped = on_dropped
+        self._outbox = Outbox(
+            connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed, on_missed=on_lagged
+        )
         self._work = trio.Event()
         self._ending = False
         """What waits is still written, then it is over."""
@@ -130,7 +134,7 @@ class EventsSession:
         self._outbox.clear()
         self._end()
 
-    async def run(self, subscription: Subscription, channel: Channel) -> None:
+    async def run(self, subscription: Subscription, channels: WantedChannels) -> None:
         """Until the client leaves, or we end it."""
         head = _HEAD + b"".join(b"%b: %b\r\n" % header for header in self._headers) + b"\r\n"
         self._outbox.put(head + b"retry: %d\n\n" % _RETRY_MILLISECONDS)
@@ -140,15 +144,15 @@ class EventsSession:
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._read)
-                    nursery.start_soon(self._follow, subscriber, channel)
+                    nursery.start_soon(self._follow, subscriber, channels)
                     await self._write(subscriber)
                     nursery.cancel_scope.cancel()
         finally:
             self._stop()
 
-    async def _follow(self, subscriber: Subscriber, channel: Channel) -> None:
+    async def _follow(self, subscriber: Subscriber, channels: WantedChannels) -> None:
         try:
-            await subscriber.run([channel])
+            await subscriber.run(channels)
         except* SubscriberError as group:
             error = _first_of(group)
             self._stop()
@@ -177,6 +181,7 @@ class EventsSession:
             with trio.move_on_after(STUCK_SECONDS) as waiting:
                 await self._connection.writable()
             if waiting.cancelled_caught:
+                self._on_dropped("unread")
                 self._connection.gone = True
                 return
             if self._outbox.flush():
@@ -195,7 +200,6 @@ class EventsSession:
         self._work.set()
 
     def _tell_missed(self, missed: int) -> bytes:
-        self._on_lagged(missed)
         return _WIRE.status({"type": "lagged", "missed": missed})
 
 

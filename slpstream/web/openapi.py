@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from slpstream.web import answers
-from slpstream.web.endpoint import JSON, Endpoint, Parameters
+from slpstream.web.endpoint import JSON, TAKES, Endpoint, Parameters
 
 VERSION = "3.1.0"
 _REFERENCE = "#/components/schemas/{name}"
@@ -17,6 +17,7 @@ _DESCRIPTION = (
     "What is being played and what was played. Messages as they come are on the websocket `/v1/stream` and on "
     "`/v1/events`. From another machine every request needs the token, as `Authorization: Bearer` or `?token=`."
 )
+_OPERATORS = {401: "A token is required.", 403: "Only operators may do that, and no page from elsewhere."}
 _PROBLEM = {
     "description": "What went wrong.",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
@@ -25,11 +26,18 @@ _PROBLEM = {
 
 def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     """The description of these endpoints."""
-    typed = [endpoint for endpoint in endpoints if endpoint.answer is not None]
+    both = [((each.name, what), getattr(each, what)) for each in endpoints for what in ("answer", "body")]
+    typed = [(key, kind) for key, kind in both if kind is not None]
     schemas, components = msgspec.json.schema_components(
-        [answers.Problem, *(endpoint.answer for endpoint in typed)], ref_template=_REFERENCE
+        [answers.Problem, *(kind for _, kind in typed)], ref_template=_REFERENCE
     )
-    of_endpoint = {endpoint.path: schema for endpoint, schema in zip(typed, schemas[1:], strict=True)}
+    schema_of = {key: schema for (key, _), schema in zip(typed, schemas[1:], strict=True)}
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in endpoints:
+        operation = _operation(
+            endpoint, schema_of.get((endpoint.name, "answer")), schema_of.get((endpoint.name, "body"))
+        )
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
     return {
         "openapi": VERSION,
         "info": {
@@ -39,9 +47,7 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "security": [{}, {"bearer": []}, {"query": []}],
-        "paths": {
-            endpoint.path: {"get": _operation(endpoint, of_endpoint.get(endpoint.path))} for endpoint in endpoints
-        },
+        "paths": paths,
         "components": {
             "schemas": components,
             "securitySchemes": {
@@ -52,10 +58,11 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     }
 
 
-def _operation(endpoint: Endpoint, schema: Any) -> dict[str, Any]:
+def _operation(endpoint: Endpoint, schema: Any, body: Any) -> dict[str, Any]:
     return {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
+        **({"requestBody": _body(body)} if body is not None else {}),
         "parameters": [
             *_in_path(endpoint),
             *_in_query(endpoint.parameters),
@@ -69,11 +76,20 @@ def _operation(endpoint: Endpoint, schema: Any) -> dict[str, Any]:
                 "description": "As asked.",
                 "content": {endpoint.media_type: {"schema": schema} if endpoint.media_type == JSON else {}},
             },
+            **(
+                {str(status): {**_PROBLEM, "description": what} for status, what in _OPERATORS.items()}
+                if endpoint.operates
+                else {}
+            ),
             **{str(status): _other(endpoint, status, what) for status, what in endpoint.statuses.items()},
             "422": {**_PROBLEM, "description": "A parameter is not as it should be."},
             "default": _PROBLEM,
         },
     }
+
+
+def _body(schema: Any) -> dict[str, Any]:
+    return {"required": True, "content": {media_type: {"schema": schema} for media_type in TAKES}}
 
 
 def _other(endpoint: Endpoint, status: int, what: str) -> dict[str, Any]:

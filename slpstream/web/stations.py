@@ -13,11 +13,12 @@ from starlette.responses import Response
 from slpstream import metrics
 from slpstream.web import answers
 from slpstream.web.endpoint import Endpoint, NoParameters, Parameters, json_answer
+from slpstream.web.sets import Sets
 
 _STATION = {"station": Annotated[str, Meta(description="Id of a station.", min_length=1)]}
 
 
-class Stations(Protocol):
+class Stations(Sets, Protocol):
     """What the application asks about the daemon."""
 
     def stations(self) -> list[dict[str, Any]]:

@@ -8,7 +8,9 @@ Three tasks: one reads, one writes what waits and keeps the connection alive, on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -20,14 +22,20 @@ from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
 from slpstream.errors import NotAuthorised, ProtocolViolation, SubscriberError
-from slpstream.stream import Channel, Hub, Outbox, Subscriber, Subscription, parse_subscription
+from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
 from slpstream.web.connection import Connection
 from slpstream.web.wires import JSON, WIRES, WebsocketWire
 
+VERSION = "13"
 MAX_MESSAGE_BYTES = 64 * 1024
+BURST_FRAMES = 20
+FRAMES_PER_SECOND = 2.0
+"""A subscriber says little. Who says more is read from no faster than this, after a burst."""
+_READ_BYTES = 1024  # some hundred control frames: no more are answered without letting others run
 PING_SECONDS = 20.0
 CLOSE_SECONDS = 2.0
 GOING_DOWN = 1001
+NOT_UTF8 = 1007
 _PROTOCOL_VERSION = 1
 _REASON_BYTES = 120
 
@@ -42,26 +50,31 @@ class WebsocketSession:
         *,
         version: str,
         outbox_bytes: int,
-        on_lagged: Callable[[int], None],
+        on_lagged: Callable[[], None],
         on_closed: Callable[[int], None],
+        on_dropped: Callable[[str], None],
     ) -> None:
         self._connection = connection
         self._hub = hub
         self._version = version
-        self._on_lagged = on_lagged
         self._on_closed = on_closed
+        self._on_dropped = on_dropped
         self._protocol = ServerProtocol(
             subprotocols=[Subprotocol(name) for name in WIRES],
             select_subprotocol=_select_subprotocol,
             max_size=MAX_MESSAGE_BYTES,
         )
-        self._outbox = Outbox(connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed)
+        self._outbox = Outbox(
+            connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed, on_missed=on_lagged
+        )
         self._work = trio.Event()
         self._closing = False
         """We have begun to close."""
         self._over = False
         """Nothing is read any more; what waits is still written."""
         self._heard = True
+        self._paid_until = -math.inf
+        """When all frames that were read are paid for."""
         self._wire: WebsocketWire = JSON
         self._subscriber: Subscriber | None = None
         self._subscription_scope = trio.CancelScope()
@@ -72,16 +85,20 @@ class WebsocketSession:
         """What waits for this client."""
         return self._outbox.queued_bytes
 
-    def handshake(self, head: bytes) -> bool:
-        """Answers the request whose bytes are `head`. False when it is no websocket request."""
+    def handshake(self, head: bytes) -> HTTPStatus:
+        """Answers the request whose bytes are `head`, if it is a handshake. Any other status than 101 is for the caller
+        to answer with."""
         self._protocol.receive_data(head)
         for event in self._protocol.events_received():
             if isinstance(event, Request):
+                if event.headers.get_all("Sec-WebSocket-Version") != [VERSION]:
+                    return HTTPStatus.UPGRADE_REQUIRED
                 response = self._protocol.accept(event)
-                self._protocol.send_response(response)
-                self._flush_protocol()
-                return response.status_code == 101
-        return False
+                if response.status_code == HTTPStatus.SWITCHING_PROTOCOLS:
+                    self._protocol.send_response(response)
+                    self._flush_protocol()
+                return HTTPStatus(response.status_code)
+        return HTTPStatus.BAD_REQUEST
 
     async def run(self, first: Subscription | None, refusal: SubscriberError | None, rest: bytes = b"") -> None:
         """The session after its handshake. `refusal` closes it at once; `rest` came behind the handshake."""
@@ -124,6 +141,12 @@ class WebsocketSession:
         """Whatever the other end does, the session ends."""
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_SECONDS)
 
+    def _drop(self, reason: str) -> None:
+        """The end, without a word."""
+        if not self._scope.cancel_called:
+            self._on_dropped(reason)
+            self._scope.cancel()
+
     # -- the three tasks ---------------------------------------------------------------------------------------------
 
     async def _read(self, nursery: trio.Nursery, data: bytes) -> None:
@@ -131,12 +154,14 @@ class WebsocketSession:
         while not self._over:
             if data:
                 self._protocol.receive_data(data)
-                for event in self._protocol.events_received():
+                events = self._protocol.events_received()
+                self._flush_protocol()
+                for event in events:
                     if isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
                         self._message(event, nursery)
-                self._flush_protocol()
+                    await self._pay()
             if not self._over:
-                data = await self._connection.read()
+                data = await self._connection.read(_READ_BYTES)
                 self._heard = True
                 if not data:
                     self._protocol.receive_eof()
@@ -145,6 +170,15 @@ class WebsocketSession:
         self._leave()
         self._end_soon()
         self._work.set()
+
+    async def _pay(self) -> None:
+        """For a frame that was read. Waits when too many came; meanwhile nothing is read, and the other end waits."""
+        now = trio.current_time()
+        self._paid_until = max(self._paid_until, now - BURST_FRAMES / FRAMES_PER_SECOND) + 1 / FRAMES_PER_SECOND
+        if self._closing or self._paid_until <= now:
+            await trio.lowlevel.checkpoint()
+        else:
+            await trio.sleep_until(self._paid_until)
 
     async def _write(self) -> None:
         """Writes what waits, and asks from time to time whether anybody is there."""
@@ -166,13 +200,13 @@ class WebsocketSession:
     def _ask(self) -> None:
         """A ping; the end, when nothing has been heard since the last one."""
         if not self._heard:
-            self._scope.cancel()
+            self._drop("silent")
         elif self._protocol.state is State.OPEN:
             self._heard = False
             self._protocol.send_ping(b"")
             self._flush_protocol()
 
-    async def _follow(self, subscriber: Subscriber, channels: Sequence[Channel], scope: trio.CancelScope) -> None:
+    async def _follow(self, subscriber: Subscriber, channels: WantedChannels, scope: trio.CancelScope) -> None:
         with scope:
             try:
                 await subscriber.run(channels)
@@ -183,22 +217,24 @@ class WebsocketSession:
     # -- messages ----------------------------------------------------------------------------------------------------
 
     def _message(self, frame: Frame, nursery: trio.Nursery) -> None:
-        if self._closing:
-            return
+        if self._protocol.state is not State.OPEN:
+            return  # its close was read with it
         try:
             if not frame.fin or frame.opcode is Opcode.CONT:
                 raise ProtocolViolation("send a message in one piece")
             self._subscribe(parse_subscription(self._decode(frame)), nursery)
         except SubscriberError as error:
             self._refuse(error)
+        except UnicodeDecodeError:
+            self._close(NOT_UTF8, "a text message is UTF-8", None)
 
     def _decode(self, frame: Frame) -> dict[str, Any]:
         try:
             if frame.opcode is Opcode.BINARY:
                 value = msgspec.msgpack.decode(bytes(frame.data))
             else:
-                value = msgspec.json.decode(bytes(frame.data))
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+                value = msgspec.json.decode(bytes(frame.data).decode())
+        except (msgspec.DecodeError, RecursionError) as error:
             raise ProtocolViolation(f"not a message: {error}") from None
         if not isinstance(value, dict):
             raise ProtocolViolation("a message is an object")
@@ -228,7 +264,6 @@ class WebsocketSession:
             self._subscriber = None
 
     def _tell_missed(self, missed: int) -> bytes:
-        self._on_lagged(missed)
         return self._wire.status({"type": "lagged", "missed": missed})
 
     def _hello(self) -> dict[str, Any]:
@@ -251,9 +286,10 @@ class WebsocketSession:
         parts = self._protocol.data_to_send()
         data = b"".join(parts)
         if data and not self._outbox.put(data):
-            self._scope.cancel()  # somebody who pings, and does not read
+            self._drop("unread")  # somebody who pings, and does not read
         if SEND_EOF in parts:
             self._over = True
+            self._leave()  # nothing may follow the close
             closed = self._protocol.close_sent
             if not self._closing and closed is not None and self._protocol.close_rcvd is None:
                 self._on_closed(closed.code)  # the other end broke the protocol, or its message was too big

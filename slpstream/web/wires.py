@@ -1,4 +1,4 @@
-"""The two websocket subprotocols: a message to a complete websocket message, header included, once for all
+"""The websocket subprotocols: a message to a complete websocket message, header included, once for all
 subscribers."""
 
 from __future__ import annotations
@@ -9,7 +9,10 @@ from typing import Any
 import msgspec
 from websockets.frames import Frame, Opcode
 
+from slpstream import delta
+from slpstream.delta import delta_message
 from slpstream.messages import LogMessage, cut_frame, to_messagepack
+from slpstream.stream.chain import Link
 
 _encode = msgspec.json.Encoder().encode
 
@@ -40,10 +43,27 @@ class WebsocketWire:
         return Frame(self._opcode, self._convert(json)).serialize(mask=False)
 
 
+class DeltaWire(WebsocketWire):
+    """The messages of MessagePack, of which some say only what differs from the one before."""
+
+    def follow(self, link: Link, before: Link, station: str) -> bytes:
+        """A message for somebody who has the one before it, of the same game and type; ready for the socket."""
+        key = (self.key, station, link.fields, before.place)
+        return link.message.form(key, lambda _: self._difference(link, before, station))
+
+    def _difference(self, link: Link, before: Link, station: str) -> bytes:
+        changes, link.image = before.image.change(link.payload())
+        message = link.message
+        step = message.offset - before.message.offset
+        data = delta_message(message.type, station, step, message.count, changes)
+        return Frame(self._opcode, data).serialize(mask=False)
+
+
 def _as_is(json: bytes) -> bytes:
     return json
 
 
 JSON = WebsocketWire("slpstream.v1.json", Opcode.TEXT, _as_is)
 MESSAGEPACK = WebsocketWire("slpstream.v1.msgpack", Opcode.BINARY, to_messagepack)
-WIRES = {wire.key: wire for wire in (JSON, MESSAGEPACK)}
+DELTA = DeltaWire(delta.SUBPROTOCOL, Opcode.BINARY, to_messagepack)
+WIRES = {wire.key: wire for wire in (JSON, MESSAGEPACK, DELTA)}

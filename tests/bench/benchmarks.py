@@ -4,19 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tests.bench import columns, decode, fanout, memory, other_formats, scenarios, stats, store
+from tests.bench import (
+    columns,
+    decode,
+    delta,
+    fanout,
+    jump,
+    memory,
+    other_formats,
+    replay_log,
+    scenarios,
+    stats,
+    store,
+    tournament,
+)
 from tests.bench.report import Figure, Form
 
 BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "decode": decode.run,
     "columns": columns.run,
+    "delta": delta.run,
+    "jump": jump.run,
     "stats": stats.run,
     "one_station": scenarios.one_station,
     "latency": scenarios.latency,
     "sixty_four": scenarios.sixty_four,
     "fan_out": scenarios.fan_out,
+    "hostile": scenarios.hostile,
     "memory": memory.run,
     "other_formats": other_formats.run,
     "store": store.run,
+    "tournament": tournament.run,
+    "replay_log": replay_log.run,
     "fanout": fanout.run,
 }

@@ -133,7 +133,7 @@ def _ends(
         ingest.until(lambda: "slpstream_broker_connected 1.0" in ingest.text("/metrics"))
         served: DaemonProcess | None = None
         if gateway:
-            served = DaemonProcess(arguments=("--config", str(config), "--port", "0"), command="gateway")
+            served = DaemonProcess(arguments=("--config", str(config), "--port", "0"), subcommand="gateway")
             stack.callback(_stop, served)
             known = served
             known.until(lambda: len(known.get("/v1/stations")["stations"]) == len(folders))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
+from typing import IO
 
 from slpstream.simulate.match import synthetic_match
 from slpstream.slippi import commands
@@ -21,6 +22,7 @@ _NUMBERED = frozenset(
 _NUMBER = struct.Struct(">i")
 _NUMBER_AT, _LATEST_FINALIZED_AT = 1, 5
 _RANDOM_SEED_AT = 0x13D
+_METADATA = b"U\x08metadata"
 
 REPLAYS = ("FodPlatforms", "Whispy", "items", "v2.0")
 """Whole games of two players: two of 3.17 online with all fields, one with many stage events; 3.7 with items; 2.0
@@ -56,6 +58,7 @@ class EndlessGame:
             first += self._widths[data[first]]
         self._before = data[at:first]
         self._frames = list(self._cut(data, first))
+        self._after = data[first + sum(map(len, self._frames)) :]
 
     def _cut(self, data: bytes, at: int) -> Iterator[bytes]:
         start = at
@@ -71,6 +74,13 @@ class EndlessGame:
         before = bytearray(self._before)
         struct.pack_into(">I", before, _RANDOM_SEED_AT, seed)
         return self._opening + bytes(before)
+
+    def end(self, file: IO[bytes]) -> None:
+        """Ends a game as Slippi does: Game End, metadata, and then the raw length in the header."""
+        file.write(self._after)
+        raw_length_bytes = file.tell() - HEADER_BYTES - len(self._after) + self._after.index(_METADATA)
+        file.seek(0)
+        file.write(header(raw_length_bytes))
 
     def frame(self, index: int) -> bytes:
         """The frame with the number `FIRST_FRAME + index`. It becomes final as late as in the replay."""

@@ -28,8 +28,9 @@ _ROOT = Path(__file__).resolve().parents[2]
 _WARM_UP_SECONDS = 2.0
 _COOL_DOWN_SECONDS = 0.5
 _SECONDS_TO_SPARE = 60.0
-DESCRIPTORS = 4096
+DESCRIPTORS = 8192
 _LAGGED = "slpstream_lagged_messages_total"
+_DROPPED = ("slpstream_connections_dropped_total", "slpstream_connections_closed_total")
 
 
 class Load(NamedTuple):
@@ -47,6 +48,8 @@ class Load(NamedTuple):
     """All stations write at the same moment."""
     peer: bool = False
     """slippi-js follows the same file of the first station."""
+    attackers: tuple[str, ...] = ()
+    """Hostile clients, as `tests.hostile.clients` has them: `never_reads=50`."""
 
 
 class Measured(NamedTuple):
@@ -67,6 +70,11 @@ class Measured(NamedTuple):
     lagged: int
     writer_late: float
     """p99 of how late the writer itself was, in milliseconds."""
+    attackers_cpu: float | None
+    dropped: int
+    """Connections that the daemon has ended."""
+    resident: float
+    """Most memory of the daemon, in megabytes."""
 
     def quantile(self, part: float) -> float:
         """A latency in milliseconds."""
@@ -97,22 +105,30 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
     seconds = _WARM_UP_SECONDS + load.seconds + _COOL_DOWN_SECONDS
     with ExitStack() as stack:
         clients = stack.enter_context(_listeners(load, daemon, seen))
-        _line(clients)
+        line_of(clients)
+        attackers = None
+        if load.attackers:
+            attackers = stack.enter_context(_attackers(load, daemon))
+            line_of(attackers)
         arguments = [*map(str, folders), "--seconds", str(seconds), "--log", str(written)]
         arguments += ["--in-step"] if load.in_step else []
-        writer = stack.enter_context(_process(_module("game_writer", *arguments), load.seconds))
-        began = int(_line(writer))
+        writer = stack.enter_context(process_of(module("game_writer", *arguments), load.seconds))
+        began = int(line_of(writer))
         processes = {"daemon": daemon.process.pid, "writer": writer.pid, "clients": clients.pid}
         if load.peer and slippi_js.missing() is None:
             command = slippi_js.command("follow", str(folders[0] / FILE_NAME))
-            processes["peer"] = stack.enter_context(_process(command, load.seconds)).pid
+            processes["peer"] = stack.enter_context(process_of(command, load.seconds)).pid
+        if attackers is not None:
+            processes["attackers"] = attackers.pid
         from_ns = began + int(_WARM_UP_SECONDS * 1e9)
         cpu, others, window = _watch(processes, from_ns, load.seconds)
-        writer_late_ns = int(_line(writer))
+        writer_late_ns = int(line_of(writer))
         time.sleep(_COOL_DOWN_SECONDS)
-        lagged = _counter(daemon.text("/metrics"), _LAGGED)
-        _stdin(clients).close()
-        counted = json.loads(_line(clients))
+        metrics = daemon.text("/metrics")
+        lagged, dropped = _counter(metrics, _LAGGED), sum(_counter(metrics, name) for name in _DROPPED)
+        resident = machine.resident_megabytes(daemon.process.pid)[1]
+        stdin_of(clients).close()
+        counted = json.loads(line_of(clients))
         if counted["closed"]:
             raise RuntimeError(f"the daemon has closed {counted['closed']} connections: {daemon.lines[-3:]}")
     due = {
@@ -139,6 +155,9 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
         bytes_per_frame=counted["sampled_bytes"] / counted["sampled"] / (seconds * 60),
         lagged=lagged,
         writer_late=writer_late_ns / 1e6,
+        attackers_cpu=cpu.get("attackers"),
+        dropped=dropped,
+        resident=resident,
     )
 
 
@@ -169,16 +188,25 @@ def _counter(metrics: str, name: str) -> int:
 def _listeners(load: Load, daemon: DaemonProcess, log: Path) -> Iterator[subprocess.Popen[str]]:
     arguments = ["--port", daemon.url.rpartition(":")[2], "--stations", str(load.stations), "--each", str(load.each)]
     arguments += ["--query", load.query, "--sample", str(load.sample), "--log", str(log)]
-    with _process(_module("listeners", *arguments), load.seconds) as process:
+    with process_of(module("listeners", *arguments), load.seconds) as process:
         yield process
 
 
-def _module(name: str, *arguments: str) -> list[str]:
+@contextmanager
+def _attackers(load: Load, daemon: DaemonProcess) -> Iterator[subprocess.Popen[str]]:
+    port = daemon.url.rpartition(":")[2]
+    command = [sys.executable, "-m", "tests.hostile.clients", "--port", port, *load.attackers]
+    with process_of(command, load.seconds) as process:
+        yield process
+
+
+def module(name: str, *arguments: str) -> list[str]:
+    """The command of a module beside this one."""
     return [sys.executable, "-m", f"tests.bench.{name}", *arguments]
 
 
 @contextmanager
-def _process(command: list[str], seconds: float) -> Iterator[subprocess.Popen[str]]:
+def process_of(command: list[str], seconds: float) -> Iterator[subprocess.Popen[str]]:
     """A process that surely ends: with the block, or when it has taken much longer than it should."""
     with subprocess.Popen(
         command,
@@ -197,7 +225,8 @@ def _process(command: list[str], seconds: float) -> Iterator[subprocess.Popen[st
             process.kill()
 
 
-def _line(process: subprocess.Popen[str]) -> str:
+def line_of(process: subprocess.Popen[str]) -> str:
+    """The next line that a process says."""
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
@@ -205,6 +234,7 @@ def _line(process: subprocess.Popen[str]) -> str:
     return line
 
 
-def _stdin(process: subprocess.Popen[str]) -> IO[str]:
+def stdin_of(process: subprocess.Popen[str]) -> IO[str]:
+    """Where a process is told something."""
     assert process.stdin is not None
     return process.stdin

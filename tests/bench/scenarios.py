@@ -67,6 +67,29 @@ def fan_out(form: Form) -> list[Figure]:
     ]
 
 
+def hostile(form: Form) -> list[Figure]:
+    """One station with 20 honest subscribers, among all kinds of clients that want no good."""
+    few = 5 if form.short else 50
+    slow = (f"never_reads={few}", f"reads_a_byte_a_second={few}")
+    floods = (f"subscribes={few}", f"pings={few}", f"big_messages={few}", f"big_bodies={few}")
+    silent = (f"half_open={few}", f"slow_head={few}", f"nothing={100 if form.short else 5000}")
+    seconds = 2 if form.short else 20
+    figures = []
+    for name, attackers in (("slow readers", slow), ("floods", floods), ("silent ones", silent)):
+        runs = _runs(form, Load(1, seconds, each=20, attackers=attackers))
+        theirs = median(m.attackers_cpu or 0.0 for m in runs)
+        beside = f"{', '.join(attackers)}; they {theirs:.0f} % of a core, {_worst(runs)}"
+        dropped, resident = sum(m.dropped for m in runs), max(m.resident for m in runs)
+        figures += [
+            Figure(f"hostile: {name}, latency p99 of others", [m.quantile(0.99) for m in runs], "ms", 16.7, beside),
+            Figure(
+                f"hostile: {name}, CPU", [m.daemon_cpu for m in runs], "% of a core", None,
+                f"most memory {resident:.0f} MB, {dropped:,} connections ended",
+            ),
+        ]  # fmt: skip
+    return figures
+
+
 def _beside(runs: Sequence[Measured]) -> str:
     writer, clients = median(m.writer_cpu for m in runs), median(m.clients_cpu for m in runs)
     return f"writer {writer:.0f} %, clients {clients:.0f} %, {_others(runs)}"

@@ -17,7 +17,7 @@ from tests.bench.report import Figure, Form, table
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the benchmarks read /proc")
-@pytest.mark.parametrize("name", BENCHMARKS)
+@pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "tournament"])  # it has a test of its own
 def test_it_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,7 +16,8 @@ from tests.fanout.redis_process import redis
 UNIT = (DEPLOY / "slpstream-gateway.service").read_text(encoding="utf-8")
 EXAMPLE = DEPLOY / "examples" / "two_venues"
 DIFFERENT = {
-    "Description", "After", "Wants", "ExecStartPre", "ExecStart", "StateDirectory", "StateDirectoryMode", "LimitNOFILE"
+    "Description", "After", "Wants", "ExecStartPre", "ExecStart", "StateDirectory", "StateDirectoryMode", "LimitNOFILE",
+    "ExecReload",
 }  # fmt: skip
 analyze = test_unit.analyze
 

@@ -26,7 +26,7 @@ INSTALL = (DEPLOY / "install.md").read_text(encoding="utf-8")
 EXECUTABLE = "/opt/slpstream/bin/slpstream"
 
 # Measured with systemd 252: 0.9 as shipped, 1.0 with the network opened. The room is for other versions' weights.
-WORST_SCORE = 2.0
+WORST_SCORE = 1.5
 
 
 def settings(text: str) -> list[tuple[str, str]]:
@@ -169,6 +169,11 @@ def test_systemd_is_told_and_tells() -> None:
     assert values("TimeoutStopSec") == ["10"]
     # systemd.notify() needs AF_UNIX, the rest of us TCP over both families.
     assert values("RestrictAddressFamilies") == ["AF_UNIX AF_INET AF_INET6"]
+
+
+def test_a_reload_is_the_signal_that_the_daemon_knows() -> None:
+    assert values("ExecReload") == ["/bin/kill -HUP $MAINPID"]
+    assert "systemctl reload slpstream" in INSTALL
 
 
 def test_a_fixed_user_so_that_an_acl_can_name_it() -> None:

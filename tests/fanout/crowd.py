@@ -148,15 +148,6 @@ class Crowd:
         """How many games the one that is last has got."""
         return min(follower.games for follower in self.followers)
 
-    @property
-    def games(self) -> float:
-        """How many games it has got, with the part of the one that runs."""
-        left, games = self.got, 0
-        while games < len(self._lengths) and left >= self._lengths[games]:
-            left -= self._lengths[games]
-            games += 1
-        return games + (left / self._lengths[games] if games < len(self._lengths) else 0)
-
     def wait(self, games: float, seconds: float) -> None:
         """Until everybody has got so many games, or something is wrong."""
         deadline = time.monotonic() + seconds

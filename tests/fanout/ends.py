@@ -28,7 +28,6 @@ class Ingest:
         self.stations = {station.channel.station: station.channel for station in stations}
         self.sent = 0
         self.reconnects = 0
-        self.said: dict[str, dict[str, Any]] = {}
         self._url = url
         self._event = event
         self._options = {"max_messages": 1_000_000, "max_age_seconds": 0.0, **options}
@@ -42,7 +41,6 @@ class Ingest:
             lambda: self.stations,
             on_sent=self._count,
             on_reconnect=self._count_reconnect,
-            statuses=lambda station: [self.said[station]] if station in self.said else [],
             **self._options,
         )
 

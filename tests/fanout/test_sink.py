@@ -185,7 +185,7 @@ def test_old_turns_are_trimmed_by_age() -> None:
 async def test_what_late_joiners_need_is_in_a_hash(broker: RedisProcess) -> None:
     station, log = FakeStation(), FakeLog(4, batches=60)
     ingest = Ingest(broker.url, "state", station)
-    ingest.said["main"] = {"type": "set", "station": "main", "score": [1, 0]}
+    station.channel.publish_set({"score": [1, 0]})
     keys = StationKeys("state", "main")
     async with trio.open_nursery() as nursery, asking(broker.url) as client:
         ingest.start(nursery)
@@ -205,7 +205,7 @@ async def test_what_late_joiners_need_is_in_a_hash(broker: RedisProcess) -> None
         state = await client.hgetall(keys.state)
         assert state[b"game_start"] == expected(log)[0]
         assert state[b"stats"] == stats[-1].json("main")
-        assert msgspec.json.decode(state[b"set"]) == ingest.said["main"]
+        assert msgspec.json.decode(state[b"set"]) == {"type": "set", "station": "main", "score": [1, 0]}
         assert msgspec.json.decode(state[b"station"])["gameId"] == log.game_id
         assert set(await client.hgetall(EventKeys("state").stations)) == {b"main"}
         told = [msgspec.json.decode(e.field_values[b"json"]) for e in await client.xrange(EventKeys("state").status)]

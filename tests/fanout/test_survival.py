@@ -62,7 +62,7 @@ class GatewayPort:
         self.process: DaemonProcess | None = None
 
     def start(self) -> None:
-        self.process = DaemonProcess(arguments=self._arguments, command="gateway")
+        self.process = DaemonProcess(arguments=self._arguments, subcommand="gateway")
 
     def kill(self) -> None:
         if self.process is not None and self.process.process.poll() is None:

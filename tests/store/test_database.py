@@ -45,6 +45,24 @@ def ids(database: Database, wanted: Wanted = ALL, limit: int = 100) -> list[int]
             return found
 
 
+def test_what_sets_are_made_of(database: Database) -> None:
+    database.put([made.entry(number, station=station) for number, station in ((2, "main"), (0, "main"), (1, "side"))])
+    assert [int(row.game_id, 16) for row in database.played("main", 10)] == [2, 0]
+    assert [int(row.game_id, 16) for row in database.played("main", 1)] == [2]
+    [row] = database.played("side", 10)
+    assert (row.mtime_ns, row.reason, row.winners) == ((made.DAY_ONE + 60) * made.SECOND, "game_end", "[1]")
+    assert row.standings == "{}", "the end said nothing of them"
+
+
+def test_corrections_are_kept_by_station_and_no_file_takes_them_along(database: Database) -> None:
+    database.keep_corrections("main", b'{"x":1}')
+    database.keep_corrections("side", b"{}")
+    database.keep_corrections("main", b'{"x":2}')
+    database.put([made.entry(1)])
+    database.remove([made.entry(1).path])
+    assert database.corrections() == {"main": b'{"x":2}', "side": b"{}"}
+
+
 # -- lists ------------------------------------------------------------------------------------------------------------
 
 

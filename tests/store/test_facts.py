@@ -29,6 +29,8 @@ def test_of_a_slippi_game() -> None:
     assert msgspec.json.decode(facts.setup or b"")["stageId"] == began.settings.stage_id
     assert facts.reason == "game_end"
     assert facts.said_at_ms is not None
+    standings = msgspec.json.decode(facts.standings or b"")
+    assert {index: standing["stocks"] for index, standing in standings.items()} == {"0": 4, "1": 4}
 
 
 def test_the_end_says_what_the_message_says_and_the_stats_are_cut_down() -> None:

@@ -47,6 +47,25 @@ def test_a_migration_keeps_the_games(tmp_path: Path) -> None:
     assert version(path) == VERSION + 1
 
 
+def test_games_from_before_sets_are_games_of_sets(tmp_path: Path) -> None:
+    """The first version had no standings and no corrections."""
+    path = tmp_path / FILE_NAME
+    with closing(open_database(path, migrations=MIGRATIONS[:1])):
+        pass
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "INSERT INTO games (game_id, started_at_ms, format, station, path, setup, players, rate, settings)"
+            " VALUES (?, 5, 'slippi', 'main', x'01', '{}', '[]', '[60,1]', '{}')",
+            (made.game_id(1),),
+        )
+        connection.execute("INSERT INTO tags VALUES ('station', 'main', 5, ?)", (made.game_id(1),))
+        connection.commit()
+    with closing(open_database(path)) as database:
+        [row] = database.played("main", 10)
+        assert (row.game_id, row.standings, row.mtime_ns) == (made.game_id(1), None, None)
+        assert database.corrections() == {}
+
+
 def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:

@@ -18,7 +18,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from slpstream.errors import CursorGone, NoSuchGame, SubscriberError
 from slpstream.messages import FramesMode, LogMessage, Position, cut_frame
-from slpstream.stream import Channel, Game, Hub, Outbox, Subscriber, Subscription, parse_subscription
+from slpstream.stream import Channel, Game, Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
 from slpstream.stream.game import Order, place_of
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
@@ -261,7 +261,7 @@ class Client:
             yield self
             nursery.cancel_scope.cancel()
 
-    async def _follow(self, subscriber: Subscriber, channels: list[Channel]) -> None:
+    async def _follow(self, subscriber: Subscriber, channels: WantedChannels) -> None:
         try:
             await subscriber.run(channels)
         except* SubscriberError as group:
@@ -292,8 +292,8 @@ class Client:
 
     @property
     def lines(self) -> list[bytes]:
-        """All but the states of stations."""
-        return [line for line in self.all_lines if not line.startswith(b'{"type":"station"')]
+        """All but the states and sets of stations."""
+        return [line for line in self.all_lines if not line.startswith((b'{"type":"station"', b'{"type":"set"'))]
 
     @property
     def messages(self) -> list[dict[str, Any]]:

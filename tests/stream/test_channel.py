@@ -849,6 +849,40 @@ async def test_who_is_behind_is_told_the_state_too() -> None:
         assert client.lines == lines(log)
 
 
+async def test_the_set_is_told_to_newcomers_and_when_it_changes() -> None:
+    station = FakeStation()
+    hub = hub_of(station)
+    async with Client().subscribed(hub, subscription(topics=["stats"])) as client:
+        assert client.of_type("set") == [], "there is none yet"
+        assert station.channel.set_message() is None
+        station.channel.publish_set({"bestOf": 3})
+        station.channel.publish_set({"bestOf": 3})
+        station.channel.publish_set({"bestOf": 5})
+        told = [{"type": "set", "station": "main", "bestOf": length} for length in (3, 5)]
+        assert client.of_type("set") == told
+    game = station.begin(FakeLog(batches=3, ended=False))
+    station.write_all(game)
+    for delivery in ("conflate", "lossless"):
+        async with Client().subscribed(hub, subscription(delivery=delivery)) as newcomer:
+            assert newcomer.of_type("set") == told[1:]
+            assert newcomer.of_type("snapshot")[0]["set"] == {"bestOf": 5}
+
+
+async def test_who_is_behind_is_told_the_newest_set() -> None:
+    station, log = FakeStation(), FakeLog(batches=20)
+    station.play(log)
+    client = Client(room=100)
+    async with client.subscribed(hub_of(station), subscription(cursor="start", delivery="lossless")):
+        for length in (1, 3, 5):
+            station.channel.publish_set({"bestOf": length})
+        client.allow(None)
+        client.room = None
+        client.allow(None)
+        await settle()
+        assert [message["bestOf"] for message in client.of_type("set")] == [5]
+        assert client.lines == lines(log)
+
+
 async def test_a_diagnostic_that_belongs_to_no_game() -> None:
     station = FakeStation()
     hub = hub_of(station)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from slpstream.messages import START, FramesMode, LogMessage, Position
 from slpstream.stream import Game, GameLog
 from slpstream.stream.game import place_of
-from tests.stream.fakes import FakeLog
+from tests.stream.fakes import FakeLog, FakeStation
 
 
 def message(offset: int, count: int = 0, size: int = 100) -> LogMessage:
@@ -144,3 +146,16 @@ def test_a_game_that_is_given_back_keeps_what_cannot_be_read() -> None:
     assert [log.size_bytes for log in game.logs.values()] == [0, 0]
     assert game.newest_frame is None
     assert game.logs["live"].head == head
+
+
+def test_a_game_that_is_forgotten_gives_back_its_replay() -> None:
+    given_back: list[str] = []
+    station = FakeStation()
+    games = []
+    for number in range(4):
+        games.append(station.begin(FakeLog(number)))
+        games[-1].forget_replay = partial(given_back.append, f"{number}")
+        station.write(games[-1], 3)
+        if number != 1:  # one that never ends may go on
+            station.write_all(games[-1])
+    assert set(given_back) == {"0"}, "the newest ones are kept, and those in progress"

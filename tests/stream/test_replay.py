@@ -233,3 +233,98 @@ async def test_cancelled_while_it_reads(match: Recorded, computed: list[int]) ->
                     await trio.lowlevel.checkpoint()
                 scope.cancel()
     assert [m.json() for m in await rest(replay, "live", START)] == match.lines("live")
+
+
+async def test_what_it_keeps_to_be_quick_can_be_given_back(match: Recorded, computed: list[int]) -> None:
+    replay = match.replay()
+
+    async def all_lines() -> list[bytes]:
+        lines: list[bytes] = []
+        place = START
+        while messages := await replay.messages("live", place):
+            lines += [message.json() for message in messages]
+            place = place_of(messages[-1])
+        return lines
+
+    assert await all_lines() == match.lines("live")
+    replay.forget()
+    assert not replay._cache
+    assert not replay._checkpoints
+    assert not replay._ahead
+    del computed[:]
+    assert await all_lines() == match.lines("live")
+    assert computed, "it was computed again"
+
+
+async def test_nothing_is_given_back_while_somebody_reads(match: Recorded) -> None:
+    replay = match.replay()
+    async with trio.open_nursery() as nursery:
+        for _ in range(3):
+            nursery.start_soon(replay.messages, "live", START)
+        await trio.lowlevel.checkpoint()
+        replay.forget()
+    assert replay._cache
+    found = await replay.messages("live", START)
+    assert [message.json() for message in found] == match.lines("live")[: len(found)]
+
+
+# -- for those who jump into a game that is followed ---------------------------------------------------------------
+
+
+def followed(replay: FileReplay, data: bytes, seed: int = 4) -> Pipeline:
+    """Somebody follows the file as it grows, and leaves copies of the pipeline."""
+    chance, pipeline, at = random.Random(seed), Pipeline(SlippiReader(), MODES), 0
+    while at < len(data):
+        step = chance.choice((400, 3000, 9000))
+        pipeline.feed(data[at : at + step])
+        replay.keep(pipeline)
+        at += step
+    return pipeline
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_jump_into_a_game_that_is_followed_is_short(
+    mode: FramesMode, match: Recorded, computed: list[int]
+) -> None:
+    """From the first one on: nobody has read the file before."""
+    log = match.logs[mode]
+    for number in (-200, -123, 0, 333, FRAMES - 130):
+        replay = match.replay()
+        followed(replay, match.data)
+        computed.clear()
+        position = await replay.find_frame(mode, number)
+        first = next(at for at, m in enumerate(log) if m.frame is not None and m.frame >= number)
+        found = await replay.messages(mode, position)
+        assert found == log[first : first + len(found)] != []
+        assert sum(computed) <= 7 * SLICE_BYTES
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_with_copies_or_without_it_is_the_log(mode: FramesMode, match: Recorded, computed: list[int]) -> None:
+    replay, chance = match.replay(), random.Random(6)
+    followed(replay, match.data)
+    assert len(replay._checkpoints) > 8
+    for _ in range(40):
+        at = chance.randrange(len(match.logs[mode]))
+        found = await replay.messages(mode, place_of(match.logs[mode][at]))
+        assert found == match.logs[mode][at + 1 : at + 1 + len(found)]
+    assert [m.json() for m in await rest(replay, mode, START)] == match.lines(mode)
+    replay.forget()
+    assert len(replay._checkpoints) == 0
+    assert [m.json() for m in await rest(replay, mode, START)] == match.lines(mode)
+
+
+async def test_a_header_that_was_written_later_counts_for_what_follows_a_copy(
+    tmp_path: Path, computed: list[int]
+) -> None:
+    """A game without Game End: only the raw length says that it is over."""
+    data = synthetic_match(seed=2, frames=400, ended=False)
+    path = tmp_path / "Game.slp"
+    closed = data[:11] + (len(data) - 15).to_bytes(4, "big") + data[15:]
+    recorded = Recorded(path, closed)
+    replay = recorded.replay()
+    pipeline = followed(replay, data)
+    assert not pipeline.ended
+    last = recorded.logs["live"][-40:]
+    assert last[-1].type == "game_end"
+    assert await rest(replay, "live", place_of(last[0])) == last[1:]

@@ -166,6 +166,43 @@ async def test_a_bookmark_whose_game_is_gone_gives_way_to_the_one_before(
 
 
 @pytest.mark.trio
+async def test_a_game_that_was_played_beside_one_that_still_runs() -> None:
+    over, running, meanwhile = (FakeLog(n) for n in range(3))
+    before, after = FakeStation(), FakeStation()
+    first = Consumer(before)
+    async with trio.open_nursery() as nursery:
+        first.start(nursery)
+        await settle()
+        before.play(over)
+        before.write(before.begin(running), 5)
+        await settle()
+        nursery.cancel_scope.cancel()
+    second = Consumer(after)
+    second.kept = first.kept
+    after.channel.settled = False
+    async with trio.open_nursery() as nursery:
+        second.start(nursery)
+        # All files are recent: they are read again, and two of the games turn out to be over.
+        games = [after.begin(log, catching_up=True) for log in (running, over, meanwhile)]
+        after.write(games[0], 7)
+        for game, mtime_ns in ((games[1], 1), (games[2], 3)):
+            after.write_all(game)
+            after.channel.retire(game, mtime_ns, "")
+        for game in games:
+            after.channel.caught_up(game)
+        after.channel.settled = True
+        after.channel.notify()
+        await settle()
+        after.write_all(games[0])
+        await settle()
+        nursery.cancel_scope.cancel()
+    assert not second.of(over)
+    assert first.of(running) + second.of(running) == whole(running)
+    assert second.of(meanwhile) == whole(meanwhile)
+    assert not second.gone
+
+
+@pytest.mark.trio
 async def test_without_any_that_is_known_the_current_game_is_the_first(autojump_clock: trio.testing.MockClock) -> None:
     station, log = FakeStation(), FakeLog(1)
     consumer = Consumer(station)

@@ -21,9 +21,10 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from slpstream.errors import Replaced, Truncated, Vanished
 from slpstream.tail import Grew, Hints, Opened, Rewritten
+from tests.shared_data import IN_CI
 from tests.tail.driver import REWRITABLE, WALL, Driver, Record
 
-EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "200"))
+EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "5000" if IN_CI else "200"))
 NAMES = ("a.slp", "b.slp", "c.SLP", "sub/d.slp", "sub/deep/e.slp")
 IDLE_SECONDS = 60
 # In memory it is fast, and every look takes the way through a thread; on a disk, looks are made in place.

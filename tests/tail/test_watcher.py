@@ -244,6 +244,31 @@ async def test_two_tails_of_one_root_and_one_inside_it(root: Path) -> None:
             await heard.until_data("a.slp", b"onetwo")
 
 
+async def test_who_does_not_listen_any_more_costs_nothing_and_disturbs_nobody(root: Path) -> None:
+    async with Watcher() as watch:
+        idle = len(observers())
+        for _ in range(3):  # a root can be watched again
+            gone, stays = watch.watch(root), watch.watch(root)
+            async with listening(tail_of(root, gone)):
+                pass
+            async with listening(tail_of(root, stays)) as heard:
+                watch.unwatch(gone)
+                append(root / "a.slp", b"one")
+                await heard.until(Grew)
+                assert not gone.take().paths
+                gone.refresh()
+                gone.attend([str(root)])
+            (root / "a.slp").unlink()
+            assert len(observers()) > idle
+            watch.unwatch(stays)
+            watch.unwatch(stays)
+            with trio.fail_after(DEADLINE):
+                while len(observers()) > idle:
+                    await trio.sleep(0.001)
+            assert not watch._roots
+            assert watch._growth is None or not watch._growth._folders
+
+
 async def test_polling_alone_finds_everything(root: Path) -> None:
     async with Watcher(polling_only=True) as watch:
         hints = watch.watch(root)

@@ -9,7 +9,7 @@ is.
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from typing import Any, NamedTuple
 
@@ -18,7 +18,9 @@ import trio
 from websockets.trio.client import connect
 from websockets.trio.connection import Connection as Websocket
 
+from slpstream.errors import NotKept
 from slpstream.stream import Hub
+from slpstream.tournament import Corrections, Rules, SetPatch, SetScore, corrected, newest_set, score_of
 from slpstream.web import answers
 from slpstream.web.access import Access
 from slpstream.web.games import FramesFound, FramesQuery, ListQuery, ReplayFile, StatsFound
@@ -33,6 +35,8 @@ class FakeStations:
 
     def __init__(self) -> None:
         self.missing: list[str] = []
+        self.corrections = Corrections()
+        self.full = False
 
     def stations(self) -> list[dict[str, Any]]:
         return [{"id": "main", "state": "idle"}, {"id": "side", "state": "offline"}]
@@ -46,6 +50,21 @@ class FakeStations:
 
     def render_metrics(self) -> bytes:
         return b"slpstream_fake 1.0\n"
+
+    async def set_of(self, station: str) -> SetScore | None:
+        if self.station(station) is None:
+            return None
+        return score_of(newest_set((), self.corrections, Rules()), self.corrections)
+
+    async def correct_set(self, station: str, patch: SetPatch, may: Callable[[SetScore], bool]) -> SetScore | None:
+        before = await self.set_of(station)
+        assert before is not None
+        if not may(before):
+            return None
+        if self.full:
+            raise NotKept("the disk is full")
+        self.corrections = corrected(self.corrections, patch, lambda said: newest_set((), said, Rules()))
+        return await self.set_of(station)
 
 
 class FakeGames:
@@ -158,7 +177,12 @@ class Served:
         self.stopped = trio.Event()
         self.closed: list[int] = []
         self.requests: list[int] = []
-        self.lagged: list[int] = []
+        self.lagged = 0
+        self.dropped: list[str] = []
+
+    def miss(self) -> None:
+        """Somebody has missed a message."""
+        self.lagged += 1
 
     @property
     def host(self) -> bytes:
@@ -170,11 +194,16 @@ class Served:
 
     async def ask(self, target: str, method: str = "GET", **headers: str) -> Answer:
         """One request on a connection of its own. `x_forwarded_for="..."` is a header."""
-        rows = {"host": self.host.decode(), **{name.replace("_", "-"): value for name, value in headers.items()}}
+        return await self.bring(b"", target, method, **headers)
+
+    async def bring(self, body: bytes, target: str, method: str, **headers: str) -> Answer:
+        """The same with a body."""
+        length = {"content-length": str(len(body))} if body else {}
+        rows = {"host": self.host.decode(), **length, **{k.replace("_", "-"): v for k, v in headers.items()}}
         head = f"{method} {target} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in rows.items()) + "\r\n"
         caller = await self.call()
         async with caller.stream:
-            await caller.send(head.encode("latin-1"))
+            await caller.send(head.encode("latin-1") + body)
             return await caller.answer(head_only=method == "HEAD")
 
     @asynccontextmanager
@@ -217,8 +246,9 @@ async def served(
         outbox_bytes=outbox_bytes,
         socket_buffer_bytes=socket_buffer_bytes,
         max_connections=max_connections,
-        on_lagged=lambda missed: around[0].lagged.append(missed),
+        on_lagged=lambda: running.miss(),
         on_closed=lambda code: around[0].closed.append(code),
+        on_dropped=lambda reason: around[0].dropped.append(reason),
         on_request=lambda status: around[0].requests.append(int(status)),
     )
     running = Served(port, server, hub, stations)

@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from slpstream.web.access import Access, Denied
+from slpstream.config import Config
+from slpstream.config.sections import Server
+from slpstream.daemon import Daemon
+from slpstream.errors import ConfigError
+from slpstream.web import app, openapi
+from slpstream.web.access import Access, Denied, Role
+from slpstream.web.endpoint import Endpoint, NoParameters, routes
 from tests.web.served import served
 
 OWN = {"host": "127.0.0.1:5151"}
+OPERATED = Access(token="secret", operate_token="operate")
 OPEN = Access()
 LOCKED = Access(token="secret", require_token=True)
 
@@ -95,7 +109,9 @@ def test_only_loopback_needs_no_token(peer: str, needs: bool) -> None:
     assert access.check(OWN, peer, "secret") is None
 
 
-@pytest.mark.parametrize("header", ["forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip"])
+@pytest.mark.parametrize(
+    "header", ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"]
+)
 def test_what_came_through_a_proxy_needs_one(header: str) -> None:
     access = Access(token="secret")
     assert access.check({**OWN, header: "127.0.0.1"}, "127.0.0.1", None) is Denied.TOKEN
@@ -132,9 +148,82 @@ def test_without_a_token_nobody_has_the_right_one() -> None:
     assert access.check({**OWN, "authorization": "Bearer "}, "127.0.0.1", None) is Denied.TOKEN
 
 
+# -- operating --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("role", Role)
+def test_comparison_does_not_say_how_much_was_right(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each token is compared by `hmac.compare_digest`, whatever the other one said."""
+    compared: list[tuple[bytes, bytes]] = []
+
+    def compare(given: bytes, token: bytes) -> bool:
+        compared.append((given, token))
+        return given == token
+
+    monkeypatch.setattr("slpstream.web.access.hmac.compare_digest", compare)
+    for given_token in ("operate", "secret", "x"):
+        OPERATED.check(OWN, "127.0.0.1", given_token, role)
+    assert compared == [(g.encode(), t) for g in ("operate", "secret", "x") for t in (b"operate", b"secret")]
+
+
+@pytest.mark.parametrize(
+    ("access", "peer", "token", "read", "operate"),
+    [
+        (OPEN, "127.0.0.1", None, None, None),
+        (OPEN, "10.0.0.1", None, Denied.TOKEN, Denied.TOKEN),
+        (LOCKED, "127.0.0.1", None, Denied.TOKEN, Denied.TOKEN),
+        (LOCKED, "127.0.0.1", "secret", None, None),
+        (Access(token="secret"), "10.0.0.1", "secret", None, None),
+        (Access(token="secret"), "10.0.0.1", "wrong", Denied.TOKEN, Denied.TOKEN),
+        (OPERATED, "127.0.0.1", None, None, Denied.TOKEN),
+        (OPERATED, "127.0.0.1", "wrong", None, Denied.TOKEN),
+        (OPERATED, "127.0.0.1", "secret", None, Denied.OPERATOR),
+        (OPERATED, "127.0.0.1", "operate", None, None),
+        (OPERATED, "10.0.0.1", None, Denied.TOKEN, Denied.TOKEN),
+        (OPERATED, "10.0.0.1", "secret", None, Denied.OPERATOR),
+        (OPERATED, "10.0.0.1", "operate", None, None),
+        (Access(operate_token="operate"), "127.0.0.1", None, None, Denied.TOKEN),
+        (Access(operate_token="operate"), "10.0.0.1", "operate", None, None),
+    ],
+)
+def test_roles(access: Access, peer: str, token: str | None, read: Denied | None, operate: Denied | None) -> None:
+    assert access.check(OWN, peer, token) is read
+    assert access.check(OWN, peer, token, Role.OPERATE) is operate
+    in_header = {**OWN, "authorization": f"Bearer {token}"} if token else OWN
+    assert access.check(in_header, peer, None) is read
+    assert access.check(in_header, peer, None, Role.OPERATE) is operate
+
+
+@pytest.mark.parametrize(
+    ("headers", "denied"),
+    [
+        ({}, None),
+        ({"origin": "http://127.0.0.1:5151"}, None),
+        ({"origin": "https://127.0.0.1:5151"}, None),
+        ({"origin": "http://127.0.0.1:5151", "sec-fetch-site": "same-origin"}, None),
+        ({"sec-fetch-site": "none"}, None),
+        ({"origin": "https://overlays.example"}, Denied.FOREIGN),
+        ({"origin": "file://"}, Denied.FOREIGN),
+        ({"origin": "null"}, Denied.ORIGIN),
+        ({"origin": "http://127.0.0.1:8080"}, Denied.ORIGIN),
+        ({"sec-fetch-site": "cross-site"}, Denied.FOREIGN),
+        ({"sec-fetch-site": "same-site"}, Denied.FOREIGN),
+        ({"host": "rebound.example", "origin": "http://rebound.example"}, Denied.HOST),
+    ],
+)
+@pytest.mark.parametrize("operate_token", [None, "operate"])
+def test_pages_from_elsewhere_never_operate(
+    headers: dict[str, str], denied: Denied | None, operate_token: str | None
+) -> None:
+    """Not with the right token either."""
+    access = Access("secret", operate_token, allowed_origins=("https://overlays.example",))
+    token = operate_token or "secret"
+    assert access.check({**OWN, **headers}, "127.0.0.1", token, Role.OPERATE) is denied
+
+
 @given(
     st.dictionaries(
-        st.sampled_from(["host", "origin", "authorization", "forwarded"]),
+        st.sampled_from(["host", "origin", "authorization", "forwarded", "sec-fetch-site"]),
         st.text(st.characters(max_codepoint=255)) | st.from_regex(r"https?://\[?[0-9a-z:.%\]@/]*", fullmatch=True),
     ),
     st.text(max_size=20),
@@ -142,6 +231,47 @@ def test_without_a_token_nobody_has_the_right_one() -> None:
 )
 def test_no_header_breaks_it(headers: dict[str, str], peer: str, token: str | None) -> None:
     assert LOCKED.check(headers, peer, token) in (None, *Denied)
+    may_read, may_operate = (OPERATED.check(headers, peer, token, role) is None for role in Role)
+    assert may_read or not may_operate, "who may operate may read"
+
+
+# -- where the tokens come from ---------------------------------------------------------------------------------------
+
+
+def access_of(**server: object) -> Access:
+    return Daemon(Config(server=Server(**server)), [])._access  # type: ignore[arg-type]
+
+
+def test_tokens_come_from_files_or_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("token", "operate_token"):
+        (tmp_path / name).write_text(f"{name} of the unit\n")
+        (tmp_path / f"{name}.txt").write_text(f"  {name} of the file \nnot this\n")
+    files = {f"{name}_file": str(tmp_path / f"{name}.txt") for name in ("token", "operate_token")}
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
+    assert access_of() == Access(None, None)
+    assert access_of(**files) == Access("token of the file", "operate_token of the file")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path))
+    assert access_of() == Access("token of the unit", "operate_token of the unit")
+    assert access_of(**files) == Access("token of the file", "operate_token of the file")
+
+
+def test_what_makes_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
+    good, empty, absent = tmp_path / "good", tmp_path / "empty", tmp_path / "absent"
+    good.write_text("secret")
+    empty.write_text("\nsecret\n")
+    for server, key in (
+        ({"host": "0.0.0.0"}, "server.token_file"),
+        ({"host": "0.0.0.0", "operate_token_file": str(good)}, "server.token_file"),
+        ({"require_token": True}, "server.token_file"),
+        ({"token_file": str(empty)}, "server.token_file"),
+        ({"operate_token_file": str(empty)}, "server.operate_token_file"),
+        ({"operate_token_file": str(absent)}, "server.operate_token_file"),
+        ({"token_file": str(good), "operate_token_file": str(good)}, "server.operate_token_file"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(key)) as refused:
+            access_of(**server)
+        assert "secret" not in str(refused.value)
 
 
 # -- and the server does it -------------------------------------------------------------------------------------------
@@ -166,6 +296,73 @@ async def test_refused_requests_are_problems() -> None:
         assert (await server.ask("/v1/stations?token=s%65cret&x=y")).status == 200
         assert (await server.ask("/healthz")).status == 401
         assert (await server.ask("/static/overlay.js")).status == 200  # the same for everybody
+
+
+@pytest.mark.trio
+async def test_challenges() -> None:
+    async with served(access=LOCKED) as server:
+        for target in ("/v1/stations", "/v1/events?station=main", "/nothing"):
+            answer = await server.ask(target)
+            assert answer.problem["status"] == 401
+            assert answer.headers["www-authenticate"] == 'Bearer realm="slpstream"'
+        assert "www-authenticate" not in (await server.ask("/healthz", host="evil.example")).headers
+
+
+async def _operate(request: Request, parameters: NoParameters) -> Response:
+    if await request.body() == b"wrong":
+        raise HTTPException(422, "wrong")
+    return Response(b"{}")
+
+
+async def _look(request: Request, parameters: NoParameters) -> Response:
+    return Response(b"[]")
+
+
+SET = [
+    Endpoint("/v1/stations/{station}/set", "getSet", "The set.", _look, dict, in_path={"station": str}),
+    Endpoint(
+        "/v1/stations/{station}/set",
+        "changeSet",
+        "Changes it.",
+        _operate,
+        dict,
+        in_path={"station": str},
+        method="PATCH",
+        operates=True,
+    ),
+]
+
+
+@pytest.mark.trio
+async def test_operating_endpoints_ask_for_the_role() -> None:
+    async with served(access=OPERATED) as server:
+        inner = Starlette(routes=routes(SET), exception_handlers={HTTPException: app._problem})
+        server.server._app = app.with_headers(inner)
+        path = "/v1/stations/main/set"
+        for headers, status, challenge in (
+            ({}, 401, 'Bearer realm="slpstream"'),
+            ({"authorization": "Bearer wrong"}, 401, 'Bearer realm="slpstream"'),
+            ({"authorization": "Bearer secret"}, 403, 'Bearer realm="slpstream", error="insufficient_scope"'),
+            ({"authorization": "Bearer operate", "origin": "file://"}, 403, None),
+        ):
+            answer = await server.ask(path, "PATCH", **headers)
+            assert answer.problem["status"] == status
+            assert answer.headers.get("www-authenticate") == challenge
+            assert (await server.ask(path, **headers)).status == 200, "reading it is another matter"
+        assert (await server.ask(path, "PATCH", authorization="Bearer operate")).status == 200
+        assert (await server.ask(f"{path}?token=operate", "PATCH")).status == 200
+        server.server.access = Access("secret", "another")
+        assert (await server.ask(path, "PATCH", authorization="Bearer operate")).status == 401
+        server.server.access = Access("secret")
+        assert (await server.ask(path, "PATCH")).status == 200
+        assert (await server.ask(path, "PATCH", x_forwarded_for="10.0.0.1")).status == 401
+
+
+def test_operating_endpoints_are_described() -> None:
+    described = openapi.document(SET, "1")["paths"]["/v1/stations/{station}/set"]
+    assert set(described) == {"get", "patch"}
+    assert {"401", "403"} <= set(described["patch"]["responses"])
+    assert "403" not in described["get"]["responses"]
 
 
 @pytest.mark.trio

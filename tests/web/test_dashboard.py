@@ -385,6 +385,7 @@ def test_recent_games(browser: Browser, tmp_path: Path) -> None:
         "/v1/games": {"games": [item]},
         f"/v1/games/{ending.game_id}": {**item, "settings": start["settings"], "end": {"gameEnd": end["gameEnd"]}},
         f"/v1/games/{ending.game_id}/stats": ending.stats,
+        f"/v1/games/{ending.game_id}/frames": {"frames": [next(setups.lines(path, "frame"))["frame"]]},
     }
     with running(folder, other) as daemon, open_page(browser, viewport=WIDE) as watched:
         page = watched.page

@@ -364,7 +364,7 @@ def test_every_option_and_property_is_documented() -> None:
     text = (Path(__file__).resolve().parents[2] / "deploy" / "docs" / "overlay.md").read_text(encoding="utf-8")
     readers = (STATIC / "overlay_options.js").read_text(encoding="utf-8").split("const READERS = {")[1].split("};")[0]
     options = re.findall(r"^  (\w+): ", readers, re.MULTILINE) + re.findall(r"^  (\w+),$", readers, re.MULTILINE)
-    assert len(options) == 8
+    assert len(options) == 9
     assert set(re.findall(r"^\| `(\w+)` \| ", text, re.MULTILINE)) >= set(options)
     root = (STATIC / "overlay.css").read_text(encoding="utf-8").split(":root {")[1].split("}")[0]
     properties = re.findall(r"^  (--[\w-]+):", root, re.MULTILINE)

@@ -10,7 +10,8 @@ import { drawCard, setText } from "./overlay_card.js";
 import { readOptions } from "./overlay_options.js";
 import { OverlayState } from "./overlay_state.js";
 import { Playout } from "./playout.js";
-import { FIELDS, FORMAT, clock, loadNames, minutes, players, resultText, stageName } from "./slippi.js";
+import { lengthText } from "./set_score.js";
+import { FIELDS, FORMAT, clock, loadNames, minutes, playerOfSet, players, resultText, stageName } from "./slippi.js";
 import { connect } from "./slpstream.js";
 
 /** @typedef {import("./slippi.js").Player} Player */
@@ -25,6 +26,7 @@ const find = (selector, root = document) => /** @type {HTMLElement} */ (root.que
 const overlay = find(".overlay");
 const match = find(".match");
 const result = find(".result");
+const bestOf = find(".best-of");
 const status = find(".status");
 const notes = find(".notes");
 const list = find(".players");
@@ -44,6 +46,7 @@ const client = connect({
   stations: [station],
   topics: shows.has("combo") ? ["game", "frame", "event"] : ["game", "frame"],
   fields: [...FIELDS, ...(shows.has("controller") ? CONTROLLER_FIELDS : [])],
+  protocol: options.delta ? "delta" : "json",
   token: options.token,
 });
 client.on("message", (message) => {
@@ -104,17 +107,21 @@ function draw(now) {
     return;
   }
   const game = view.game?.format === FORMAT ? view.game : null;
-  const phase = game === null ? "waiting" : state.phase(now);
+  const { announced } = state;
+  const phase = game !== null ? state.phase(now) : announced !== null ? "between" : "waiting";
   overlay.dataset.phase = phase;
   match.hidden = game === null || phase === "between" || !(shows.has("stage") || shows.has("timer"));
   result.hidden = phase !== "result";
+  setText(bestOf, lengthText(view.set));
+  bestOf.hidden = phase === "waiting" || bestOf.textContent === "" || !shows.has("score");
   if (game !== null) {
     setText(find(".stage", match), stageName(game));
     setText(find(".clock", match), clock(game));
-    setText(find(".outcome", result), resultText(game));
+    setText(find(".outcome", result), resultText(game, view.set));
     setText(find(".length", result), game.end?.durationSeconds == null ? "" : minutes(game.end.durationSeconds));
   }
-  const shown = game === null ? [] : choose(players(game));
+  const everybody = game !== null ? players(game, view.set) : (announced?.players ?? []).map(playerOfSet);
+  const shown = choose(everybody);
   list.dataset.game = game?.gameId ?? "";
   list.dataset.frame = String(game?.frame ?? "");
   list.dataset.count = String(shown.length);

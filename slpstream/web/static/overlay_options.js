@@ -18,6 +18,7 @@ export const PARTS = Object.freeze(
  * @property {number} scale
  * @property {number} hold             Milliseconds.
  * @property {string | null} css       Path below `/custom/`.
+ * @property {boolean} delta           Messages come as differences: for viewers who are far away.
  * @property {string | undefined} token
  */
 
@@ -33,6 +34,7 @@ const defaults = () => ({
   scale: 1,
   hold: 10_000,
   css: null,
+  delta: false,
   token: undefined,
 });
 
@@ -45,6 +47,7 @@ const READERS = {
   scale: readScale,
   hold: (text) => readDuration(text, MOST_HOLD_MS),
   css: readStylesheet,
+  delta: (text) => (["0", "1"].includes(text) ? text === "1" : undefined),
   token: (text) => text,
 };
 
@@ -57,6 +60,7 @@ const EXPECTED = {
   scale: "0.25 to 4, or 25% to 400%",
   hold: "a time up to 1h: 10s, 500ms, 2m",
   css: "the path of a stylesheet in the overlay folder",
+  delta: "0 or 1",
   token: "an access token",
 };
 

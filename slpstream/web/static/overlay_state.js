@@ -3,6 +3,7 @@
  * four things there is to look at. Knows no page.
  */
 
+import { scoreOf } from "./set_score.js";
 import { StationView } from "./slpstream.js";
 
 /**
@@ -115,15 +116,13 @@ export class OverlayState {
    * @returns {number | null}
    */
   score(player) {
-    const { players = [], score = [] } = this.view.set ?? {};
-    const at = players.findIndex(
-      ({ playerIndex, port, connectCode, name }) =>
-        playerIndex === player.index ||
-        (playerIndex === undefined && port === player.port) ||
-        (playerIndex ?? port) === undefined &&
-          ((Boolean(connectCode) && connectCode === player.connectCode) || (Boolean(name) && name === player.name)),
-    );
-    return at === -1 ? null : (players[at].score ?? score[at] ?? null);
+    return scoreOf(this.view.set, player);
+  }
+
+  /** The set, when it has to be shown though there is no game of it yet: the operator has named those who come next. */
+  get announced() {
+    const { game, set } = this.view;
+    return game === null && set?.players.some(({ namedByOperator }) => namedByOperator) ? set : null;
   }
 
   /** @param {Message} message */

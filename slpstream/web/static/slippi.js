@@ -4,7 +4,11 @@
  * The names come from `slippi_names.json`, which is generated from the daemon's own tables.
  */
 
+import { nameOf } from "./set_score.js";
+import { loadTable } from "./tables.js";
+
 /** @typedef {import("./slpstream.js").Game} Game */
+/** @typedef {import("./slpstream_types.js").SetScore} SetScore */
 
 /**
  * @typedef {object} NameTables
@@ -38,34 +42,26 @@ const COUNTING_DOWN = 2;
 const COUNTING_UP = 3;
 const TEAMS = /** @type {const} */ (["red", "blue", "green"]);
 const NO_CONTEST = 7;
-const RETRY_MS = 2000;
 
 /** @type {NameTables} */
 let tables = { characters: {}, externalIds: {}, stages: {} };
 
 /**
- * Loads the names, and tries again until it succeeds. Until then things are called by their numbers.
+ * Loads the names. Until they are there things are called by their numbers.
  * @param {() => void} onLoaded
  */
 export async function loadNames(onLoaded) {
-  try {
-    const answer = await fetch(new URL("slippi_names.json", import.meta.url));
-    if (!answer.ok) {
-      throw new Error(`slippi_names.json: ${answer.status}`);
-    }
-    tables = await answer.json();
-    onLoaded();
-  } catch {
-    setTimeout(() => loadNames(onLoaded), RETRY_MS);
-  }
+  tables = await loadTable(new URL("slippi_names.json", import.meta.url));
+  onLoaded();
 }
 
 /**
- * The players of a game in the order of their ports.
+ * The players of a game in the order of their ports, by the names that the set has for them.
  * @param {Game} game
+ * @param {SetScore | null} [set]  That the game is part of.
  * @returns {Player[]}
  */
-export function players(game) {
+export function players(game, set = null) {
   const { players: setups = [], isTeams = false, inGameMode = STOCK_MODE } = game.settings;
   return setups.map((/** @type {Record<string, any>} */ setup) => {
     // Before the first frame it is as the game was set up. A frame without a value means that nobody knows it.
@@ -75,25 +71,41 @@ export function players(game) {
     };
     const characterId = tables.externalIds[post.internalCharacterId] ?? setup.characterId;
     const character = tables.characters[characterId];
-    return {
+    const said = {
       index: setup.playerIndex,
       port: setup.port,
       name: setup.displayName || setup.nametag || `P${setup.port}`,
+      connectCode: setup.connectCode ?? "",
+    };
+    return {
+      ...said,
+      name: nameOf(set, said) || said.name,
       characterId,
       character: character?.name ?? `Character ${characterId}`,
       costume: character?.costumes[setup.characterColor] ?? "",
-      team: isTeams ? (TEAMS[setup.teamId] ?? "") : "",
+      team: isTeams ? teamOf(setup.teamId) : "",
       stocks: inGameMode === STOCK_MODE ? (post.stocksRemaining ?? null) : null,
       startStocks: setup.startStocks,
-      connectCode: setup.connectCode ?? "",
       percent: typeof post.percent === "number" ? Math.floor(post.percent) : null,
     };
   });
 }
 
+/**
+ * @param {number | undefined} id
+ * @returns {Player["team"]}
+ */
+export function teamOf(id) {
+  return TEAMS[id ?? -1] ?? "";
+}
+
 /** @param {Game} game */
 export function stageName(game) {
-  const id = game.settings.stageId;
+  return stageOf(game.settings.stageId);
+}
+
+/** @param {number | undefined} id */
+export function stageOf(id) {
   return id === undefined ? "" : (tables.stages[id] ?? `Stage ${id}`);
 }
 
@@ -111,15 +123,38 @@ export function clock(game) {
 }
 
 /**
+ * Somebody of a set without a game.
+ * @param {import("./slpstream_types.js").SetPlayer} player
+ * @returns {Player}
+ */
+export function playerOfSet({ playerIndex = 0, port = playerIndex + 1, name, connectCode = "", characterId, characterColor = 0, team }) {
+  const character = characterId === undefined ? undefined : tables.characters[characterId];
+  return {
+    index: playerIndex,
+    port,
+    name: name || `P${port}`,
+    connectCode,
+    characterId: characterId ?? -1,
+    character: character?.name ?? "",
+    costume: character?.costumes[characterColor] ?? "",
+    team: teamOf(team),
+    stocks: null,
+    startStocks: 0,
+    percent: null,
+  };
+}
+
+/**
  * How a game that is over came out, in words.
  * @param {Game} game
+ * @param {SetScore | null} [set]  That the game is part of.
  */
-export function resultText(game) {
+export function resultText(game, set = null) {
   if (game.end === null) {
     return "";
   }
   const { winners, gameEnd } = game.end;
-  const won = players(game).filter((player) => winners.some(({ playerIndex }) => playerIndex === player.index));
+  const won = players(game, set).filter((player) => winners.some(({ playerIndex }) => playerIndex === player.index));
   if (won.length === 0) {
     return gameEnd?.gameEndMethod === NO_CONTEST ? "No contest" : "Game over";
   }

@@ -34,6 +34,8 @@
  * @typedef {object} ClientOptions
  * @property {URL | string} [base]          Where the daemon is. Default: where this module came from.
  * @property {string} [token]               Access token, for daemons that ask for one.
+ * @property {"json" | "delta"} [protocol]  How messages come. Default: `json`. `delta`: a twentieth of the bytes, for viewers
+ *     who are far away; it needs `delta.js` beside this module. What listeners are told is the same.
  * @property {any} [WebSocket]              The class to connect with. Default: the browser's; in node that of `ws`.
  *
  * @typedef {object} Game                   A game as far as it is known.
@@ -59,7 +61,10 @@
  * @property {string[]} [fields]            What a frame is cut down to. Default: whole frames.
  * @property {number} [rate]                Frames per second of game time. Default: all.
  * @property {string} [token]               Access token, for daemons that ask for one.
+ * @property {"json" | "delta"} [protocol]  How messages come; see `ClientOptions`.
  * @property {URL | string} [base]          Where the daemon is. Default: where this module came from.
+ * @property {(message: any, view: StationView) => void} [onMessage]  A message of a station, after its view has taken it.
+ * @property {(station: string) => void} [onReset]  The log of a station does not go on where it was.
  */
 
 /** Close codes that say more than "try again". */
@@ -102,12 +107,13 @@ export class Client {
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #watchdog;
   #attempts = 0;
+  #connects = 0;
   #openedAt = 0;
 
   /** @param {Subscription & ClientOptions} options */
   constructor(options) {
-    const { base, token, WebSocket: socketClass, ...wanted } = options;
-    this.#options = { base, token, WebSocket: socketClass };
+    const { base, token, protocol, WebSocket: socketClass, ...wanted } = options;
+    this.#options = { base, token, protocol, WebSocket: socketClass };
     this.#wanted = wanted;
     /** @type {Connection} */
     this.connection = "connecting";
@@ -203,19 +209,38 @@ export class Client {
 
   // -- one connection after the other ---------------------------------------------------------------------------------
 
-  #connect() {
-    const url = this.#url();
-    const Socket = this.#options.WebSocket ?? globalThis.WebSocket;
-    const socket = new Socket(String(url), SUBPROTOCOL);
-    this.#socket = socket;
+  /** Whoever wants deltas waits until the code for them is there. */
+  async #connect() {
     this.#setConnection("connecting");
     this.#watch(CONNECT_MS);
+    const attempt = ++this.#connects;
+    const delta = this.#options.protocol === "delta" ? await loadDelta() : null;
+    if (this.connection !== "connecting" || attempt !== this.#connects) {
+      return; // it was closed, or has waited for too long
+    }
+    if (delta === null && this.#options.protocol === "delta") {
+      this.#closed(0, "");
+      return;
+    }
+    const decoder = delta === null ? null : new delta.DeltaDecoder();
+    const url = this.#url();
+    const Socket = this.#options.WebSocket ?? globalThis.WebSocket;
+    const socket = new Socket(String(url), delta === null ? SUBPROTOCOL : delta.SUBPROTOCOL);
+    socket.binaryType = "arraybuffer";
+    this.#socket = socket;
     socket.onopen = () => {
       if (!url.searchParams.has("cursor")) {
         socket.send(JSON.stringify(this.#request()));
       }
     };
-    socket.onmessage = (/** @type {MessageEvent} */ event) => this.#take(JSON.parse(event.data));
+    socket.onmessage = (/** @type {MessageEvent} */ { data }) => {
+      const message = decoder === null ? JSON.parse(data) : readable(decoder, data);
+      if (message === null) {
+        this.#closed(0, ""); // what follows could not be read either; a new connection begins with whole messages
+      } else {
+        this.#take(message);
+      }
+    };
     socket.onclose = (/** @type {CloseEvent} */ event) => this.#closed(event.code, String(event.reason ?? ""));
     socket.onerror = () => {}; // what is wrong comes with `onclose`
   }
@@ -348,6 +373,27 @@ export class Client {
 
 /** @typedef {{gameId: string, cursor: string}} Place */
 
+/**
+ * @param {import("./delta.js").DeltaDecoder} decoder
+ * @param {ArrayBuffer} data
+ */
+function readable(decoder, data) {
+  try {
+    return decoder.decode(data);
+  } catch {
+    return null;
+  }
+}
+
+/** Beside this module; `null` when it cannot be had at present. */
+async function loadDelta() {
+  try {
+    return await import("./delta.js");
+  } catch {
+    return null;
+  }
+}
+
 /** What is known of one station. */
 export class StationView {
   /** @param {string} station */
@@ -469,21 +515,36 @@ function result({ reason, winners, gameEnd, durationSeconds }) {
 export class Stream {
   /** @type {Map<string, StationView>} */ #views = new Map();
   #client;
+  #closed = false;
 
-  /** @param {StreamOptions} options */
-  constructor({ station, onChange, topics = ["game", "frame"], ...others }) {
+  /** @param {StreamOptions & Subscription} options */
+  constructor({ station, onChange, onMessage, onReset, topics = ["game", "frame"], ...others }) {
     const client = connect({ stations: station === "*" ? "*" : [station], topics, ...others });
     this.#client = client;
-    client.on("reset", (name) => this.station(name).reset());
+    client.on("reset", (name) => {
+      this.station(name).reset();
+      onReset?.(name);
+    });
     client.on("message", (message) => {
+      if (this.#closed) {
+        return;
+      }
       if ("station" in message && message.station !== undefined) {
-        this.station(message.station).take(message);
+        const view = this.station(message.station);
+        view.take(message);
+        onMessage?.(message, view);
       } else if (message.type === "lagged") {
         this.#views.forEach((view) => view.take(message));
       }
       onChange();
     });
-    client.on("connection", onChange);
+    client.on("connection", () => {
+      if (this.#closed) {
+        client.close();
+      } else {
+        onChange();
+      }
+    });
   }
 
   get connection() {
@@ -519,8 +580,14 @@ export class Stream {
     return view;
   }
 
-  /** The end: no connection any more, and no `onChange`. */
+  /**
+   * The end: no connection any more, and nobody is told anything. Browsers complain about a socket that is closed before it
+   * was open, so that is waited for.
+   */
   close() {
-    this.#client.close();
+    this.#closed = true;
+    if (this.#client.connection !== "connecting") {
+      this.#client.close();
+    }
   }
 }

@@ -221,17 +221,53 @@ export {};
  * @property {string} [gameId]
  * @property {string} [at]            Wall clock.
  *
- * @typedef {object} SetPlayer
+ * @typedef {object} SetPlayer          Somebody of the set, by its newest game.
  * @property {number} [playerIndex]
  * @property {number} [port]
- * @property {string} [name]
+ * @property {number} [side]           Place in `sides`.
+ * @property {string} [name]           The operator's, or else netplay name or tag.
+ * @property {boolean} [namedByOperator]
  * @property {string} [connectCode]
- * @property {number} [score]
+ * @property {string} [netplayName]
+ * @property {string} [tag]
+ * @property {number} [characterId]    External character id.
+ * @property {number} [characterColor]
+ * @property {number} [team]           0 red, 1 blue, 2 green; only where there are teams.
+ * @property {number} [score]          Games won.
  *
- * @typedef {object} SetScore
+ * @typedef {object} SetSide           A player, or a team.
+ * @property {string} [name]
+ * @property {number} score            `won` and `added`, never below 0.
+ * @property {number} won
+ * @property {number} [added]          By the operator.
+ * @property {number[]} players        Player indexes.
+ *
+ * @typedef {object} SetGame
+ * @property {string} gameId
+ * @property {number} [stageId]
+ * @property {number} [durationSeconds]
+ * @property {string} verdict          `playing`, `counted`, `handwarmer`, `quit`, `unfinished`, `no_winner`, `with_cpu`,
+ *     `not_counted_by_operator`.
+ * @property {boolean} counts
+ * @property {string} reason           For people.
+ * @property {number} [winner]         Place in `sides`.
+ * @property {number[]} score          Of each side, after it.
+ * @property {{playerIndex: number, port: number, side: number, characterId?: number, characterColor?: number,
+ *     stocks?: number, percent?: number}[]} players
+ * @property {{counts?: boolean, winner?: number, beginsSet?: boolean}} [operator]
+ *
+ * @typedef {object} SetScore          See `deploy/docs/sets.md`.
+ * @property {string} [setId]
+ * @property {string} [gameId]         The newest game of it.
+ * @property {"upcoming" | "running" | "over"} [state]
+ * @property {number} [bestOf]
+ * @property {number} [winsNeeded]
  * @property {SetPlayer[]} players
- * @property {number[]} [score]       In the order of `players`.
- * @property {Record<string, any>[]} [games]
+ * @property {number[]} [score]        In the order of `players`.
+ * @property {SetSide[]} [sides]
+ * @property {number} [winner]         Place in `sides`.
+ * @property {SetGame[]} [games]
+ * @property {number} [olderGames]
  *
  * @typedef {{type: "set", station: string} & SetScore} SetMessage
  * @typedef {{type: "lagged", missed: number, station?: string}} LaggedMessage

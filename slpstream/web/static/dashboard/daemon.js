@@ -74,10 +74,28 @@ export class Daemon {
     return { status: answer.status, body: await answer.json() };
   }
 
-  /** @param {string} path */
-  #fetch(path) {
+  /**
+   * Says something to the daemon.
+   * @param {string} path
+   * @param {Answer} patch
+   * @returns {Promise<{status: number, body: Answer}>}
+   */
+  async say(path, patch) {
+    const answer = await this.#fetch(path, { method: "PATCH", body: JSON.stringify(patch) });
+    return { status: answer.status, body: await answer.json() };
+  }
+
+  /**
+   * @param {string} path
+   * @param {RequestInit} [request]
+   */
+  #fetch(path, request = {}) {
     return fetch(new URL(path, this.base), {
-      headers: this.token === undefined ? {} : { authorization: `Bearer ${this.token}` },
+      ...request,
+      headers: {
+        ...(this.token === undefined ? {} : { authorization: `Bearer ${this.token}` }),
+        ...(request.body === undefined ? {} : { "content-type": "application/merge-patch+json" }),
+      },
       signal: AbortSignal.timeout(ANSWER_MS),
     });
   }

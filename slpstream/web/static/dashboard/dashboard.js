@@ -2,13 +2,14 @@
  * The dashboard: all stations at a glance, one of them in full, recent games, health of the daemon.
  *
  * One subscription for all stations, with few frames and few fields; one more, with all frames, for the station that is looked
- * at. Where the page is stands in the URL behind `#`: `station/NAME`, `game/ID`. Option in the URL: `token`.
+ * at. Where the page is stands in the URL behind `#`: `station/NAME`, `game/ID`. Options in the URL: `token`; `delta=1` for
+ * viewers who are far away.
  */
 
 import { FIELDS, FORMAT, loadNames, resultText } from "../slippi.js";
+import { Stream } from "../slpstream.js";
 import { Daemon } from "./daemon.js";
 import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
-import { Feed } from "./feed.js";
 import { GameDetail, StationDetail } from "./detail.js";
 import { gameOf } from "./listed_game.js";
 import { Match } from "./match.js";
@@ -24,7 +25,13 @@ import { clockText, placeName, playersOf, showPlayers, versus, winnersOf } from 
 const RATE = 4;
 const DRAW_MS = 100;
 
-const token = new URLSearchParams(location.search).get("token") ?? undefined;
+const asked = new URLSearchParams(location.search);
+const token = asked.get("token") ?? undefined;
+/** Access, and how messages come. */
+const access = {
+  protocol: /** @type {"json" | "delta"} */ (asked.get("delta") === "1" ? "delta" : "json"),
+  ...(token === undefined ? {} : { token }),
+};
 const base = new URL("../..", import.meta.url);
 const list = find(".stations");
 const panel = find(".detail");
@@ -41,13 +48,13 @@ let shownAddress = "";
 let cameFrom = "";
 
 const daemon = new Daemon(base, token, drawSoon);
-const feed = new Feed({
-  stations: "*",
+const feed = new Stream({
+  station: "*",
   topics: ["game", "frame", "event"],
   fields: [...FIELDS],
   rate: RATE,
   base,
-  ...(token === undefined ? {} : { token }),
+  ...access,
   onMessage: take,
   onChange: drawSoon,
 });
@@ -70,7 +77,7 @@ document.addEventListener("visibilitychange", drawSoon);
 openDetail();
 
 /**
- * @param {import("./feed.js").Message} message
+ * @param {import("./match.js").Message} message
  * @param {import("../slpstream.js").StationView} view
  */
 function take(message, view) {
@@ -148,19 +155,20 @@ function drawCard(card, station) {
   setText(find(".stage", card), game === null ? "" : placeName(game));
   setText(find(".clock", card), game === null ? "" : clockText(game));
   setText(find(".lag", card), lagText(station, state));
-  const everybody = playersOf(game);
-  showPlayers(find(".players", card), everybody, winnersOf(game), view.set);
-  setText(find(".note", card), noteOf(station, game, state));
+  const set = view.game === null ? null : view.set;
+  showPlayers(find(".players", card), playersOf(game, set), winnersOf(game), set);
+  setText(find(".note", card), noteOf(station, game, set, state));
 }
 
 /**
  * @param {Station} station
  * @param {import("../slpstream.js").Game | null} game
+ * @param {import("../slpstream_types.js").SetScore | null} set
  * @param {string} state
  */
-function noteOf(station, game, state) {
+function noteOf(station, game, set, state) {
   const reason = state === "playing" || state === "idle" ? "" : station.reason;
-  const result = game?.format === FORMAT ? resultText(game) : "";
+  const result = game?.format === FORMAT ? resultText(game, set) : "";
   const nothing = game === null && state === "idle" ? "No game yet" : "";
   return [reason, result, nothing, station.degraded].filter(Boolean).join(" · ");
 }
@@ -252,7 +260,7 @@ function timeOfDay(moment) {
  */
 function tellEnd(view) {
   if (view.game?.format === FORMAT) {
-    setText(find(".news"), `${stationName(view.station)}: ${resultText(view.game)}`);
+    setText(find(".news"), `${stationName(view.station)}: ${resultText(view.game, view.set)}`);
   }
 }
 
@@ -287,7 +295,7 @@ function openDetail() {
   document.body.classList.toggle("single", location.hash === "" && place.kind === "station");
   if (place.kind === "station") {
     const overlay = withToken(new URL(`overlay/${encodeURIComponent(place.id)}`, base));
-    detail = new StationDetail(panel, place.id, { token, base, overlay, onChange: drawSoon });
+    detail = new StationDetail(panel, place.id, { access, base, overlay, onChange: drawSoon });
   } else if (place.kind === "game") {
     detail = new GameDetail(panel, place.id, drawSoon);
   }

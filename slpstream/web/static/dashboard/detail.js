@@ -1,27 +1,19 @@
 /** The panel beside the list: a station with its live game, or a game that is over. */
 
 import { FIELDS, FORMAT, minutes, resultText } from "../slippi.js";
+import { Stream } from "../slpstream.js";
 import { clone, find, setAttribute, setText } from "./dom.js";
-import { Feed } from "./feed.js";
 import { GameSummary } from "./game_summary.js";
+import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
 import { gameOf } from "./listed_game.js";
 import { Match, PercentHistory } from "./match.js";
+import { SetPanel } from "./set_panel.js";
 import { clockText, placeName, playersOf, showPlayers, versus, winnersOf } from "./rows.js";
+import { ReplayBar } from "./replay_bar.js";
 import { StageView } from "./stage_view.js";
 
 /** @typedef {import("./daemon.js").Daemon} Daemon */
 
-/** What the stage view needs, beside percent and stocks. */
-const STAGE_FIELDS = [
-  "post.positionX",
-  "post.positionY",
-  "post.facingDirection",
-  "post.actionStateId",
-  "post.isAirborne",
-  "post.shieldSize",
-  "items",
-  "stageEvents",
-];
 const SUMMARY_MS = 500;
 const COPIED_MS = 1500;
 const ASK_AGAIN_MS = 3000;
@@ -34,7 +26,10 @@ export class StationDetail {
   #options;
   #feed;
   #match;
-  /** The game from its first message on, while it is read. @type {{feed: Feed, match: Match} | null} */ #past = null;
+  #replay;
+  #stageView;
+  #setPanel;
+  /** The game from its first message on, while it is read. @type {{feed: Stream, match: Match} | null} */ #past = null;
   /** A game that was over when this page came. @type {Match | null} */ #over = null;
   #summaryAt = -Infinity;
   #summaryOf = "";
@@ -42,27 +37,30 @@ export class StationDetail {
   /**
    * @param {HTMLElement} panel
    * @param {string} station
-   * @param {{token: string | undefined, base: URL, overlay: string, onChange: () => void}} options
+   * @param {{access: {token?: string, protocol: "json" | "delta"}, base: URL, overlay: string, onChange: () => void}} options
    */
-  constructor(panel, station, { token, base, overlay, onChange }) {
+  constructor(panel, station, { access, base, overlay, onChange }) {
     this.#root = clone("station-detail");
     panel.append(this.#root);
     this.#station = station;
     this.#overlay = overlay;
-    this.#options = { stations: [station], base, onChange, ...(token === undefined ? {} : { token }) };
-    this.#feed = new Feed({
+    this.#options = { station, base, onChange, ...access };
+    this.#feed = new Stream({
       ...this.#options,
       topics: ["game", "frame", "event", "stats"],
       fields: [...FIELDS, ...STAGE_FIELDS],
       onMessage: (message) => this.#take(message),
     });
     this.#match = new Match(this.#feed.station(station));
-    this.#stageView.match = this.#match;
+    const parts = stageParts(this.#root);
+    this.#stageView = parts.stage;
+    this.#replay = new InstantReplay({ ...parts, live: this.#match, onChange });
+    this.#setPanel = new SetPanel(find(".set", this.#root), station, onChange);
     this.#readPast();
     this.#addressField();
   }
 
-  /** @param {import("./feed.js").Message} message */
+  /** @param {import("./match.js").Message} message */
   #take(message) {
     this.#match.take(message);
     if (message.type === "snapshot" && this.#past === null) {
@@ -79,7 +77,7 @@ export class StationDetail {
    */
   #readPast() {
     this.#forgetPast();
-    const feed = new Feed({
+    const feed = new Stream({
       ...this.#options,
       topics: ["game", "event", "stats"],
       cursor: "start",
@@ -120,10 +118,6 @@ export class StationDetail {
     }
   }
 
-  get #stageView() {
-    return /** @type {StageView} */ (find("stage-view", this.#root));
-  }
-
   close() {
     this.#forgetPast();
     this.#feed.close();
@@ -146,37 +140,46 @@ export class StationDetail {
     const reason = state === "idle" || state === "playing" ? "" : (described?.reason ?? "");
     const lag = daemon.lag(this.#station);
     setText(find(".lag", root), lag === "" || state !== "playing" ? "" : `lag ${lag}`);
+    this.#setPanel.draw(daemon, view.set);
     setText(find(".note", root), known ? this.#feed.problem || reason : `There is no station ${this.#station}.`);
     if (!view.catchingUp) {
-      this.#drawGame();
+      this.#drawGame(daemon);
     }
   }
 
-  #drawGame() {
+  /** @param {Daemon} daemon */
+  #drawGame(daemon) {
     const root = this.#root;
     const match = this.#match.game === null && this.#over !== null ? this.#over : this.#match;
     const { game } = match;
     const ended = game !== null && game.end !== null;
     const melee = game?.format === FORMAT;
-    const everybody = playersOf(game);
+    const set = this.#setPanel.scoreOf(game?.gameId);
+    const last = game?.frame ?? match.stats?.lastFrame ?? -Infinity;
+    this.#stageView.set = set;
+    this.#replay.draw(melee ? game : null, last, (path) => daemon.ask(path));
+    const before = this.#replay.game;
+    const seen = before ?? game;
+    const over = ended && before === null;
+    const everybody = playersOf(seen, set);
     root.dataset.game = game?.gameId ?? "";
     root.dataset.ended = String(ended);
     setText(find(".stage", root), game === null ? "No game yet" : placeName(game));
-    setText(find(".clock", root), game === null ? "" : ended ? minutes(match.durationSeconds) : clockText(game));
-    setText(find(".result", root), ended && melee ? resultText(game) : "");
-    showPlayers(find(".players", root), everybody, winnersOf(game), this.#match.view.set);
-    this.#stageView.hidden = !melee || ended;
+    setText(find(".clock", root), seen === null ? "" : over ? minutes(match.durationSeconds) : clockText(seen));
+    setText(find(".result", root), over && melee ? resultText(game, set) : "");
+    showPlayers(find(".players", root), everybody, winnersOf(seen), set);
+    this.#stageView.hidden = !melee || over;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
     summary.hidden = !melee;
     const now = performance.now();
-    const state = `${game?.gameId} ${ended}`;
+    const state = `${game?.gameId} ${ended} ${everybody.map(({ name }) => name)}`;
     if (game !== null && melee && (now - this.#summaryAt > SUMMARY_MS || state !== this.#summaryOf)) {
       this.#summaryAt = now;
       this.#summaryOf = state;
       const { stats } = match;
       const past = this.#past?.match;
       const history = past?.gameId === game.gameId ? past.history : match.history; // the past is read, and then goes on
-      summary.show({ players: everybody, history, stats, toFrame: Math.max(0, game.frame ?? 0, history.lastFrame), ended });
+      summary.show({ players: playersOf(game, set), history, stats, toFrame: Math.max(0, game.frame ?? 0, history.lastFrame), ended });
     }
   }
 
@@ -195,6 +198,7 @@ export class GameDetail {
   #root;
   #gameId;
   #onChange;
+  #replay;
   #asked = false;
   /** @type {Record<string, any> | null} */ #item = null;
   /** @type {Record<string, any> | null} */ #stats = null;
@@ -210,6 +214,7 @@ export class GameDetail {
     panel.append(this.#root);
     this.#gameId = gameId;
     this.#onChange = onChange;
+    this.#replay = new InstantReplay({ ...stageParts(this.#root), live: null, onChange });
   }
 
   close() {
@@ -229,6 +234,9 @@ export class GameDetail {
     const root = this.#root;
     const game = gameOf(item, this.#stats);
     const everybody = playersOf(game);
+    const watched = game.format === FORMAT && game.end !== null ? game : null;
+    this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.ask(path));
+    find("stage-view", root).hidden = this.#replay.game === null || find("replay-bar", root).hidden;
     const station = daemon.stations.find(({ id }) => id === item.station)?.name ?? item.station ?? "";
     root.dataset.game = item.gameId;
     setText(find("#detail-title", root), everybody.length ? versus(everybody) : placeName(game));
@@ -267,6 +275,12 @@ export class GameDetail {
   #say(text) {
     setText(find(".note", this.#root), text);
   }
+}
+
+/** @param {HTMLElement} root */
+function stageParts(root) {
+  const stage = /** @type {StageView} */ (find("stage-view", root));
+  return { stage, bar: /** @type {ReplayBar} */ (find("replay-bar", root)) };
 }
 
 /**

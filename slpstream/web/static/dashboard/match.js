@@ -7,7 +7,7 @@
  */
 
 /**
- * @typedef {import("./feed.js").Message} Message
+ * @typedef {Record<string, any>} Message  As it comes from the daemon.
  * @typedef {import("../slpstream.js").StationView} StationView
  *
  * @typedef {{frame: number, percent: number}} Point

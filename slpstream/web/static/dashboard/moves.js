@@ -1,25 +1,17 @@
 /** Names of the attacks, by move id: `moves.json`, which is generated from the daemon's own table. */
 
-const RETRY_MS = 2000;
+import { loadTable } from "../tables.js";
 
 /** @type {Record<string, string>} */
 let names = {};
 
 /**
- * Tries again until it succeeds; until then moves are called by their numbers.
+ * Until they are there moves are called by their numbers.
  * @param {() => void} onLoaded
  */
 export async function loadMoves(onLoaded) {
-  try {
-    const answer = await fetch(new URL("moves.json", import.meta.url));
-    if (!answer.ok) {
-      throw new Error(`moves.json: ${answer.status}`);
-    }
-    names = await answer.json();
-    onLoaded();
-  } catch {
-    setTimeout(() => loadMoves(onLoaded), RETRY_MS);
-  }
+  names = await loadTable(new URL("moves.json", import.meta.url));
+  onLoaded();
 }
 
 /** @param {number | null | undefined} id */

@@ -1,5 +1,6 @@
 /** How stations, players and games are written, in cards, details and lists alike. */
 
+import { scoreOf } from "../set_score.js";
 import { FORMAT, clock, players, stageName, stocksText } from "../slippi.js";
 import { clone, colourOf, fill, find, setAttribute, setText } from "./dom.js";
 
@@ -21,21 +22,8 @@ const MOST_DOTS = 6;
 export function showPlayers(list, everybody, winners, set = null) {
   const make = () => clone("player-row");
   fill(list, everybody, make, (row, player) => {
-    showPlayer(row, player, winners.includes(player.index), scoreOf(player, set));
+    showPlayer(row, player, winners.includes(player.index), scoreOf(set, player));
   });
-}
-
-/**
- * Games that a player has won in the set; `null` when there is no set.
- * @param {Player} player
- * @param {SetScore | null} set
- */
-function scoreOf(player, set) {
-  const known = set?.players ?? [];
-  const at = known.findIndex((each) =>
-    each.playerIndex === undefined ? each.port === player.port : each.playerIndex === player.index,
-  );
-  return known[at]?.score ?? set?.score?.[at] ?? null;
 }
 
 /**
@@ -81,9 +69,12 @@ export function clockText(game) {
   return game.format === FORMAT ? clock(game) : "";
 }
 
-/** @param {Game | null} game */
-export function playersOf(game) {
-  return game?.format === FORMAT ? players(game) : [];
+/**
+ * @param {Game | null} game
+ * @param {SetScore | null} [set]  The set that the game is part of.
+ */
+export function playersOf(game, set = null) {
+  return game?.format === FORMAT ? players(game, set) : [];
 }
 
 /** @param {Game | null} game */

@@ -1,5 +1,6 @@
 /**
- * `<stage-view>`: who is where, on a canvas. It needs nothing but the newest frames of a `Match`.
+ * `<stage-view>`: who is where, on a canvas. It needs nothing but the newest frames of a `Match`, or a `Replay`, which says
+ * itself what is to be seen.
  *
  * Games hand their frames over in bursts, so the view stays a little behind the newest one and plays at the game's own speed.
  * The camera shows the stage and everybody in the game. Who asked the system for less motion gets the whole stage, unmoved,
@@ -11,7 +12,7 @@ import { colourOf, setAttribute, sized, styleValue } from "./dom.js";
 import { BELOW, FOUNTAIN_OF_DREAMS, FOUNTAIN_PLATFORMS, ObservedGround, STAGES } from "./stages.js";
 
 /**
- * @typedef {import("./match.js").Match} Match
+ * @typedef {import("./match.js").Match | import("./replay.js").Replay} Match
  * @typedef {import("../slpstream.js").Game} Game
  * @typedef {import("../slippi.js").Player} Player
  * @typedef {{left: number, right: number, top: number, bottom: number}} Box
@@ -43,7 +44,9 @@ const SHIELDING = /** @type {const} */ ([0xb2, 0xb6]);
 const within = (state, [first, last]) => state !== undefined && state >= first && state <= last;
 
 export class StageView extends HTMLElement {
+  /** The set that the game is part of. @type {import("../slpstream_types.js").SetScore | null} */ set = null;
   /** @type {Match | null} */ #match = null;
+  /** What is shown. @type {Record<string, any> | null} */ frame = null;
   #canvas = document.createElement("canvas");
   #ground = new ObservedGround();
   #gameId = "";
@@ -81,6 +84,7 @@ export class StageView extends HTMLElement {
   };
 
   #forgetGame() {
+    this.frame = null;
     this.#ground = new ObservedGround();
     this.#camera = null;
     this.#shown = -Infinity;
@@ -106,6 +110,9 @@ export class StageView extends HTMLElement {
    * @returns {Record<string, any> | null}
    */
   #frameNow(match, game, milliseconds) {
+    if ("play" in match) {
+      return match.play(milliseconds);
+    }
     const numbers = [...match.frames.keys()];
     const newest = numbers.at(-1);
     if (newest === undefined) {
@@ -149,7 +156,7 @@ export class StageView extends HTMLElement {
       return;
     }
     this.#readPaint();
-    const everybody = players(game);
+    const everybody = players(game, this.set);
     const stage = STAGES[game.settings.stageId] ?? null;
     this.#observe(frame, stage);
     const camera = this.#aim(frame, stage, width / height);
@@ -166,6 +173,7 @@ export class StageView extends HTMLElement {
       setAttribute(this.#canvas, "aria-label", textAlternative(game, everybody, frame ?? {}, stage));
       this.dataset.told = String(frame?.frame ?? "");
     }
+    this.frame = frame;
     this.dataset.frame = String(frame?.frame ?? "");
   }
 

@@ -1,0 +1,69 @@
+"""`slpstream pack --follow`: the log of a game that is still being played, appended to as the game writes."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import trio
+
+from slpstream.errors import Unreadable
+from slpstream.formats import of_name
+from slpstream.replaylog.writer import SlippiLogWriter
+from slpstream.tail import CaughtUp, FolderTail, Grew, Lost, Opened, Refused, Rewritten, TailedFile, Watcher
+
+_POLL_SECONDS = 0.05
+
+
+async def pack_growing(file: Path, target: Path, keyframe_frames: int) -> tuple[int, int]:
+    """Writes the log of a Slippi replay until the game has closed it; the replay's size and the log's.
+
+    What a kill leaves behind is readable up to its last keyframe. Raises `FileExistsError`, and `SourceError` when the
+    replay does what a log must not do.
+    """
+    file = Path(os.path.realpath(file))  # noqa: ASYNC240 -- a moment, and before anything else waits
+    format_ = of_name(file.name)
+    reader, writer = format_.new_reader(file.name), SlippiLogWriter(file.name, keyframe_frames)
+    rewritten = False
+    ours: TailedFile | None = None
+    with target.open("xb") as out:
+        async with (
+            Watcher() as watcher,
+            FolderTail(
+                file.parent,
+                suffixes=(file.name.lower(),),
+                rewritable_bytes=format_.rewritable_bytes,
+                hints=watcher.watch(file.parent),
+                poll_seconds=_POLL_SECONDS,
+                idle_seconds=float("inf"),
+            ) as tail,
+        ):
+            async for event in tail:
+                if isinstance(event, Opened) and event.file.path == file:
+                    ours = event.file
+                elif (isinstance(event, Refused) and event.path == file) or (
+                    isinstance(event, Lost) and event.file is ours
+                ):
+                    raise event.error
+                elif isinstance(event, Grew) and event.file is ours:
+                    reader.feed(event.data)
+                    out.write(writer.feed(event.data))
+                    out.flush()
+                elif isinstance(event, Rewritten) and event.file is ours:
+                    rewritten = True
+                    reader.rewrite(event.data)
+                    out.write(writer.rewrite(event.data))
+                    out.flush()
+                if reader.closed and isinstance(event, (CaughtUp, Rewritten)):
+                    break
+        out.write(writer.finish(await trio.to_thread.run_sync(_sha256, file) if rewritten else b""))
+        return writer.source_bytes, out.tell()
+
+
+def _sha256(file: Path) -> bytes:
+    try:
+        with file.open("rb") as opened:
+            return hashlib.file_digest(opened, "sha256").digest()
+    except OSError as error:
+        raise Unreadable(str(file), error.strerror or "cannot be read") from error

@@ -1,0 +1,183 @@
+/**
+ * A stage that can be scrubbed: it shows the live `Match`, or a `Replay` of the same game while live messages go on being
+ * received; or a game that is over, of which there is only the replay.
+ */
+
+import { FIRST_FRAME } from "./recording.js";
+import { Replay } from "./replay.js";
+
+/**
+ * @typedef {import("./match.js").Match} Match
+ * @typedef {import("./replay_bar.js").ReplayBar} ReplayBar
+ * @typedef {import("./stage_view.js").StageView} StageView
+ * @typedef {import("../slpstream.js").Game} Game
+ * @typedef {import("./replay.js").ReplayOptions["ask"]} Ask
+ *
+ * @typedef {object} Parts
+ * @property {StageView} stage
+ * @property {ReplayBar} bar
+ * @property {Match | null} live
+ * @property {() => void} onChange
+ */
+
+/** What the stage view needs, beside percent and stocks. */
+export const STAGE_FIELDS = Object.freeze([
+  "post.positionX",
+  "post.positionY",
+  "post.facingDirection",
+  "post.actionStateId",
+  "post.isAirborne",
+  "post.shieldSize",
+  "items",
+  "stageEvents",
+]);
+const SLOW = 0.5;
+
+export class InstantReplay {
+  #stage;
+  #bar;
+  #live;
+  #onChange;
+  /** @type {Ask | null} */ #ask = null;
+  /** The game of which there is a stage. @type {Game | null} */ #game = null;
+  #last = FIRST_FRAME;
+  /** @type {Replay | null} */ #replay = null;
+
+  /** @param {Parts} parts */
+  constructor({ stage, bar, live, onChange }) {
+    this.#stage = stage;
+    this.#bar = bar;
+    this.#live = live;
+    this.#onChange = onChange;
+    stage.match = live;
+    bar.actions = {
+      move: (frames) => this.#seek(this.#at + frames),
+      seek: (frame) => this.#seek(frame),
+      playOrPause: () => this.#playOrPause(),
+      changeSpeed: () => this.#changeSpeed(),
+      live: () => this.goLive(),
+    };
+  }
+
+  /** The game as it was at the place that is shown; `null` while it is live. */
+  get game() {
+    return this.#replay?.game ?? null;
+  }
+
+  /** Shows what is live, if there is anything live. */
+  goLive() {
+    if (this.#live !== null && this.#replay !== null) {
+      this.#replay = null;
+      this.#stage.match = this.#live;
+    }
+    this.#onChange();
+  }
+
+  /**
+   * @param {Game | null} game  The one that there is a stage for.
+   * @param {number} last       Its last frame so far.
+   * @param {Ask} ask
+   */
+  draw(game, last, ask) {
+    this.#ask = ask;
+    this.#game = game;
+    this.#last = last;
+    const known = game !== null && last > FIRST_FRAME && !(this.#live === null && this.#replay?.missing);
+    if (this.#replay !== null && this.#replay.gameId !== game?.gameId) {
+      this.goLive(); // another game has begun
+    }
+    if (this.#live === null && this.#replay === null && known) {
+      this.#open(FIRST_FRAME).playing = false;
+    }
+    this.#bar.hidden = !known;
+    if (!known) {
+      return;
+    }
+    const replay = this.#replay;
+    const [numerator, denominator] = game.rate;
+    this.#bar.show({
+      first: FIRST_FRAME,
+      last,
+      at: replay?.at ?? last,
+      playing: replay === null ? game.end === null : replay.playing,
+      speed: replay?.speed ?? 1,
+      live: this.#live === null ? null : replay === null,
+      waiting: replay?.waiting ?? false,
+      framesPerSecond: Math.round(numerator / denominator),
+    });
+  }
+
+  get #at() {
+    return this.#replay?.at ?? Math.min(this.#last, this.#stage.frame?.frame ?? this.#last);
+  }
+
+  /** @param {number} at */
+  #open(at) {
+    const opened = /** @type {Game} */ (this.#game);
+    const replay = new Replay(
+      {
+        ask: (path) => /** @type {Ask} */ (this.#ask)(path),
+        game: () => this.#game ?? opened,
+        fields: STAGE_FIELDS,
+        last: () => this.#last,
+        onChange: this.#onChange,
+        onEnd: () => this.#ended(replay),
+        shown: this.#stage.frame,
+      },
+      at,
+    );
+    this.#replay = replay;
+    this.#stage.match = replay;
+    return replay;
+  }
+
+  /** @param {number} frame */
+  #seek(frame) {
+    if (this.#game === null) {
+      return;
+    }
+    if (this.#live !== null && this.#game.end === null && frame >= this.#last) {
+      this.goLive();
+    } else if (this.#replay === null) {
+      if (frame < this.#last) {
+        this.#open(frame);
+      }
+    } else {
+      this.#replay.seek(frame);
+    }
+  }
+
+  #playOrPause() {
+    if (this.#game === null) {
+      return;
+    }
+    if (this.#replay === null) {
+      const over = this.#game.end !== null;
+      this.#open(over ? FIRST_FRAME : this.#at).playing = over;
+    } else {
+      if (!this.#replay.playing && this.#replay.at >= this.#last) {
+        this.#replay.seek(FIRST_FRAME);
+      }
+      this.#replay.playing = !this.#replay.playing;
+    }
+    this.#onChange();
+  }
+
+  #changeSpeed() {
+    if (this.#game === null) {
+      return;
+    }
+    const replay = this.#replay ?? this.#open(this.#at);
+    replay.speed = replay.speed === 1 ? SLOW : 1;
+    this.#onChange();
+  }
+
+  /** @param {Replay} replay */
+  #ended(replay) {
+    if (this.#game?.end === null) {
+      this.goLive();
+    } else {
+      replay.playing = false;
+    }
+  }
+}

@@ -1,0 +1,70 @@
+"""A jump to any frame of a ten-minute game that is running: from the question to the frames that answer it.
+
+The game is followed as a station does it, with nobody having read it back before; then come jumps to frames at random,
+each to five seconds of frames cut down as the dashboard asks for them. Time by the clock, which is what a viewer waits
+for; the CPU time stands beside, as other work on the machine does not count there.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from pathlib import Path
+
+import trio
+
+from slpstream.library import _read_frames
+from slpstream.pipeline import Pipeline
+from slpstream.replay import MODES, FileReplay
+from slpstream.slippi.reader import SlippiReader
+from slpstream.stream import Game
+from slpstream.web.games import FramesQuery
+from tests.bench.games import FIRST_FRAME, EndlessGame
+from tests.bench.report import Figure, Form
+
+TARGET_MS = 100.0
+_FRAMES, _SHORT_FRAMES = 36_000, 3_000
+_JUMPS = 50
+_SHOWN_FRAMES = 300
+_FIELDS = ("post.positionX", "post.positionY", "post.percent", "post.actionStateId", "items")
+_READ_BYTES = 4096
+
+
+def run(form: Form) -> list[Figure]:
+    """The median and the worst of the jumps of each run."""
+    count = _SHORT_FRAMES if form.short else _FRAMES
+    game = EndlessGame()
+    data = game.head(7) + b"".join(game.frame(index) for index in range(count))
+    with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as folder:
+        path = Path(folder) / "Game_1.slp"
+        path.write_bytes(data)
+        taken = [trio.run(_jumps, path, data, count, seed) for seed in range(form.runs if not form.short else 1)]
+    beside = f"{len(data) / 1e6:.0f} MB, {_JUMPS} jumps"
+    clock, cpu = ([sorted(jump[way] for jump in jumps) for jumps in taken] for way in (0, 1))
+    return [
+        Figure("jump in a running game, median", [times[len(times) // 2] for times in clock], "ms", TARGET_MS, beside),
+        Figure("jump in a running game, worst", [times[-1] for times in clock], "ms", TARGET_MS, beside),
+        Figure("jump in a running game, worst, CPU", [times[-1] for times in cpu], "ms", TARGET_MS, beside),
+    ]
+
+
+async def _jumps(path: Path, data: bytes, count: int, seed: int) -> list[tuple[float, float]]:
+    """Milliseconds of each, by the clock and of CPU."""
+    pipeline = Pipeline(SlippiReader(), MODES)
+    pipeline.feed(data[:_READ_BYTES])
+    assert pipeline.game_id is not None
+    replay = FileReplay(lambda: path, lambda: len(data), pipeline.game_id, trio.CapacityLimiter(4))
+    for at in range(_READ_BYTES, len(data), _READ_BYTES):
+        pipeline.feed(data[at : at + _READ_BYTES])
+        replay.keep(pipeline)
+    game = Game(pipeline.game_id, replay.messages, replay.find_frame, ring_bytes=0, order=(1, 0, ""))
+    chance, times = random.Random(seed), []
+    for _ in range(_JUMPS):
+        first = FIRST_FRAME + chance.randrange(count - 2 * _SHOWN_FRAMES)
+        began, cpu_began = time.perf_counter(), time.process_time()
+        found = await _read_frames(game, FramesQuery(first, first + _SHOWN_FRAMES - 1, _SHOWN_FRAMES, _FIELDS))
+        times.append(((time.perf_counter() - began) * 1e3, (time.process_time() - cpu_began) * 1e3))
+        assert found is not None
+        assert len(found[0]) == _SHOWN_FRAMES
+    return times

@@ -1,0 +1,250 @@
+"""A process of lossless websocket clients, one for each station, that lose their connection again and again and come
+back with the cursor of the last message they have read.
+
+Plain sockets on one `epoll`. Of each game a client keeps the SHA-256 of its lines, in blocks, so that what differs from
+the file can be found without keeping gigabytes. A message that had come in part when the connection was lost is thrown
+away, as any client would. The process says `connected` on stdout when all are subscribed; a line of JSON on its stdin,
+the games of each station, says that no more is played: then nobody leaves any more, and all is read until every client
+has those games or nothing more comes. Then it prints what it has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+import re
+import select
+import socket
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tests.bench.clocks import RECORD, game_of_station
+
+BLOCK_LINES = 256
+FINALIZED_EACH = 5
+"""Every so-many-th client reads final frames only."""
+_REQUEST = (
+    "GET /v1/stream?station={station}&topics=game,frame,event,stats,diagnostic&frames={mode}&delivery=lossless"
+    "&cursor={cursor} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+_TEXT, _PING, _CLOSE = 0x81, 0x89, 0x88
+_PONG = b"\x8a\x80\x00\x00\x00\x00"
+_READ_BYTES = 256 * 1024
+_STATUS = tuple(b'{"type":"%b"' % kind for kind in (b"hello", b"station", b"snapshot", b"lagged", b"error", b"set"))
+_FAULTS = (b'{"type":"lagged"', b'{"type":"error"', b'{"type":"snapshot"')
+_GAME_ID = b'"gameId":"'
+_CURSOR = re.compile(rb'"cursor":"([^"]+)"')
+_FRAME = b'{"type":"frame",'
+_NUMBER = b'"frame":{"frame":'
+_HEAD_BYTES = 300
+_PATIENCE_SECONDS = 20.0
+
+
+def mode_of(station: int) -> str:
+    """Which frames the client of a station reads."""
+    return "finalized" if station % FINALIZED_EACH == FINALIZED_EACH - 1 else "live"
+
+
+class GameLines:
+    """The lines of one game, as blocks of SHA-256."""
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.blocks: list[str] = []
+        self._block = hashlib.sha256()
+
+    def add(self, line: bytes) -> None:
+        """The next line."""
+        self._block.update(line)
+        self._block.update(b"\n")
+        self.lines += 1
+        if self.lines % BLOCK_LINES == 0:
+            self.blocks.append(self._block.hexdigest())
+            self._block = hashlib.sha256()
+
+    def summary(self) -> dict[str, Any]:
+        """The number of lines, and the digests of the blocks."""
+        return {"lines": self.lines, "blocks": [*self.blocks, self._block.hexdigest()]}
+
+
+class Client:
+    """One client, across its connections."""
+
+    def __init__(self, port: int, station: int, poll: select.epoll) -> None:
+        self.station = station
+        self.mode = mode_of(station)
+        self.games: dict[bytes, GameLines] = {}
+        self.over = 0
+        """Games whose last message has come."""
+        self.faults: list[str] = []
+        self.frames: list[tuple[int, int, int]] = []
+        self.lines = 0
+        self.reconnects = -1
+        self._port = port
+        self._poll = poll
+        self._last = b""
+        self._game_numbers: dict[bytes, int] = {}
+        self.connect()
+
+    def connect(self) -> None:
+        """Connects, and says where it was."""
+        self.reconnects += 1
+        found = _CURSOR.search(self._last, 0, _HEAD_BYTES)
+        cursor = "start" if found is None else found[1].decode()
+        self._rest = b""
+        self.subscribed = False
+        self.socket = socket.create_connection(("127.0.0.1", self._port), timeout=30)
+        request = _REQUEST.format(station=f"s{self.station:02}", mode=self.mode, cursor=quote(cursor))
+        self.socket.sendall(request.encode())
+        self.socket.setblocking(False)
+        self._poll.register(self.socket.fileno(), select.EPOLLIN)
+
+    def leave(self) -> None:
+        """The connection is lost; without a farewell."""
+        self._poll.unregister(self.socket.fileno())
+        self.socket.close()
+
+    def read(self) -> bool:
+        """What has come. False when the daemon has closed the connection."""
+        try:
+            data = self.socket.recv(_READ_BYTES)
+        except BlockingIOError:
+            return True
+        except ConnectionError:
+            data = b""
+        if not data:
+            self.faults.append("the daemon has closed the connection")
+            return False
+        self._take(self._rest + data if self._rest else data, time.monotonic_ns())
+        return True
+
+    def _take(self, data: bytes, now: int) -> None:
+        at, end = 0, len(data)
+        if not self.subscribed:
+            head_end = data.find(b"\r\n\r\n")
+            if head_end < 0:
+                self._rest = data
+                return
+            if not data.startswith(b"HTTP/1.1 101 "):
+                self.faults.append(data[:100].decode(errors="replace"))
+            self.subscribed, at = True, head_end + 4
+        while end - at >= 2:
+            size, payload = data[at + 1], at + 2
+            if size == 126:
+                size, payload = int.from_bytes(data[at + 2 : at + 4], "big"), at + 4
+            elif size == 127:
+                size, payload = int.from_bytes(data[at + 2 : at + 10], "big"), at + 10
+            if payload + size > end:
+                break
+            if data[at] == _TEXT:
+                self._line(data[payload : payload + size], now)
+            elif data[at] == _PING:
+                self.socket.send(_PONG)
+            elif data[at] == _CLOSE:
+                self.faults.append(f"closed: {data[payload : payload + size]!r}")
+            at = payload + size
+        self._rest = data[at:]
+
+    def _line(self, line: bytes, now: int) -> None:
+        if line.startswith(_STATUS):
+            if line.startswith(_FAULTS):
+                self.faults.append(line[:200].decode(errors="replace"))
+            return
+        self._last = line
+        self.lines += 1
+        begin = line.find(_GAME_ID, 0, _HEAD_BYTES) + len(_GAME_ID)
+        game_id = line[begin : begin + 32]
+        game = self.games.get(game_id)
+        if game is None:
+            game = self.games[game_id] = GameLines()
+            self._game_numbers[game_id] = game_of_station(self.station, len(self.games) - 1)
+        game.add(line)
+        if line.startswith(_FRAME) and self.mode == "live":
+            number = line.index(_NUMBER, 0, _HEAD_BYTES) + len(_NUMBER)
+            self.frames.append((self._game_numbers[game_id], int(line[number : line.index(b",", number)]), now))
+        elif line.startswith(b'{"type":"metadata"'):
+            self.over += 1
+
+
+def main() -> None:
+    """Connects, says so, reads and leaves and comes back, prints."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--port", type=int, required=True)
+    parser.add_argument("--stations", type=int, required=True)
+    parser.add_argument("--reconnects-per-second", type=float, required=True)
+    parser.add_argument("--log", type=Path, required=True)
+    arguments = parser.parse_args()
+    with select.epoll() as poll:
+        clients = [Client(arguments.port, station, poll) for station in range(arguments.stations)]
+        seconds = _follow(poll, clients, arguments.reconnects_per_second)
+    arguments.log.write_bytes(b"".join(RECORD.pack(*frame) for client in clients for frame in client.frames))
+    result = {
+        "seconds": seconds,
+        "clients": [
+            {
+                "reconnects": client.reconnects,
+                "faults": client.faults,
+                "games": {game_id.decode(): game.summary() for game_id, game in client.games.items()},
+            }
+            for client in clients
+        ],
+    }
+    print(json.dumps(result))
+    for client in clients:
+        client.socket.close()
+
+
+def _follow(poll: select.epoll, clients: list[Client], reconnects_per_second: float) -> float:
+    """Until all games have come; for how many seconds clients have come and gone."""
+    stdin = sys.stdin.fileno()
+    poll.register(stdin, select.EPOLLIN)
+    chance = random.Random(7)
+    by_descriptor = {client.socket.fileno(): client for client in clients}
+    said, began, ended = False, 0.0, 0.0
+    expected: list[int] | None = None
+    next_at = float("inf")
+    had, last_at = 0, time.monotonic()
+    while True:
+        now = time.monotonic()
+        if not said and all(client.subscribed for client in clients):
+            said, began = True, now
+            print("connected", flush=True)
+            next_at = now + 1 / reconnects_per_second
+        while now >= next_at:
+            next_at += 1 / reconnects_per_second
+            candidates = [client for client in clients if client.subscribed]
+            if not candidates:
+                break
+            client = chance.choice(candidates)
+            del by_descriptor[client.socket.fileno()]
+            client.leave()
+            client.connect()
+            by_descriptor[client.socket.fileno()] = client
+        for descriptor, _ in poll.poll(max(0.0, min(next_at - now, 0.5))):
+            if descriptor == stdin:
+                expected = json.loads(sys.stdin.readline())
+                poll.unregister(stdin)
+                ended, next_at = time.monotonic(), float("inf")
+                continue
+            client = by_descriptor[descriptor]
+            if not client.read():
+                client.leave()
+                client.connect()
+                del by_descriptor[descriptor]
+                by_descriptor[client.socket.fileno()] = client
+        if (lines := sum(client.lines for client in clients)) != had:
+            had, last_at = lines, time.monotonic()
+        if expected is not None:
+            everything = all(client.over >= games for client, games in zip(clients, expected, strict=True))
+            if everything or time.monotonic() - last_at > _PATIENCE_SECONDS:
+                return ended - began
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,192 @@
+"""A tournament: fifty setups, each with a lossless client, and clients that lose their connection all the time.
+
+Four processes: a writer that plays game after game at every setup in real time, `slpstream serve`, the clients, and
+this one, which watches and afterwards compares: each client's lines, over all its connections, must be the lines of
+`dump` of the games of its station, each line once and in order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+from slpstream.api import messages
+from slpstream.messages import FramesMode
+from tests.bench import machine
+from tests.bench.clocks import RECORD
+from tests.bench.live import line_of, module, process_of, stdin_of
+from tests.bench.report import Figure, Form
+from tests.bench.resuming import BLOCK_LINES, mode_of
+from tests.daemon_process import DaemonProcess, running
+
+STATIONS = 50
+RECONNECTS_PER_SECOND = 10.0
+_SECONDS = 300.0
+_SHORT_SECONDS = 20.0
+_GAME_SECONDS = 75.0
+_SAMPLES_PER_SECOND = 2.0
+_WARM_UP_PART = 0.4
+_DESCRIPTORS = 4096
+
+
+class Measured(NamedTuple):
+    """One run. CPU in percent of one core, latencies in milliseconds, memory in MB (1e6 bytes)."""
+
+    differences: list[str]
+    """What a client got that is not in the files, or the other way; and what else went wrong."""
+    messages: int
+    games: int
+    reconnects_per_second: float
+    latencies: list[float]
+    """Ascending: from just before a frame was written to its arrival, also over a reconnect."""
+    daemon_cpu: float
+    clients_cpu: float
+    writer_cpu: float
+    others_cpu: float
+    memory: list[float]
+    """Resident memory of the daemon at equal intervals."""
+    writer_late: float
+
+    def quantile(self, part: float) -> float:
+        """A latency."""
+        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * part))]
+
+    @property
+    def memory_growth(self) -> float:
+        """By how much the highest of the last quarter is above the highest before it, once all rings are full."""
+        settled = self.memory[int(len(self.memory) * _WARM_UP_PART) :]
+        last = len(settled) * 7 // 12
+        return max(0.0, max(settled[last:]) - max(settled[:last]))
+
+
+def run(form: Form) -> list[Figure]:
+    """Fifty stations for five minutes; the short form is for correctness alone."""
+    short = float(os.environ.get("SLPSTREAM_TOURNAMENT_SECONDS", _SHORT_SECONDS))
+    runs = [measure(short if form.short else _SECONDS) for _ in range(1 if form.short else form.runs)]
+    for difference in [difference for measured in runs for difference in measured.differences]:
+        print(difference)
+    beside = f"{sum(m.messages for m in runs):,} messages of {sum(m.games for m in runs):,} games"
+    cpu = f"clients {runs[0].clients_cpu:.0f} %, writer {runs[0].writer_cpu:.0f} %, all else {runs[0].others_cpu:.0f} %"
+    late = f"max {max(m.latencies[-1] for m in runs):.0f} ms; writer itself late {runs[0].writer_late:.1f} ms (p99)"
+    resident = f"from {min(m.memory[0] for m in runs):.0f} to {max(max(m.memory) for m in runs):.0f} MB in all"
+    return [
+        Figure("tournament, differences from the files", [len(m.differences) for m in runs], "", 0.0, beside),
+        Figure("tournament, reconnects", [m.reconnects_per_second for m in runs], "a second", 9.5, "", least=True),
+        Figure("tournament, latency p50", [m.quantile(0.5) for m in runs], "ms"),
+        Figure("tournament, latency p99", [m.quantile(0.99) for m in runs], "ms", 16.7, late),
+        Figure("tournament, CPU", [m.daemon_cpu for m in runs], "% of a core", None, cpu),
+        Figure("tournament, memory that grows", [m.memory_growth for m in runs], "MB", 10.0, resident),
+    ]
+
+
+def measure(
+    seconds: float, *, stations: int = STATIONS, reconnects_per_second: float = RECONNECTS_PER_SECOND
+) -> Measured:
+    """Runs all processes once."""
+    machine.allow_descriptors(_DESCRIPTORS)
+    with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
+        root = Path(name)
+        folders = [root / f"s{station:02}" for station in range(stations)]
+        for folder in folders:
+            folder.mkdir()
+        with running(*folders) as daemon:
+            daemon.wait_ready()
+            return _measure(daemon, root, folders, seconds, reconnects_per_second)
+
+
+def _measure(
+    daemon: DaemonProcess, root: Path, folders: Sequence[Path], seconds: float, reconnects_per_second: float
+) -> Measured:
+    written, seen = root / "written", root / "seen"
+    clients_command = module(
+        "resuming", "--port", daemon.url.rpartition(":")[2], "--stations", str(len(folders)),
+        "--reconnects-per-second", str(reconnects_per_second), "--log", str(seen),
+    )  # fmt: skip
+    writer_command = module(
+        "tournament_writer", *map(str, folders), "--seconds", str(seconds),
+        "--game-seconds", str(min(_GAME_SECONDS, seconds / 2.5)), "--log", str(written),
+    )  # fmt: skip
+    with process_of(clients_command, seconds) as clients:
+        line_of(clients)
+        with process_of(writer_command, seconds) as writer:
+            began = int(line_of(writer))
+            pids = {"daemon": daemon.process.pid, "writer": writer.pid, "clients": clients.pid}
+            cpu, others, memory = _watch(pids, began, seconds)
+            writer_late_ns = int(line_of(writer))
+            games: list[int] = json.loads(line_of(writer))
+        print(json.dumps(games), file=stdin_of(clients), flush=True)
+        result = json.loads(line_of(clients))
+    due = {(game, number): at for game, number, at in RECORD.iter_unpack(written.read_bytes())}
+    arrivals = RECORD.iter_unpack(seen.read_bytes())
+    latencies = sorted((at - due[game, number]) / 1e6 for game, number, at in arrivals if (game, number) in due)
+    found = [
+        f"{folder.name}: {what}"
+        for station, folder in enumerate(folders)
+        for what in differences(folder, station, result["clients"][station])
+    ]
+    found += [
+        f"the daemon says: {line}" for line in daemon.lines if line.get("level") in ("warning", "error", "critical")
+    ]
+    return Measured(
+        differences=found,
+        messages=sum(game["lines"] for client in result["clients"] for game in client["games"].values()),
+        games=sum(games),
+        reconnects_per_second=sum(client["reconnects"] for client in result["clients"]) / result["seconds"],
+        latencies=latencies,
+        daemon_cpu=cpu["daemon"],
+        clients_cpu=cpu["clients"],
+        writer_cpu=cpu["writer"],
+        others_cpu=others,
+        memory=memory,
+        writer_late=writer_late_ns / 1e6,
+    )
+
+
+def _watch(pids: dict[str, int], began_ns: int, seconds: float) -> tuple[dict[str, float], float, list[float]]:
+    """CPU of each process and of all others while games are played, and the daemon's memory all along."""
+
+    def used() -> dict[str, float]:
+        return {name: machine.cpu_seconds(pid) for name, pid in pids.items()}
+
+    end = began_ns / 1e9 + seconds - 0.5
+    before, busy, started = used(), machine.busy_seconds(), time.monotonic()
+    memory: list[float] = []
+    while (now := time.monotonic()) < end:
+        memory.append(machine.resident_megabytes(pids["daemon"])[0])
+        time.sleep(min(1 / _SAMPLES_PER_SECOND, max(0.0, end - now)))
+    after, busy, took = used(), machine.busy_seconds() - busy, time.monotonic() - started
+    cpu = {name: 100 * (after[name] - before[name]) / took for name in pids}
+    return cpu, max(0.0, 100 * busy / took - sum(cpu.values())), memory
+
+
+# -- what must have come -----------------------------------------------------------------------------------------------
+
+
+def differences(folder: Path, station: int, client: dict[str, Any]) -> Iterator[str]:
+    """What is wrong with the lines of one client; nothing when all came, each once, in order."""
+    yield from client["faults"]
+    got: dict[str, Any] = client["games"]
+    files = sorted(folder.iterdir())
+    expected: list[str] = []
+    for file in files:
+        lines = [message.json(folder.name) for message in messages(file, frames=cast("FramesMode", mode_of(station)))]
+        game_id = json.loads(lines[0])["gameId"]
+        expected.append(game_id)
+        if game_id not in got:
+            yield f"{file.name}: nothing of it came"
+            continue
+        if got[game_id]["lines"] != len(lines):
+            yield f"{file.name}: {got[game_id]['lines']} lines came, of {len(lines)}"
+        for number, digest in enumerate(got[game_id]["blocks"]):
+            block = lines[number * BLOCK_LINES : (number + 1) * BLOCK_LINES]
+            if hashlib.sha256(b"".join(line + b"\n" for line in block)).hexdigest() != digest:
+                yield f"{file.name}: what came is not lines {number * BLOCK_LINES} to {(number + 1) * BLOCK_LINES - 1}"
+                break
+    if list(got) != expected:
+        yield f"the games came as {list(got)}, and were {expected}"

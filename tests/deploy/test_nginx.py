@@ -1,0 +1,202 @@
+"""deploy/nginx.conf, run by a real nginx with a certificate of our own, in front of a real daemon.
+
+What is replaced in it is what a user replaces: ports, certificate, places of logs.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import socket
+import ssl
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from tests.daemon_process import DaemonProcess, running
+from tests.deploy.tools import free_port, needs
+
+ROOT = Path(__file__).resolve().parents[2]
+NAME = "slp.example.org"
+TOKEN, OPERATE_TOKEN = "token-of-readers", "token-of-operators"
+
+pytestmark = needs("nginx", "openssl")
+
+
+class Proxied(NamedTuple):
+    """nginx with the daemon behind it."""
+
+    daemon: DaemonProcess
+    port: int
+    plain_port: int
+    trust: ssl.SSLContext
+    folder: Path
+
+    def connect(self) -> ssl.SSLSocket:
+        """A connection whose certificate is checked."""
+        raw = socket.create_connection(("127.0.0.1", self.port), timeout=10)
+        return self.trust.wrap_socket(raw, server_hostname=NAME)
+
+    def ask(self, target: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+        """Status, headers in lower case, body."""
+        connection = http.client.HTTPConnection(NAME)
+        connection.sock = self.connect()
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request("GET", target, headers={"host": NAME, **named})
+        with connection.getresponse() as answer:
+            found = answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+        connection.close()
+        return found
+
+    def stream(self, query: str, **options: Any) -> Any:
+        """A websocket."""
+        return connect(f"wss://{NAME}/v1/stream{query}", sock=self.connect_plain(), ssl=self.trust, **options)
+
+    def connect_plain(self) -> socket.socket:
+        """The connection below TLS."""
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+
+
+def configuration(folder: Path, daemon_port: int, port: int, plain_port: int) -> str:
+    """The shipped file, with what a user replaces, inside what a distribution has around it."""
+    shipped = (ROOT / "deploy/nginx.conf").read_text()
+    for old, new, count in (
+        ("127.0.0.1:5151", f"127.0.0.1:{daemon_port}", 1),
+        ("    listen [::]:443 ssl http2;\n", "", 1),
+        ("    listen [::]:80;\n", "", 1),
+        ("listen 443 ssl http2", f"listen 127.0.0.1:{port} ssl http2", 1),
+        ("listen 80", f"listen 127.0.0.1:{plain_port}", 1),
+        ("/etc/letsencrypt/live/slp.example.org", str(folder), 2),
+        ("/var/log/nginx", str(folder), 2),
+    ):
+        assert shipped.count(old) == count, old
+        shipped = shipped.replace(old, new)
+    places = "".join(
+        f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    )
+    user = "user root;\n" if os.geteuid() == 0 else ""
+    return f"{user}pid {folder}/pid;\nworker_processes 1;\nevents {{}}\nhttp {{\n{places}{shipped}}}\n"
+
+
+@pytest.fixture(scope="module")
+def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
+    folder = tmp_path_factory.mktemp("nginx")
+    make = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "ec",
+        "-pkeyopt",
+        "ec_paramgen_curve:prime256v1",
+        "-nodes",
+        "-days",
+        "2",
+    ]
+    make += ["-keyout", "privkey.pem", "-out", "fullchain.pem", "-subj", f"/CN={NAME}"]
+    make += ["-addext", f"subjectAltName=DNS:{NAME}"]
+    subprocess.run(make, cwd=folder, check=True, capture_output=True)
+    (folder / "replays").mkdir()
+    (folder / "token").write_text(TOKEN)
+    (folder / "operate").write_text(OPERATE_TOKEN)
+    (folder / "slpstream.toml").write_text(
+        f'[server]\ntoken_file = "{folder}/token"\noperate_token_file = "{folder}/operate"\n'
+        f'allowed_hosts = ["{NAME}"]\n[[stations]]\nid = "main"\nfolder = "{folder}/replays"\n'
+    )
+    port, plain_port = free_port(), free_port()
+    with running(arguments=("--config", str(folder / "slpstream.toml"))) as daemon:
+        config = configuration(folder, int(daemon.url.rpartition(":")[2]), port, plain_port)
+        (folder / "nginx.conf").write_text(config)
+        command = ["nginx", "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", str(folder / "nginx.log")]
+        subprocess.run([*command, "-t"], check=True, capture_output=True)
+        with subprocess.Popen([*command, "-g", "daemon off;"], stderr=subprocess.PIPE) as nginx:
+            try:
+                trust = ssl.create_default_context(cafile=str(folder / "fullchain.pem"))
+                deadline = time.monotonic() + 15
+                while True:
+                    try:
+                        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+                        break
+                    except OSError:
+                        assert time.monotonic() < deadline
+                        assert nginx.poll() is None
+                        time.sleep(0.05)
+                yield Proxied(daemon, port, plain_port, trust, folder)
+            finally:
+                nginx.terminate()
+                nginx.communicate(timeout=10)
+
+
+def test_everything_that_comes_through_needs_the_token(proxied: Proxied) -> None:
+    assert proxied.daemon.get("/healthz") == {"status": "ok"}, "from the machine itself it does not"
+    for headers in ({}, {"authorization": "Bearer wrong"}, {"x_forwarded_for": "127.0.0.1"}, {"x_forwarded_for": ""}):
+        status, answered, body = proxied.ask("/v1/stations", **headers)
+        assert (status, json.loads(body)["status"]) == (401, 401)
+        assert answered["www-authenticate"] == 'Bearer realm="slpstream"'
+    for token in (TOKEN, OPERATE_TOKEN):
+        status, answered, body = proxied.ask("/v1/stations", authorization=f"Bearer {token}")
+        assert (status, json.loads(body)["stations"][0]["id"]) == (200, "main")
+        assert proxied.ask(f"/v1/stations?token={token}")[0] == 200
+    assert answered["strict-transport-security"] == "max-age=31536000"
+    assert answered["content-security-policy"].startswith("default-src 'none'")
+    assert answered["x-content-type-options"] == "nosniff"
+    assert proxied.ask("/static/overlay.js")[0] == 200
+
+
+def test_hosts_and_origins_are_checked_behind_it_too(proxied: Proxied) -> None:
+    bearer = f"Bearer {TOKEN}"
+    assert proxied.ask("/healthz", authorization=bearer, host="evil.example")[0] == 421
+    assert proxied.ask("/healthz", authorization=bearer, origin="https://evil.example")[0] == 403
+    assert proxied.ask("/healthz", authorization=bearer, origin=f"https://{NAME}")[0] == 200
+    with pytest.raises(InvalidStatus) as refused, proxied.stream(f"?token={TOKEN}", origin="https://evil.example"):
+        pass
+    assert refused.value.response.status_code == 403
+
+
+def test_a_websocket_through_it(proxied: Proxied) -> None:
+    with proxied.stream("?station=main") as websocket:
+        assert json.loads(websocket.recv(timeout=10))["code"] == 4401
+        with pytest.raises(ConnectionClosed) as closed:
+            websocket.recv(timeout=10)
+        assert closed.value.rcvd is not None
+        assert closed.value.rcvd.code == 4401
+    with proxied.stream(f"?station=main&token={TOKEN}", origin=f"https://{NAME}") as websocket:
+        assert json.loads(websocket.recv(timeout=10))["type"] == "hello"
+        assert json.loads(websocket.recv(timeout=10))["type"] == "station"
+
+
+def test_server_sent_events_come_as_they_are_said(proxied: Proxied) -> None:
+    with proxied.connect() as connection:
+        head = f"GET /v1/events?station=main&token={TOKEN} HTTP/1.1\r\nHost: {NAME}\r\n\r\n"
+        connection.sendall(head.encode())
+        received = b""
+        while b"event: station" not in received:
+            data = connection.recv(65536)
+            assert data, received
+            received += data
+
+
+def test_what_is_not_passed_on(proxied: Proxied) -> None:
+    assert proxied.ask(f"/metrics?token={TOKEN}")[0] == 404
+    connection = http.client.HTTPConnection("127.0.0.1", proxied.plain_port, timeout=10)
+    connection.request("GET", "/overlay/main?x=1", headers={"Host": NAME})
+    with connection.getresponse() as answer:
+        assert (answer.status, answer.headers["location"]) == (301, f"https://{NAME}/overlay/main?x=1")
+    connection.close()
+
+
+def test_no_token_in_its_log(proxied: Proxied) -> None:
+    assert proxied.ask(f"/v1/stations?token={TOKEN}")[0] == 200
+    assert proxied.ask(f"/{'x' * 20_000}?token={TOKEN}")[0] == 414
+    deadline = time.monotonic() + 10
+    while "/v1/stations" not in (log := (proxied.folder / "slpstream.log").read_text()):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert TOKEN not in log + (proxied.folder / "slpstream.error.log").read_text()

@@ -1,0 +1,40 @@
+"""deploy/docs/threat_model.md: each row names a test, and the tests are there. That they pass is what CI says."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "deploy/docs/threat_model.md").read_text(encoding="utf-8")
+ROWS = [line.strip("|").split(" | ") for line in PAGE.splitlines() if line.startswith("| ")][2:]
+NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py(?:::\w+)?)`", PAGE)))
+
+
+def test_each_row_says_who_what_how_and_which_test() -> None:
+    assert len(ROWS) > 10
+    for row in ROWS:
+        who, what, how, proof = (cell.strip() for cell in row)
+        assert who
+        assert what
+        assert how.endswith(".")
+        named = re.findall(r"`([^`]+)`", proof)
+        assert named, row
+        assert set(named) <= set(NAMED)
+        assert re.sub(r"`[^`]+`", "", proof).strip() == "", row
+
+
+def test_it_is_one_screen() -> None:
+    assert len(PAGE.splitlines()) <= 40
+
+
+def test_the_tests_are_there() -> None:
+    """pytest itself finds each of them, and runs it: none is left out without a condition."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *NAMED]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    found = {line.partition("[")[0] for line in done.stdout.splitlines() if "::" in line}
+    for name in NAMED:
+        assert any(each == name or each.startswith(f"{name}::") for each in found), name

@@ -1,0 +1,40 @@
+"""Many files, and odd names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slpstream.simulate.match import synthetic_match
+from tests.faults.scene import Outcome, Scene, log_lines
+
+_NAMES = (
+    b"Game_\xff\xfe.slp",
+    b"Game_\xe9t\xe9.slp",
+    "Game_対戦.slp".encode(),
+    b"Game \n\t.slp",
+    b"Game_" + b"x" * 240 + b".slp",
+)
+_SEED_AT = 0x13D
+_FRAMES = 30
+
+
+def names(folder: Path, times: int) -> Outcome:
+    """File names that are not UTF-8, have line feeds, are as long as can be."""
+    with Scene(folder) as scene:
+        for n in range(times):
+            scene.play(scene.game(name=_NAMES[n % len(_NAMES)]))
+        return scene.outcome(times)
+
+
+def at_once(folder: Path, times: int) -> Outcome:
+    """So many finished games are copied into the folder at once, with 256 descriptors to be had."""
+    with Scene(folder, open_files=256) as scene:
+        one = bytearray(synthetic_match(seed=6, frames=_FRAMES))
+        seed_at = one.index(b"\x36") + _SEED_AT
+        expected: list[bytes] = []
+        for number in range(times):
+            one[seed_at : seed_at + 4] = number.to_bytes(4, "big")
+            (scene.folder / f"Game_{number:05}.slp").write_bytes(one)
+            expected += log_lines(bytes(one))
+        scene.expect_in_any_order(expected)
+        return scene.outcome(times)

@@ -1,0 +1,45 @@
+"""What a station keeps of games that are over: it runs for days."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+
+import pytest
+
+from slpstream.api import messages
+from slpstream.messages import START
+from slpstream.simulate.match import synthetic_match
+from slpstream.stream.game import place_of
+from tests.formats.games import games
+from tests.formats.test_vanishing import following, until
+
+pytestmark = pytest.mark.trio
+
+
+@pytest.mark.parametrize("name", ["match.slp", "race.gci"])
+async def test_the_pipeline_of_a_game_that_is_over_is_let_go(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slpstream.station._TICK_SECONDS", 0.01)
+    monkeypatch.setattr("slpstream.station.REST_SECONDS", 0.03)
+    data = synthetic_match(frames=120) if name == "match.slp" else games()[name]
+    async with following(tmp_path, pace=False) as station:
+        with (tmp_path / name).open("wb", buffering=0) as file:
+            file.write(data[:2000])
+            await until(lambda: bool(station._following))
+            kept = weakref.ref(next(iter(station._following.values())))
+            file.write(data[2000:])
+        await until(lambda: station.channel.current is not None and station.active_files == 0)
+        game = station.channel.current
+        assert game is not None
+        assert game.ended
+        gc.collect()
+        assert kept() is None
+        lines: list[bytes] = []
+        place = START
+        while part := await game.replay("live", place):
+            lines += [message.json() for message in part]
+            place = place_of(part[-1])
+        assert lines == [message.json() for message in messages(tmp_path / name)], "and it can still be read"

@@ -1,0 +1,175 @@
+"""Files that are written in one go, and go or change while they are read or played out: the station goes on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import trio
+
+from slpstream.metrics import Metrics
+from slpstream.pipeline import Pipeline
+from slpstream.station import Station
+from slpstream.stream import Game
+from tests.formats.games import games
+
+pytestmark = pytest.mark.trio
+TIMEOUT_SECONDS = 30.0
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.station._TICK_SECONDS", 0.01)
+    monkeypatch.setattr("slpstream.station.REST_SECONDS", 0.03)
+
+
+@asynccontextmanager
+async def following(folder: Path, *, pace: bool) -> AsyncIterator[Station]:
+    """A station that runs, and has looked at its folder."""
+    station = Station(
+        "arcade",
+        folder,
+        name="",
+        hints=None,
+        metrics=Metrics().station("arcade"),
+        limiter=trio.CapacityLimiter(4),
+        poll_seconds=0.01,
+        scan_seconds=0.02,
+        stalled_seconds=5.0,
+        idle_seconds=60.0,
+        ring_bytes=1 << 20,
+        pace=pace,
+    )
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(station.run)
+            await until(lambda: station.channel.settled)
+            yield station
+            nursery.cancel_scope.cancel()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
+        await trio.sleep(0.005)
+
+
+def frames(game: Game | None) -> int:
+    """The newest frame's number; -1 before there is one."""
+    newest = None if game is None else game.newest_frame
+    return -1 if newest is None or newest.frame is None else newest.frame
+
+
+async def plays_another(station: Station, folder: Path) -> None:
+    """It goes on: the next file is played to its end."""
+    before = station.channel.current
+    (folder / "next.gci").write_bytes(games()["race.gci"])
+    await until(lambda: station.channel.current is not before and station.channel.current is not None)
+    assert station.channel.current is not None
+    await until(lambda: frames(station.channel.current) >= 10)
+
+
+async def test_gone_before_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Path.read_bytes
+    tried: list[Path] = []
+
+    def unlink_first(path: Path) -> bytes:
+        if path.name == "race.rpl":
+            tried.append(path)
+            path.unlink()
+        return read(path)
+
+    monkeypatch.setattr(Path, "read_bytes", unlink_first)
+    async with following(tmp_path, pace=False) as station:
+        (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
+        await until(lambda: bool(tried) and station.active_files == 0)
+        assert station.channel.current is None, "nothing was said of it"
+        await plays_another(station, tmp_path)
+        assert len(tried) == 1
+
+
+async def test_gone_while_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = Path.read_bytes
+    reading, lost = threading.Event(), threading.Event()
+
+    def wait_until_lost(path: Path) -> bytes:
+        data = read(path)
+        if path.name == "race.rpl":
+            reading.set()
+            assert lost.wait(TIMEOUT_SECONDS)
+        return data
+
+    monkeypatch.setattr(Path, "read_bytes", wait_until_lost)
+    async with following(tmp_path, pace=False) as station:
+        (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
+        await until(reading.is_set)
+        (tmp_path / "race.rpl").unlink()
+        await until(lambda: station.active_files == 0)
+        lost.set()
+        await trio.sleep(0.05)
+        assert station.channel.current is None
+        await plays_another(station, tmp_path)
+
+
+async def test_gone_while_it_is_played(tmp_path: Path) -> None:
+    async with following(tmp_path, pace=True) as station:
+        (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
+        await until(lambda: frames(station.channel.current) >= 5)
+        game = station.channel.current
+        assert game is not None
+        assert station.state == "playing"
+        (tmp_path / "race.rpl").unlink()
+        await until(lambda: game.lost)
+        assert (station.state, station.active_files) == ("idle", 0)
+        told = frames(game)
+        await plays_another(station, tmp_path)
+        assert frames(game) == told, "nothing more is said of it"
+        assert not game.ended
+
+
+async def test_gone_while_a_piece_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    expand = Pipeline.more
+    expanding, lost = threading.Event(), threading.Event()
+
+    def wait_until_lost(pipeline: Pipeline, most_frames: int) -> object:
+        logs = expand(pipeline, most_frames)
+        if not expanding.is_set():
+            expanding.set()
+            assert lost.wait(TIMEOUT_SECONDS)
+        return logs
+
+    monkeypatch.setattr(Pipeline, "more", wait_until_lost)
+    async with following(tmp_path, pace=False) as station:
+        (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
+        await until(expanding.is_set)
+        game = station.channel.current
+        assert game is not None
+        (tmp_path / "race.rpl").unlink()
+        await until(lambda: game.lost)
+        lost.set()
+        await plays_another(station, tmp_path)
+        assert frames(game) == -1
+
+
+async def test_another_game_is_written_over_it_while_it_is_played(tmp_path: Path) -> None:
+    async with following(tmp_path, pace=True) as station:
+        path = tmp_path / "race.rpl"
+        data = games()["race.rpl"]
+        path.write_bytes(data)
+        await until(lambda: frames(station.channel.current) >= 5)
+        game = station.channel.current
+        (tmp_path / "new").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+        (tmp_path / "new").rename(path)
+        await until(lambda: station.channel.current is not game and frames(station.channel.current) >= 5)
+        assert game is not None
+        assert game.lost
+        assert station.active_files == 1
+
+
+async def test_a_file_that_is_none_of_ours_is_let_go(tmp_path: Path) -> None:
+    async with following(tmp_path, pace=False) as station:
+        (tmp_path / "settings.rpl").write_bytes(b"not a replay " * 100)
+        await until(lambda: station.describe()["files"]["finished"] == 1 and station.active_files == 0)
+        await plays_another(station, tmp_path)

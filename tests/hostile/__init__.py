@@ -1,0 +1,1 @@
+"""Clients that do what no client should, against the whole daemon."""

@@ -1,0 +1,194 @@
+"""A process of hostile clients, many of each kind, that come back as soon as they are thrown out.
+
+`python -m tests.hostile.clients --port N KIND=COUNT...` says `attacking` on stdout when each has connected once, goes
+on until its stdin ends, and then prints how often each kind has connected. It steps back behind everybody else for the
+processor (nice 19): in the field hostile clients bring a processor of their own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import socket
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+
+import trio
+
+from tests.bench.machine import allow_descriptors
+
+_HANDSHAKE = (
+    "GET /v1/stream?{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+_SMALL_BUFFER_BYTES = 4096
+_COME_BACK_SECONDS = 0.1
+_MASK = bytes(4)
+_PING = b"\x89\x80" + _MASK
+_BIG_BYTES = 10 << 20
+_SUBSCRIBE = (
+    b'{"op":"subscribe"}',
+    b'{"op":"subscribe","delivery":"lossless","cursor":"start"}',
+    b'{"op":"subscribe","fields":["post.percent"],"rate":30}',
+    b'{"op":"subscribe","frames":"finalized","delivery":"lossless","cursor":"start"}',
+)
+
+
+def text(payload: bytes) -> bytes:
+    """A client's text message, with a mask of zeros."""
+    size = len(payload)
+    if size < 126:
+        return bytes((0x81, 0x80 | size)) + _MASK + payload
+    return b"\x81\xfe" + size.to_bytes(2, "big") + _MASK + payload
+
+
+async def _upgrade(stream: trio.SocketStream, query: str) -> None:
+    await stream.send_all(_HANDSHAKE.format(query=query).encode())
+    await stream.receive_some(1)
+
+
+def _any_query(chance: random.Random) -> str:
+    return chance.choice(("station=*", "station=*&delivery=lossless&cursor=start", "station=*&frames=finalized"))
+
+
+async def _never_reads(stream: trio.SocketStream, chance: random.Random) -> None:
+    await _upgrade(stream, _any_query(chance))
+    await trio.sleep_forever()
+
+
+async def _reads_a_byte_a_second(stream: trio.SocketStream, chance: random.Random) -> None:
+    await _upgrade(stream, _any_query(chance))
+    while await stream.receive_some(1):
+        await trio.sleep(1)
+
+
+async def _drain(stream: trio.SocketStream) -> None:
+    while await stream.receive_some(65536):
+        pass
+    raise trio.BrokenResourceError
+
+
+async def _sends(stream: trio.SocketStream, data: bytes) -> None:
+    await _upgrade(stream, "")
+    try:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_drain, stream)
+            while True:
+                await stream.send_all(data)
+    except* trio.BrokenResourceError:
+        pass
+
+
+async def _subscribes(stream: trio.SocketStream, chance: random.Random) -> None:
+    await _sends(stream, b"".join(text(chance.choice(_SUBSCRIBE)) for _ in range(200)))
+
+
+async def _pings(stream: trio.SocketStream, chance: random.Random) -> None:
+    await _sends(stream, _PING * 2000)
+
+
+async def _sends_big_messages(stream: trio.SocketStream, chance: random.Random) -> None:
+    head = b"\x81\xff" + _BIG_BYTES.to_bytes(8, "big") + _MASK
+    await _upgrade(stream, "")
+    await stream.send_all(head + b" " * _BIG_BYTES)
+    await _drain(stream)
+
+
+async def _sends_big_bodies(stream: trio.SocketStream, chance: random.Random) -> None:
+    head = b"POST /v1/stations HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: %d\r\n\r\n" % _BIG_BYTES
+    await stream.send_all(head + b" " * _BIG_BYTES)
+    await _drain(stream)
+
+
+async def _is_half_open(stream: trio.SocketStream, chance: random.Random) -> None:
+    """Half a handshake, and then no word any more."""
+    request = _HANDSHAKE.format(query="station=*").encode()
+    await stream.send_all(request[: chance.randrange(1, len(request))])
+    await _drain(stream)
+
+
+async def _sends_its_head_slowly(stream: trio.SocketStream, chance: random.Random) -> None:
+    await stream.send_all(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n")
+    while True:
+        await stream.send_all(b"x: y\r\n")
+        await trio.sleep(1)
+
+
+async def _sends_nothing(stream: trio.SocketStream, chance: random.Random) -> None:
+    await _drain(stream)
+
+
+Attack = Callable[[trio.SocketStream, random.Random], Awaitable[None]]
+KINDS: Mapping[str, Attack] = {
+    "never_reads": _never_reads,
+    "reads_a_byte_a_second": _reads_a_byte_a_second,
+    "subscribes": _subscribes,
+    "pings": _pings,
+    "big_messages": _sends_big_messages,
+    "big_bodies": _sends_big_bodies,
+    "half_open": _is_half_open,
+    "slow_head": _sends_its_head_slowly,
+    "nothing": _sends_nothing,
+}
+_READS_SLOWLY = {"never_reads", "reads_a_byte_a_second"}
+
+
+class Attackers:
+    """All clients of this process."""
+
+    def __init__(self, port: int, wanted: Mapping[str, int]) -> None:
+        self._port = port
+        self._wanted = wanted
+        self.connected: Counter[str] = Counter()
+        self._missing = sum(wanted.values())
+        self._all_connected = trio.Event()
+
+    async def run(self) -> None:
+        """Until stdin ends."""
+        async with trio.open_nursery() as nursery:
+            for kind, count in self._wanted.items():
+                for number in range(count):
+                    nursery.start_soon(self._attack, kind, random.Random(f"{kind} {number}"))
+            with trio.move_on_after(20):
+                await self._all_connected.wait()
+            print("attacking", flush=True)
+            await trio.to_thread.run_sync(sys.stdin.read, abandon_on_cancel=True)
+            nursery.cancel_scope.cancel()
+
+    async def _attack(self, kind: str, chance: random.Random) -> None:
+        first = True
+        await trio.sleep(chance.random())
+        while True:
+            with suppress(OSError, trio.BrokenResourceError), trio.socket.socket() as sock:
+                if kind in _READS_SLOWLY:
+                    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _SMALL_BUFFER_BYTES)
+                await sock.connect(("127.0.0.1", self._port))
+                self.connected[kind] += 1
+                self._missing -= first
+                first = False
+                if self._missing == 0:
+                    self._all_connected.set()
+                await KINDS[kind](trio.SocketStream(sock), chance)
+            await trio.sleep(_COME_BACK_SECONDS * (1 + 5 * chance.random()))
+
+
+def main() -> None:
+    """Attacks, and says what was done."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("wanted", nargs="+", metavar="KIND=COUNT")
+    parser.add_argument("--port", type=int, required=True)
+    arguments = parser.parse_args()
+    wanted = {kind: int(count) for kind, _, count in (each.partition("=") for each in arguments.wanted)}
+    allow_descriptors(sum(wanted.values()) + 100)
+    os.nice(19)
+    attackers = Attackers(arguments.port, wanted)
+    trio.run(attackers.run)
+    print(json.dumps(attackers.connected))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Hostile clients against the whole daemon: honest subscribers get everything, memory stays within what is configured,
+counters say who was dropped. How fast it goes beside them is a benchmark: `python -m tests.bench hostile`."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from slpstream.pipeline import Pipeline
+from slpstream.slippi.reader import SlippiReader
+from tests.bench.games import EndlessGame
+from tests.bench.machine import allow_descriptors, resident_megabytes
+from tests.daemon_process import DaemonProcess, LogReader, running
+
+ROOT = Path(__file__).resolve().parents[2]
+PERIOD_SECONDS = 1 / 60
+FRAMES = 150
+OUTBOX_BYTES = 32 * 1024
+SOCKET_BYTES = 16 * 1024
+RING_BYTES = 256 * 1024
+MOST_CONNECTIONS = 4000
+HEAD_AND_TASK_BYTES = 64 * 1024
+"""What a connection costs before it has asked for anything: 16 KB of head, h11, a task."""
+CONFIG = f"""
+[server]
+max_connections = {MOST_CONNECTIONS}
+[stream]
+ring_bytes = {RING_BYTES}
+outbox_bytes = {OUTBOX_BYTES}
+socket_buffer_bytes = {SOCKET_BYTES}
+[[stations]]
+id = "main"
+folder = "{{folder}}"
+"""
+
+pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory is read from /proc")
+
+
+@contextmanager
+def attacked(daemon: DaemonProcess, *wanted: str) -> Iterator[dict[str, int]]:
+    """Hostile clients for a while; afterwards the dictionary says how often each kind has connected."""
+    port = daemon.url.rpartition(":")[2]
+    command = [sys.executable, "-m", "tests.hostile.clients", "--port", port, *wanted]
+    connected: dict[str, int] = {}
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "attacking\n"
+            yield connected
+            out, _ = process.communicate(timeout=30)
+            connected |= json.loads(out)
+        finally:
+            process.kill()
+
+
+def counters(daemon: DaemonProcess, name: str) -> dict[str, int]:
+    """A counter by its label."""
+    rows = re.findall(rf'^{name}(?:{{\w+="(\w+)"}})? ([0-9.e+]+)$', daemon.text("/metrics"), re.MULTILINE)
+    return {label: int(float(value)) for label, value in rows}
+
+
+def play(path: Path) -> None:
+    """A game in real time."""
+    game = EndlessGame()
+    began = time.monotonic()
+    with path.open("ab", buffering=0) as file:
+        file.write(game.head(1))
+        for index in range(FRAMES):
+            time.sleep(max(0.0, began + index * PERIOD_SECONDS - time.monotonic()))
+            file.write(game.frame(index))
+
+
+def expected_lines() -> list[bytes]:
+    """What a lossless subscriber must get of that game, which does not end."""
+    game = EndlessGame()
+    pipeline = Pipeline(SlippiReader(), ["live"])
+    [log] = pipeline.feed(game.head(1) + b"".join(game.frame(index) for index in range(FRAMES)))
+    return [message.json() for message in log]
+
+
+@pytest.fixture
+def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
+    folder = tmp_path / "replays"
+    folder.mkdir()
+    config = tmp_path / "slpstream.toml"
+    config.write_text(CONFIG.format(folder=folder))
+    with running(arguments=("--config", str(config))) as process:
+        process.wait_ready()
+        yield process
+
+
+def test_honest_subscribers_get_everything_and_the_rest_is_bounded(daemon: DaemonProcess, tmp_path: Path) -> None:
+    descriptors = allow_descriptors(12_000)
+    silent = min(5000, descriptors // 2)
+    slow = ("never_reads=50", "reads_a_byte_a_second=50")
+    floods = ("subscribes=50", "pings=50", "big_messages=20", "big_bodies=20")
+    expected = expected_lines()
+    before, _ = resident_megabytes(daemon.process.pid)
+    reader = LogReader("main")
+    with attacked(daemon, *slow, *floods, "half_open=50", "slow_head=50", f"nothing={silent}") as connected:
+        writer = threading.Thread(target=play, args=(tmp_path / "replays" / "Game_1.slp",))
+        writer.start()
+        complete = reader.read(daemon, lambda r: len(r.lines) >= len(expected), seconds=40)
+        writer.join()
+        dropped, closed = (counters(daemon, f"slpstream_connections_{what}_total") for what in ("dropped", "closed"))
+        lagged = counters(daemon, "slpstream_lagged_messages_total")
+        health = daemon.get("/healthz")
+    assert complete, (reader.ended, reader.statuses[-3:])
+    assert reader.lines == expected
+    assert health == {"status": "ok"}
+    assert all(
+        connected[kind] >= count for kind, count in (("never_reads", 50), ("slow_head", 50), ("nothing", silent))
+    )
+    # Who sent nothing made room, again and again; messages of 10 MB were refused; who did not read was told less.
+    assert dropped["room"] > 100
+    assert closed["1009"] > 0
+    assert lagged[""] > 0
+    _, most = resident_megabytes(daemon.process.pid)
+    websockets = 50 * 4 + 20
+    bound = websockets * (OUTBOX_BYTES + RING_BYTES) + RING_BYTES * 2 + MOST_CONNECTIONS * HEAD_AND_TASK_BYTES
+    assert most - before < bound / 1e6
+    code, seconds = daemon.terminate()
+    assert (code, seconds < 5) == (0, True)
+    assert not [line for line in daemon.lines if line.get("level") in ("error", "critical")]

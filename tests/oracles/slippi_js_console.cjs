@@ -1,0 +1,43 @@
+// Connects @slippi/slippi-js's ConsoleConnection to a console or relay: host, port, and how many games to take.
+// A line of JSON for what the other end says of itself, then one for each game: settings, game end and frames as the
+// parser has them at Game End. Or, with `handshake CURSOR TOKEN`, the bytes in hexadecimal that it would send first.
+
+const slippi = require("@slippi/slippi-js/node");
+const { frame, isAbsent } = require("./slippi_js_forms.cjs");
+
+const say = (said, then) => {
+  isAbsent(said);
+  process.stdout.write(JSON.stringify(said) + "\n", then);
+};
+
+function connect(host, port, wanted) {
+  const stream = new slippi.SlpStream();
+  const parser = new slippi.SlpParser();
+  const connection = new slippi.ConsoleConnection({ autoReconnect: true });
+  let games = 0;
+
+  stream.on(slippi.SlpStreamEvent.COMMAND, ({ command, payload }) => {
+    parser.handleCommand(command, payload);
+    if (command !== slippi.Command.GAME_END) return;
+    games += 1;
+    const over = games >= wanted;
+    const frames = Object.values(parser.getFrames()).map(frame);
+    say({ settings: parser.getSettings(), gameEnd: payload, frames }, () => over && process.exit(0));
+    parser.reset();
+    if (over) connection.disconnect();
+  });
+
+  connection.on(slippi.ConnectionEvent.HANDSHAKE, (details) => say({ connected: details }));
+  connection.on(slippi.ConnectionEvent.DATA, (data) => stream.process(data));
+  connection.on(slippi.ConnectionEvent.ERROR, (error) => say({ error: String(error) }));
+  connection.connect(host, port, true);
+}
+
+const [first, second, third] = process.argv.slice(2);
+if (first === "handshake") {
+  const cursor = Uint8Array.from(Buffer.from(BigInt(second).toString(16).padStart(16, "0"), "hex"));
+  const communication = new slippi.ConsoleCommunication();
+  process.stdout.write(communication.genHandshakeOut(cursor, Number(third), true).toString("hex"));
+} else {
+  connect(first, Number(second), Number(third));
+}

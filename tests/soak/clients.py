@@ -1,0 +1,67 @@
+"""The clients: pages that come and go, some slow, one for all stations, some that ask over HTTP."""
+
+from __future__ import annotations
+
+import random
+
+import trio
+
+_UPGRADE = (
+    "GET /v1/stream?{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+)
+_GET = "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+_PATHS = ("/v1/stations", "/v1/games?limit=20", "/metrics", "/readyz", "/", "/overlay/s03", "/v1/stations/s07")
+_QUERIES = ("delivery=conflate", "delivery=lossless&topics=game,event,stats", "frames=finalized&rate=20", "topics=game")
+_READ_BYTES = 16384
+
+
+class Client:
+    """One that connects, reads for a while, leaves, and comes back."""
+
+    def __init__(self, port: int, stations: int, number: int, counts: dict[str, int]) -> None:
+        self._port = port
+        self._stations = stations
+        self._chance = random.Random(1000 + number)
+        self._counts = counts
+        self._slow = number % 8 == 7
+        self._everywhere = number == 0
+        """Always the same one: it has a task for each station, which would hide what is looked for."""
+
+    async def run(self) -> None:
+        """Until it is cancelled."""
+        while True:
+            await trio.sleep(self._chance.uniform(0, 1))
+            try:
+                if self._chance.random() < 0.3:
+                    await self._ask()
+                else:
+                    await self._watch()
+            except OSError:
+                self._counts["refused"] = self._counts.get("refused", 0) + 1
+
+    async def _ask(self) -> None:
+        stream = await trio.open_tcp_stream("127.0.0.1", self._port)
+        async with stream:
+            await stream.send_all(_GET.format(path=self._chance.choice(_PATHS)).encode())
+            answer = b""
+            while piece := await stream.receive_some(_READ_BYTES):
+                answer += piece
+        assert answer.startswith((b"HTTP/1.1 200", b"HTTP/1.1 503")), answer[:100]
+        self._counts["answers"] = self._counts.get("answers", 0) + 1
+
+    async def _watch(self) -> None:
+        query = f"station=s{self._chance.randrange(self._stations):02}&{self._chance.choice(_QUERIES)}"
+        if self._everywhere:
+            query = "station=*&topics=game,event"
+        stream = await trio.open_tcp_stream("127.0.0.1", self._port)
+        try:
+            with trio.move_on_after(self._chance.uniform(0.1, 15)):
+                await stream.send_all(_UPGRADE.format(query=query).encode())
+                while piece := await stream.receive_some(_READ_BYTES):
+                    self._counts["read_bytes"] = self._counts.get("read_bytes", 0) + len(piece)
+                    if self._slow:
+                        await trio.sleep(0.2)
+        finally:
+            stream.socket.close()  # with no farewell: the daemon finds out when it writes
+        self._counts["watched"] = self._counts.get("watched", 0) + 1

@@ -1,0 +1,81 @@
+"""What a process holds over time, and whether that is flat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+
+_BARS = " ▁▂▃▄▅▆▇█"
+_LINE = "{:>8}  {:>11}  {:>7}  {:>7}  {:>9}"
+
+
+class Sample(NamedTuple):
+    """At one moment."""
+
+    seconds: float
+    descriptors: int
+    tasks: int
+    threads: int
+    memory_bytes: int
+
+
+class Limit(NamedTuple):
+    """How far the end may be above the beginning: a share, and so much that says nothing."""
+
+    field: str
+    share: float
+    slack: int
+
+
+LIMITS = (
+    Limit("descriptors", 0.05, 12),
+    Limit("tasks", 0.05, 24),
+    Limit("threads", 0.05, 4),
+    Limit("memory_bytes", 0.10, 4 << 20),
+)
+
+
+def sample(pid: int, seconds: float, metrics: str) -> Sample:
+    """Of a process now; the tasks are in its metrics."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    held = {key: int(value) for key, value in re.findall(r"^(Threads|VmRSS):\s+(\d+)", status, re.MULTILINE)}
+    tasks = re.search(r"^slpstream_tasks (\d+)", metrics, re.MULTILINE)
+    assert tasks is not None, "the daemon says how many tasks it has"
+    descriptors = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+    return Sample(seconds, descriptors, int(tasks[1]), held["Threads"], held["VmRSS"] * 1024)
+
+
+def verdict(samples: Sequence[Sample], first_seconds: float) -> list[str]:
+    """What is higher at the end than in the first part, after what a start takes; nothing when all is flat.
+
+    Compared are medians: of `first_seconds`, less their first fifth, and of as much at the end.
+    """
+    begin, end = samples[0].seconds, samples[-1].seconds
+    early = [s for s in samples if begin + first_seconds / 5 <= s.seconds <= begin + first_seconds]
+    late = [s for s in samples if s.seconds >= end - first_seconds * 0.8]
+    assert early, "the run is too short for its beginning"
+    assert late, "the run is too short for its end"
+    found = []
+    for limit in LIMITS:
+        before, after = (median(getattr(s, limit.field) for s in part) for part in (early, late))
+        if after > before * (1 + limit.share) + limit.slack:
+            found.append(f"{limit.field}: {before:,.0f} at the beginning, {after:,.0f} at the end")
+    return found
+
+
+def table(samples: Sequence[Sample], rows: int = 30) -> str:
+    """The curve in so many rows, and as bars."""
+    lines = [_LINE.format("minute", "descriptors", "tasks", "threads", "memory MB")]
+    step = max(1, len(samples) // rows)
+    for one in samples[::step]:
+        memory = f"{one.memory_bytes / 2**20:.1f}"
+        lines.append(_LINE.format(f"{one.seconds / 60:.1f}", one.descriptors, one.tasks, one.threads, memory))
+    for limit in LIMITS:
+        values = [getattr(one, limit.field) for one in samples[::step]]
+        most = max(values)
+        bars = "".join(_BARS[round(value / most * (len(_BARS) - 1))] for value in values)
+        lines.append(f"{limit.field:>12} {bars} 0 to {most:,}")
+    return "\n".join(lines)

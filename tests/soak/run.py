@@ -1,0 +1,75 @@
+"""One soak: the daemon in a process of its own, setups and clients here, a sample each second."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import trio
+
+from tests.daemon_process import running
+from tests.soak.clients import Client
+from tests.soak.curve import Sample, sample
+from tests.soak.setups import Setup
+
+_RING_BYTES = 128 * 1024
+"""Small, so that the rings are soon full: what grows after that is something else."""
+_STOP_SECONDS = 0.3
+_STOP_EVERY_SECONDS = 20.0
+
+
+class Soaked(NamedTuple):
+    """What came of it."""
+
+    samples: list[Sample]
+    counts: dict[str, int]
+    exit_code: int
+    tracebacks: list[str]
+
+
+def soak(
+    folder: Path, *, seconds: float, stations: int, clients: int, every_seconds: float, say: Callable[[Sample], None]
+) -> Soaked:
+    """Runs it. Raises `AssertionError` when the daemon dies."""
+    folders = [folder / f"s{number:02}" for number in range(stations)]
+    for one in folders:
+        one.mkdir()
+    counts: dict[str, int] = {}
+    samples: list[Sample] = []
+    config = folder / "slpstream.toml"
+    config.write_text(f"[stream]\nring_bytes = {_RING_BYTES}\n")
+    with running(*folders, arguments=("--config", str(config))) as daemon:
+        daemon.wait_ready()
+        pid = daemon.process.pid
+        port = int(daemon.url.rpartition(":")[2])
+
+        async def main() -> None:
+            async with trio.open_nursery() as nursery:
+                for number, one in enumerate(folders):
+                    nursery.start_soon(Setup(one, number, counts).run)
+                for number in range(clients):
+                    nursery.start_soon(Client(port, stations, number, counts).run)
+                nursery.start_soon(_suspend_now_and_then)
+                began = trio.current_time()
+                while (elapsed := trio.current_time() - began) < seconds:
+                    await trio.sleep(every_seconds)
+                    assert daemon.process.poll() is None, daemon.lines[-20:]
+                    metrics = await trio.to_thread.run_sync(daemon.text, "/metrics")
+                    samples.append(sample(pid, elapsed, metrics))
+                    say(samples[-1])
+                nursery.cancel_scope.cancel()
+
+        async def _suspend_now_and_then() -> None:
+            while True:
+                await trio.sleep(_STOP_EVERY_SECONDS)
+                daemon.process.send_signal(signal.SIGSTOP)
+                await trio.sleep(_STOP_SECONDS)
+                daemon.process.send_signal(signal.SIGCONT)
+                counts["suspended"] = counts.get("suspended", 0) + 1
+
+        trio.run(main)
+        code, _ = daemon.terminate()
+        broken = [str(line["text"]) for line in daemon.lines if line.get("event") == "not json"]
+    return Soaked(samples, counts, code, broken)

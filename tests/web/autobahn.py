@@ -1,0 +1,93 @@
+"""Our websocket as an echo server, for the Autobahn test suite: `python -m tests.web.autobahn PORT`.
+
+The suite wants every message back, whole, up to 16 MB. So the limit of a message is raised here, what comes in pieces
+is put together, and nothing has to be paid for; what reads, writes, answers pings and closes is the daemon's own.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import trio
+from websockets.frames import Frame, Opcode
+from websockets.protocol import State
+
+from slpstream.stream import Hub
+from slpstream.web import server as server_module
+from slpstream.web import websocket
+from slpstream.web.access import Access
+from slpstream.web.server import WebServer, listen
+from tests.web.served import FakeGames, FakeStations
+
+MOST_BYTES = 32 << 20
+
+
+class EchoSession(websocket.WebsocketSession):
+    """Says everything again."""
+
+    _begun: Opcode = Opcode.TEXT
+    _pieces: tuple[bytes, ...] = ()
+
+    def _message(self, frame: Frame, nursery: trio.Nursery) -> None:
+        if self._closing:
+            return
+        if frame.opcode is not Opcode.CONT:
+            self._begun, self._pieces = frame.opcode, ()
+        self._pieces = (*self._pieces, bytes(frame.data))
+        if not frame.fin:
+            return
+        whole = b"".join(self._pieces)
+        if self._begun is Opcode.TEXT:
+            try:
+                whole.decode()
+            except UnicodeDecodeError:
+                self._close(websocket.NOT_UTF8, "", None)
+        if self._protocol.state is State.OPEN:
+            send = self._protocol.send_text if self._begun is Opcode.TEXT else self._protocol.send_binary
+            send(whole)
+            self._flush_protocol()
+
+    def _send_status(self, payload: object) -> None:
+        """No hello."""
+
+    async def _pay(self) -> None:
+        await trio.lowlevel.checkpoint()
+
+
+def _ignore(*_: object) -> None:
+    pass
+
+
+async def serve(port: int, stop: trio.Event) -> None:
+    """Until `stop`. Says its port on stdout."""
+    server = WebServer(
+        Hub(),
+        FakeStations(),
+        FakeGames(),
+        Access(),
+        version="1",
+        outbox_bytes=MOST_BYTES * 2,
+        socket_buffer_bytes=1 << 20,
+        max_connections=100,
+        on_lagged=_ignore,
+        on_closed=_ignore,
+        on_dropped=_ignore,
+        on_request=_ignore,
+    )
+    listeners = listen("127.0.0.1", port)
+    print(listeners[0].getsockname()[1], flush=True)
+    await server.serve(listeners, stop, grace_seconds=1)
+
+
+async def _until_stdin_ends(port: int) -> None:
+    stop = trio.Event()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(serve, port, stop)
+        await trio.to_thread.run_sync(sys.stdin.read, abandon_on_cancel=True)
+        stop.set()
+
+
+if __name__ == "__main__":
+    server_module.__dict__["WebsocketSession"] = EchoSession
+    websocket.__dict__.update(MAX_MESSAGE_BYTES=MOST_BYTES, _READ_BYTES=1 << 20)
+    trio.run(_until_stdin_ends, int(sys.argv[1]))

@@ -1,0 +1,229 @@
+"""What the server takes from one client, and from all of them: connections, time for a request, frames, silence. Each
+bound says in a counter whom it has hit."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import trio
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from trio.testing import MockClock
+
+from slpstream.metrics import Metrics
+from slpstream.web import app, asgi, server, websocket
+from slpstream.web.endpoint import Endpoint, NoParameters, routes
+from tests.stream.fakes import FakeLog
+from tests.web.served import Caller, Served, served
+from tests.web.test_websocket_protocol import PING, SUBSCRIBE, TEXT, frame, opened
+
+pytestmark = pytest.mark.trio
+GET = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
+
+
+@pytest.fixture
+def patient_clock() -> MockClock:
+    """Jumps when nothing happens; a threshold, because bytes on the loopback need a moment."""
+    return MockClock(autojump_threshold=0.05)
+
+
+async def until_ended(caller: Caller) -> bytes:
+    """All that comes."""
+    received = b""
+    try:
+        while data := await caller.stream.receive_some():
+            received += data
+    except trio.BrokenResourceError:
+        pass
+    return received
+
+
+async def test_who_waits_for_nothing_makes_room() -> None:
+    """The oldest connection without a request, finished or not, gives way to a new one."""
+    async with served(max_connections=3) as running:
+        callers = [await running.call() for _ in range(3)]
+        await callers[0].send(GET)
+        assert (await callers[0].answer()).status == 200  # now it waits again, behind the others
+        await callers[1].send(GET[:-4])
+        with trio.fail_after(10):
+            while len(running.server._waiting) < 3:
+                await trio.sleep(0.01)
+        assert (await running.ask("/healthz")).status == 200
+        assert running.dropped == ["room"]
+        with trio.fail_after(10):
+            assert await until_ended(callers[1]) == b""
+        await callers[0].send(GET)
+        assert (await callers[0].answer()).status == 200
+        for caller in callers:
+            await caller.stream.aclose()
+
+
+async def test_who_has_asked_makes_no_room() -> None:
+    async with served(max_connections=2) as running, running.websocket() as first, running.websocket() as second:
+        refused = await running.call()
+        with trio.fail_after(10):
+            assert await until_ended(refused) == b""
+        await refused.stream.aclose()
+        assert running.dropped == ["limit"]
+        for each in (first, second):
+            assert '"hello"' in str(await each.recv())
+
+
+async def test_one_address_has_no_more_than_half_but_a_proxy_here_may() -> None:
+    async with served(max_connections=10) as running:
+        for peer, few, most in (("10.0.0.7", 4, 5), ("fe80::1%eth0", 4, 5), ("127.0.0.1", 9, 10), ("::1", 9, 10)):
+            running.server._connections[peer] = few
+            assert running.server._has_room(peer)
+            running.server._connections[peer] = most
+            assert not running.server._has_room(peer)
+            running.server._connections.clear()
+
+
+async def test_a_request_has_its_time_and_not_a_byte_at_a_time(patient_clock: MockClock) -> None:
+    async def take(request: Request, parameters: NoParameters) -> Response:
+        return Response(await request.body())
+
+    async with served() as running:
+        route = routes([Endpoint("/take", "take", "Takes a body.", take, method="PATCH")])[0]
+        running.server._app = app.with_headers(
+            Starlette(routes=[route], exception_handlers={HTTPException: app._problem})
+        )
+        caller = await running.call()
+        async with caller.stream, trio.open_nursery() as nursery:
+            await caller.send(b"PATCH /take HTTP/1.1\r\nhost: localhost\r\ncontent-length: 1000\r\n\r\n")
+            began = trio.current_time()
+
+            async def trickle() -> None:
+                while True:
+                    try:
+                        await caller.send(b"x")
+                    except trio.BrokenResourceError:
+                        return
+                    await trio.sleep(asgi.REQUEST_SECONDS / 10)
+
+            nursery.start_soon(trickle)
+            with trio.fail_after(asgi.REQUEST_SECONDS * 2):
+                assert b" 408 " in (await until_ended(caller)).split(b"\r\n")[0]
+            assert trio.current_time() - began < asgi.REQUEST_SECONDS * 1.2
+            nursery.cancel_scope.cancel()
+        assert running.requests == [408]
+
+
+async def test_a_slow_head_is_counted_and_an_idle_connection_is_not(patient_clock: MockClock) -> None:
+    async with served() as running:
+        for data in (b"", GET, GET[:-2]):
+            caller = await running.call()
+            async with caller.stream:
+                await caller.send(data)
+                with trio.fail_after(server.HEAD_SECONDS * 2):
+                    await until_ended(caller)
+        assert running.dropped == ["head"]
+
+
+async def test_a_body_too_large_is_refused() -> None:
+    async def take(request: Request, parameters: NoParameters) -> Response:
+        return Response(str(len(await request.body())))
+
+    async with served() as running:
+        route = routes([Endpoint("/take", "take", "Takes a body.", take, method="PATCH")])[0]
+        running.server._app = app.with_headers(
+            Starlette(routes=[route], exception_handlers={HTTPException: app._problem})
+        )
+        for size, status in ((asgi.MAX_BODY_BYTES, 200), (asgi.MAX_BODY_BYTES + 1, 413)):
+            caller = await running.call()
+            async with caller.stream, trio.open_nursery() as nursery:
+                head = b"PATCH /take HTTP/1.1\r\nhost: localhost\r\ncontent-length: %d\r\n\r\n" % size
+                nursery.start_soon(caller.send, head + b"x" * size)
+                assert (await caller.answer()).status == status
+
+
+async def test_frames_beyond_the_burst_are_read_slowly(patient_clock: MockClock) -> None:
+    async with served() as running:
+        caller, _ = await opened(running)
+        async with caller.stream:
+            began = trio.current_time()
+            count = websocket.BURST_FRAMES + 20
+            await caller.send(b"".join(frame(TEXT, SUBSCRIBE) for _ in range(count)))
+            with trio.fail_after(60):
+                while running.hub.subscriptions < count:
+                    await trio.sleep(0.1)
+            took = trio.current_time() - began
+            assert took == pytest.approx(20 / websocket.FRAMES_PER_SECOND, rel=0.3)
+
+
+async def test_others_do_not_wait_for_one_who_floods() -> None:
+    async with served() as running:
+        flooders = [await opened(running) for _ in range(5)]
+        async with trio.open_nursery() as nursery:
+
+            async def flood(caller: Caller) -> None:
+                data = frame(TEXT, SUBSCRIBE) * 50 + frame(PING) * 500
+                while True:
+                    await caller.send(data)
+
+            for caller, _ in flooders:
+                nursery.start_soon(flood, caller)
+            log = FakeLog(1, batches=100)
+            async with running.websocket("?station=main&topics=game&delivery=lossless&cursor=start") as honest:
+                game = running.stations[0].begin(log)
+                for _ in range(100):
+                    running.stations[0].write(game)
+                    await trio.sleep(0)
+                running.stations[0].write_all(game)
+                with trio.fail_after(20):
+                    while '"metadata"' not in str(await honest.recv()):
+                        pass
+            most = 5 * (websocket.BURST_FRAMES + 100)
+            assert running.hub.subscriptions <= most, "they have been held back"
+            nursery.cancel_scope.cancel()
+        for caller, _ in flooders:
+            await caller.stream.aclose()
+
+
+async def test_one_that_says_nothing_any_more_is_gone(patient_clock: MockClock) -> None:
+    """Half open: the other machine was switched off."""
+    async with served() as running:
+        caller, _ = await opened(running)
+        async with caller.stream:
+            with trio.fail_after(websocket.PING_SECONDS * 4):
+                while not running.dropped:
+                    await trio.sleep(1)
+            assert running.dropped == ["silent"]
+            with trio.fail_after(10):
+                while running.server.websockets:
+                    await trio.sleep(0.1)
+
+
+async def unread(running: Served) -> None:
+    """Pings, and does not read the answers."""
+    caller, _ = await opened(running)
+    async with caller.stream, trio.open_nursery() as nursery:
+
+        async def flood() -> None:
+            try:
+                while True:
+                    await caller.send(frame(PING, b"x" * 125) * 100)
+            except trio.BrokenResourceError:
+                pass
+
+        nursery.start_soon(flood)
+        with trio.fail_after(30):
+            while not running.dropped:
+                await trio.sleep(0.01)
+        nursery.cancel_scope.cancel()
+
+
+async def test_one_that_pings_and_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(websocket, "FRAMES_PER_SECOND", 1e6)
+    async with served(outbox_bytes=4096, socket_buffer_bytes=4096) as running:
+        await unread(running)
+        assert running.dropped == ["unread"]
+
+
+async def test_the_reasons_are_those_that_the_metric_names() -> None:
+    told = Metrics().dropped._documentation
+    said = {"limit", "room", "head", "request", "silent", "unread"}
+    assert set(re.findall(r"\w+", told.partition(":")[2])) == said

@@ -1,0 +1,214 @@
+"""Instant replay on the dashboard, in a real browser: a game that is being written is scrubbed, and left for what is
+live.
+
+Determinism: what the stage shows is compared by frame number with the log of the file; the running game has no end,
+and the test waits for what the page shows, so it does not matter how fast anything is.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
+
+from slpstream.api import messages
+from slpstream.simulate.match import synthetic_match
+from tests.bench.games import EndlessGame
+from tests.daemon_process import running
+from tests.web.pages import chromium, open_page, screenshot
+
+WIDE = ViewportSize(width=1280, height=900)
+TEN_SECONDS = 600
+FRAMES_A_WRITE = 3
+BEFORE = "most => document.querySelector('stage-view').frame?.frame < most"
+MOST_KEPT_FRAMES = 6 * 300
+SHOWN = """async () => {
+    await new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)));
+    const { frame } = document.querySelector("stage-view");
+    const players = Object.entries(frame?.players ?? {});
+    return [frame?.frame ?? null, players.map(([i, { post }]) => [i, post.positionX, post.positionY, post.percent])];
+}"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
+def entries(path: Path) -> dict[int, list[Any]]:
+    """By frame number: what the stage may show of each player. The last revision is the one that stays."""
+    found: dict[int, list[Any]] = {}
+    for message in messages(path, topics=("frame",), frames="finalized"):
+        if message.type == "frame":
+            entry = msgspec.json.decode(message.entry())
+            posts = [(index, player["post"]) for index, player in entry["players"].items()]
+            found[entry["frame"]] = [[i, p["positionX"], p["positionY"], p["percent"]] for i, p in posts]
+    return found
+
+
+def shows(page: Page, frame: int) -> None:
+    """Waits until the stage shows a frame."""
+    page.locator(f"stage-view[data-frame='{frame}']").wait_for()
+
+
+def number(page: Page) -> int:
+    return int(page.locator("stage-view").get_attribute("data-frame") or -999)
+
+
+def newest(slider: Locator) -> int:
+    return int(slider.get_attribute("max") or -999)
+
+
+def plays_past(page: Page, frame: int) -> None:
+    page.wait_for_function("frame => Number(document.querySelector('stage-view')?.dataset.frame) > frame", arg=frame)
+
+
+@contextmanager
+def written_without_end(path: Path, begun: int = 1000) -> Iterator[None]:
+    """A game of which so many frames are there at once, and then more at the game's own speed."""
+    game, stop = EndlessGame(), threading.Event()
+
+    def write() -> None:
+        with path.open("ab", buffering=0) as file:
+            for index in itertools.count(begun, FRAMES_A_WRITE):
+                if stop.wait(FRAMES_A_WRITE / 60):
+                    return
+                file.write(b"".join(game.frame(index + i) for i in range(FRAMES_A_WRITE)))
+
+    path.write_bytes(game.head(7) + b"".join(game.frame(index) for index in range(begun)))
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "main"
+    folder.mkdir()
+    path = folder / "Game_1.slp"
+    seen: list[list[Any]] = []
+    with running(folder) as daemon, open_page(browser, viewport=WIDE, color_scheme="dark") as watched:
+        daemon.wait_ready()
+        page = watched.page
+        page.goto(f"{daemon.url}/?delta=1")
+        bar, slider = page.locator("replay-bar"), page.get_by_role("slider", name="Place in the game")
+        back_to_live = page.get_by_role("button", name="Back to live")
+        with written_without_end(path):
+            plays_past(page, 800)
+            expect(page.get_by_role("button", name="Live")).to_have_attribute("aria-pressed", "true")
+            expect(page.get_by_role("button", name="Live")).to_have_text("LIVE")
+
+            page.get_by_role("button", name="Pause").click()
+            expect(bar).to_have_attribute("data-live", "false")
+            page.locator("replay-bar[data-waiting=false]").wait_for()
+            paused = int(slider.input_value())
+            shows(page, paused)
+            seen.append(page.evaluate(SHOWN))
+            before = newest(slider)
+
+            page.get_by_role("button", name="back ten seconds").click()
+            shows(page, paused - TEN_SECONDS)
+            seen.append(page.evaluate(SHOWN))
+            assert seen[-1][0] == paused - TEN_SECONDS
+            expect(back_to_live).to_have_attribute("aria-pressed", "false")
+            screenshot(page, "dashboard-replay-1280")
+
+            page.locator("body").press("ArrowRight")
+            shows(page, paused - TEN_SECONDS + 60)
+            page.locator("body").press("Shift+ArrowLeft")
+            shows(page, paused - TEN_SECONDS + 59)
+            seen.append(page.evaluate(SHOWN))
+
+            slider.fill("-60")
+            shows(page, -60)
+            seen.append(page.evaluate(SHOWN))
+            expect(slider).to_have_attribute("aria-valuetext", re.compile(r"0:00 of \d:\d\d"))
+
+            page.get_by_role("button", name="1× speed").click()
+            page.get_by_role("button", name="Play").click()
+            plays_past(page, -40)
+            seen.append(page.evaluate(SHOWN))
+            assert newest(slider) > before, "live messages are received all the while"
+
+            back_to_live.click()
+            expect(bar).to_have_attribute("data-live", "true")
+            plays_past(page, before)
+
+            newest_then = newest(slider)
+            page.get_by_role("button", name="back ten seconds").click()
+            expect(bar).to_have_attribute("data-live", "false")
+            page.wait_for_function(BEFORE, arg=newest_then - TEN_SECONDS // 2)
+            seen.append(page.evaluate(SHOWN))
+            slider.press("End")
+            expect(bar).to_have_attribute("data-live", "true")
+        asked = [url for url in watched.asked if "/frames?" in url]
+        assert 1 <= len(asked) < 60
+        watched.check(daemon.url)
+    expected = entries(path)
+    assert [frame for frame, _ in seen[:4]] == [paused, paused - TEN_SECONDS, paused - TEN_SECONDS + 59, -60]
+    for frame, posts in seen:
+        assert posts == expected[frame], frame
+
+
+def test_a_game_that_is_over(browser: Browser, tmp_path: Path) -> None:
+    """It is there from its first frame on, stops at its last one, and there is nothing to return to. However much of it
+    is looked at, few of its frames are kept."""
+    folder = tmp_path / "main"
+    folder.mkdir()
+    path = folder / "Game_1.slp"
+    path.write_bytes(synthetic_match(seed=3, frames=3000, stocks=4, stage_id=2))
+    expected = entries(path)
+    last = max(expected)
+    with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
+        daemon.wait_ready()
+        daemon.until(lambda: bool(daemon.get("/v1/games")["games"]))
+        game_id = daemon.get("/v1/games")["games"][0]["gameId"]
+        page = watched.page
+        page.goto(f"{daemon.url}/#game/{game_id}")
+        shows(page, -123)
+        assert page.evaluate(SHOWN)[1] == expected[-123]
+        expect(page.get_by_role("button", name="Play")).to_be_visible()
+        expect(page.locator("replay-bar .live")).to_be_hidden()
+        slider = page.get_by_role("slider", name="Place in the game")
+        assert newest(slider) == last
+        slider.fill(str(last - 30))
+        shows(page, last - 30)
+        page.get_by_role("button", name="Play").click()
+        shows(page, last)
+        expect(page.get_by_role("button", name="Play")).to_be_visible()
+        assert page.evaluate(SHOWN)[1] == expected[last]
+
+        kept = page.evaluate(
+            """async ([gameId, last]) => {
+              const { Recording } = await import("/static/dashboard/recording.js");
+              const ask = async (path) => ((answer) => answer.json().then((body) => ({ status: answer.status, body })))(
+                await fetch(`/${path}`));
+              const recording = new Recording(ask, gameId, ["post.percent"], () => {});
+              const kept = [];
+              for (let at = -123; at < last; at += 290) {
+                recording.want(at, last);
+                while (!recording.knows(at)) {
+                  await new Promise((resolve) => setTimeout(resolve, 5));
+                }
+                kept.push([recording.frames.size, recording.at(at).frame === at]);
+              }
+              return kept;
+            }""",
+            [game_id, last],
+        )
+        assert len(kept) >= 10
+        assert all(right for _, right in kept)
+        assert 300 <= max(size for size, _ in kept) <= MOST_KEPT_FRAMES
+        watched.check(daemon.url)
