@@ -108,7 +108,7 @@ class FinishedGames:
                 while data := await trio.to_thread.run_sync(file.read, _SLICE_BYTES):
                     await trio.to_thread.run_sync(lambda data=data: feed(pipeline.feed(data)))  # type: ignore[misc]
         except OSError as error:
-            self._say(game, "unreadable", error.strerror or "cannot be read")
+            self._tell(game, "unreadable", error.strerror or "cannot be read")
             return
         if format_.written_whole:
             await trio.to_thread.run_sync(lambda: feed(pipeline.finish()))
@@ -119,11 +119,11 @@ class FinishedGames:
             if reading.divergence is not None:
                 place, line = reading.divergence
                 says = line[:_SHOWN_BYTES].decode(errors="replace") or "nothing more"
-                self._say(game, "different", f"message {place + 1} of the {mode} log: the file says {says}")
+                self._tell(game, "different", f"message {place + 1} of the {mode} log: the file says {says}")
                 return
-        self._say(game, "equal", f"{sum(reading.count for reading in readings)} messages")
+        self._tell(game, "equal", f"{sum(reading.count for reading in readings)} messages")
 
-    def _say(self, game: _Finished, result: str, what: str) -> None:
+    def _tell(self, game: _Finished, result: str, what: str) -> None:
         self._count(game.station, result)
         say = self._log.info if result == "equal" else self._log.warning
         say("game verified", station=game.station, game_id=game.game_id, file=game.path.name, result=result, what=what)

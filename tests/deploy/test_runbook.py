@@ -14,7 +14,7 @@ from slpstream.web import websocket
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNBOOK = (ROOT / "deploy/docs/runbook.md").read_text(encoding="utf-8")
-CODE_AT = {"Diagnostic": 2, "_diagnose": 0, "_warn": 0, "_warning": 0, "_say": 1}
+CODE_AT = {"Diagnostic": 2, "_diagnose": 0, "_warn": 0, "_warning": 0, "_say": 1, "publish_diagnostic": 0}
 """Calls that say a diagnostic, and which of their arguments is the code."""
 SEVERITIES = {"info", "warning", "error"}
 
