@@ -13,6 +13,9 @@ import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
 
 from slpstream.messages import FramesMode
 from slpstream.simulate.match import synthetic_match
@@ -92,6 +95,25 @@ def play(venues: list[Venue], games: dict[str, list[Path]], number: int) -> list
     return [simulate(games[venue.station][number], venue.folder, writer="dolphin", speed=SPEED) for venue in venues]
 
 
+def compare(ingests: list[DaemonProcess], gateway: GatewayPort) -> None:
+    """What a gateway answers is what the venue would have, but for files."""
+    served = gateway.process
+    assert served is not None
+    assert served.get("/readyz") == {"status": "ready", "missing": []}
+    assert "<html" in served.text("/overlay/one")
+    for station, ingest in zip(STATIONS, ingests, strict=True):
+        served.until(lambda s=station, i=ingest: served.get(f"/v1/stations/{s}/set") == i.get(f"/v1/stations/{s}/set"))  # type: ignore[misc]
+        theirs = {game["gameId"]: game for game in ingest.get("/v1/games")["games"]}
+        ours = {game["gameId"]: game for game in served.get(f"/v1/games?station={station}")["games"]}
+        assert ours == theirs
+        for game_id in ours:
+            path = f"/v1/games/{game_id}"
+            assert served.get(f"{path}/frames?from=0&to=60") == ingest.get(f"{path}/frames?from=0&to=60")
+            assert served.get(f"{path}/stats") == ingest.get(f"{path}/stats")
+            with pytest.raises(HTTPError, match="404"):
+                served.get(f"{path}/replay")
+
+
 def stop(writers: list[subprocess.Popen[bytes]]) -> None:
     for writer in writers:
         writer.kill()
@@ -162,5 +184,6 @@ def test_each_message_once_in_order_whoever_is_killed(tmp_path: Path) -> None:
         running = [venue.daemon for venue in venues if venue.daemon is not None]
         for process in running:
             process.until(lambda p=process: "slpstream_broker_connected 1.0" in p.text("/metrics"))  # type: ignore[misc]
+        compare(running, gateways[0])
         running += [gateway.process for gateway in gateways if gateway.process is not None]
         assert list(pool.map(lambda process: process.terminate()[0], running)) == [0] * 5
