@@ -8,13 +8,11 @@ a call each for every frame.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
-import msgspec
 import trio
 
 from slpstream.gateway.broker import Broker
-from slpstream.gateway.station import GatewayStation
+from slpstream.gateway.station import GatewayStation, parse_object
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode
 from slpstream.sinks.broker import Address, Client, entries_of, keep_connected
@@ -99,8 +97,8 @@ class Feed:
         """Which stations there are, and whose ingest is alive."""
         found = await client.hgetall(self._keys.stations)
         for name, text in found.items():
-            known = await self._station(name.decode(), readers)
-            known.ingest = msgspec.json.decode(text, type=_Told).ingest
+            known = await self._station(name.decode(errors="replace"), readers)
+            known.ingest = str(parse_object(text).get("ingest", ""))
         ingests = sorted({station.ingest for station in self.stations.values()})
         async with client.pipeline(transaction=False) as pipeline:
             asked = [pipeline.exists([self._keys.ingest(ingest)]) for ingest in ingests]
@@ -124,7 +122,7 @@ class Feed:
         told = await client.hgetall(StationKeys(self._keys.event, station.id).state)
         for kind, text in told.items():
             if kind in (b"station", b"set"):
-                station.apply(msgspec.json.decode(text))
+                station.apply(parse_object(text))
 
     async def _listen(self, client: Client, at: bytes, readers: _Readers) -> None:
         """States as they change."""
@@ -133,16 +131,13 @@ class Feed:
             for entries in (answer or {}).values():
                 for entry in entries_of(entries):
                     at = entry.id
-                    message: dict[str, Any] = msgspec.json.decode(entry.line)
-                    if message["station"] not in self.stations:
+                    message = parse_object(entry.line)
+                    name = str(message.get("station"))
+                    if name not in self.stations:
                         await self._look(client, readers)
-                    station = self.stations.get(message["station"])
+                    station = self.stations.get(name)
                     if station is not None:
                         station.apply(message)
-
-
-class _Told(msgspec.Struct):
-    ingest: str = ""
 
 
 class _Readers:

@@ -11,6 +11,7 @@ gateway reads up to where the broker is at that moment; what the subscriber has 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -105,9 +106,7 @@ class GatewayStation:
             await self._open_current(start, _line(state.get(b"stats")), tails)
         self.channel.settled = True
         for kind in self._APPLIES:
-            told = state.get(kind.encode())
-            if told is not None:
-                self.apply(msgspec.json.decode(told))
+            self.apply(parse_object(state.get(kind.encode(), b"")))
         self.channel.notify()
 
     async def _ask_all(self, client: Client) -> tuple[Any, ...]:
@@ -166,8 +165,10 @@ class GatewayStation:
         return game
 
     def _begins(self, game: Game, start: LogMessage) -> None:
-        rate = msgspec.json.decode(b"{" + start.body, type=_Start).rate
-        game.frames_per_second = round(rate[0] / rate[1]) if rate[1] else 60
+        rate = parse_object(b"{" + start.body).get("rate")
+        with contextlib.suppress(TypeError, ValueError, ZeroDivisionError):  # whoever wrote that
+            numerator, denominator = rate or (60, 1)
+            game.frames_per_second = max(1, round(numerator / denominator))
 
     # -- what comes --------------------------------------------------------------------------------------------------
 
@@ -308,8 +309,12 @@ class GatewayStation:
         return description
 
 
-class _Start(msgspec.Struct):
-    rate: tuple[int, int] = (60, 1)
+def parse_object(text: bytes) -> dict[str, Any]:
+    """A JSON object out of the broker; an empty one for anything else, for others can write there too."""
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except msgspec.DecodeError:
+        return {}
 
 
 def _line(line: bytes | None) -> LogMessage | None:

@@ -70,6 +70,7 @@ _KNOWN_GAMES = 64
 _REMEMBERED_GAMES = 16
 _SHORTEST_TURN_SECONDS = 0.25
 """Games that alternate change places no more often."""
+_TURNS_BETWEEN_LOOKS = 256
 _KEPT_STATUSES = 1000
 _OF_LATE_JOINERS = ("game_start", "stats")
 
@@ -327,7 +328,7 @@ async def _send_log(client: Client, writer: _Writer, source: Source, log: Log) -
     log.begun = True
     turn = Turn(ordinal, "", START)
     places = {mark.cursor.game_id: mark.cursor.position or START for mark in marks}
-    taken_at = -_SHORTEST_TURN_SECONDS
+    taken, taken_at = 0, -_SHORTEST_TURN_SECONDS
     async for batch in Tap(source, frames=log.mode, marks=marks):
         if batch.gone is not None:
             _say_gone(batch, log.mode)
@@ -341,6 +342,9 @@ async def _send_log(client: Client, writer: _Writer, source: Source, log: Log) -
             taken_at = trio.current_time()
             turn = Turn(turn.ordinal, batch.game_id, places.get(batch.game_id) or _behind(batch.messages[0]))
             await _record(client, log, turn)
+            taken += 1
+            if taken % _TURNS_BETWEEN_LOOKS == 0:
+                await _without_superfluous(client, log, parse_turns(await client.hgetall(log.keys.turns(log.mode))))
         await writer.put(log, turn.ordinal, batch.messages)
         places.pop(batch.game_id, None)
         places[batch.game_id] = batch.messages[-1].position
@@ -355,11 +359,7 @@ async def begin(client: Client, log: Log) -> tuple[int, list[Bookmark]]:
     ordinal = await _take_turn(client, log)
     turns = parse_turns(await client.hgetall(turns_key))
     turns = await _with_unrecorded(client, log, turns)
-    oldest = entries_of(await client.xrange(stream, count=1))
-    oldest_kept = oldest[0].ordinal if oldest else ordinal
-    gone = superfluous(turns, oldest_kept)
-    if gone:
-        await client.hdel(turns_key, [str(ordinal) for ordinal in gone])
+    turns = await _without_superfluous(client, log, turns)
     games = list(by_game(turns).items())[-_KNOWN_GAMES:]
     found: list[Any] = []
     async with client.pipeline(transaction=False) as pipeline:
@@ -374,7 +374,7 @@ async def begin(client: Client, log: Log) -> tuple[int, list[Bookmark]]:
         marks.append(Bookmark(Cursor(game_id, log.mode, place), over))
     known = {game_id for game_id, _ in games}
     marks += [Bookmark(Cursor(game_id, log.mode, START)) for game_id in log.games if game_id not in known]
-    log.ordinals = [turn.ordinal for turn in turns if turn.ordinal not in gone] + [ordinal]
+    log.ordinals = [turn.ordinal for turn in turns] + [ordinal]
     log.confirmed = None if not marks else (marks[-1].cursor.game_id, marks[-1].cursor.position or START)
     return ordinal, marks
 
@@ -389,6 +389,15 @@ async def _record(client: Client, log: Log, turn: Turn) -> None:
     """Said before the first message of the turn: who finds a message finds its turn."""
     record = turn_record(turn.game_id, log.mode, turn.behind)
     await client.hset(log.keys.turns(log.mode), {str(turn.ordinal): record})
+
+
+async def _without_superfluous(client: Client, log: Log, turns: list[Turn]) -> list[Turn]:
+    """Forgets the turns whose messages are trimmed, but for the newest of each game."""
+    oldest = entries_of(await client.xrange(log.keys.stream(log.mode), count=1))
+    gone = superfluous(turns, oldest[0].ordinal if oldest else turns[-1].ordinal) if turns else []
+    if gone:
+        await client.hdel(log.keys.turns(log.mode), [str(ordinal) for ordinal in gone])
+    return [turn for turn in turns if turn.ordinal not in gone]
 
 
 async def _with_unrecorded(client: Client, log: Log, turns: list[Turn]) -> list[Turn]:

@@ -162,7 +162,7 @@ async def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(
     assert await refused(encrypted.url)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster() -> Iterator[RedisProcess]:
     """Of one node that has all slots."""
     with redis("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as server:

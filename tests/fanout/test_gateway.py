@@ -17,7 +17,7 @@ from slpstream.gateway.feed import Feed
 from slpstream.gateway.games import BrokerGames
 from slpstream.messages import FramesMode
 from slpstream.sinks.broker import address_of
-from slpstream.sinks.redis_streams import MODES, StationKeys
+from slpstream.sinks.redis_streams import MODES, EventKeys, StationKeys
 from slpstream.stream import Hub
 from slpstream.web.games import FramesQuery, ListQuery
 from tests.fanout.ends import Ingest, asking, expected, until, until_stored
@@ -358,4 +358,39 @@ async def test_a_gateway_that_is_behind_the_other_does_not_refuse_its_cursors(
                 station.play(logs[2])
                 await until(lambda: len(connection.log) >= len(logs[2].whole()))
             assert follower.lines == [line for log in logs for line in expected(log)]
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_what_others_write_into_the_broker_does_no_harm(broker: RedisProcess) -> None:
+    station, log = FakeStation(), FakeLog(1, batches=40)
+    ingest = Ingest(broker.url, "others", station)
+    keys, event = StationKeys("others", "main"), EventKeys("others")
+    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        async with Gateway(broker.url, "others").running("main") as gateway:
+            follower = Follower()
+            async with follower.at(gateway) as connection:
+                game = station.begin(log)
+                station.write(game, 10)
+                await until(lambda: len(connection.log) > 5)
+                await client.hset(event.stations, {b"other": b"\xff", b"\xff": b"[]"})
+                await client.hset(keys.state, {"station": b"{", "set": b"7", "game_start": b"x", "stats": b"y"})
+                await client.hset(keys.turns("live"), {"x": "y"})
+                for rubbish in ({"json": b"["}, {"json": b'{"station":[]}'}, {"x": b"y"}):
+                    await client.xadd(event.status, rubbish)
+                newest = (await client.xrevrange(keys.stream("live"), count=1))[0].identifier
+                place = newest if isinstance(newest, bytes) else newest.encode()
+                for number, rubbish in enumerate(({"json": b"["}, {"x": b"y"}), 1):
+                    ordinal, _, packed = place.partition(b"-")
+                    await client.xadd(
+                        keys.stream("live"), rubbish, identifier=b"%b-%d" % (ordinal, int(packed) + number)
+                    )
+                station.write_all(game)
+                await until(lambda: len(connection.log) >= len(log.whole()))
+            assert follower.lines == expected(log)
+            assert gateway.feed.connected
+        async with Gateway(broker.url, "others").running("main") as late, follower.at(late) as connection:
+            assert connection.error is None
         nursery.cancel_scope.cancel()

@@ -49,7 +49,7 @@ def test_a_daemon_without_a_broker_loads_nothing_of_it(tmp_path: Path) -> None:
 
 
 def test_help_loads_nothing_of_it() -> None:
-    for arguments in (["--help"], ["serve", "--help"], ["gateway", "--help"]):
+    for arguments in (["serve", "--help"], ["gateway", "--help"]):
         done = run(_BLOCKED.format(arguments=arguments))
         assert (done.returncode, done.stdout.splitlines()[-1:]) == (0, ["LOADED []"]), done.stderr
 
