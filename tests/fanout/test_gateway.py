@@ -15,12 +15,12 @@ import trio
 from slpstream.errors import CursorGone, NoSuchGame
 from slpstream.gateway.feed import Feed
 from slpstream.gateway.games import BrokerGames
-from slpstream.messages import FramesMode
+from slpstream.messages import START, FramesMode, LogMessage
 from slpstream.sinks.broker import address_of
 from slpstream.sinks.redis_streams import MODES, EventKeys, StationKeys
 from slpstream.stream import Hub
 from slpstream.web.games import FramesQuery, ListQuery
-from tests.fanout.ends import Ingest, asking, expected, until, until_stored
+from tests.fanout.ends import Ingest, asking, expected, of_game, until, until_stored
 from tests.fanout.redis_process import RedisProcess
 from tests.stream.fakes import Client, FakeLog, FakeStation, LineWire, subscription
 
@@ -393,4 +393,45 @@ async def test_what_others_write_into_the_broker_does_no_harm(broker: RedisProce
             assert gateway.feed.connected
         async with Gateway(broker.url, "others").running("main") as late, follower.at(late) as connection:
             assert connection.error is None
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("seed", range(2))
+async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two files of a station that grow together: each log whole and in order, also read back, also by a latecomer."""
+    monkeypatch.setattr("slpstream.sinks.redis._SHORTEST_TURN_SECONDS", 0.01)
+    event, chance = f"both-{seed}", random.Random(seed)
+    station, logs = FakeStation(), [FakeLog(n, batches=50, seed=seed) for n in range(2)]
+    ingest = Ingest(broker.url, event, station)
+    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        async with Gateway(broker.url, event, chance.choice((1, 1 << 20))).running("main") as gateway:
+            followers = [Follower(mode) for mode in MODES]
+            async with followers[0].at(gateway) as live, followers[1].at(gateway) as finalized:
+                games = [station.begin(log) for log in logs]
+                station.write(games[0])  # a game is known from its first message on
+                while games:
+                    game = chance.choice(games)
+                    if not station.write(game, chance.choice((1, 4))):
+                        games.remove(game)
+                    await trio.sleep(chance.choice((0, 0.005, 0.02)))
+                for mode, connection in zip(MODES, (live, finalized), strict=True):
+                    count = sum(len(log.whole(mode)) for log in logs)
+                    await until(lambda c=connection, n=count: len(c.log) >= n)  # type: ignore[misc]
+            for follower in followers:
+                for log in logs:
+                    assert of_game(follower.lines, log) == expected(log, mode=follower.mode)
+        turns = await client.hgetall(StationKeys(event, "main").turns("live"))
+        assert len(turns) > 2
+        async with Gateway(broker.url, event, 1).running("main") as late:
+            channel = late.hub.channels["main"]
+            for mode in MODES:
+                for log in logs:
+                    game, place, read = await channel.locate(log.game_id), START, list[LogMessage]()
+                    while found := await game.replay(mode, place):
+                        read += found
+                        place = read[-1].position
+                    assert [message.json("main") for message in read] == expected(log, mode=mode)
         nursery.cancel_scope.cancel()
