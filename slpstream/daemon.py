@@ -99,6 +99,7 @@ class Daemon:
         try:
             read, stations = await trio.to_thread.run_sync(self._read_again)
             outcome = changes(self._config, read)
+            check_sources(stations)
             access = await trio.to_thread.run_sync(access_of, outcome.config)
         except ConfigError as error:
             self._log.error("configuration refused; the old one stays", what=str(error))
