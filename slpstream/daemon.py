@@ -16,15 +16,16 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import trio
 
 from slpstream import logs, systemd
 from slpstream._version import __version__
 from slpstream.api import read_game
-from slpstream.config import EACH_SUBFOLDER, Config, StationConfig, changes, is_loopback, state_folder
+from slpstream.config import EACH_SUBFOLDER, Config, Fanout, StationConfig, changes, is_loopback, state_folder
 from slpstream.errors import ConfigError
 from slpstream.library import Library
 from slpstream.logs import get_logger
@@ -43,6 +44,10 @@ from slpstream.tournament import Rules, SetPatch, SetScore
 from slpstream.upkeep import Limit, Limits, Upkeep
 from slpstream.web.access import Access
 from slpstream.web.server import WebServer, listen
+
+if TYPE_CHECKING:  # an extra
+    from slpstream.sinks.broker import Address
+    from slpstream.sinks.redis import RedisSink
 
 GRACE_SECONDS = 3.0
 _READER_THREADS = 4
@@ -64,12 +69,13 @@ class Daemon:
         self._config = config
         self._read_again = read_again
         self._station_configs = stations
-        self._access = _access(config)
+        self._access = access_of(config)
         check_sources(stations)
         self.metrics = Metrics()
         self.sources = Sources(config.relay, config.recordings, _recordings_folder(config), self.metrics)
         self.outputs = Outputs(config, self.metrics)
         self.hub = Hub()
+        self._fanout = self._make_fanout() if config.fanout.url else None
         self.running = RunningStations(self.hub)
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._web: WebServer | None = None
@@ -94,7 +100,7 @@ class Daemon:
             read, stations = await trio.to_thread.run_sync(self._read_again)
             outcome = changes(self._config, read)
             check_sources(stations)
-            access = await trio.to_thread.run_sync(_access, outcome.config)
+            access = await trio.to_thread.run_sync(access_of, outcome.config)
         except ConfigError as error:
             self._log.error("configuration refused; the old one stays", what=str(error))
         else:
@@ -130,7 +136,7 @@ class Daemon:
     ) -> None:
         """Runs until `stop` or a signal. `task_status` is given the port when everything listens."""
         config = self._config
-        with _listening(config.server.host, config.server.port) as listeners, ExitStack() as temporary:
+        with listening(config.server.host, config.server.port) as listeners, ExitStack() as temporary:
             self.port = listeners[0].getsockname()[1]
             database = await trio.to_thread.run_sync(self._open_database, temporary)
             temporary.callback(self.outputs.close)
@@ -155,6 +161,8 @@ class Daemon:
                 self.running.listen(self.sources)
                 await self._apply_stations(self._station_configs)
                 background.start_soon(self.outputs.run)
+                if self._fanout is not None:
+                    background.start_soon(self._fanout.run)
                 background.start_soon(self._subfolders.run)
                 with trio.move_on_after(_SUBFOLDERS_SECONDS):
                     await self._subfolders.looked.wait()
@@ -206,6 +214,7 @@ class Daemon:
             *(f"folder {folder}: cannot be read" for folder in sorted(self._subfolders.unreadable)),
             *(f"station {s.id}: {s.describe()['reason']}" for s in self.running.stations if not s.ready),
             *self.outputs.not_ready(),
+            *([self._fanout.problem] if self._fanout is not None and self._fanout.problem is not None else []),
         ]
 
     def render_metrics(self) -> bytes:
@@ -280,6 +289,21 @@ class Daemon:
         background.start_soon(proof.run)
         return proof
 
+    def _make_fanout(self) -> RedisSink:
+        fanout, metrics = self._config.fanout, self.metrics
+        address = broker_address(fanout)
+        from slpstream.sinks.redis import RedisSink  # noqa: PLC0415
+
+        return RedisSink(
+            address,
+            fanout.event,
+            lambda: self.hub.channels,
+            max_messages=fanout.max_messages,
+            max_age_seconds=fanout.max_age_minutes * 60,
+            on_sent=lambda station, count: metrics.broker_sent.labels(station).inc(count),
+            on_reconnect=metrics.broker_reconnects.inc,
+        )
+
     def _make_web(self, library: Library) -> WebServer:
         server, stream, metrics = self._config.server, self._config.stream, self.metrics
         return WebServer(
@@ -334,6 +358,26 @@ class Daemon:
         gauge("slpstream_queued_bytes", "What waits for slow clients.", None, self._queued)
         self.sources.register_gauges()
         self.outputs.register_gauges()
+        gauge("slpstream_broker_connected", "1 while the broker answers.", None, self._broker_connected)
+        gauge(
+            "slpstream_broker_lag_seconds",
+            "For how long the broker has not had the newest message.",
+            "station",
+            lambda: self._broker_lag(0),
+        )
+        gauge(
+            "slpstream_broker_lag_bytes",
+            "By how much of the current replay the broker is behind.",
+            "station",
+            lambda: self._broker_lag(1),
+        )
+
+    def _broker_connected(self) -> Iterable[tuple[str, float]]:
+        return [("", float(self._fanout is not None and self._fanout.connected))]
+
+    def _broker_lag(self, part: int) -> Iterable[tuple[str, float]]:
+        lag = {} if self._fanout is None else self._fanout.lag()
+        return [(station, float(behind[part])) for station, behind in lag.items()]
 
     def _playing(self) -> Iterable[tuple[str, float]]:
         return [(s.id, float(s.state == "playing")) for s in self.running.stations]
@@ -429,7 +473,8 @@ class _Followed:
 
 
 @contextmanager
-def _listening(host: str, port: int) -> Iterator[list[socket.socket]]:
+def listening(host: str, port: int) -> Iterator[list[socket.socket]]:
+    """Listening sockets, for a while. Raises `ConfigError`."""
     try:
         listeners = listen(host, port)
     except (OSError, OverflowError) as error:
@@ -453,7 +498,8 @@ def _rules(config: Config) -> Rules:
     )
 
 
-def _access(config: Config) -> Access:
+def access_of(config: Config) -> Access:
+    """Who may come in. Raises `ConfigError`."""
     server = config.server
     token = _token("token", server.token_file)
     operate_token = _token("operate_token", server.operate_token_file)
@@ -479,6 +525,16 @@ def _token(credential: str, token_file: str) -> str | None:
     if not token:
         raise ConfigError("configuration", key, "the first line is empty")
     return token
+
+
+def broker_address(fanout: Fanout) -> Address:
+    """Where the broker is. What speaks to it is an extra, and loaded by those alone who have one. Raises
+    `ConfigError`."""
+    if find_spec("coredis") is None:
+        raise ConfigError("configuration", "fanout.url", "takes the extra: pip install 'slpstream[fanout]'")
+    from slpstream.sinks.broker import address_of  # noqa: PLC0415
+
+    return address_of(fanout.url, fanout.password_file, fanout.ca_file)
 
 
 def _folder_in_passing(temporary: ExitStack) -> Path:

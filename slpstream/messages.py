@@ -166,6 +166,25 @@ class LogMessage(msgspec.Struct, gc=False):
         return len(self.body) + _OVERHEAD_BYTES
 
 
+def parse_line(line: bytes) -> LogMessage:
+    """The message that `LogMessage.json` made a line of, with a station or without. Raises `ProtocolViolation` for what
+    is no such line."""
+    head = _LINE_HEAD.match(line)
+    number = None if head is None or head[1] != b"frame" else _FRAME_NUMBER.match(line, head.end())
+    if head is None or (head[1] == b"frame" and number is None):
+        raise ProtocolViolation(f"not a message of a log: {line[:80]!r}")
+    kind, game_id, letter, offset, count = head.groups()
+    return LogMessage(
+        kind.decode(),
+        game_id.decode(),
+        "live" if letter == b"l" else "finalized",
+        int(offset),
+        int(count),
+        line[head.end() :],
+        None if number is None else int(number[1]),
+    )
+
+
 @functools.lru_cache(maxsize=2048)
 def timestamp(unix_seconds: float) -> str:
     """A wall-clock time as status messages and answers have it: ISO 8601, UTC, milliseconds."""
@@ -183,6 +202,11 @@ def _head(kind: str, station: str | None, game_id: str | None, mode: FramesMode)
 
 
 _FRAME_KEY = b'"frame":'
+_LINE_HEAD = re.compile(
+    rb'\{"type":"([a-z_]+)",(?:"station":"(?:[^"\\]|\\.)*",)?"gameId":"([0-9a-f]{32})",'
+    rb'"cursor":"\2/([lf])([0-9]{1,18})\.([0-9]{1,9})",'
+)
+_FRAME_NUMBER = re.compile(rb'"frame":\{"frame":(-?[0-9]{1,9})[,}]')
 _OVERHEAD_BYTES = 400
 _FORMS_KEPT = 16
 

@@ -159,6 +159,18 @@ class Metrics:
         self.deleted_bytes = Counter(
             "slpstream_deleted_recordings_bytes_total", "Size of the recordings that were deleted.", registry=registry
         )
+        self.broker_sent = Counter(
+            "slpstream_broker_sent_messages_total",
+            "Messages that the broker has taken, of both frames modes.",
+            by_station,
+            registry=registry,
+        )
+        self.broker_received = Counter(
+            "slpstream_broker_received_messages_total", "Messages that a gateway has read.", registry=registry
+        )
+        self.broker_reconnects = Counter(
+            "slpstream_broker_reconnects_total", "Connections to the broker that were lost.", registry=registry
+        )
         self.publish_seconds = Histogram(
             "slpstream_append_to_publish_seconds",
             "From the file's modification to the messages being handed to all subscribers.",

@@ -38,16 +38,18 @@ class DaemonProcess:
         state: Path | None = None,
         around: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
+        subcommand: str = "serve",
     ) -> None:
         """`open_files` limits its descriptors; `state` is where it keeps its index of games, by default for itself
-        alone. `around` is a command that runs it, `environment` is added to that of the test."""
+        alone. `around` is a command that runs it, `environment` is added to that of the test;
+        `subcommand` is another one of ours that listens."""
         self._temporary = tempfile.TemporaryDirectory(prefix="slpstream-test-state-")
         environment = {**os.environ, "STATE_DIRECTORY": str(state or self._temporary.name), **(environment or {})}
         command = [
             sys.executable,
             "-m",
             "slpstream",
-            "serve",
+            subcommand,
             *map(str, folders),
             "--port",
             "0",

@@ -39,6 +39,7 @@ _COMMANDS = {
     "verify": "The first difference between two logs.",
     "simulate": "Writes a replay again the way a game would.",
     "reindex": "Makes the index of games anew from the replays.",
+    "gateway": "Serves the stations of an event from the broker.",
     "check-config": "Validates a configuration.",
     "reference": "Prints the reference pages.",
 }

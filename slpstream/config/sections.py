@@ -271,7 +271,8 @@ class Fanout(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         "main"
     )
     max_messages: Annotated[
-        int, Meta(ge=1000, description="Messages that a station's stream keeps; older ones are trimmed.")
+        int,
+        Meta(ge=1000, description="Messages that a station's live stream keeps, the finalized one half of it."),
     ] = 100_000
     max_age_minutes: Annotated[int, Meta(ge=0, description="Older messages are trimmed too. 0: only by number.")] = 0
 

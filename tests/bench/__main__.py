@@ -7,7 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from tests.bench import machine
+from tests.bench import how_far, machine
 from tests.bench.benchmarks import BENCHMARKS
 from tests.bench.report import Figure, Form, table
 
@@ -19,6 +19,7 @@ def main() -> None:
     parser.add_argument("--short", action="store_true", help="the form that CI runs: seconds, and not to be judged")
     parser.add_argument("--runs", type=int, default=3, help="how often each is run; the figure is the median")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    parser.add_argument("--write", action="store_true", help="with `fanout`: write the page on how far it goes")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHMARKS)
     if unknown:
@@ -34,6 +35,8 @@ def main() -> None:
         print(f"{name} ...", file=sys.stderr, flush=True)
         figures += BENCHMARKS[name](form)
     print(table(figures))
+    if arguments.write and how_far.last is not None:
+        how_far.write(how_far.last, "; ".join(f"{name}: {value}" for name, value in facts.items()))
     if arguments.json:
         content = {"machine": facts, "short": form.short, "figures": [figure.record() for figure in figures]}
         arguments.json.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -8,6 +8,7 @@ from tests.bench import (
     columns,
     decode,
     delta,
+    fanout,
     jump,
     memory,
     other_formats,
@@ -35,4 +36,5 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "store": store.run,
     "tournament": tournament.run,
     "replay_log": replay_log.run,
+    "fanout": fanout.run,
 }

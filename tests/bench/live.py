@@ -28,7 +28,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _WARM_UP_SECONDS = 2.0
 _COOL_DOWN_SECONDS = 0.5
 _SECONDS_TO_SPARE = 60.0
-_DESCRIPTORS = 8192
+DESCRIPTORS = 8192
 _LAGGED = "slpstream_lagged_messages_total"
 _DROPPED = ("slpstream_connections_dropped_total", "slpstream_connections_closed_total")
 
@@ -88,7 +88,7 @@ class Measured(NamedTuple):
 
 def measure(load: Load) -> Measured:
     """Runs all processes once."""
-    machine.allow_descriptors(_DESCRIPTORS)
+    machine.allow_descriptors(DESCRIPTORS)
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         root = Path(name)
         folders = [root / f"s{station:02}" for station in range(load.stations)]
@@ -96,10 +96,11 @@ def measure(load: Load) -> Measured:
             folder.mkdir()
         with running(*folders) as daemon:
             daemon.wait_ready()
-            return _measure(load, daemon, root, folders)
+            return measure_at(load, daemon, root, folders)
 
 
-def _measure(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path]) -> Measured:
+def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path]) -> Measured:
+    """The clients are at `daemon`, be that a gateway; the games come into `folders`."""
     written, seen = root / "written", root / "seen"
     seconds = _WARM_UP_SECONDS + load.seconds + _COOL_DOWN_SECONDS
     with ExitStack() as stack:

@@ -15,6 +15,11 @@ class Form(NamedTuple):
     runs: int = 3
     """How often each is run; the figure is the median."""
 
+    @property
+    def times(self) -> int:
+        """How often, in this form."""
+        return 1 if self.short else self.runs
+
 
 class Figure(NamedTuple):
     """One line of the table, with one value for each run. `target` bounds the median from above, or from below with

@@ -9,7 +9,7 @@ from tests.bench import slippi_js
 from tests.bench.live import Load, Measured, measure
 from tests.bench.report import Figure, Form
 
-_ABOUT_ONE_KILOBYTE = (
+ABOUT_ONE_KILOBYTE = (
     "fields=post.percent,post.stocksRemaining,post.positionX,post.positionY,post.facingDirection,post.actionStateId,"
     "post.shieldSize,post.lastAttackLanded,post.currentComboCount,post.lastHitBy,post.actionStateCounter,"
     "post.hurtboxCollisionState,pre.joystickX,pre.joystickY,pre.cStickX,pre.cStickY,pre.buttons,start"
@@ -55,7 +55,7 @@ def sixty_four(form: Form) -> list[Figure]:
 def fan_out(form: Form) -> list[Figure]:
     """One station, 1,000 subscribers, messages of about 1 KB."""
     each = 100 if form.short else 1000
-    load = Load(1, 2 if form.short else 15, each=each, query=f"topics=frame&{_ABOUT_ONE_KILOBYTE}", sample=each // 50)
+    load = Load(1, 2 if form.short else 15, each=each, query=f"topics=frame&{ABOUT_ONE_KILOBYTE}", sample=each // 50)
     runs = _runs(form, load)
     delivered = median(m.messages_per_second for m in runs)
     size = median(m.bytes_per_frame for m in runs)
@@ -107,4 +107,4 @@ def _others(runs: Sequence[Measured]) -> str:
 
 
 def _runs(form: Form, load: Load) -> list[Measured]:
-    return [measure(load) for _ in range(1 if form.short else form.runs)]
+    return [measure(load) for _ in range(form.times)]
