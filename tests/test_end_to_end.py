@@ -181,21 +181,6 @@ def test_rubbish_in_the_folder_is_said_once_and_does_no_harm(folder: Path) -> No
         assert daemon.terminate()[0] == 0
 
 
-def test_a_thousand_files_at_once_with_few_descriptors(folder: Path) -> None:
-    """A mirror that brings a whole weekend: all are streamed, and the descriptors are given back on the way."""
-    one = bytearray(synthetic_match(seed=6, frames=130))
-    seed_at = one.index(b"\x36") + 0x13D
-    with running(folder, open_files=128) as daemon:
-        daemon.wait_ready()
-        for number in range(1000):
-            one[seed_at : seed_at + 4] = number.to_bytes(4, "big")
-            (folder / f"Game_{number:04}.slp").write_bytes(one)
-        total = 'slpstream_games_total{outcome="game_end",station="station"} 1000.0'
-        daemon.until(lambda: total in daemon.text("/metrics"), seconds=60)
-        assert daemon.get("/v1/stations/station")["files"] == {"inProgress": 0, "finished": 1000}
-        assert daemon.terminate()[0] == 0
-
-
 def test_a_running_daemon_serves_its_pages(folder: Path) -> None:
     with running(folder) as daemon:
         assert daemon.get("/healthz") == {"status": "ok"}

@@ -27,8 +27,8 @@ def names(folder: Path, times: int) -> Outcome:
 
 
 def at_once(folder: Path, times: int) -> Outcome:
-    """So many finished games are copied into the folder at once, with 256 descriptors to be had."""
-    with Scene(folder, open_files=256) as scene:
+    """So many finished games are copied into the folder at once, with 128 descriptors to be had."""
+    with Scene(folder, open_files=128) as scene:
         one = bytearray(synthetic_match(seed=6, frames=_FRAMES))
         seed_at = one.index(b"\x36") + _SEED_AT
         expected: list[bytes] = []

@@ -196,7 +196,7 @@ FAULTS: Sequence[Fault] = (
         "injector",
     ),
     Fault(
-        "so many finished games at once, with 256 descriptors",
+        "so many finished games at once, with 128 descriptors",
         many.at_once,
         10_000,
         400,
