@@ -150,7 +150,7 @@ class _Layout:
         frame = data[start:past]
         self._pick = itemgetter(0, *checked)
         self._expected = self._pick(frame)
-        self.expected = np.frombuffer(frame, np.uint8)[self.checked]
+        self.expected = bytes(self._expected[1:])
 
     def fits(self, frame: bytes) -> bool:
         """`frame`, of `width_bytes`, has this layout."""
@@ -305,7 +305,8 @@ class _Walk:
             tried = min(most, left)
             first = at + sendings * width
             frames = self._bytes[first : first + tried * width].reshape(tried, width)
-            differ = (frames.take(checked, axis=1) != expected).ravel()
+            # One line of bytes against another: row by row would take several times as long.
+            differ = frames.take(checked, axis=1).ravel() != np.frombuffer(expected * tried, np.uint8)
             first_difference = int(differ.argmax())
             if differ[first_difference]:
                 sendings += first_difference // len(checked)
@@ -432,9 +433,11 @@ class _Walk:
         words = self._words[starts + _of_each([layout.number_at for layout in layouts], which)]
         slots: dict[Slot, Offsets] = {}
         for slot in dict.fromkeys(slot for layout in layouts for slot in layout.slots):
-            where = _of_each([layout.slots.get(slot, ABSENT) for layout in layouts], which)
+            of_layouts = [layout.slots.get(slot, ABSENT) for layout in layouts]
+            where = _of_each(of_layouts, which)
             offsets = slots[slot] = starts + where
-            offsets[where == ABSENT] = ABSENT
+            if ABSENT in of_layouts:
+                offsets[where == ABSENT] = ABSENT
         return starts, words, slots
 
     def _things(self, command: int, starts: Offsets, which: npt.NDArray[np.int64]) -> Things:
@@ -467,9 +470,10 @@ class _Walk:
                 short[first:past] = False
             first = past
         rest = np.flatnonzero(short)
+        wanted = words[rest]
         for offsets in index.slots.values() if len(rest) else ():
             chosen = offsets[rest]
-            differ = self._words[chosen] != words[rest]
+            differ = self._words[chosen] != wanted
             if differ.any() and (differ & (chosen != ABSENT)).any():
                 return False
         return all(
