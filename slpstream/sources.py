@@ -277,6 +277,14 @@ def station_of(call: discovery.Call, taken: Iterable[str]) -> StationConfig:
     return StationConfig(id=name, console=call.host, name=call.nick)
 
 
+async def same_consoles(configured: Sequence[StationConfig], discovered: Sequence[StationConfig]) -> list[str]:
+    """The ids of discovered stations whose consoles the configuration has too."""
+    if not discovered:
+        return []
+    hosts = await _hosts_of(configured)
+    return [station.id for station in discovered if station.console in hosts]
+
+
 async def _hosts_of(stations: Iterable[StationConfig]) -> set[str]:
     """The addresses of all consoles that are stations already."""
     hosts: set[str] = set()

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 import trio
 import trio.testing
@@ -236,3 +237,17 @@ async def test_a_console_that_calls_a_daemon(tmp_path: Path) -> None:
             assert (station["id"], station["name"], station["state"]) == ("Setup-7", "Setup 7", "offline")
             await daemon.running.remove("Setup-7")
             assert not daemon.stations()
+
+
+@pytest.mark.trio
+async def test_a_discovered_console_that_is_configured_has_one_station(tmp_path: Path) -> None:
+    """A console has room for one client."""
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with daemon_of(tmp_path) as daemon:
+            for host in ("127.0.0.1", "127.0.0.2"):
+                assert await daemon.running.add(StationConfig(id=f"found-{host[-1]}", console=host))
+            mine = StationConfig(id="mine", console=f"localhost:{free_port()}")
+            again = msgspec.structs.replace(daemon._config, stations=[mine])
+            daemon._read_again = lambda: (again, [mine])
+            await daemon.reload()
+            assert set(daemon.running) == {"found-2", "mine"}
