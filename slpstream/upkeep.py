@@ -23,6 +23,7 @@ from slpstream.metrics import Metrics
 from slpstream.running_stations import RunningStations
 from slpstream.store import GameIndex
 from slpstream.stream import Hub
+from slpstream.subfolders import real_path
 
 _LOOK_SECONDS = 300.0
 _DAY_SECONDS = 86_400
@@ -141,13 +142,13 @@ def sweep(
     `followed` are files, `sources` folders that are not ours though they are below `folder`, `in_use` folders that stay
     though they are empty.
     """
-    files = list(_files(folder, {Path(source).expanduser().resolve() for source in sources}))
+    files = list(_files(folder, {real_path(Path(source).expanduser()) for source in sources}))
     chosen = superfluous(
         files,
         max_age_seconds=limit.max_age_days * _DAY_SECONDS or None,
         max_size_bytes=limit.max_size_bytes or None,
         now=now,
-        protected=frozenset(path.resolve() for path in followed),
+        protected=frozenset(real_path(path) for path in followed),
         fresh_seconds=_FRESH_SECONDS,
     )
     swept = Swept([], {})
@@ -159,7 +160,7 @@ def sweep(
             swept.failed[path] = error.strerror or str(error)
         else:
             swept.deleted.append(file)
-    kept = {folder.resolve(), *(path.resolve() for path in in_use)}
+    kept = {real_path(folder), *(real_path(path) for path in in_use)}
     for emptied in {Path(file.path).parent for file in swept.deleted}:
         _remove_empty(emptied, kept)
     return swept
@@ -167,7 +168,7 @@ def sweep(
 
 def _files(folder: Path, sources: Collection[Path]) -> Iterator[KeptFile]:
     """The recordings: replays in the folders of stations, which are below `folder`. Links are not followed."""
-    top = folder.resolve()
+    top = real_path(folder)
     if any(top.is_relative_to(source) for source in sources):
         return  # somebody's replays are all around
     for place, folders, names in os.walk(top):

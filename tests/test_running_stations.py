@@ -248,3 +248,19 @@ async def test_a_command_that_runs_once_has_them_too(tmp_path: Path) -> None:
         ("main", "/main"),
         ("link", str(tmp_path / "link")),
     ]
+
+
+async def test_links_that_lead_to_each_other_are_folders_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    loop = str(tmp_path / "round")
+    async with around() as it, trio.open_nursery() as nursery:
+        stations = [config("main", loop), config("*", loop)]
+        subfolders = Subfolders(it.running, scan_seconds=1.0)
+        await it.running.apply(stations[:1], "configured")
+        subfolders.configure(stations)
+        nursery.start_soon(subfolders.run)
+        with trio.fail_after(20):
+            await subfolders.looked.wait()
+        assert it.now == {"main": loop}
+        assert subfolders.unreadable == {Path(loop)}
+        nursery.cancel_scope.cancel()
