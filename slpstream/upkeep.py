@@ -152,6 +152,8 @@ def sweep(
         fresh_seconds=_FRESH_SECONDS,
     )
     swept = Swept([], {})
+    top = real_path(folder)
+    emptied: set[Path] = set()
     for file in chosen:
         path = Path(file.path)
         try:
@@ -159,10 +161,11 @@ def sweep(
         except OSError as error:
             swept.failed[path] = error.strerror or str(error)
         else:
-            swept.deleted.append(file)
-    kept = {real_path(folder), *(real_path(path) for path in in_use)}
-    for emptied in {Path(file.path).parent for file in swept.deleted}:
-        _remove_empty(emptied, kept)
+            swept.deleted.append(file._replace(path=folder / path.relative_to(top)))  # as stations and index know it
+            emptied.add(path.parent)
+    kept = {top, *(real_path(path) for path in in_use)}
+    for place in emptied:
+        _remove_empty(place, kept)
     return swept
 
 
