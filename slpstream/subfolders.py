@@ -89,7 +89,7 @@ class _Names:
             if real in seen:
                 continue
             seen.add(real)
-            if folder not in self._ids:
+            if self._ids.get(folder) in {None, *also_taken}:  # while it was away somebody else was given its id
                 self._give(folder, station_id(folder.name, self._taken | set(also_taken)))
             shown = folder.name.encode("utf-8", "replace").decode()
             stations.append(StationConfig(id=self._ids[folder], folder=str(folder), name=shown))

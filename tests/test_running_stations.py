@@ -264,3 +264,21 @@ async def test_links_that_lead_to_each_other_are_folders_that_cannot_be_read(tmp
         assert it.now == {"main": loop}
         assert subfolders.unreadable == {Path(loop)}
         nursery.cancel_scope.cancel()
+
+
+async def test_a_subfolder_whose_id_was_taken_while_it_was_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slpstream.subfolders._LOOK_SECONDS", 0.02)
+    (tmp_path / "Wii").mkdir()
+    async with around() as it, trio.open_nursery() as nursery:
+        subfolders = Subfolders(it.running, scan_seconds=0.05, offline_seconds=0.1)
+        subfolders.configure([config("*", str(tmp_path))])
+        nursery.start_soon(subfolders.run)
+        await until({"Wii": str(tmp_path / "Wii")}, it)
+        (tmp_path / "Wii").rmdir()
+        await until({}, it)
+        assert await it.running.add(config("Wii", "/console"))
+        (tmp_path / "Wii").mkdir()
+        await until({"Wii": "/console", "Wii-2": str(tmp_path / "Wii")}, it)
+        nursery.cancel_scope.cancel()
