@@ -34,7 +34,7 @@ from slpstream.outputs import Outputs
 from slpstream.proof import FinishedGames
 from slpstream.running_stations import RunningStation, RunningStations
 from slpstream.scoreboard import Scoreboard
-from slpstream.sources import Sources, check_sources
+from slpstream.sources import Sources, check_sources, same_consoles
 from slpstream.station import Station
 from slpstream.store import FILE_NAME, Database, GameIndex, open_database
 from slpstream.stream import Hub
@@ -184,7 +184,11 @@ class Daemon:
         self._log.info("stopped", **self._final_figures())
 
     async def _apply_stations(self, stations: Sequence[StationConfig]) -> None:
-        await self.running.apply([station for station in stations if station.id != EACH_SUBFOLDER], "configured")
+        configured = [station for station in stations if station.id != EACH_SUBFOLDER]
+        discovered = [running.config for running in self.running.values() if running.origin == "discovered"]
+        for name in await same_consoles(configured, discovered):  # it has one client, and that must be the right one
+            await self.running.remove(name, "the configuration has this console")
+        await self.running.apply(configured, "configured")
         self._subfolders.configure(stations)
 
     # -- what the web room asks (`web.stations.Stations`) -----------------------------------------------------------

@@ -18,7 +18,7 @@ import trio
 from slpstream._version import __version__
 from slpstream.config import Config
 from slpstream.config.sections import JsonLines, Webhook
-from slpstream.errors import ConfigError
+from slpstream.errors import ConfigError, SinkError
 from slpstream.logs import get_logger
 from slpstream.messages import TOPICS, Topic
 from slpstream.metrics import Metrics
@@ -141,7 +141,11 @@ class Outputs:
             store = open_deliveries(path, on_damage=warn)
         except (OSError, sqlite3.Error) as error:
             raise ConfigError("configuration", "store.folder", f"cannot be used for deliveries: {error}") from error
-        store.retain({receiver.id for _, receiver in self._receivers})
+        try:
+            store.retain({receiver.id for _, receiver in self._receivers})
+        except SinkError as error:
+            store.close()
+            raise ConfigError("configuration", "store.folder", f"cannot be written to: {error.what}") from error
         return store
 
     def _webhook(self, wanted: Webhook, receiver: Receiver, store: DeliveryStore) -> WebhookSink:

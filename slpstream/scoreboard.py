@@ -16,7 +16,7 @@ import trio
 from slpstream.errors import NotKept
 from slpstream.logs import get_logger
 from slpstream.store import PlayedRow
-from slpstream.stream import Hub
+from slpstream.stream import Channel, Hub
 from slpstream.tournament import (
     Corrections,
     PlayedGame,
@@ -100,6 +100,22 @@ class Scoreboard:
         """Keeps the sets up to date until cancelled."""
         self._index = index
         self._work.set()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._watch_channels)
+            await self._keep_up(index)
+
+    async def _watch_channels(self) -> None:
+        """A station that comes, or comes back, has a channel that nobody has told its set."""
+        known: Mapping[str, Channel] = {}
+        while True:
+            channels = self._hub.channels
+            for station, channel in channels.items():
+                if known.get(station) is not channel:
+                    self.changed(station)
+            known = channels
+            await self._hub.changed()
+
+    async def _keep_up(self, index: Index) -> None:
         while True:
             await self._work.wait()
             self._work = trio.Event()

@@ -34,6 +34,8 @@ _LISTEN_AGAIN_SECONDS = 5.0
 _CALLED_AGAIN_SECONDS = 60.0
 """A console that called and became no station is looked at again after so long."""
 _MOST_HEARD = 1024
+_MOST_DISCOVERED = 64
+"""Anybody on the network can call, in the name of any address."""
 _PLAYED_ON = "nintendont"
 
 
@@ -249,6 +251,8 @@ class Sources:
             self._log.error("discovery hears nothing", host=host, port=port, what=str(error))
             return
         heard: dict[str, float] = {}
+        found: set[str] = set()
+        full = False
         with socket:
             while True:
                 call = await discovery.next_call(socket)
@@ -261,7 +265,14 @@ class Sources:
                 stations = list(known())
                 if call.host in await _hosts_of(stations):
                     continue
+                found &= {station.id for station in stations}
+                if len(found) >= _MOST_DISCOVERED:
+                    if not full:
+                        self._log.warning("consoles that call are ignored: too many have", most=_MOST_DISCOVERED)
+                    full = True
+                    continue
                 wanted = station_of(call, {station.id for station in stations})
+                found.add(wanted.id)
                 self._log.info("console discovered", nick=call.nick, host=call.host, mac=call.mac, station=wanted.id)
                 await add(wanted)
 
@@ -275,6 +286,14 @@ def station_of(call: discovery.Call, taken: Iterable[str]) -> StationConfig:
         count += 1
         name = f"{base}-{count}"
     return StationConfig(id=name, console=call.host, name=call.nick)
+
+
+async def same_consoles(configured: Sequence[StationConfig], discovered: Sequence[StationConfig]) -> list[str]:
+    """The ids of discovered stations whose consoles the configuration has too."""
+    if not discovered:
+        return []
+    hosts = await _hosts_of(configured)
+    return [station.id for station in discovered if station.console in hosts]
 
 
 async def _hosts_of(stations: Iterable[StationConfig]) -> set[str]:

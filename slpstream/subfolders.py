@@ -50,8 +50,13 @@ def find(roots: Sequence[Path]) -> Found:
         except OSError:
             unreadable.add(root)
             continue
-        folders |= {root / name: (root / name).resolve() for name in names}
+        folders |= {root / name: _real(root / name) for name in names}
     return Found(folders, frozenset(unreadable))
+
+
+def _real(path: Path) -> Path:
+    """What it is behind all links; of links that lead to each other, any of them. `Path.resolve` refuses those."""
+    return Path(os.path.realpath(path))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -67,7 +72,7 @@ class _Names:
     def __init__(self, explicit: Sequence[StationConfig]) -> None:
         """Explicit stations have their names, and their folders are stations already."""
         self._taken = {station.id for station in explicit}
-        self._folders = {Path(station.folder).expanduser().resolve() for station in explicit if station.folder}
+        self._folders = {_real(Path(station.folder).expanduser()) for station in explicit if station.folder}
         self._ids: dict[Path, str] = {}
 
     def keep(self, others: _Names) -> None:
@@ -84,7 +89,7 @@ class _Names:
             if real in seen:
                 continue
             seen.add(real)
-            if folder not in self._ids:
+            if self._ids.get(folder) in {None, *also_taken}:  # while it was away somebody else was given its id
                 self._give(folder, station_id(folder.name, self._taken | set(also_taken)))
             shown = folder.name.encode("utf-8", "replace").decode()
             stations.append(StationConfig(id=self._ids[folder], folder=str(folder), name=shown))

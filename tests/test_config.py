@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -47,6 +49,11 @@ def test_every_key_is_in_the_shipped_file_with_its_description_and_default(key: 
         ({"server": {"token_file": "/nowhere/token"}}, "server.token_file", "/nowhere/token"),
         ({"store": {"folder": __file__}}, "store.folder", "is a file"),
         ({"server": {"allowed_origins": ["example"]}}, "server.allowed_origins", "scheme"),
+        ({"stations": [{"id": "a", "folder": "~nobody-of-this-name/x"}]}, "stations[0].folder", "home"),
+        ({"stations": [{"id": "a", "folder": "/x\0y"}]}, "stations[0].folder", "path"),
+        ({"stations": [{"id": "a", "console": "192.168..1"}]}, "stations[0].console", "host"),
+        ({"stations": [{"id": "a", "dolphin": "x" * 64}]}, "stations[0].dolphin", "host"),
+        ({"relay": {"host": "a..b"}}, "relay.host", "host"),
     ],
 )
 def test_an_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: str, expected: str) -> None:
@@ -55,6 +62,19 @@ def test_an_error_names_file_key_and_what_was_expected(table: dict[str, Any], ke
     assert refused.value.key == key
     assert str(refused.value).startswith(f"my.toml: {key}: ")
     assert expected in refused.value.expected
+
+
+def test_a_share_that_is_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be learned of it, and the other stations are not to blame."""
+    stat = os.stat
+
+    def away(path: Any, **options: Any) -> os.stat_result:
+        if str(path) == "/share/replays":
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), path)
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", away)
+    assert config.check({"stations": [{"id": "a", "folder": "/share/replays"}]}).stations[0].folder == "/share/replays"
 
 
 def test_files_that_are_none(tmp_path: Path) -> None:

@@ -248,3 +248,37 @@ async def test_a_command_that_runs_once_has_them_too(tmp_path: Path) -> None:
         ("main", "/main"),
         ("link", str(tmp_path / "link")),
     ]
+
+
+async def test_links_that_lead_to_each_other_are_folders_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "round").symlink_to(tmp_path / "round")
+    loop = str(tmp_path / "round")
+    async with around() as it, trio.open_nursery() as nursery:
+        stations = [config("main", loop), config("*", loop)]
+        subfolders = Subfolders(it.running, scan_seconds=1.0)
+        await it.running.apply(stations[:1], "configured")
+        subfolders.configure(stations)
+        nursery.start_soon(subfolders.run)
+        with trio.fail_after(20):
+            await subfolders.looked.wait()
+        assert it.now == {"main": loop}
+        assert subfolders.unreadable == {Path(loop)}
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_subfolder_whose_id_was_taken_while_it_was_away(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slpstream.subfolders._LOOK_SECONDS", 0.02)
+    (tmp_path / "Wii").mkdir()
+    async with around() as it, trio.open_nursery() as nursery:
+        subfolders = Subfolders(it.running, scan_seconds=0.05, offline_seconds=0.1)
+        subfolders.configure([config("*", str(tmp_path))])
+        nursery.start_soon(subfolders.run)
+        await until({"Wii": str(tmp_path / "Wii")}, it)
+        (tmp_path / "Wii").rmdir()
+        await until({}, it)
+        assert await it.running.add(config("Wii", "/console"))
+        (tmp_path / "Wii").mkdir()
+        await until({"Wii": "/console", "Wii-2": str(tmp_path / "Wii")}, it)
+        nursery.cancel_scope.cancel()

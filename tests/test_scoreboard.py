@@ -122,6 +122,18 @@ async def test_it_follows_the_games(tmp_path: Path) -> None:
 
 
 @pytest.mark.trio
+async def test_a_station_that_comes_back_has_its_set(tmp_path: Path) -> None:
+    """Its source was changed, say: those who are connected are told the set, and nobody that it has changed."""
+    async with scoreboard(tmp_path) as kept:
+        kept.play(1, start(1), end(1))
+        await kept.until([0, 1])
+        kept.hub.remove(kept.hub.channels["main"])
+        kept.hub.add(Channel("main", nowhere))
+        assert (await kept.until([0, 1]))["setId"] == made.game_id(1)
+        assert len(kept.told) == 1
+
+
+@pytest.mark.trio
 async def test_what_an_operator_said_is_there_after_a_restart(tmp_path: Path) -> None:
     async with scoreboard(tmp_path) as kept:
         kept.play(1, start(1))

@@ -127,6 +127,15 @@ def test_the_folder_of_a_station_stays_though_it_is_empty(tmp_path: Path) -> Non
     assert [path.name for path in tmp_path.iterdir()] == ["wii"]
 
 
+def test_what_is_deleted_is_said_as_stations_know_it(tmp_path: Path) -> None:
+    """A link leads to the recordings; the index forgets a game by the name that its file had there."""
+    put(tmp_path / "disk" / "wii" / "old.slp", 9)
+    (tmp_path / "recordings").symlink_to(tmp_path / "disk")
+    [deleted] = sweep(tmp_path / "recordings", Limit(1, 0), now=NOW).deleted
+    assert deleted.path == tmp_path / "recordings" / "wii" / "old.slp"
+    assert not (tmp_path / "disk" / "wii").exists()
+
+
 # -- the index --------------------------------------------------------------------------------------------------------
 
 

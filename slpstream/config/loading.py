@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from slpstream.config.places import address
+from slpstream.config.places import address, resolvable
 from slpstream.config.sections import EACH_SUBFOLDER, Config, Server, StationConfig, Web, all_keys
 from slpstream.errors import ConfigError
 
@@ -44,7 +44,8 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     except msgspec.ValidationError as error:
         raise _explained(error, file) from None
     _check_server(config.server, file)
-    if config.store.folder and Path(config.store.folder).expanduser().is_file():
+    _check_hosts(config, file)
+    if _is_file(config.store.folder, file, "store.folder"):
         raise ConfigError(file, "store.folder", f"is a file: {config.store.folder}")
     _check_web(config.web, file)
     _check_stations(config.stations, file)
@@ -86,8 +87,43 @@ def _check_server(server: Server, file: str) -> None:
             raise ConfigError(file, "server.allowed_origins", f"expected scheme://host, found {origin!r}")
 
 
+def _check_hosts(config: Config, file: str) -> None:
+    for key, host in (
+        ("server.host", config.server.host),
+        ("relay.host", config.relay.host),
+        ("relay.discovery_host", config.relay.discovery_host),
+    ):
+        try:
+            resolvable(host)
+        except ValueError as error:
+            raise ConfigError(file, key, f"expected a host, found {host!r}") from error
+
+
+def _is_file(path: str, file: str, key: str) -> bool:
+    """Whether there is a file where a folder should be. Of a share that is away nobody knows."""
+    try:
+        return _expanded(path, file, key).is_file()
+    except OSError:
+        return False
+
+
+def _expanded(path: str, file: str, key: str) -> Path:
+    if "\0" in path:
+        raise ConfigError(file, key, f"expected a path, found {path!r}")
+    try:
+        return Path(path).expanduser()
+    except RuntimeError as error:
+        raise ConfigError(file, key, f"expected a path; there is no such home: {path}") from error
+
+
 def _check_web(web: Web, file: str) -> None:
-    if web.overlay_folder and not Path(web.overlay_folder).expanduser().is_dir():
+    if not web.overlay_folder:
+        return
+    try:
+        is_folder = _expanded(web.overlay_folder, file, "web.overlay_folder").is_dir()
+    except OSError as error:
+        raise ConfigError(file, "web.overlay_folder", f"cannot be used: {error}") from error
+    if not is_folder:
         raise ConfigError(file, "web.overlay_folder", f"is no folder: {web.overlay_folder}")
 
 
@@ -104,7 +140,7 @@ def _check_stations(stations: Sequence[StationConfig], file: str) -> None:
         if len(sources) != 1:
             found = " and ".join(sources) or "none"
             raise ConfigError(file, f"{key}.folder", f"expected one source, folder, console or dolphin; found {found}")
-        if Path(station.folder).expanduser().is_file():
+        if _is_file(station.folder, file, f"{key}.folder"):
             raise ConfigError(file, f"{key}.folder", f"is a file: {station.folder}")
         for name in ("console", "dolphin"):
             if getattr(station, name):
@@ -144,7 +180,7 @@ def _check_sinks(config: Config, file: str) -> None:
             raise ConfigError(file, f"{key}.secret_file", f"cannot be read: {webhook.secret_file}")
     folders = [(f"jsonl[{i}].folder", sink.folder) for i, sink in enumerate(config.jsonl)]
     for key, folder in [*folders, ("obs.folder", config.obs.folder), ("recordings.folder", config.recordings.folder)]:
-        if folder and Path(folder).expanduser().is_file():
+        if _is_file(folder, file, key):
             raise ConfigError(file, key, f"is a file: {folder}")
     fanout = config.fanout
     if fanout.url and not re.match(r"(redis|rediss|redis\+cluster|rediss\+cluster)://[^/\s]", fanout.url):

@@ -32,7 +32,13 @@ def address(text: str, default_port: int) -> tuple[str, int]:
     host = parts.hostname
     if not host or parts.path or parts.query or parts.fragment or parts.username is not None or re.search(r"\s", text):
         raise ValueError(f"no address: {text!r}")
-    return host, default_port if parts.port is None else parts.port
+    return resolvable(host), default_port if parts.port is None else parts.port
+
+
+def resolvable(host: str) -> str:
+    """A host name as resolvers take it. Raises `ValueError` for what they would not even look up: an empty label, a
+    long one."""
+    return host.encode("idna").decode()
 
 
 def stations_of_folders(folders: Sequence[Path]) -> list[StationConfig]:

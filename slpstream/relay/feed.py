@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Protocol
+from weakref import WeakKeyDictionary
 
 import trio
 
@@ -71,10 +72,10 @@ async def read_file(
 class ServedGame:
     """The events of one game: how many there are, and the newest of them."""
 
-    def __init__(self, head: bytes, base_cursor: int, source: Followed) -> None:
+    def __init__(self, head: bytes, base_cursor: int, file: File) -> None:
         self.head = head
         self.base_cursor = base_cursor
-        self.source = source
+        self.file = file
         self.size_bytes = 0
         self.ended = False
         self._recent = bytearray()
@@ -113,7 +114,8 @@ class RelayFeed:
 
     def __init__(self, read: ReadFile) -> None:
         self._read = read
-        self._sources: dict[Followed, _Source] = {}
+        self._sources: WeakKeyDictionary[Followed, _Source] = WeakKeyDictionary()
+        """Of those that the station follows; what it lets go is let go here too."""
         self._games: deque[ServedGame] = deque(maxlen=_KEPT_GAMES)
         self._changed = trio.Event()
         self._closed = False
@@ -129,6 +131,8 @@ class RelayFeed:
         source = self._sources.get(following)
         if source is None or source.over:
             return
+        if source.game is not None:
+            source.game.file = following.file
         if offset < HEADER_BYTES:
             head = data[: HEADER_BYTES - offset]
             if head[: len(MAGIC) - offset] != MAGIC[offset : offset + len(head)]:
@@ -151,9 +155,9 @@ class RelayFeed:
         source.at = len(head)
         for known in self._games:
             if known.head == head:  # a file that is read again, or a copy of it
-                known.source, source.game = following, known
+                known.file, source.game = following.file, known
                 return
-        source.game = ServedGame(head, self.end_cursor, following)
+        source.game = ServedGame(head, self.end_cursor, following.file)
         self._games.append(source.game)
         self._notify()
 
@@ -205,7 +209,7 @@ class RelayFeed:
         data = game.recent(at, wanted)
         if data is None:
             try:
-                data = await self._read(game.source.file.path, HEADER_BYTES + at, wanted)
+                data = await self._read(game.file.path, HEADER_BYTES + at, wanted)
             except OSError:
                 return None
         return data or None

@@ -95,6 +95,8 @@ class Recorder:
         self._lost_bytes = 0
         self._remembered: tuple[int, int, int] | None = None
         self._trouble: str | None = None
+        self._stem = ""
+        self._of_second = 0
         self._step_began: float | None = None
         self._work = trio.Event()
 
@@ -205,13 +207,19 @@ class Recorder:
             self._close(recording)
         self._head, self._have, self._exact, self._lost_bytes, self._remembered = head, len(head), True, 0, None
         now = self._wall_clock()
-        name = datetime.fromtimestamp(now).astimezone().strftime("Game_%Y%m%dT%H%M%S.slp")
-        self._recording = Recording(self._open_file(self._folder / name), head, started_at=_iso(now))
+        self._recording = Recording(self._open_file(self._folder / self._name(now)), head, started_at=_iso(now))
         self._open.append(self._recording)
         self._work.set()
         waiting = [recording for recording in self._open if not recording.abandoned]
         for older in waiting[:-_MAX_OPEN]:
             self._give_up(older)
+
+    def _name(self, unix_seconds: float) -> str:
+        """Of two games of one second each has its own name from the start: past the disk they are told by it."""
+        stem = datetime.fromtimestamp(unix_seconds).astimezone().strftime("Game_%Y%m%dT%H%M%S")
+        self._of_second = self._of_second + 1 if stem == self._stem else 1
+        self._stem = stem
+        return f"{stem}.slp" if self._of_second == 1 else f"{stem}-{self._of_second}.slp"
 
     def _events(self, cut: Events) -> None:
         start, self._at = self._at, self._at + len(cut.data)

@@ -119,6 +119,8 @@ class Recording:
         self.done = False
         self.abandoned = False
         """It is not written to any more."""
+        self.complete = False
+        """The raw length is in the file. Said and asked in worker threads only."""
         self.cut_short = False
         """More waited than may: what comes is not recorded any more."""
         self.ended = False
@@ -207,6 +209,8 @@ class Recording:
     def step(self, data: bytes, offset: int, point: ResumePoint | None, last: bool) -> int:
         """In a worker thread: creates the file when there is none, writes `data` at `offset`; `last`: then the raw
         length, and closes. How many bytes of `data` were written. Raises `OSError`; what was done stays done."""
+        if self.complete:
+            return len(data)  # whoever asked first was cancelled, and it was done all the same
         file = self.file
         file.create()
         if point is not None:
@@ -217,6 +221,7 @@ class Recording:
             if file.write(0, header) != len(header):
                 raise OSError(EIO, "the raw length was not written", str(file.path))
             file.close()
+            self.complete = True
         return written
 
     @classmethod

@@ -318,7 +318,7 @@ class Deliverer:
         elif text:
             try:
                 seconds = parsedate_to_datetime(text).timestamp() - self._wall_clock()
-            except ValueError:
+            except (ValueError, OverflowError):  # any number can be in a date
                 return 0.0
         return min(max(seconds, 0.0), _LONGEST_RETRY_AFTER_SECONDS)
 

@@ -45,7 +45,7 @@ def target_of(url: str) -> Target:
         raise ValueError(f"expected http:// or https://, found {url!r}")
     port = parts.port or _PORTS[parts.scheme]
     path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_SAFE)
-    host = parts.hostname if parts.hostname.isascii() else parts.hostname.encode("idna").decode()
+    host = parts.hostname.encode("idna").decode()
     printed = f"[{host}]" if ":" in host else host
     authority = printed if port == _PORTS[parts.scheme] else f"{printed}:{port}"
     return Target(parts.scheme == "https", host, port, path, authority)

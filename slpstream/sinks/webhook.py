@@ -120,9 +120,12 @@ class WebhookSink:
         station = channel.station
         bookmarks, games = _remembered(await self._deliverer.ask(lambda: self._store.place(self._id, station)))
         tap = Tap(channel, topics=_TOPICS, marks=bookmarks.marks, collect_seconds=_COLLECT_SECONDS)
+        lost: str | None = None
         async for batch in tap:
             made = self._made(station, batch, games)
             bookmarks.note(batch)
+            came_back = batch.game_id == lost and batch.gone is None
+            lost = None if came_back else lost
             if batch.gone is not None:
                 self._log.warning(
                     "webhook is told no more of a game",
@@ -132,7 +135,8 @@ class WebhookSink:
                     what=batch.gone,
                 )
                 games.pop(batch.game_id, None)
-            if made or batch.gone is not None or batch.messages[-1].type == "metadata":
+                lost = batch.game_id
+            if made or came_back or batch.gone is not None or batch.messages[-1].type == "metadata":
                 running = {game_id: game.start for game_id, game in games.items()}
                 await self._store_made(station, made, bookmarks.dump(), _encode(running).decode())
 

@@ -60,13 +60,13 @@ class Bookmarks:
         """A batch was taken."""
         game_id = batch.game_id
         known = self._marks.get(game_id)
-        over = batch.gone is not None or (known is not None and known.over)
         if not batch.messages:
             if known is not None:
-                self._marks[game_id] = Bookmark(known.cursor, over)
+                self._marks[game_id] = Bookmark(known.cursor, known.over or batch.gone is not None)
             return
         last = batch.messages[-1]
-        self._marks[game_id] = Bookmark(Cursor(game_id, last.mode, last.position), over or last.type == "metadata")
+        over = last.type == "metadata" or batch.gone is not None  # a file that was lost can come back, and go on
+        self._marks[game_id] = Bookmark(Cursor(game_id, last.mode, last.position), over)
         while len(self._marks) > _KEPT_BOOKMARKS:
             del self._marks[next(iter(self._marks))]
 

@@ -10,6 +10,7 @@ import pytest
 
 from slpstream.api import messages
 from slpstream.messages import START
+from slpstream.relay.feed import RelayFeed
 from slpstream.simulate.match import synthetic_match
 from slpstream.stream.game import place_of
 from tests.formats.games import games
@@ -26,6 +27,7 @@ async def test_the_pipeline_of_a_game_that_is_over_is_let_go(
     monkeypatch.setattr("slpstream.station.REST_SECONDS", 0.03)
     data = synthetic_match(frames=120) if name == "match.slp" else games()[name]
     async with following(tmp_path, pace=False) as station:
+        station.byte_tap = feed = RelayFeed(_read)
         with (tmp_path / name).open("wb", buffering=0) as file:
             file.write(data[:2000])
             await until(lambda: bool(station._following))
@@ -37,9 +39,14 @@ async def test_the_pipeline_of_a_game_that_is_over_is_let_go(
         assert game.ended
         gc.collect()
         assert kept() is None
+        assert (feed.current is not None) == (name == "match.slp"), "also by who serves it again"
         lines: list[bytes] = []
         place = START
         while part := await game.replay("live", place):
             lines += [message.json() for message in part]
             place = place_of(part[-1])
         assert lines == [message.json() for message in messages(tmp_path / name)], "and it can still be read"
+
+
+async def _read(path: Path, offset: int, most_bytes: int) -> bytes:
+    raise AssertionError("nobody asks for it here")

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 import trio
 import trio.testing
@@ -221,6 +222,35 @@ async def test_consoles_that_call_become_stations(tmp_path: Path) -> None:
 
 
 @pytest.mark.trio
+async def test_stations_are_not_made_without_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.sources._MOST_DISCOVERED", 2)
+    port = free_port()
+    sources = Sources(
+        Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port), Recordings(), tmp_path, Metrics()
+    )
+    stations: list[StationConfig] = []
+    calls: list[Call] = [Call("Wii", f"00:00:00:00:00:0{i}", f"10.0.0.{i}") for i in range(5)]
+    heard = trio.Event()
+
+    async def next_of_them(socket: object) -> Call:
+        if not calls:
+            heard.set()
+            await trio.sleep_forever()
+        return calls.pop(0)
+
+    async def add(wanted: StationConfig) -> None:
+        stations.append(wanted)
+
+    monkeypatch.setattr("slpstream.sources.discovery.next_call", next_of_them)
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sources.discover, lambda: stations, add)
+            await heard.wait()
+            assert [station.id for station in stations] == ["Wii", "Wii-2"]
+            nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
 async def test_a_console_that_calls_a_daemon(tmp_path: Path) -> None:
     """It becomes a station, which says that nobody answers there."""
     port = free_port()
@@ -236,3 +266,17 @@ async def test_a_console_that_calls_a_daemon(tmp_path: Path) -> None:
             assert (station["id"], station["name"], station["state"]) == ("Setup-7", "Setup 7", "offline")
             await daemon.running.remove("Setup-7")
             assert not daemon.stations()
+
+
+@pytest.mark.trio
+async def test_a_discovered_console_that_is_configured_has_one_station(tmp_path: Path) -> None:
+    """A console has room for one client."""
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with daemon_of(tmp_path) as daemon:
+            for host in ("127.0.0.1", "127.0.0.2"):
+                assert await daemon.running.add(StationConfig(id=f"found-{host[-1]}", console=host))
+            mine = StationConfig(id="mine", console=f"localhost:{free_port()}")
+            again = msgspec.structs.replace(daemon._config, stations=[mine])
+            daemon._read_again = lambda: (again, [mine])
+            await daemon.reload()
+            assert set(daemon.running) == {"found-2", "mine"}

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 import trio
 import trio.testing
 
 from slpstream.relay.disk import DiskVisits
+from slpstream.relay.recorder import Recorder
+from tests.relay.listeners import Told
+from tests.relay.wii import raw_of
+from tests.slippi.built import Built
 
 
 @pytest.mark.trio
@@ -69,3 +75,37 @@ async def test_who_leaves_takes_nobody_along() -> None:
                 await disk(lambda: done.append("cancelled"))
             nursery.start_soon(disk, lambda: done.append("third"))
     assert {"other", "third"} <= set(done)
+
+
+async def _in_a_scope(
+    run: Callable[[], Awaitable[None]], *, task_status: trio.TaskStatus[trio.CancelScope] = trio.TASK_STATUS_IGNORED
+) -> None:
+    with trio.CancelScope() as scope:
+        task_status.started(scope)
+        await run()
+
+
+@pytest.mark.trio
+async def test_a_recorder_that_ends_while_it_waits_closes_its_game_once(tmp_path: Path) -> None:
+    """The visit of another station is slow; what was asked before the end is done, and nothing is made of it twice."""
+    disk = DiskVisits()
+    raw = raw_of(Built().frames(-123, 60).end().closed())
+    recorder = Recorder(
+        tmp_path, Told(), played_on="nintendont", max_unwritten_bytes=1 << 20, in_thread=disk, wall_clock=lambda: 0.0
+    )
+    slow = threading.Event()
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            station = await nursery.start(_in_a_scope, recorder.run)
+            recorder.receive(raw)
+            while recorder.unwritten_bytes:
+                await trio.sleep(0.001)
+            nursery.start_soon(disk, lambda: slow.wait(5))
+            await trio.testing.wait_all_tasks_blocked(0.02)
+            recorder.rest()
+            await trio.testing.wait_all_tasks_blocked(0.02)
+            station.cancel()
+            await trio.testing.wait_all_tasks_blocked(0.02)
+            slow.set()
+    [file] = tmp_path.glob("*.slp")
+    assert raw_of(file.read_bytes()) == raw

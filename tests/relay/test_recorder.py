@@ -52,6 +52,24 @@ def recorded(folder: Path) -> list[bytes]:
 
 
 @pytest.mark.trio
+async def test_games_of_one_second_are_not_mixed_past_the_disk(tmp_path: Path, autojump_clock: object) -> None:
+    told, disk = Told(), Disk()
+    disk.failing = errno.ENOSPC
+    async with recording(tmp_path, told, disk) as recorder:
+        recorder.receive(GAME + OTHER)
+        await trio.sleep(3)
+        games = [bytes(known)[15:] for known in told.known.values()]
+        assert [game[: len(raw)] for game, raw in zip(games, (GAME, OTHER), strict=True)] == [GAME, OTHER]
+        assert len(set(told.known)) == 2
+        disk.failing = None
+        recorder.rest()
+        await trio.sleep(3)
+    assert {path: raw_of(path.read_bytes()) for path in tmp_path.glob("*.slp")} == dict(
+        zip(told.known, (GAME, OTHER), strict=True)
+    )
+
+
+@pytest.mark.trio
 async def test_no_name_is_taken_twice(tmp_path: Path, autojump_clock: object) -> None:
     async with recording(tmp_path, Told()) as recorder:
         for game in (GAME, OTHER, raw_of(Built(random_seed=8).frames(-123, -100).end().closed())):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from slpstream.errors import ConfigError
 from slpstream.metrics import Metrics
 from slpstream.outputs import Outputs, titles_of
 from slpstream.simulate.match import synthetic_match
+from slpstream.store.deliveries import FILE_NAME
 from tests.daemon_process import DaemonProcess, running
 from tests.sinks.receivers import SECRET, RealReceiver, real_receiver, verified
 
@@ -200,3 +203,18 @@ def test_names_for_people_of_every_format() -> None:
     assert stunts == ("DEFAULT", [(0, 1, "", "", "PMIN")])
     assert titles_of({"format": "mk8", "settings": {"track": "x", "player": {"name": "Ana"}}}).players[0].name == "Ana"
     assert titles_of({"format": "new"}) == ("", [])
+
+
+def test_deliveries_that_cannot_be_written_are_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another daemon holds them, say."""
+    monkeypatch.setattr("slpstream.store.database._BUSY_MILLISECONDS", 10)
+    (tmp_path / "key").write_bytes(SECRET)
+    outputs = Outputs(
+        Config(webhooks=[Webhook(url="https://example.org/", secret_file=str(tmp_path / "key"))]), Metrics()
+    )
+    outputs.open(tmp_path)
+    outputs.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ConfigError, match="locked"):
+            outputs.open(tmp_path)

@@ -161,6 +161,16 @@ async def test_retry_after_as_a_date(store: DeliveryStore, clock: MockClock) -> 
     assert receiver.took[0].at >= 200
 
 
+@pytest.mark.parametrize("date", ["Mon, 01 Jan 99999999999999999999 00:00:00 GMT", "soon", "Mon, 32 Jan 2026 25:00:00"])
+async def test_retry_after_that_is_no_date(store: DeliveryStore, clock: MockClock, date: str) -> None:
+    station = FakeStation()
+    receiver = FakeReceiver(lambda got: Answer(503, date) if len(receiver.asked) == 1 else OK)
+    async with Hook(store, receiver).running(station):
+        station.play(FakeLog(1))
+        await until_told(receiver, 2)
+    assert len(receiver.took) == 2
+
+
 async def test_what_is_refused_is_given_up_and_the_rest_goes_on(store: DeliveryStore, clock: MockClock) -> None:
     bad, good = FakeStation("bad"), FakeStation("good")
     logs = FakeLog(1), FakeLog(2)

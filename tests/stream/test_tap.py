@@ -307,6 +307,22 @@ def test_bookmarks_are_few_and_come_back_from_text() -> None:
     assert Bookmarks.parse(bookmarks.dump()).marks == bookmarks.marks
 
 
+def test_a_game_whose_file_comes_back_is_not_over() -> None:
+    bookmarks, log = Bookmarks(), FakeLog(1).whole()
+    game_id = FakeLog(1).game_id
+    over: list[bool] = []
+    for batch in (
+        Batch(game_id, log[:3]),
+        Batch(game_id, (), "the file was lost"),
+        Batch(game_id, log[3:5]),
+        Batch(game_id, log[5:]),
+        Batch(game_id, (), "the file was lost"),
+    ):
+        bookmarks.note(batch)
+        over.append(bookmarks.marks[0].over)
+    assert over == [False, True, False, True, True]
+
+
 @pytest.mark.parametrize("text", ["", "{}", '["x"]', '[["x",true]]'])
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises((msgspec.DecodeError, ProtocolViolation)):
