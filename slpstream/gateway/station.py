@@ -12,6 +12,7 @@ gateway reads up to where the broker is at that moment; what the subscriber has 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -136,11 +137,15 @@ class GatewayStation:
         self.channel.begin(game)
 
     async def _insert_archived(self, *, but: str | None = None) -> None:
-        """The games that the broker has, or has had."""
+        """The games that the broker has, or has had. One whose turn is not reached yet is none of them: it begins when
+        its first message comes."""
         archived: list[Game] = []
         history = self.histories["live"]
+        reached = self._at["live"][0] or math.inf
         for game_id, turns in by_game(history.turns.values()).items():
             if game_id == but or any(game.game_id == game_id for game in self.channel.games):
+                continue
+            if turns[0].ordinal > reached:
                 continue
             game = self._game(game_id)
             game.order = (0, turns[0].ordinal, game_id)
