@@ -451,7 +451,8 @@ async def test_a_game_that_begins_while_another_is_looked_for_is_the_current_one
             await until(lambda: channel.current is not None and channel.current.ended)
             # The turn is written down before its first message comes.
             newest = (await client.xrevrange(keys.stream("live"), count=1))[0].identifier
-            ordinal = int(bytes(newest).partition(b"-")[0]) + 1
+            text = newest.decode() if isinstance(newest, bytes) else newest
+            ordinal = int(text.partition("-")[0]) + 1
             await client.hset(keys.turns("live"), {str(ordinal): logs[1].game_id})
             with pytest.raises(NoSuchGame):
                 await channel.locate("f" * 32)
