@@ -6,7 +6,6 @@ All of it is the daemon's own pipeline over the same bytes, so what a script see
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -22,6 +21,7 @@ from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, Reader, WholeGame, of
 from slpstream.messages import TOPICS, FramesMode, LogMessage
 from slpstream.packed import as_replay, is_log, replay_name
 from slpstream.pipeline import COMPUTERS, Deriver, Pipeline
+from slpstream.regular_file import open_regular
 from slpstream.slippi.ends import Ends
 from slpstream.stats import SlippiStats
 from slpstream.stats.home_run import HomeRun
@@ -378,17 +378,10 @@ def open_file(path: Path) -> BinaryIO:
     Raises `Unreadable`, `FormatError` for a damaged log.
     """
     try:
-        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
-        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return as_replay(file) if is_log(path) else file
-        file.close()
+        file = open_regular(path)
+        return as_replay(file) if is_log(path) else file
     except OSError as error:
         raise Unreadable(str(path), (error.strerror or "cannot be read").lower()) from error
-    raise Unreadable(str(path), "not a regular file")
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _wanted(batch: list[LogMessage], topics: frozenset[str]) -> Iterator[LogMessage]:
