@@ -19,5 +19,11 @@ def open_regular(path: Path) -> BinaryIO:
     raise OSError(errno.EINVAL, "not a regular file", str(path))
 
 
+def read_regular(path: Path) -> bytes:
+    """All of a regular file. Raises `OSError`, also for anything else."""
+    with open_regular(path) as file:
+        return file.read()
+
+
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

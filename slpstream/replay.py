@@ -25,7 +25,7 @@ from slpstream.events import GameStart, first_of
 from slpstream.formats import SNIFFED_BYTES, of_name
 from slpstream.messages import START, FramesMode, LogMessage, Position
 from slpstream.pipeline import Pipeline
-from slpstream.regular_file import open_regular
+from slpstream.regular_file import open_regular, read_regular
 from slpstream.stream import Game
 from slpstream.stream.game import place_of
 
@@ -287,8 +287,7 @@ class RecordingReplay:
         """In a worker thread."""
         if not self._starts:
             path = self._path()
-            with open_regular(path) as file:
-                data = file.read()
+            data = read_regular(path)
             pipeline = Pipeline(of_name(path.name, data[:SNIFFED_BYTES], len(data)).new_reader(path.name), MODES)
             pipeline.feed(data)
             self._starts.append(pipeline)
