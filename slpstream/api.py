@@ -6,7 +6,6 @@ All of it is the daemon's own pipeline over the same bytes, so what a script see
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
 from functools import cached_property
 from importlib.util import find_spec
@@ -20,8 +19,9 @@ from slpstream.errors import FormatError, Unreadable, Unsupported
 from slpstream.events import DESCRIBING, Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, Reader, WholeGame, of_name
 from slpstream.messages import TOPICS, FramesMode, LogMessage
-from slpstream.packed import as_replay, replay_name
+from slpstream.packed import as_replay, is_log, replay_name
 from slpstream.pipeline import COMPUTERS, Deriver, Pipeline
+from slpstream.regular_file import open_regular
 from slpstream.slippi.ends import Ends
 from slpstream.stats import SlippiStats
 from slpstream.stats.home_run import HomeRun
@@ -213,6 +213,7 @@ def replay_ends(path: str | PathLike[str]) -> Ends | None:
     ends = of_name(file.name).ends
     if ends is None:
         return None
+    head, tail, tail_at = b"", b"", 0
     try:
         with open_file(file) as opened:
             head = opened.read(_ENDS_BYTES)
@@ -371,20 +372,16 @@ def read_chunks(path: Path, most_bytes: int = _READ_BYTES) -> Iterator[bytes]:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """A regular file, open for reading; to open anything else can wait for ever. Of a replay log the replay in it.
-    Raises `Unreadable`, `FormatError` for a damaged log."""
+    """A regular file, open for reading; to open anything else can wait for ever. Of a replay log, by its name, the
+    replay in it: what lies in a watched folder under the name of a replay is never unpacked.
+
+    Raises `Unreadable`, `FormatError` for a damaged log.
+    """
     try:
-        file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
-        if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            return as_replay(file)
-        file.close()
+        file = open_regular(path)
+        return as_replay(file) if is_log(path) else file
     except OSError as error:
         raise Unreadable(str(path), (error.strerror or "cannot be read").lower()) from error
-    raise Unreadable(str(path), "not a regular file")
-
-
-def _without_waiting(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _wanted(batch: list[LogMessage], topics: frozenset[str]) -> Iterator[LogMessage]:

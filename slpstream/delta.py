@@ -192,7 +192,7 @@ class Changes(NamedTuple):
             kind = new.__class__
             if kind is float:
                 old = before[i]
-                (ups if old.__class__ is float and new == old + 1 else singles).append(i)
+                (ups if old.__class__ is float and new and new == old + 1 else singles).append(i)  # -1 to -0.0
             elif kind is int and before[i].__class__ is int and new == before[i] + 1:
                 ups.append(i)
             else:

@@ -18,6 +18,7 @@ from slpstream.formats import of_name
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage
 from slpstream.pipeline import Pipeline
+from slpstream.regular_file import open_regular
 from slpstream.replaylog.chain import Chain, Rereading
 
 _SLICE_BYTES = 64 * 1024
@@ -103,8 +104,7 @@ class FinishedGames:
                 reading.feed(message.json() for message in messages)
 
         try:
-            file = await trio.to_thread.run_sync(game.path.open, "rb")
-            with file:
+            with await trio.to_thread.run_sync(open_regular, game.path) as file:
                 while data := await trio.to_thread.run_sync(file.read, _SLICE_BYTES):
                     await trio.to_thread.run_sync(lambda data=data: feed(pipeline.feed(data)))  # type: ignore[misc]
         except OSError as error:

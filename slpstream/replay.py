@@ -25,6 +25,7 @@ from slpstream.events import GameStart, first_of
 from slpstream.formats import SNIFFED_BYTES, of_name
 from slpstream.messages import START, FramesMode, LogMessage, Position
 from slpstream.pipeline import Pipeline
+from slpstream.regular_file import open_regular, read_regular
 from slpstream.stream import Game
 from slpstream.stream.game import place_of
 
@@ -179,7 +180,7 @@ class FileReplay:
 
     def _open(self, path: Path) -> BinaryIO:
         try:
-            return path.open("rb")
+            return open_regular(path)
         except FileNotFoundError:
             if self._read_unwritten is None:
                 raise
@@ -286,7 +287,7 @@ class RecordingReplay:
         """In a worker thread."""
         if not self._starts:
             path = self._path()
-            data = path.read_bytes()
+            data = read_regular(path)
             pipeline = Pipeline(of_name(path.name, data[:SNIFFED_BYTES], len(data)).new_reader(path.name), MODES)
             pipeline.feed(data)
             self._starts.append(pipeline)
@@ -329,7 +330,7 @@ def peek_game_id(path: Path) -> str | None:
     format_ = of_name(path.name)
     reader = format_.new_reader(path.name)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             events = reader.feed(file.read(_WHOLE_FILE_BYTES if format_.written_whole else _PEEK_BYTES))
     except OSError:
         return None

@@ -25,6 +25,7 @@ from slpstream.messages import FramesMode, LogMessage, body_of, timestamp
 from slpstream.metrics import StationMetrics
 from slpstream.pipeline import Pipeline
 from slpstream.proof import Proof, Unproven
+from slpstream.regular_file import read_regular
 from slpstream.replay import MODES, ReadUnwritten
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
@@ -429,7 +430,7 @@ class Station:
         """Start, frames and end of one file, at once or paced."""
         file = following.file
         try:
-            data = await trio.to_thread.run_sync(file.path.read_bytes, limiter=self._limiter)
+            data = await trio.to_thread.run_sync(read_regular, file.path, limiter=self._limiter)
         except OSError as error:
             self._log.warning("file unreadable", file=printable(file.path, self.folder), what=error.strerror)
             return

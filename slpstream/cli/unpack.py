@@ -46,7 +46,7 @@ def command(file: Path, out: Path, partial: bool, overwrite: bool) -> None:
 def _name(file: Path, log: ReplayLog) -> str:
     """The replay's own name; never a way out of the folder."""
     own = Path(log.header.name).name
-    return own if own not in ("", "..") else file.name.removesuffix(SUFFIX) or "replay"
+    return own if own not in ("", "..") and "\0" not in own else file.name.removesuffix(SUFFIX) or "replay"
 
 
 def _readable(log: ReplayLog) -> Iterator[bytes]:

@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping
 import trio
 
 from slpstream.gateway.broker import Broker
-from slpstream.gateway.station import GatewayStation, parse_object
+from slpstream.gateway.lines import object_in
+from slpstream.gateway.station import GatewayStation
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode
 from slpstream.sinks.broker import Address, Client, entries_of, keep_connected
@@ -98,7 +99,7 @@ class Feed:
         found = await client.hgetall(self._keys.stations)
         for name, text in found.items():
             known = await self._station(name.decode(errors="replace"), readers)
-            known.ingest = str(parse_object(text).get("ingest", ""))
+            known.ingest = str(object_in(text).get("ingest", ""))
         ingests = sorted({station.ingest for station in self.stations.values()})
         async with client.pipeline(transaction=False) as pipeline:
             asked = [pipeline.exists([self._keys.ingest(ingest)]) for ingest in ingests]
@@ -122,7 +123,7 @@ class Feed:
         told = await client.hgetall(StationKeys(self._keys.event, station.id).state)
         for kind, text in told.items():
             if kind in (b"station", b"set"):
-                station.apply(parse_object(text))
+                station.apply(object_in(text))
 
     async def _listen(self, client: Client, at: bytes, readers: _Readers) -> None:
         """States as they change."""
@@ -131,7 +132,7 @@ class Feed:
             for entries in (answer or {}).values():
                 for entry in entries_of(entries):
                     at = entry.id
-                    message = parse_object(entry.line)
+                    message = object_in(entry.line)
                     name = str(message.get("station"))
                     if name not in self.stations:
                         await self._look(client, readers)

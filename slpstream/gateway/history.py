@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from slpstream.errors import CursorGone, ProtocolViolation
+from slpstream.errors import CursorGone
 from slpstream.gateway.broker import Broker
-from slpstream.messages import START, FramesMode, LogMessage, Position, parse_line
+from slpstream.gateway.lines import message_in
+from slpstream.messages import START, FramesMode, LogMessage, Position
 from slpstream.sinks.broker import Client, Entry, entries_of
 from slpstream.sinks.redis_streams import StationKeys, Turn, ids_of_turn, just_before, pack, parse_turns, unpack
 
@@ -42,16 +43,18 @@ class History:
         turns = await self._broker.ask(lambda client: client.hgetall(self._keys.turns(self.mode)))
         self.turns = {turn.ordinal: turn for turn in parse_turns(turns)}
 
-    async def turn_of(self, entry: Entry) -> Turn:
-        """The turn of an entry. One that was not written down is known by its first entry. Raises
-        `ProtocolViolation` for an entry that is none of ours."""
+    async def turn_of(self, entry: Entry) -> Turn | None:
+        """The turn of an entry. One that was not written down is known by its first entry; `None` when that is none of
+        ours."""
         turn = self.turns.get(entry.ordinal)
         if turn is not None:
             return turn
         await self.refresh()
         turn = self.turns.get(entry.ordinal)
         if turn is None:
-            message = parse_line(entry.line)
+            message = message_in(entry.line)
+            if message is None:
+                return None
             behind = START if message.type == "game_start" else just_before(message.position)
             turn = Turn(entry.ordinal, message.game_id or "", behind)
             self.turns = {known.ordinal: known for known in sorted([*self.turns.values(), turn])}
@@ -168,8 +171,7 @@ def messages_of(entries: Sequence[Entry]) -> list[LogMessage]:
     """The messages of some entries; what is none of ours is left out."""
     found: list[LogMessage] = []
     for entry in entries:
-        try:
-            found.append(parse_line(entry.line))
-        except ProtocolViolation:
-            continue
+        message = message_in(entry.line)
+        if message is not None:
+            found.append(message)
     return found

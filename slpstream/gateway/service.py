@@ -98,7 +98,10 @@ class Gateway:
         """The newest set of a station, as its venue has told it; `None` when it has told none."""
         known = self.feed.stations.get(station)
         told = None if known is None else known.channel.set_message()
-        return None if told is None else msgspec.convert(told, SetScore)
+        try:
+            return None if told is None else msgspec.convert(told, SetScore)
+        except msgspec.ValidationError:
+            return None  # others can write into the broker too
 
     async def correct_set(self, station: str, patch: SetPatch, may: Callable[[SetScore], bool]) -> SetScore | None:
         """Raises `NotKept`: a gateway keeps nothing."""

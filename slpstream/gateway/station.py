@@ -12,16 +12,17 @@ gateway reads up to where the broker is at that moment; what the subscriber has 
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import msgspec
 import trio
 
-from slpstream.errors import NoSuchGame, ProtocolViolation
+from slpstream.errors import NoSuchGame
 from slpstream.gateway.broker import Broker
 from slpstream.gateway.history import History, messages_of
-from slpstream.messages import FramesMode, LogMessage, Position, parse_line
+from slpstream.gateway.lines import message_in, object_in
+from slpstream.messages import FramesMode, LogMessage, Position
 from slpstream.sinks.broker import Client, Entry, entries_of
 from slpstream.sinks.redis_streams import MODES, StationKeys, Turn, by_game, just_before
 from slpstream.stream import Channel, Game
@@ -97,16 +98,16 @@ class GatewayStation:
             await self.histories[mode].refresh()
             if tail:
                 self._at[mode] = (tail[0].ordinal, tail[0].place)
-        start = _line(state.get(b"game_start"))
+        start = message_in(state.get(b"game_start", b""))
         for message in messages_of(tails["live"][::-1]):
             start = message if message.type == "game_start" else start
         current_id = None if start is None else start.game_id
         await self._insert_archived(but=current_id)
         if start is not None and current_id is not None:
-            await self._open_current(start, _line(state.get(b"stats")), tails)
+            await self._open_current(start, message_in(state.get(b"stats", b"")), tails)
         self.channel.settled = True
         for kind in self._APPLIES:
-            self.apply(parse_object(state.get(kind.encode(), b"")))
+            self.apply(object_in(state.get(kind.encode(), b"")))
         self.channel.notify()
 
     async def _ask_all(self, client: Client) -> tuple[Any, ...]:
@@ -136,11 +137,15 @@ class GatewayStation:
         self.channel.begin(game)
 
     async def _insert_archived(self, *, but: str | None = None) -> None:
-        """The games that the broker has, or has had."""
+        """The games that the broker has, or has had. One whose turn is not reached yet is none of them: it begins when
+        its first message comes."""
         archived: list[Game] = []
         history = self.histories["live"]
+        reached = self._at["live"][0] or math.inf
         for game_id, turns in by_game(history.turns.values()).items():
             if game_id == but or any(game.game_id == game_id for game in self.channel.games):
+                continue
+            if turns[0].ordinal > reached:
                 continue
             game = self._game(game_id)
             game.order = (0, turns[0].ordinal, game_id)
@@ -165,8 +170,8 @@ class GatewayStation:
         return game
 
     def _begins(self, game: Game, start: LogMessage) -> None:
-        rate = parse_object(b"{" + start.body).get("rate")
-        with contextlib.suppress(TypeError, ValueError, ZeroDivisionError):  # whoever wrote that
+        rate = object_in(b"{" + start.body).get("rate")
+        with contextlib.suppress(ZeroDivisionError):  # whoever wrote that
             numerator, denominator = rate or (60, 1)
             game.frames_per_second = max(1, round(numerator / denominator))
 
@@ -184,14 +189,11 @@ class GatewayStation:
             ordinal, end = entries[at].ordinal, at + 1
             while end < len(entries) and entries[end].ordinal == ordinal:
                 end += 1
-            try:
-                turn = await history.turn_of(entries[at])
-            except ProtocolViolation:
-                messages = []
-            else:
+            turn = await history.turn_of(entries[at])
+            if turn is not None:
                 messages = messages_of(entries[at:end])
                 self._publish(mode, turn, messages)
-            taken += len(messages)
+                taken += len(messages)
             self._at[mode] = (entries[end - 1].ordinal, entries[end - 1].place)
             at = end
         progress, self._progress = self._progress, trio.Event()
@@ -257,7 +259,8 @@ class GatewayStation:
 
     def apply(self, message: Mapping[str, Any]) -> None:
         """A status message of the ingest."""
-        apply = self._APPLIES.get(message.get("type", ""))
+        kind = message.get("type")
+        apply = self._APPLIES.get(kind) if isinstance(kind, str) else None
         if apply is not None:
             apply(self, {key: value for key, value in message.items() if key not in ("type", "station")})
 
@@ -268,8 +271,9 @@ class GatewayStation:
             self._say_state()
 
     def _apply_state(self, payload: dict[str, Any]) -> None:
-        self._told = payload
-        self._say_state()
+        if isinstance(payload.get("state"), str):
+            self._told = payload
+            self._say_state()
 
     def _say_state(self) -> None:
         state = {"state": "offline", "reason": _SILENT} if self._silent else self._told
@@ -307,18 +311,3 @@ class GatewayStation:
                 "lastFrame": None if newest is None else newest.frame,
             }
         return description
-
-
-def parse_object(text: bytes) -> dict[str, Any]:
-    """A JSON object out of the broker; an empty one for anything else, for others can write there too."""
-    try:
-        return msgspec.json.decode(text, type=dict[str, Any])
-    except msgspec.DecodeError:
-        return {}
-
-
-def _line(line: bytes | None) -> LogMessage | None:
-    try:
-        return None if line is None else parse_line(line)
-    except ProtocolViolation:
-        return None

@@ -103,7 +103,13 @@ class ReplayLog:
         if self.problems and not partial:
             raise self.problems[0]
         at = 0
-        head = self._rewritten()
+        try:
+            head = self._rewritten()
+        except FormatError as error:
+            if not partial:
+                raise
+            self.problems.append(error)
+            head = b""
         for block in self.blocks:
             if block.kind not in SOURCE_KINDS:
                 continue

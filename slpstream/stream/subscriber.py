@@ -161,9 +161,10 @@ class Subscriber:
         self._wake_if_waiting()
 
     def put(self, data: bytes, message: LogMessage, station: str) -> bool:
-        """A log message of a live subscriber. False when a lossless one is full: then it was not taken."""
+        """A log message of a live subscriber. False when a lossless one is full: then it was not taken. What follows a
+        snapshot that is still to be told must not overtake it."""
         if self.subscription.delivery == "lossless":
-            if self.outbox.put(data):
+            if not self._late and self.outbox.put(data):
                 self._wake_if_waiting()
                 return True
             return False

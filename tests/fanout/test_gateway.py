@@ -435,3 +435,29 @@ async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monke
                         place = read[-1].position
                     assert [message.json("main") for message in read] == expected(log, mode=mode)
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_a_game_that_begins_while_another_is_looked_for_is_the_current_one(broker: RedisProcess) -> None:
+    station, logs = FakeStation(), [FakeLog(n, batches=10) for n in (1, 2)]
+    ingest = Ingest(broker.url, "begins", station)
+    keys = StationKeys("begins", "main")
+    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        async with Gateway(broker.url, "begins").running("main") as gateway:
+            channel = gateway.hub.channels["main"]
+            station.write_all(station.begin(logs[0]))
+            await until(lambda: channel.current is not None and channel.current.ended)
+            # The turn is written down before its first message comes.
+            newest = (await client.xrevrange(keys.stream("live"), count=1))[0].identifier
+            text = newest.decode() if isinstance(newest, bytes) else newest
+            ordinal = int(text.partition("-")[0]) + 1
+            await client.hset(keys.turns("live"), {str(ordinal): logs[1].game_id})
+            with pytest.raises(NoSuchGame):
+                await channel.locate("f" * 32)
+            station.write(station.begin(logs[1]), 5)
+            await until(lambda: any(game.start and game.game_id == logs[1].game_id for game in channel.games))
+            assert channel.current is not None
+            assert channel.current.game_id == logs[1].game_id
+        nursery.cancel_scope.cancel()

@@ -10,12 +10,14 @@ from typing import NamedTuple
 import pytest
 import trio
 
-from slpstream.api import messages, open_replay
+from slpstream.api import messages, open_file, open_replay, read_game, replay_ends
 from slpstream.cli import main
 from slpstream.cli.pack_growing import pack_growing
 from slpstream.cli.play import frames
-from slpstream.replaylog.container import END_BYTES, HEADER_BYTES
+from slpstream.errors import FormatError
+from slpstream.replaylog.container import END_BYTES, HEADER_BYTES, MAGIC
 from slpstream.replaylog.reader import ReplayLog
+from slpstream.replaylog.writer import pack as packed
 from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.play import write_replay
 from tests.formats.games import games
@@ -153,6 +155,37 @@ def test_a_broken_log_is_unpacked_in_part(run: Command, game: Path, tmp_path: Pa
     assert len(there) == len(data)
     assert there[: block.source_offset] == data[: block.source_offset]
     assert there[block.source_offset + block.source_bytes :] == data[block.source_offset + block.source_bytes :]
+
+
+@pytest.mark.parametrize("name", ["", "..", "../..", "a/\0b.slp", "../Game_2.slp"])
+def test_the_name_in_a_log_is_no_way_out(run: Command, tmp_path: Path, name: str) -> None:
+    log, folder = tmp_path / "a.slplog", tmp_path / "in" / "folder"
+    folder.mkdir(parents=True)
+    log.write_bytes(packed(synthetic(), "slippi", name))
+    assert run("unpack", log, "-o", folder).code == 0
+    assert [path.name for path in (tmp_path / "in").rglob("*") if path.is_file()] == [
+        "Game_2.slp" if "Game" in name else "a"
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["slp", "slplog"])
+def test_a_damaged_log_is_no_replay_whatever_its_name(run: Command, tmp_path: Path, suffix: str) -> None:
+    file = tmp_path / f"Game_1.{suffix}"
+    file.write_bytes(MAGIC + b"\x01rubbish")
+    for read in (replay_ends, read_game):
+        with pytest.raises(FormatError):
+            read(file)
+    assert run("info", file).code == 1
+
+
+def test_a_log_under_the_name_of_a_replay_is_not_unpacked(run: Command, tmp_path: Path) -> None:
+    file = tmp_path / "Game_1.slp"
+    file.write_bytes(packed(synthetic(), "slippi", "Game_1.slp"))
+    with open_file(file) as opened:
+        assert opened.read() == file.read_bytes()
+        assert opened.fileno() >= 0
+    with pytest.raises(FormatError):
+        read_game(file)
 
 
 def test_a_log_without_an_end_is_unpacked_and_said(run: Command, game: Path, tmp_path: Path) -> None:

@@ -149,6 +149,20 @@ def test_a_header_that_is_written_again() -> None:
         assert log.end.sha256 == (known or bytes(32))
 
 
+def test_a_broken_rewrite_leaves_what_was_written_first() -> None:
+    data = varied_replay()
+    running = data[: HEADER_BYTES - 4] + bytes(4) + data[HEADER_BYTES:]
+    writer = SlippiLogWriter("Game_1.slp")
+    bad = bytearray(writer.feed(running) + writer.rewrite(data[:HEADER_BYTES]) + writer.finish(b""))
+    [block] = [block for block in ReplayLog.of(bytes(bad)).blocks if block.kind == Kind.REWRITE]
+    bad[block.offset + container.HEADER_BYTES] ^= 1
+    log = ReplayLog.of(bytes(bad))
+    with pytest.raises(FramingError):
+        log.unpack()
+    assert b"".join(part for _, part in log.pieces(partial=True)) == running
+    assert [problem.offset for problem in log.problems] == [block.offset]
+
+
 def test_broken_blocks_are_named_and_the_others_are_read() -> None:
     data = synthetic()
     good = packed(data, keyframe_frames=60)

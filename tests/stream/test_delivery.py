@@ -217,3 +217,25 @@ async def conflating_schedule(seed: int) -> None:
 def test_conflation_loses_only_what_may_be_lost(chosen: range) -> None:
     for seed in chosen:
         trio.run(conflating_schedule, seed)
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("limit_bytes", [350, 450, 600])
+async def test_a_snapshot_that_had_to_wait_is_not_overtaken(limit_bytes: int) -> None:
+    for seed in range(6):
+        log, station = FakeLog(1, batches=40, seed=seed, ended=False), FakeStation()
+        hub, game = hub_of(station), station.begin(log)
+        station.write(game, 10)
+        client = Client(room=0, limit_bytes=limit_bytes)
+        async with client.subscribed(hub, subscription(delivery="lossless", cursor="live")):
+            for _ in range(6):
+                station.write(game, 1)
+                await settle()
+            client.allow(None)
+            await settle()
+            station.write_all(game)
+            await settle()
+        snapshot, *others = client.messages
+        assert snapshot["type"] == "snapshot"
+        cursors = [message.cursor for message in log.whole()]
+        assert [message["cursor"] for message in others] == cursors[cursors.index(snapshot["cursor"]) + 1 :]
