@@ -28,6 +28,8 @@ from tests.daemon_process import DaemonProcess, LogReader
 _RECEIVE_SECONDS = 0.05
 _OPEN_SECONDS = 5
 _PATIENCE_SECONDS = 60.0
+_SLOWEST_A_SECOND = 400
+"""Messages; for what is more than a minute's work on a busy machine."""
 TOPICS = "game,frame,event,stats,diagnostic"
 
 
@@ -267,7 +269,12 @@ class Scene:
     def caught_up(self) -> None:
         """The subscriber has as many lines as are expected."""
         wanted = len(self.expected)
-        self.until(lambda: len(self.subscriber.lines) >= wanted, f"{wanted} messages, has {len(self.subscriber.lines)}")
+        missing = max(0, wanted - len(self.subscriber.lines))
+        self.until(
+            lambda: len(self.subscriber.lines) >= wanted,
+            f"{missing} messages",
+            _PATIENCE_SECONDS + missing / _SLOWEST_A_SECOND,
+        )
 
     def play(self, game: WrittenGame | None = None) -> None:
         """A whole game is written and arrives: what healing means."""
