@@ -6,6 +6,7 @@ closed with 1001, the stations are cancelled, the final metrics are logged; all 
 
 from __future__ import annotations
 
+import gc
 import shutil
 import signal
 import socket
@@ -52,6 +53,7 @@ if TYPE_CHECKING:  # an extra
 GRACE_SECONDS = 3.0
 _READER_THREADS = 4
 _COUNT_SECONDS = 1.0
+_GARBAGE_SECONDS = 20.0
 _SUBFOLDERS_SECONDS = 5.0
 """Who comes back after a restart wants the stations to be there; but a share that hangs holds up only its own."""
 
@@ -174,6 +176,7 @@ class Daemon:
                 background.start_soon(self.scoreboard.run, index)
                 background.start_soon(self._feed_watchdog)
                 background.start_soon(self._count_tasks)
+                background.start_soon(_collect_garbage)
                 url = f"http://{_printable_host(config.server.host)}:{self.port}"
                 self._log.info("listening", url=url, stations=sorted(self.running), version=__version__)
                 # Ready to be asked. Which folders have been looked at is what `/readyz` says: a share can take long.
@@ -474,6 +477,14 @@ class _Followed:
 
     def on_removed(self, running: RunningStation) -> None:
         pass  # it was followed in its own nursery
+
+
+async def _collect_garbage() -> None:
+    """What is left of a game or a connection holds on to itself, and waits for a full search for garbage. Python makes
+    one only when the number of objects has grown by so much, and here each of them can be large."""
+    while True:
+        await trio.sleep(_GARBAGE_SECONDS)
+        gc.collect()
 
 
 @contextmanager

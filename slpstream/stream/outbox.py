@@ -103,6 +103,11 @@ class Outbox:
         self._missed = 0
         self.queued_bytes = len(self._rest)
 
+    def discard(self) -> None:
+        """Drops everything: the connection is gone. What holds on to its session does not hold what it never took."""
+        self._rest = b""
+        self.clear()
+
     def _next(self) -> bytes:
         """The next entry, behind what is to be said of those before it that were dropped."""
         data = b""

@@ -149,6 +149,7 @@ class EventsSession:
                     nursery.cancel_scope.cancel()
         finally:
             self._stop()
+            self._outbox.discard()
 
     async def _follow(self, subscriber: Subscriber, channels: WantedChannels) -> None:
         try:

@@ -117,6 +117,7 @@ class WebsocketSession:
                     await self._read(nursery, rest)
         finally:
             self._leave()
+            self._outbox.discard()
         self._connection.gone |= self._scope.cancelled_caught
 
     def close(self, code: int, reason: str) -> None:

@@ -8,11 +8,11 @@ from slpstream.simulate.match import synthetic_match
 from tests.faults.scene import Outcome, Scene, log_lines
 
 _NAMES = (
-    b"Game_\xff\xfe.slp",
-    b"Game_\xe9t\xe9.slp",
-    "Game_対戦.slp".encode(),
-    b"Game \n\t.slp",
-    b"Game_" + b"x" * 240 + b".slp",
+    b"Game_%d_\xff\xfe.slp",
+    b"Game_%d_\xe9t\xe9.slp",
+    "Game_%d_対戦.slp".encode(),
+    b"Game %d \n\t.slp",
+    b"Game_%d_" + b"x" * 236 + b".slp",
 )
 _SEED_AT = 0x13D
 _FRAMES = 30
@@ -22,7 +22,7 @@ def names(folder: Path, times: int) -> Outcome:
     """File names that are not UTF-8, have line feeds, are as long as can be."""
     with Scene(folder) as scene:
         for n in range(times):
-            scene.play(scene.game(name=_NAMES[n % len(_NAMES)]))
+            scene.play(scene.game(name=_NAMES[n % len(_NAMES)] % n))
         return scene.outcome(times)
 
 

@@ -37,7 +37,7 @@ class Client:
                     await self._ask()
                 else:
                     await self._watch()
-            except OSError:
+            except (OSError, trio.BrokenResourceError):
                 self._counts["refused"] = self._counts.get("refused", 0) + 1
 
     async def _ask(self) -> None:

@@ -57,6 +57,17 @@ def test_a_message_that_was_begun_is_finished_first() -> None:
     assert (box.empty, socket.received) == (True, b"<abcdef><g>")
 
 
+def test_nothing_is_kept_of_a_connection_that_is_gone() -> None:
+    socket = Socket(2)
+    box = outbox(socket)
+    box.put(b"<begun>")
+    box.put(b"<waits>")
+    box.put(b"<droppable>", "key")
+    box.discard()
+    assert (box.empty, box.queued_bytes, box.flush()) == (True, 0, True)
+    assert socket.received == b"<b"
+
+
 def test_a_full_socket_takes_nothing() -> None:
     socket = Socket()
     box = outbox(socket)
