@@ -409,7 +409,8 @@ class Station:
         game.frames_per_second = round(numerator / denominator)
         game.catching_up = following.existed
         following.game = game
-        self._sources = {key: game for key, game in self._sources.items() if game in self.channel.games}
+        known_games = set(self.channel.games)
+        self._sources = {key: game for key, game in self._sources.items() if game in known_games}
         self._sources[file.identity, start.game_id] = game
         self.channel.begin(game)
         self._log.info("game start", game_id=start.game_id, file=printable(file.path, self.folder), format=start.format)
