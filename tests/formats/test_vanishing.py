@@ -12,6 +12,7 @@ import trio
 
 from slpstream.metrics import Metrics
 from slpstream.pipeline import Pipeline
+from slpstream.regular_file import read_regular
 from slpstream.station import Station
 from slpstream.stream import Game
 from tests.formats.games import games
@@ -72,7 +73,7 @@ async def plays_another(station: Station, folder: Path) -> None:
 
 
 async def test_gone_before_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = Path.read_bytes
+    read = read_regular
     tried: list[Path] = []
 
     def unlink_first(path: Path) -> bytes:
@@ -81,7 +82,7 @@ async def test_gone_before_it_was_read(tmp_path: Path, monkeypatch: pytest.Monke
             path.unlink()
         return read(path)
 
-    monkeypatch.setattr(Path, "read_bytes", unlink_first)
+    monkeypatch.setattr("slpstream.station.read_regular", unlink_first)
     async with following(tmp_path, pace=False) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(lambda: bool(tried) and station.active_files == 0)
@@ -91,7 +92,7 @@ async def test_gone_before_it_was_read(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 async def test_gone_while_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = Path.read_bytes
+    read = read_regular
     reading, lost = threading.Event(), threading.Event()
 
     def wait_until_lost(path: Path) -> bytes:
@@ -101,7 +102,7 @@ async def test_gone_while_it_was_read(tmp_path: Path, monkeypatch: pytest.Monkey
             assert lost.wait(TIMEOUT_SECONDS)
         return data
 
-    monkeypatch.setattr(Path, "read_bytes", wait_until_lost)
+    monkeypatch.setattr("slpstream.station.read_regular", wait_until_lost)
     async with following(tmp_path, pace=False) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(reading.is_set)
