@@ -28,7 +28,7 @@ from slpstream.stats.home_run import HomeRun
 from slpstream.stats.shapes import Stats
 from slpstream.stats.targets import TargetTest
 from slpstream.stats.whole import whole_stats
-from slpstream.tail import CaughtUp, FolderTail, Grew, Lost, Opened, Refused, Rewritten, TailedFile, Watcher
+from slpstream.tail import CaughtUp, Grew, Rewritten, tail_of_file
 
 if TYPE_CHECKING:
     from slpstream.slippi.whole_game import WholeGame as SlippiGame
@@ -307,29 +307,14 @@ async def follow(
             yield message
         return
     pipeline = Pipeline(format_.new_reader(file.name), (frames,))
-    ours: TailedFile | None = None
-    async with (
-        Watcher() as watcher,
-        FolderTail(
-            file.parent,
-            suffixes=(file.name.lower(),),
-            rewritable_bytes=format_.rewritable_bytes,
-            hints=watcher.watch(file.parent),
-            poll_seconds=_FOLLOW_POLL_SECONDS,
-            idle_seconds=float("inf"),
-        ) as tail,
-    ):
-        async for event in tail:
-            if isinstance(event, Opened) and event.file.path == file:
-                ours = event.file
-            elif (isinstance(event, Refused) and event.path == file) or (
-                isinstance(event, Lost) and event.file is ours
-            ):
-                raise event.error
-            elif isinstance(event, Grew) and event.file is ours:
+    async with tail_of_file(
+        file, rewritable_bytes=format_.rewritable_bytes, poll_seconds=_FOLLOW_POLL_SECONDS
+    ) as events:
+        async for event in events:
+            if isinstance(event, Grew):
                 for message in _wanted(pipeline.feed(event.data)[0], wanted):
                     yield message
-            elif isinstance(event, Rewritten) and event.file is ours:
+            elif isinstance(event, Rewritten):
                 for message in _wanted(pipeline.rewrite(event.data)[0], wanted):
                     yield message
             if pipeline.failure is not None and pipeline.game_id is None:

@@ -11,7 +11,7 @@ import trio
 from slpstream.errors import Unreadable
 from slpstream.formats import of_name
 from slpstream.replaylog.writer import SlippiLogWriter
-from slpstream.tail import CaughtUp, FolderTail, Grew, Lost, Opened, Refused, Rewritten, TailedFile, Watcher
+from slpstream.tail import CaughtUp, Grew, Rewritten, tail_of_file
 
 _POLL_SECONDS = 0.05
 
@@ -26,31 +26,14 @@ async def pack_growing(file: Path, target: Path, keyframe_frames: int) -> tuple[
     format_ = of_name(file.name)
     reader, writer = format_.new_reader(file.name), SlippiLogWriter(file.name, keyframe_frames)
     rewritten = False
-    ours: TailedFile | None = None
     with target.open("xb") as out:
-        async with (
-            Watcher() as watcher,
-            FolderTail(
-                file.parent,
-                suffixes=(file.name.lower(),),
-                rewritable_bytes=format_.rewritable_bytes,
-                hints=watcher.watch(file.parent),
-                poll_seconds=_POLL_SECONDS,
-                idle_seconds=float("inf"),
-            ) as tail,
-        ):
-            async for event in tail:
-                if isinstance(event, Opened) and event.file.path == file:
-                    ours = event.file
-                elif (isinstance(event, Refused) and event.path == file) or (
-                    isinstance(event, Lost) and event.file is ours
-                ):
-                    raise event.error
-                elif isinstance(event, Grew) and event.file is ours:
+        async with tail_of_file(file, rewritable_bytes=format_.rewritable_bytes, poll_seconds=_POLL_SECONDS) as events:
+            async for event in events:
+                if isinstance(event, Grew):
                     reader.feed(event.data)
                     out.write(writer.feed(event.data))
                     out.flush()
-                elif isinstance(event, Rewritten) and event.file is ours:
+                elif isinstance(event, Rewritten):
                     rewritten = True
                     reader.rewrite(event.data)
                     out.write(writer.rewrite(event.data))

@@ -18,6 +18,7 @@ from slpstream.tail.events import (
 from slpstream.tail.folder import FolderTail
 from slpstream.tail.hints import Hints
 from slpstream.tail.identity import FileIdentity
+from slpstream.tail.one_file import tail_of_file
 from slpstream.tail.watcher import Watcher
 
 __all__ = [
@@ -35,4 +36,5 @@ __all__ = [
     "TailEvent",
     "TailedFile",
     "Watcher",
+    "tail_of_file",
 ]
