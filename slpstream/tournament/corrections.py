@@ -112,7 +112,7 @@ class SetPatch(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, 
     ] = UNSET
     new_set: Annotated[
         bool,
-        Meta(description="A new set begins: with the game that is played, or else with the next one. First of all."),
+        Meta(description="A new set begins: with the game that is played, or else with the next one."),
     ] = False
 
 
@@ -129,10 +129,10 @@ def corrected(corrections: Corrections, patch: SetPatch, newest: Callable[[Corre
 
     Raises `ImpossibleCorrection` when it is about a player or a game that is not there; then nothing of it holds.
     """
-    if patch.new_set:
-        corrections = _with_new_set(corrections, newest(corrections))
     if patch.games is not UNSET:
         corrections = _with_games(corrections, newest(corrections), patch.games)
+    if patch.new_set:  # behind the games, so that what is taken back there is not the beginning of this set
+        corrections = _with_new_set(corrections, newest(corrections))
     current = newest(corrections)
     if patch.names is not UNSET:
         corrections = _with_names(corrections, current, patch.names)

@@ -127,7 +127,8 @@ def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
         finally:
             if daemon.process.poll() is None:
                 daemon.kill()
-        keys = list(dict.fromkeys(got.key for got in receiver.took))
+        # On a slow machine the set of these games is told as well before the daemon ends.
+        keys = list(dict.fromkeys(got.key for got in receiver.took if got.json["type"] != "set"))
         assert sorted(keys) == sorted(setup.told())
         assert keys[:2] == setup.told()[:2]
         assert all(verified(got) for got in receiver.asked)

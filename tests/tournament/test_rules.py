@@ -266,6 +266,12 @@ def test_a_new_set_while_a_game_is_played() -> None:
     assert len(made.sets()) == 2
 
 
+def test_a_new_set_begins_although_games_are_taken_back_beside_it() -> None:
+    made = table(game(0), game(1, in_progress=True, reason=None, end_method=None, winner=None))
+    made.say(newSet=True, games=None)
+    assert [entry.judgement.verdict for entry in made.set.entries] == ["playing"]
+
+
 def test_names_before_the_first_game() -> None:
     made = table()
     made.say(names={"0": "Ann", "1": "Bob"}, newSet=True)
