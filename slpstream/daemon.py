@@ -53,7 +53,7 @@ if TYPE_CHECKING:  # an extra
 GRACE_SECONDS = 3.0
 _READER_THREADS = 4
 _COUNT_SECONDS = 1.0
-_GARBAGE_SECONDS = 20.0
+_GARBAGE_SECONDS = 600.0
 _SUBFOLDERS_SECONDS = 5.0
 """Who comes back after a restart wants the stations to be there; but a share that hangs holds up only its own."""
 
@@ -480,8 +480,8 @@ class _Followed:
 
 
 async def _collect_garbage() -> None:
-    """What is left of a game or a connection holds on to itself, and waits for a full search for garbage. Python makes
-    one only when the number of objects has grown by so much, and here each of them can be large."""
+    """What is over is freed by itself: games and connections hold nothing in circles (a test looks). What others leave
+    behind is little, and is looked for seldom, because meanwhile nobody is served."""
     while True:
         await trio.sleep(_GARBAGE_SECONDS)
         gc.collect()

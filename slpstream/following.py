@@ -66,6 +66,7 @@ class Following:
     def let_go(self, limiter: trio.CapacityLimiter) -> None:
         """Nobody follows it any more. Its game stays known, and does not hold on to the pipeline: that is megabytes."""
         game, file, bytes_read = self.game, self.file, self.pipeline.bytes_read
+        self.keep = None  # it holds on to this, and would be freed late
         if game is None:
             return
         if self.written_whole:

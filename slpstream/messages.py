@@ -191,6 +191,7 @@ def timestamp(unix_seconds: float) -> str:
     return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
+@functools.lru_cache(maxsize=4096)
 def _head(kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> bytes:
     """The envelope up to the place in the cursor."""
     head = b'{"type":%b,' % _encode(kind)

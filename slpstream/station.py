@@ -23,6 +23,7 @@ from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, choose, formats, of_n
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of, timestamp
 from slpstream.metrics import StationMetrics
+from slpstream.phase import phase_of
 from slpstream.pipeline import Pipeline
 from slpstream.proof import Proof, Unproven
 from slpstream.regular_file import read_regular
@@ -514,7 +515,8 @@ class Station:
             self._set_state("playing", "game in progress", game.game_id)
 
     async def _watch_time(self) -> None:
-        """What time alone brings about."""
+        """What time alone brings about; of fifty stations not at the same moment."""
+        await trio.sleep(_TICK_SECONDS * phase_of(self.id))
         while True:
             await trio.sleep(_TICK_SECONDS)
             self._count_all_commands()

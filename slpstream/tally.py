@@ -54,7 +54,8 @@ class Tally:
             metrics.decode_errors.inc()
         if frames and not catching_up:
             metrics.frames.inc(frames)
-            metrics.rollback_frames.inc(again)
+            if again:
+                metrics.rollback_frames.inc(again)
             metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
 
     def count_commands(self, following: Following) -> None:

@@ -26,6 +26,7 @@ from msgspec import UNSET
 
 from slpstream.events import Event, Frame, FrameFinalized, Inputs, State
 from slpstream.slippi.commands import STAGE_EVENT_KINDS
+from slpstream.slippi.oddities import Oddities
 
 ROLLBACK_FRAMES = 7
 MAX_LAG_FRAMES = 120
@@ -47,9 +48,6 @@ _PHYSICAL_BUTTONS = {
     0x800: "y",
     0x1000: "start",
 }
-
-Diagnose = Callable[[str, str, int], None]
-"""(code, message, file offset): says that something is odd."""
 
 
 class PlayerFrame(msgspec.Struct, gc=False):
@@ -115,12 +113,12 @@ class StageEvent(msgspec.Struct, gc=False, omit_defaults=True):
 class Assembler:
     """Puts decoded events into frames; appends `Frame` and `FrameFinalized` to `out`."""
 
-    def __init__(self, diagnose: Diagnose, *, bookends: bool, online: bool | None, finalized_field: bool) -> None:
+    def __init__(self, oddities: Oddities, *, bookends: bool, online: bool | None, finalized_field: bool) -> None:
         """`online`: major scene 8, or `None` where the replay does not say."""
         self.out: list[Event] = []
-        self._diagnose = diagnose
+        self._oddities = oddities
         self._bookends = bookends
-        self._finalize = self._rule(bookends, online, finalized_field)
+        self._finalize: Callable[[Assembler, Any, int], None] = _rule(bookends, online, finalized_field)
         # the sending that is open
         self._number: int | None = None
         self._start: Any = UNSET
@@ -136,11 +134,10 @@ class Assembler:
         self.through: int | None = None
         self.last: Frame | None = None
 
-    def copy(self, diagnose: Diagnose) -> Self:
+    def copy(self, oddities: Oddities) -> Self:
         """An independent assembler at the same place. Closed frames are values and shared."""
         twin = copy.copy(self)
-        twin._diagnose = diagnose
-        twin._finalize = getattr(twin, self._finalize.__name__)
+        twin._oddities = oddities
         twin._players = {index: copy.copy(player) for index, player in self._players.items()}
         twin._followers = {index: copy.copy(player) for index, player in self._followers.items()}
         twin._items = list(self._items)
@@ -203,13 +200,13 @@ class Assembler:
                 self._diagnose("empty_frame", f"Frame Bookend {event.frame} without a frame", end)
             self._open(event.frame, end)
         self._close(end)
-        self._finalize(event, end)
+        self._finalize(self, event, end)
 
     def whole_frame(self, frame: tuple[int, Any, dict[int, PlayerFrame], Any, Any, Any], end: int) -> None:
         """All of a frame at once: number, start, players, followers, items, bookend. Only while `between_frames`."""
         number, start, players, followers, items, bookend = frame
         self._emit(number, end, start, players, followers, items, UNSET)
-        self._finalize(bookend, end)
+        self._finalize(self, bookend, end)
 
     @property
     def between_frames(self) -> bool:
@@ -309,11 +306,6 @@ class Assembler:
 
     # -- the four ways to become final -------------------------------------------------------------------------------
 
-    def _rule(self, bookends: bool, online: bool | None, finalized_field: bool) -> Callable[[Any, int], None]:
-        if not bookends or online is False:
-            return self._when_complete
-        return self._as_told if online and finalized_field else self._by_age
-
     def _when_complete(self, bookend: Any, end: int) -> None:
         self._final_through(bookend.frame, end)
 
@@ -346,3 +338,16 @@ class Assembler:
         self._pending = pending
         self.through = number
         self.out.append(FrameFinalized(end, number))
+
+    def _diagnose(self, code: str, message: str, end: int) -> None:
+        """Something is odd."""
+        diagnostic = self._oddities.diagnostic("warning", code, message, end, end)
+        if diagnostic is not None:
+            self.out.append(diagnostic)
+
+
+def _rule(bookends: bool, online: bool | None, finalized_field: bool) -> Callable[[Assembler, Any, int], None]:
+    """How frames become final. A function and no bound method: the assembler would hold itself."""
+    if not bookends or online is False:
+        return Assembler._when_complete
+    return Assembler._as_told if online and finalized_field else Assembler._by_age

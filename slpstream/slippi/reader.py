@@ -24,7 +24,7 @@ import msgspec
 
 from slpstream import events
 from slpstream.errors import FieldError, FormatError, FramingError
-from slpstream.events import Diagnostic, EndReason, Event, Frame, GameEnd, GameStart, Severity
+from slpstream.events import EndReason, Event, Frame, GameEnd, GameStart, Severity
 from slpstream.slippi import commands, container, metadata, result
 from slpstream.slippi.assembler import Assembler
 from slpstream.slippi.commands import FRAMES_PER_SECOND
@@ -35,14 +35,15 @@ from slpstream.slippi.game_start import (
     GameStartPayload,
     Settings,
 )
+from slpstream.slippi.oddities import Oddities
 from slpstream.slippi.whole_frame import FrameShapes
 
 FORMAT = "slippi"
 
-Take = Callable[[bytes, int, int, int], None]
-"""(buffer, position of the command byte, position past the event, file offset past the event): takes one event."""
+Take = Callable[["SlippiReader", bytes, int, int, int], None]
+"""(reader, buffer, position of the command byte, position past the event, file offset past the event): takes one event.
+The reader is handed in, because a table of what holds the reader would make a circle, and those are freed late."""
 
-_DIAGNOSTICS_PER_CODE = 16
 _FRAME_START = commands.FRAME_START.command
 _GECKO_LIST_LIMIT_BYTES = 1 << 20
 _SPLITTER_USED, _SPLITTER_COMMAND, _SPLITTER_LAST = 0x201, 0x203, 0x204
@@ -93,7 +94,7 @@ class SlippiReader:
         self._split = bytearray()
         self._scan: metadata.MetadataScan | None = None
         self._length_confirmed = False
-        self._diagnostic_counts: dict[str, int] = {}
+        self._oddities = Oddities()
         self._counts = [0] * 256
         self._shapes: FrameShapes | None = None
         self._out: list[Event] = []
@@ -102,14 +103,14 @@ class SlippiReader:
         """An independent reader at the same place: a checkpoint costs a few kilobytes."""
         twin = copy.copy(self)
         twin._split = bytearray(self._split)
-        twin._diagnostic_counts = dict(self._diagnostic_counts)
+        twin._oddities = self._oddities.copy()
         twin._counts = [0] * 256
         twin._shapes = None if self._shapes is None else self._shapes.copy()
         twin._out = []
         if self._scan is not None:
             twin._scan = self._scan.copy()
         if self._assembler is not None:
-            twin._assembler = self._assembler.copy(twin._warn)
+            twin._assembler = self._assembler.copy(twin._oddities)
             twin._assembler.out = twin._out  # what the last call made is not kept by a copy
         twin._bind()
         return twin
@@ -255,7 +256,7 @@ class SlippiReader:
                     break
                 take = takes[code]
                 if take is not None:
-                    take(buffer, at, past, base + past)
+                    take(self, buffer, at, past, base + past)
                 counts[code] += 1
                 at = past
                 if self._ended:
@@ -419,41 +420,21 @@ class SlippiReader:
         if payloads is None:
             return
         takes: list[Take | None] = [None] * 256
-        takes[commands.GAME_START] = self._take_game_start
-        takes[commands.MESSAGE_SPLITTER] = self._take_message_splitter
+        takes[commands.GAME_START] = SlippiReader._take_game_start
+        takes[commands.MESSAGE_SPLITTER] = SlippiReader._take_message_splitter
         for command, table in commands.TABLES.items():
             size = payloads.size(command)
             if size is None:
                 continue
             if self._assembler is None:
-                takes[command] = self._take_before_start
+                takes[command] = SlippiReader._take_before_start
             elif len(table.layout(size).fields) < table.required:
-                takes[command] = self._take_too_small
+                takes[command] = SlippiReader._take_too_small
             elif table is commands.GAME_END:
-                takes[command] = self._take_game_end
+                takes[command] = SlippiReader._take_game_end
             else:
-                takes[command] = self._frame_take(command, size)
+                takes[command] = _frame_take(self._assembler, command, size)
         self._takes = takes
-
-    def _frame_take(self, command: int, size_bytes: int) -> Take:
-        assembler = self._assembler
-        decode = commands.TABLES[command].layout(size_bytes).decode
-        if command in commands.STAGE_EVENT_KINDS:
-            return lambda buffer, at, past, end: assembler.stage_event(  # type: ignore[union-attr]
-                decode(buffer, at), end, command
-            )
-        put = {
-            commands.PRE_FRAME.command: assembler.pre_frame,  # type: ignore[union-attr]
-            commands.POST_FRAME.command: assembler.post_frame,  # type: ignore[union-attr]
-            commands.FRAME_START.command: assembler.frame_start,  # type: ignore[union-attr]
-            commands.ITEM_UPDATE.command: assembler.item,  # type: ignore[union-attr]
-            commands.FRAME_BOOKEND.command: assembler.bookend,  # type: ignore[union-attr]
-        }[command]
-
-        def take(buffer: bytes, at: int, past: int, end: int) -> None:
-            put(decode(buffer, at), end)
-
-        return take
 
     def _take_game_start(self, buffer: bytes, at: int, past: int, end: int) -> None:
         if self.game_start is not None:
@@ -467,7 +448,7 @@ class SlippiReader:
         self.game_start = start
         self._settings = settings = start.settings()
         self._assembler = Assembler(
-            self._warn,
+            self._oddities,
             bookends=bookend_size is not None,
             online=None if scene is None else scene == MAJOR_SCENE_ONLINE,
             finalized_field=(bookend_size or 0) >= commands.FRAME_BOOKEND.fields[1].end - 1,
@@ -572,7 +553,7 @@ class SlippiReader:
         self.stage = Stage.ABANDONED
 
     def _fail(self, error: FormatError) -> None:
-        self.failure = error
+        self.failure = error.with_traceback(None)  # which would hold this reader
         self._say("error", error.code, error.what, error.offset)
         if self._settings is not None and not self._ended:
             self._end(self._base, "error")
@@ -582,11 +563,25 @@ class SlippiReader:
         self._say("warning", code, message, offset)
 
     def _say(self, severity: Severity, code: str, message: str, offset: int) -> None:
-        """A diagnostic; after so many of one code only silence, so that a hostile file cannot flood its readers."""
-        count = self._diagnostic_counts.get(code, 0) + 1
-        self._diagnostic_counts[code] = count
-        if count > _DIAGNOSTICS_PER_CODE:
-            return
-        if count == _DIAGNOSTICS_PER_CODE:
-            message += "; further ones of this kind are not reported"
-        self._out.append(Diagnostic(max(self._base, offset), severity, code, offset, message))
+        diagnostic = self._oddities.diagnostic(severity, code, message, offset, self._base)
+        if diagnostic is not None:
+            self._out.append(diagnostic)
+
+
+def _frame_take(assembler: Assembler, command: int, size_bytes: int) -> Take:
+    """What takes the events of a command that are parts of frames."""
+    decode = commands.TABLES[command].layout(size_bytes).decode
+    if command in commands.STAGE_EVENT_KINDS:
+        return lambda reader, buffer, at, past, end: assembler.stage_event(decode(buffer, at), end, command)
+    put = {
+        commands.PRE_FRAME.command: assembler.pre_frame,
+        commands.POST_FRAME.command: assembler.post_frame,
+        commands.FRAME_START.command: assembler.frame_start,
+        commands.ITEM_UPDATE.command: assembler.item,
+        commands.FRAME_BOOKEND.command: assembler.bookend,
+    }[command]
+
+    def take(reader: SlippiReader, buffer: bytes, at: int, past: int, end: int) -> None:
+        put(decode(buffer, at), end)
+
+    return take

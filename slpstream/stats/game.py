@@ -24,7 +24,7 @@ from slpstream.stats.home_run import MAJOR_SCENE_HOME_RUN, SANDBAG, HomeRun, hom
 from slpstream.stats.interruptions import Pauses, Resent
 from slpstream.stats.overall import overall, playable_frame_count, ratio
 from slpstream.stats.places import CONTROL_MARGIN
-from slpstream.stats.player import Lists, Player, know_each_other
+from slpstream.stats.player import Lists, Player
 from slpstream.stats.punishes import RESET_FRAMES
 from slpstream.stats.shapes import Conversion, Stats
 from slpstream.stats.stages import BELOW, EDGES
@@ -63,7 +63,7 @@ class SlippiStats:
         self._teams = (
             {p.player_index: p.team_id for p in settings.players} if settings.is_teams and not self._pair else {}
         )
-        know_each_other(self._players, self._teams)
+        self._introduce()
         self._pauses = Pauses()
         self._resent = Resent()
         self._targets = Targets() if settings.game_mode == MAJOR_SCENE_TARGET_TEST else None
@@ -82,13 +82,24 @@ class SlippiStats:
         twin._gate = None if self._gate is None else self._gate.copy()
         twin._lists = self._lists.copy()
         twin._players = [player.copy(twin._lists) for player in self._players]
-        know_each_other(twin._players, self._teams)
+        twin._introduce()
         twin._pauses = self._pauses.copy()
         twin._resent = self._resent.copy()
         twin._targets = None if self._targets is None else self._targets.copy()
         twin._news = []
         twin._ended = []
         return twin
+
+    def _introduce(self) -> None:
+        """By player index: the player, all others, and those of other teams. Kept here, because players that hold each
+        other are freed only by a search for garbage, and that stops a daemon with many games."""
+        players, teams = self._players, self._teams
+        self._by_index = {player.index: player for player in players}
+        self._others = {player.index: [other for other in players if other is not player] for player in players}
+        self._opponents = {
+            index: [other for other in others if not teams or teams[other.index] != teams[index]]
+            for index, others in self._others.items()
+        }
 
     # -- what the outside calls ---------------------------------------------------------------------------------------
 
@@ -143,7 +154,7 @@ class SlippiStats:
         playable = playable_frame_count(last)
         ignored = self._ignored
         counts = {p.index: slippi_js.NO_INPUTS if ignored else p.inputs.counts() for p in self._players}
-        opponents = {p.index: [other.index for other in p.opponents] for p in self._players}
+        opponents = {index: [other.index for other in others] for index, others in self._opponents.items()}
         return Stats(
             game_complete=self._complete,
             last_frame=last,
@@ -248,9 +259,10 @@ class SlippiStats:
                 values = {"playerIndex": player.index, "percent": post.percent, "change": damage}
                 news.append((_PERCENT, player.index, "percent_changed", values))
 
-            hitter = player.hit_by
-            if hitter is not None and (hitter.restarted or hitter.post.action_state_id != player.hit_state):
-                player.hit_by = None
+            if player.hit_by is not None:
+                hitter = self._by_index[player.hit_by]
+                if hitter.restarted or hitter.post.action_state_id != player.hit_state:
+                    player.hit_by = None
             dies = lost is not None and player in lost
             conversions, combos = player.conversions, player.combos
             if flags & HIT:
@@ -336,8 +348,9 @@ class SlippiStats:
     def _hit(self, player: Player, number: int, damage: float, flags: int) -> None:
         """A player is damaged or grabbed in this frame."""
         index, conversions, combos = player.index, player.conversions, player.combos
-        hitter = self._hitter(player) if self._named or player.opponents[0].post is None else player.opponents[0]
-        opens = hitter in player.opponents if hitter is not None else flags & CAPTURED
+        opponents = self._opponents[index]
+        hitter = self._hitter(player) if self._named or opponents[0].post is None else opponents[0]
+        opens = hitter in opponents if hitter is not None else flags & CAPTURED
         percent = player.prev.percent
         by = UNSET if hitter is None else hitter.index
         starts = opens and conversions.open is None
@@ -347,12 +360,13 @@ class SlippiStats:
         if combo_starts:
             combos.begin(number, percent, by)
         if damage and hitter is None:
-            move_ids = {other.index: other.post.last_attack_landed for other in player.others if other.post is not None}
+            others = self._others[index]
+            move_ids = {other.index: other.post.last_attack_landed for other in others if other.post is not None}
             conversions.wait(number, damage, move_ids)
             combos.wait(number, damage, move_ids)
         elif damage and hitter is not None:
             self._any_hit = True
-            new_move = player.hit_by is not hitter
+            new_move = player.hit_by != hitter.index
             credited = damage
             if new_move:
                 move_id = hitter.post.last_attack_landed
@@ -363,7 +377,7 @@ class SlippiStats:
                 combos.repeat(damage)
             hitter.exchanges.hit(index, credited, new_move=new_move)
             hitter.forms.hit(credited)
-            player.hit_by = hitter
+            player.hit_by = hitter.index
             player.hit_state = hitter.prev.action_state_id
         if starts:
             values = {"playerIndex": index, "conversion": conversions.value()}
@@ -376,7 +390,7 @@ class SlippiStats:
     def _hitter(self, player: Player) -> Player | None:
         """Who hit, by name."""
         by = player.post.last_hit_by
-        for other in player.others:
+        for other in self._others[player.index]:
             if other.index == by and other.post is not None:
                 return other
         return None
@@ -416,7 +430,7 @@ class SlippiStats:
         for player in self._players:
             if player.index == by:
                 player.exchanges.knock_out(victim)
-                if all(other.index != victim for other in player.opponents):
+                if all(other.index != victim for other in self._opponents[by]):
                     return
                 player.exchanges.kill(conversion)
                 player.forms.kill()
@@ -435,7 +449,7 @@ class SlippiStats:
                 "internalCharacterId": post.internal_character_id,
             }
             self._news.append((_FORMS, player.index, "transformed", values))
-        others = [o.post for o in player.opponents if o.post is not None and (self._pair or o.alive)]
+        others = [o.post for o in self._opponents[player.index] if o.post is not None and (self._pair or o.alive)]
         for kind, values in actions.begin(number, post, player.prev, others):
             self._news.append((_ACTIONS, player.index, kind, values))
 

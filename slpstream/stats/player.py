@@ -47,8 +47,6 @@ class Player:
         "hit_state",
         "index",
         "inputs",
-        "opponents",
-        "others",
         "places",
         "post",
         "pre",
@@ -67,12 +65,8 @@ class Player:
         """`action_state_counter` fell: the action began anew."""
         self.alive = False
         """A stock is open."""
-        self.others: list[Player] = []
-        """All other players."""
-        self.opponents: list[Player] = []
-        """Those of other teams."""
-        self.hit_by: Player | None = None
-        """Who did the last hit, while still in the state of it."""
+        self.hit_by: int | None = None
+        """Player index of who did the last hit, while still in the state of it."""
         self.hit_state = -1
         """Their action state in the frame before the last hit."""
         self.self_destructs = self.given_up = 0
@@ -86,7 +80,7 @@ class Player:
         self.forms = Forms()
 
     def copy(self, lists: Lists) -> Player:
-        """An independent player at the same place; the other players it knows are still those of the original."""
+        """An independent player at the same place."""
         twin = Player.__new__(Player)
         for name in _VALUES:
             setattr(twin, name, getattr(self, name))
@@ -106,15 +100,6 @@ class Player:
 _ON_LISTS = ("stocks", "conversions", "combos")
 _COMPUTERS = ("actions", "inputs", "places", "exchanges", "forms")
 _VALUES = tuple(name for name in Player.__slots__ if name not in (*_ON_LISTS, *_COMPUTERS))
-
-
-def know_each_other(players: list[Player], teams: dict[int, int]) -> None:
-    """Tells players of each other; `teams` has the team of each player index, empty without teams."""
-    for player in players:
-        player.others = [other for other in players if other is not player]
-        player.opponents = [other for other in player.others if not teams or teams[other.index] != teams[player.index]]
-        if player.hit_by is not None:
-            player.hit_by = next(other for other in players if other.index == player.hit_by.index)
 
 
 def is_there(player_frame: Any) -> bool:

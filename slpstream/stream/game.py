@@ -62,13 +62,14 @@ class GameLog:
         """Takes the messages that follow the head; forgets the oldest beyond the bound."""
         if not messages:
             return
-        for message in messages:
-            self._messages.append(message)
-            self._size_bytes += message.size_bytes()
+        self._messages.extend(messages)
+        self._size_bytes += sum([message.size_bytes() for message in messages])
         self.head = place_of(messages[-1])
+        oldest: LogMessage | None = None
         while self._size_bytes > self._ring_bytes and len(self._messages) > 1:
             oldest = self._messages.popleft()
             self._size_bytes -= oldest.size_bytes()
+        if oldest is not None:
             self.dropped_through = place_of(oldest)
 
     def since(self, position: Position) -> list[LogMessage] | None:
@@ -147,18 +148,21 @@ class Game:
     def append(self, mode: FramesMode, messages: Sequence[LogMessage]) -> None:
         """New messages of one mode, in order, all behind the head."""
         self.logs[mode].append(messages)
-        newest = next((message for message in reversed(messages) if message.type == "frame"), None)
+        newest: LogMessage | None = None
+        for message in messages:
+            kind = message.type
+            if kind == "frame":
+                newest = message
+            elif mode != "live":
+                continue
+            elif kind == "game_start":
+                self.start = message
+            elif kind == "stats":
+                self.newest_stats = message
+            elif kind == "game_end":
+                self.ended = True
         if newest is not None:
             self.newest_frames[mode] = newest
-        if mode != "live":
-            return
-        for message in messages:
-            if message.type == "game_start":
-                self.start = message
-            elif message.type == "stats":
-                self.newest_stats = message
-            elif message.type == "game_end":
-                self.ended = True
 
     def forget(self) -> None:
         """Keeps only what cannot be read from the file."""

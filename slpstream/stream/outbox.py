@@ -104,9 +104,11 @@ class Outbox:
         self.queued_bytes = len(self._rest)
 
     def discard(self) -> None:
-        """Drops everything: the connection is gone. What holds on to its session does not hold what it never took."""
+        """Drops everything, for good: the connection is gone. It lets go of who reads it too, who holds on to it: what
+        is in no circle is freed at once, and searches for garbage stop everybody."""
         self._rest = b""
         self.clear()
+        self._write, self._tell_missed, self._on_missed = len, _nothing, None
 
     def _next(self) -> bytes:
         """The next entry, behind what is to be said of those before it that were dropped."""
@@ -130,3 +132,8 @@ class Outbox:
         self._missed += 1
         if self._on_missed is not None:
             self._on_missed()
+
+
+def _nothing(missed: int) -> bytes:
+    """Said to nobody."""
+    return b""

@@ -139,6 +139,7 @@ class Subscriber:
         self._left = True
         for reader in self._readers:
             reader.leave()
+        self._readers = []
 
     def stray(self, error: NoSuchGame) -> None:
         """The cursor is not of one of the stations; raises `error` when it is of none of them."""

@@ -196,6 +196,7 @@ class EventsSession:
     def _stop(self) -> None:
         if self._subscriber is not None:
             self._subscriber.stop()
+            self._subscriber = None
 
     def _wake(self) -> None:
         self._work.set()

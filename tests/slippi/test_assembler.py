@@ -8,9 +8,10 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from slpstream.events import Frame, FrameFinalized
+from slpstream.events import Diagnostic, Event, Frame, FrameFinalized
 from slpstream.slippi import commands
 from slpstream.slippi.assembler import MAX_LAG_FRAMES, MAX_THINGS, ROLLBACK_FRAMES, Assembler
+from slpstream.slippi.oddities import Oddities
 from tests.slippi.built import ONLINE, Built, bookend, event, item, post, pre, start
 from tests.slippi.logs import Logs, logs_of
 
@@ -19,12 +20,9 @@ class Bench:
     """An assembler, and what it said in short: `"5"` a frame, `"5r1"` its second sending, `"<=5"` final up to there."""
 
     def __init__(self, *, bookends: bool = True, online: bool | None = None, finalized_field: bool = False) -> None:
-        self.diagnostics: list[str] = []
-        self.assembler = Assembler(self._diagnose, bookends=bookends, online=online, finalized_field=finalized_field)
+        self._diagnosed: list[str] = []
+        self.assembler = Assembler(Oddities(), bookends=bookends, online=online, finalized_field=finalized_field)
         self._offset = 0
-
-    def _diagnose(self, code: str, message: str, offset: int) -> None:
-        self.diagnostics.append(code)
 
     def end(self) -> int:
         """The offset past the next event."""
@@ -52,20 +50,32 @@ class Bench:
     def said(self) -> str:
         """What came out since the last call."""
         words = []
-        for said in self.assembler.out:
+        for said in self._taken():
             if isinstance(said, Frame):
                 words.append(f"{said.number}r{said.revision}" if said.revision else f"{said.number}")
             else:
                 assert isinstance(said, FrameFinalized)
                 words.append(f"<={said.through}")
-        self.assembler.out.clear()
         return " ".join(words)
 
     def entries(self) -> list[Any]:
         """The frames that came out since the last call, as they go onto the wire."""
-        entries = [msgspec.to_builtins(f.entry, str_keys=True) for f in self.assembler.out if isinstance(f, Frame)]
+        return [msgspec.to_builtins(f.entry, str_keys=True) for f in self._taken() if isinstance(f, Frame)]
+
+    @property
+    def diagnostics(self) -> list[str]:
+        """The codes so far."""
+        return self._diagnosed + _codes(self.assembler.out)
+
+    def _taken(self) -> list[Event]:
+        out = list(self.assembler.out)
         self.assembler.out.clear()
-        return entries
+        self._diagnosed += _codes(out)
+        return [event for event in out if not isinstance(event, Diagnostic)]
+
+
+def _codes(events: list[Event]) -> list[str]:
+    return [event.code for event in events if isinstance(event, Diagnostic)]
 
 
 # -- the four ways to become final ------------------------------------------------------------------------------------
@@ -415,14 +425,12 @@ def test_a_copy_goes_on_alone() -> None:
     bench = Bench(online=True, finalized_field=True)
     bench.frame(1, finalized=0)
     bench.pres(2, 0)
-    codes: list[str] = []
-    twin = bench.assembler.copy(lambda code, message, offset: codes.append(code))
+    twin = bench.assembler.copy(Oddities())
     twin.out = []
     twin.post_frame(post(2, 0), 100)
     twin.item(item(2), 105)
     twin.bookend(bookend(7, 1), 110)
-    assert codes == ["frame_without_bookend"]
-    assert [type(said) for said in twin.out] == [Frame, Frame, FrameFinalized]
+    assert [type(said) for said in twin.out] == [Diagnostic, Frame, Frame, FrameFinalized]
     assert bench.diagnostics == []
     assert bench.said() == "1"
     bench.bookend(2, 1)

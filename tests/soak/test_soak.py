@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import urllib.request
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -63,3 +64,65 @@ def _asked(url: str) -> bytes:
     with urllib.request.urlopen(url, timeout=10) as answer:
         body: bytes = answer.read()
         return body
+
+
+@pytest.mark.trio
+async def test_what_is_over_is_freed_without_a_search(tmp_path: Path) -> None:
+    """A search for garbage stops a daemon with fifty stations for sixty milliseconds, four frames."""
+    folder = tmp_path / "station"
+    folder.mkdir()
+    config = check({"server": {"port": 0}, "store": {"folder": str(tmp_path / "state")}})
+    daemon = Daemon(config, [StationConfig(id="station", folder=str(folder))])
+    queries = (
+        "delivery=conflate",
+        "delivery=lossless&topics=game",
+        "frames=finalized&rate=20",
+        "station=nobody",
+        "op=%",
+    )
+    games = [synthetic_match(seed=seed, frames=400, rollbacks=True, items=True) for seed in range(4)]
+    games[1::2] = [data[:40_000] + bytes(3000) + data[43_000:] for data in games[1::2]]  # broken
+    gc.collect()  # how they were made
+    async with trio.open_nursery() as nursery:
+        port = await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
+        await _live(folder, port, queries, games[:2])
+        gc.collect()
+        gc.disable()
+        try:
+            await _live(folder, port, queries, games[2:])
+            gc.set_debug(gc.DEBUG_SAVEALL)
+            gc.collect()
+            found = [type(thing) for thing in gc.garbage if type(thing).__module__.startswith("slpstream")]
+        finally:
+            gc.set_debug(0)
+            gc.garbage.clear()
+            gc.enable()
+        nursery.cancel_scope.cancel()
+    assert not found
+
+
+async def _live(folder: Path, port: int, queries: Sequence[str], games: Sequence[bytes]) -> None:
+    """Games are played, and clients come and go."""
+    async with trio.open_nursery() as nursery:
+        for path in ("/v1/stream", "/v1/events"):
+            for query in queries:
+                nursery.start_soon(_watch, port, f"{path}?station=station&{query}")
+        for data in games:
+            with (folder / f"{hash(data)}.slp").open("xb", buffering=0) as file:
+                for at in range(0, len(data), 20_000):
+                    file.write(data[at : at + 20_000])
+                    await trio.sleep(0.02)
+    await trio.sleep(3)  # until what is broken is let go
+
+
+async def _watch(port: int, target: str) -> None:
+    request = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+    if "stream" in target:
+        request += "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        request += "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    stream = await trio.open_tcp_stream("127.0.0.1", port)
+    with trio.move_on_after(0.5):
+        await stream.send_all(f"{request}\r\n".encode())
+        while await stream.receive_some(65536):
+            pass
+    stream.socket.close()
