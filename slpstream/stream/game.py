@@ -49,9 +49,12 @@ def place_of(message: LogMessage) -> Position:
 class GameLog:
     """The newest messages of one mode of a game, at most `ring_bytes` of them."""
 
+    __slots__ = ("_messages", "_ring_bytes", "_size_bytes", "dropped_through", "head")
+
     def __init__(self, ring_bytes: int) -> None:
         self._ring_bytes = ring_bytes
-        self._messages: deque[LogMessage] = deque()
+        self._messages: deque[LogMessage] | None = None
+        """`None` while it is empty: of each game there are two for as long as the daemon lives."""
         self._size_bytes = 0
         self.dropped_through: Position = START
         """Position of the newest message that is not here any more."""
@@ -62,12 +65,15 @@ class GameLog:
         """Takes the messages that follow the head; forgets the oldest beyond the bound."""
         if not messages:
             return
-        self._messages.extend(messages)
+        ring = self._messages
+        if ring is None:
+            ring = self._messages = deque()
+        ring.extend(messages)
         self._size_bytes += sum([message.size_bytes() for message in messages])
         self.head = place_of(messages[-1])
         oldest: LogMessage | None = None
-        while self._size_bytes > self._ring_bytes and len(self._messages) > 1:
-            oldest = self._messages.popleft()
+        while self._size_bytes > self._ring_bytes and len(ring) > 1:
+            oldest = ring.popleft()
             self._size_bytes -= oldest.size_bytes()
         if oldest is not None:
             self.dropped_through = place_of(oldest)
@@ -78,12 +84,12 @@ class GameLog:
             return []
         if position < self.dropped_through:
             return None
-        first = bisect_right(self._messages, position, key=place_of)
-        return [self._messages[i] for i in range(first, len(self._messages))]
+        ring = self._messages or ()
+        return [ring[i] for i in range(bisect_right(ring, position, key=place_of), len(ring))]
 
     def forget(self) -> None:
         """Drops the ring; the head stays."""
-        self._messages.clear()
+        self._messages = None
         self._size_bytes = 0
         self.dropped_through = self.head
 
@@ -114,6 +120,7 @@ class Game:
         self.find_frame = find_frame
         self.logs: dict[FramesMode, GameLog] = {"live": GameLog(ring_bytes), "finalized": GameLog(ring_bytes)}
         self.start: LogMessage | None = None
+        """Of a game that is over it is forgotten with the rings."""
         self.newest_frames: dict[FramesMode, LogMessage] = {}
         self.newest_stats: LogMessage | None = None
         self.frames_per_second = 60
@@ -169,6 +176,7 @@ class Game:
         for log in self.logs.values():
             log.forget()
         self.forget_replay()
-        self.newest_frames.clear()
+        self.newest_frames = {}
         self.newest_stats = None
-        self.forget_replay()
+        if self.ended:
+            self.start = None
