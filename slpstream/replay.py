@@ -56,6 +56,8 @@ class Slice(NamedTuple):
 class FileReplay:
     """The log of one file. `path` and `limit_bytes` are asked anew each time: files are renamed, and live ones grow."""
 
+    __slots__ = ("_game_id", "_keep_from", "_kept", "_limit_bytes", "_limiter", "_path", "_read_unwritten")
+
     def __init__(
         self,
         path: Callable[[], Path],
@@ -70,19 +72,20 @@ class FileReplay:
         self._limit_bytes = limit_bytes
         self._game_id = game_id
         self._limiter = limiter
-        self._lock = trio.Lock()
-        self._checkpoints: dict[int, Pipeline] = {}
-        """By the bytes that they have read. Grows in the event loop too, while a thread looks."""
         self._keep_from = _SLICES_PER_KEPT * SLICE_BYTES
-        self._ahead: OrderedDict[int, Pipeline] = OrderedDict()
-        """The pipelines that computed the last few whole slices, by the bytes that they have read."""
-        self._cache: OrderedDict[int, Slice] = OrderedDict()
+        self._kept: _Kept | None = None
 
     def keep(self, pipeline: Pipeline) -> None:
         """Whoever follows the file has read on: a copy of its pipeline is kept from time to time."""
         if pipeline.bytes_read >= self._keep_from and pipeline.failure is None:
-            self._checkpoints[pipeline.bytes_read] = pipeline.copy()
+            self._warm.checkpoints[pipeline.bytes_read] = pipeline.copy()
             self._keep_from = pipeline.bytes_read + _SLICES_PER_KEPT * SLICE_BYTES
+
+    @property
+    def _warm(self) -> _Kept:
+        if self._kept is None:
+            self._kept = _Kept()
+        return self._kept
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
         """The next messages behind a position; empty at the end of what is known. Raises `CursorGone`."""
@@ -98,17 +101,16 @@ class FileReplay:
 
     def forget(self) -> None:
         """Gives back what was computed, unless somebody is reading; it is computed again when somebody asks."""
-        if not self._lock.locked():
-            self._checkpoints.clear()
-            self._ahead.clear()
-            self._cache.clear()
+        if self._kept is not None and not self._kept.lock.locked():
+            self._kept = None
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
         """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
-        async with self._lock:
+        kept = self._warm
+        async with kept.lock:
             before = [
                 at
-                for at, pipeline in self._checkpoints.items()
+                for at, pipeline in kept.checkpoints.items()
                 if pipeline.last_frame is None or pipeline.last_frame < number - 1
             ]
             index = max(before, default=0) // SLICE_BYTES
@@ -123,22 +125,23 @@ class FileReplay:
 
     async def _slice(self, index: int) -> Slice | None:
         """The messages that the bytes of a slice cause; `None` beyond the end."""
-        async with self._lock:
+        kept = self._warm
+        async with kept.lock:
             limit = self._limit_bytes()
             if limit is not None and limit <= index * SLICE_BYTES:
                 return None
-            cached = self._cache.get(index)
+            cached = kept.cache.get(index)
             if cached is None or cached.end != self._end_of(index, limit):
                 try:
-                    cached = await trio.to_thread.run_sync(self._find, index, cached, limiter=self._limiter)
+                    cached = await trio.to_thread.run_sync(self._find, kept, index, cached, limiter=self._limiter)
                 except OSError as error:
                     raise CursorGone(f"the replay cannot be read any more: {error.strerror}") from error
                 if cached is None:
                     return None
-                self._cache[index] = cached
-            self._cache.move_to_end(index)
-            while len(self._cache) > _CACHED_SLICES:
-                self._cache.popitem(last=False)
+                kept.cache[index] = cached
+            kept.cache.move_to_end(index)
+            while len(kept.cache) > _CACHED_SLICES:
+                kept.cache.popitem(last=False)
             return cached
 
     def _end_of(self, index: int, limit: int | None) -> int:
@@ -146,7 +149,7 @@ class FileReplay:
         end = (index + 1) * SLICE_BYTES
         return end if limit is None else min(end, limit)
 
-    def _find(self, index: int, cached: Slice | None) -> Slice | None:
+    def _find(self, kept: _Kept, index: int, cached: Slice | None) -> Slice | None:
         """In a worker thread: the slice, computed if the cached one does not reach the end."""
         limit = self._limit_bytes()
         path = self._path()
@@ -157,14 +160,14 @@ class FileReplay:
                 return cached
             if end <= index * SLICE_BYTES:
                 return None
-            pipeline = self._nearest(index * SLICE_BYTES, path)
+            pipeline = kept.nearest(index * SLICE_BYTES, path)
             if pipeline.bytes_read:  # the header that it has read may be another one by now
                 pipeline.rewrite(self._read(file, path, 0, of_name(path.name).rewritable_bytes))
             file.seek(pipeline.bytes_read)
             for i in range(pipeline.bytes_read // SLICE_BYTES, index + 1):
                 at = pipeline.bytes_read
-                if i and at == i * SLICE_BYTES and i % _SLICES_PER_CHECKPOINT == 0 and at not in self._checkpoints:
-                    self._checkpoints[at] = pipeline.copy()
+                if i and at == i * SLICE_BYTES and i % _SLICES_PER_CHECKPOINT == 0 and at not in kept.checkpoints:
+                    kept.checkpoints[at] = pipeline.copy()
                 wanted = min((i + 1) * SLICE_BYTES, end) - at
                 data = self._read(file, path, at, wanted)
                 if i < index and len(data) < wanted:
@@ -173,9 +176,9 @@ class FileReplay:
                 if pipeline.game_id not in (None, self._game_id):
                     raise CursorGone("another game is in the file now")
         if pipeline.bytes_read == (index + 1) * SLICE_BYTES:
-            self._ahead[pipeline.bytes_read] = pipeline
-            while len(self._ahead) > _PIPELINES_AHEAD:
-                self._ahead.popitem(last=False)
+            kept.ahead[pipeline.bytes_read] = pipeline
+            while len(kept.ahead) > _PIPELINES_AHEAD:
+                kept.ahead.popitem(last=False)
         return Slice(dict(zip(MODES, logs, strict=True)), pipeline.bytes_read)
 
     def _open(self, path: Path) -> BinaryIO:
@@ -198,13 +201,28 @@ class FileReplay:
             file.seek(offset + len(data))
         return data
 
-    def _nearest(self, offset: int, path: Path) -> Pipeline:
+
+class _Kept:
+    """What is kept of a file to be quick: nothing, of the thousands that nobody asks for."""
+
+    __slots__ = ("ahead", "cache", "checkpoints", "lock")
+
+    def __init__(self) -> None:
+        self.lock = trio.Lock()
+        """Of who computes or uses it."""
+        self.checkpoints: dict[int, Pipeline] = {}
+        """By the bytes that they have read. Grows in the event loop too, while a thread looks."""
+        self.ahead: OrderedDict[int, Pipeline] = OrderedDict()
+        """The pipelines that computed the last few whole slices, by the bytes that they have read."""
+        self.cache: OrderedDict[int, Slice] = OrderedDict()
+
+    def nearest(self, offset: int, path: Path) -> Pipeline:
         """The pipeline that has the least way to go to an offset."""
-        start = max((at for at in tuple(self._checkpoints) if at <= offset), default=0)
-        ahead = max((at for at in self._ahead if start <= at <= offset), default=None)
+        start = max((at for at in tuple(self.checkpoints) if at <= offset), default=0)
+        ahead = max((at for at in self.ahead if start <= at <= offset), default=None)
         if ahead is not None:
-            return self._ahead.pop(ahead)
-        kept = self._checkpoints.get(start)
+            return self.ahead.pop(ahead)
+        kept = self.checkpoints.get(start)
         if kept is not None:
             return kept.copy()
         return Pipeline(of_name(path.name).new_reader(path.name), MODES)

@@ -102,6 +102,23 @@ class GameLog:
 class Game:
     """A game of a station: its two logs, and what a newcomer has to be told."""
 
+    __slots__ = (
+        "catching_up",
+        "ended",
+        "find_frame",
+        "forget_replay",
+        "frames_per_second",
+        "game_id",
+        "logs",
+        "lost",
+        "newest_frames",
+        "newest_stats",
+        "order",
+        "read_again",
+        "replay",
+        "start",
+    )
+
     def __init__(
         self,
         game_id: str,

@@ -187,8 +187,10 @@ async def test_memory_is_bounded(match: Recorded, computed: list[int]) -> None:
     replay = match.replay()
     await rest(replay, "live", START)
     assert len(match.data) / SLICE_BYTES > 20
-    assert len(replay._cache) <= replay_module._CACHED_SLICES
-    assert len(replay._checkpoints) <= len(match.data) / SLICE_BYTES / replay_module._SLICES_PER_CHECKPOINT
+    kept = replay._kept
+    assert kept is not None
+    assert len(kept.cache) <= replay_module._CACHED_SLICES
+    assert len(kept.checkpoints) <= len(match.data) / SLICE_BYTES / replay_module._SLICES_PER_CHECKPOINT
 
 
 @pytest.mark.parametrize("what", ["vanished", "replaced", "directory"])
@@ -248,9 +250,7 @@ async def test_what_it_keeps_to_be_quick_can_be_given_back(match: Recorded, comp
 
     assert await all_lines() == match.lines("live")
     replay.forget()
-    assert not replay._cache
-    assert not replay._checkpoints
-    assert not replay._ahead
+    assert replay._kept is None
     del computed[:]
     assert await all_lines() == match.lines("live")
     assert computed, "it was computed again"
@@ -263,7 +263,7 @@ async def test_nothing_is_given_back_while_somebody_reads(match: Recorded) -> No
             nursery.start_soon(replay.messages, "live", START)
         await trio.lowlevel.checkpoint()
         replay.forget()
-    assert replay._cache
+    assert replay._kept is not None
     found = await replay.messages("live", START)
     assert [message.json() for message in found] == match.lines("live")[: len(found)]
 
@@ -303,14 +303,14 @@ async def test_a_jump_into_a_game_that_is_followed_is_short(
 async def test_with_copies_or_without_it_is_the_log(mode: FramesMode, match: Recorded, computed: list[int]) -> None:
     replay, chance = match.replay(), random.Random(6)
     followed(replay, match.data)
-    assert len(replay._checkpoints) > 8
+    assert len(replay._warm.checkpoints) > 8
     for _ in range(40):
         at = chance.randrange(len(match.logs[mode]))
         found = await replay.messages(mode, place_of(match.logs[mode][at]))
         assert found == match.logs[mode][at + 1 : at + 1 + len(found)]
     assert [m.json() for m in await rest(replay, mode, START)] == match.lines(mode)
     replay.forget()
-    assert len(replay._checkpoints) == 0
+    assert len(replay._warm.checkpoints) == 0
     assert [m.json() for m in await rest(replay, mode, START)] == match.lines(mode)
 
 
