@@ -38,6 +38,12 @@ def simulate(replay: Path, into: Path, *, writer: str, speed: float) -> subproce
     return subprocess.Popen([*command, "--writer", writer, "--speed", str(speed)], stdout=subprocess.DEVNULL)
 
 
+def append(path: Path, data: bytes) -> None:
+    """What the file does not have yet."""
+    with path.open("ab") as file:
+        file.write(data[file.tell() :])
+
+
 def has_all(count: int) -> object:
     return lambda reader: len(reader.lines) >= count
 
@@ -127,6 +133,36 @@ def test_the_game_ends_while_the_daemon_is_down_and_another_is_played(
         daemon.wait_ready()
         assert simulate(third, folder, writer="frame", speed=20).wait(timeout=60) == 0
         assert reader.read(daemon, lambda r: len(r.lines) >= len(expected))
+    check_equal(reader.lines, expected)
+
+
+@pytest.mark.parametrize("frames", ["live", "finalized"])
+@pytest.mark.parametrize("stopped_at", [0.0, 0.4, 1.0])
+def test_between_two_restarts_a_game_ends_one_is_played_and_one_begins(
+    stopped_at: float, frames: FramesMode, folder: Path
+) -> None:
+    """At the restart two games are over and young, and a third is running: all that is missing comes, in order."""
+    games = [folder / f"Game_{number}.slp" for number in range(3)]
+    written = [synthetic_match(seed=40 + number, frames=500, rollbacks=True) for number in range(3)]
+    reader = LogReader("station", frames)
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        games[0].write_bytes(written[0][: len(written[0]) // 2])
+        daemon.until(lambda: (daemon.get("/v1/stations/station").get("game") or {}).get("inProgress") is True)
+        reader.read(daemon, lambda r: bool(r.lines))
+        if stopped_at:
+            append(games[0], written[0])
+            expected = dump_lines(games[0], frames)
+            reader.read(daemon, lambda r: len(r.lines) >= stopped_at * len(expected))
+        daemon.kill()
+    append(games[0], written[0])
+    games[1].write_bytes(written[1])
+    games[2].write_bytes(written[2][: len(written[2]) // 2])
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        append(games[2], written[2])
+        expected = [line for game in games for line in dump_lines(game, frames)]
+        assert reader.read(daemon, lambda r: len(r.lines) >= len(expected)), reader.ended
     check_equal(reader.lines, expected)
 
 
