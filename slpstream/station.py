@@ -49,8 +49,8 @@ from slpstream.tally import Tally
 _PACED_SECONDS = 0.05
 _PLAYED_AT_ONCE = 256
 """Frames of such a file that are published in one go, when nobody asked for their pace."""
-_OPEN_GAMES = 8
-"""Games that never ended and whose pipelines are kept, so that they can go on; older ones are read again if they do."""
+_BROKEN_FILES = 8
+"""Kept for a moment, because one that still grows would only be opened again."""
 
 _RELEASE_SECONDS = 2.0
 _TICK_SECONDS = 0.5
@@ -475,20 +475,22 @@ class Station:
             self._release(following)
 
     def _release_quiet(self) -> None:
-        """Bounds what is kept of files that never end: broken ones, and games that were never finished.
-
-        A broken file is kept a little after it has last grown, because one that still grows would only be opened again.
-        """
+        """Gives back what is kept of files that never end: broken ones, and games that were never finished. Should one go
+        on, it is read again and its log goes on. The current game is kept: it may be paused."""
         now = trio.current_time()
-        quiet = [f for f in self._following.values() if not f.behind and not f.existed]
+        quiet = [f for f in self._following.values() if not (f.behind or f.ahead or f.existed)]
         quiet.sort(key=lambda following: following.grown_at)
         broken = [f for f in quiet if f.pipeline.failure is not None]
         for following in broken:
-            if now - following.grown_at > _RELEASE_SECONDS or len(broken) > _OPEN_GAMES:
+            if now - following.grown_at > _RELEASE_SECONDS or len(broken) > _BROKEN_FILES:
                 self._release(following)
-        unfinished = [f for f in quiet if f.pipeline.failure is None and now - f.grown_at > self._idle_seconds]
-        for following in unfinished[:-_OPEN_GAMES]:
-            self._release(following)
+        current = self.channel.current
+        for following in quiet:
+            unfinished = following.pipeline.failure is None and (following.game is None or following.game is not current)
+            if unfinished and now - following.grown_at > self._idle_seconds:
+                self._release(following)
+                if following.game is not None:
+                    following.game.forget()
 
     def _release(self, following: Following) -> None:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""
