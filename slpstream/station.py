@@ -475,8 +475,8 @@ class Station:
             self._release(following)
 
     def _release_quiet(self) -> None:
-        """Gives back what is kept of files that never end: broken ones, and games that were never finished. Should one go
-        on, it is read again and its log goes on. The current game is kept: it may be paused."""
+        """Gives back what is kept of files that never end: broken ones, and games that were never finished. Should one
+        go on, it is read again and its log goes on. The current game is kept: it may be paused."""
         now = trio.current_time()
         quiet = [f for f in self._following.values() if not (f.behind or f.ahead or f.existed)]
         quiet.sort(key=lambda following: following.grown_at)
@@ -486,7 +486,9 @@ class Station:
                 self._release(following)
         current = self.channel.current
         for following in quiet:
-            unfinished = following.pipeline.failure is None and (following.game is None or following.game is not current)
+            unfinished = following.pipeline.failure is None and (
+                following.game is None or following.game is not current
+            )
             if unfinished and now - following.grown_at > self._idle_seconds:
                 self._release(following)
                 if following.game is not None:

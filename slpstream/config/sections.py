@@ -75,7 +75,7 @@ class Watch(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     idle_seconds: Annotated[
         Positive,
         Meta(
-            description="Without growth for so long, a station is `idle`; older unfinished files are not in progress."
+            description="Without growth for so long, a station is `idle`, and older files are closed until they grow."
         ),
     ] = 60.0
 
