@@ -33,6 +33,8 @@ class Following:
         """There is no file yet: the disk does not take it."""
         self.play_of: int | None = None
         """Size of the file, of a format that is written in one go, when it was taken as complete."""
+        self.playing = False
+        """It is being read and told, of a format that is written in one go."""
 
     @property
     def behind(self) -> bool:
@@ -59,9 +61,15 @@ class Following:
         """Its game read back from it, as far as it was read."""
         if self.written_whole:
             return RecordingReplay(lambda: self.file.path, self.published, game_id, limiter)
-        replay = FileReplay(lambda: self.file.path, lambda: self.pipeline.bytes_read, game_id, limiter, read_unwritten)
+        replay = FileReplay(lambda: self.file.path, self._told_bytes, game_id, limiter, read_unwritten)
         self.keep = replay.keep
         return replay
+
+    def _told_bytes(self) -> int:
+        """How far the file was read, now or, of a game that is read again, before."""
+        game = self.game
+        before = 0 if game is None else max(log.head.offset for log in game.logs.values())
+        return max(before, self.pipeline.bytes_read)
 
     def let_go(self, limiter: trio.CapacityLimiter) -> None:
         """Nobody follows it any more. Its game stays known, and does not hold on to the pipeline: that is megabytes."""
@@ -89,7 +97,8 @@ class ByteTap(Protocol):
     """Who wants the bytes of a station's games as they come; returns at once."""
 
     def grew(self, following: Following, offset: int, data: bytes) -> None:
-        """The next bytes of a file, at their offset in it, each once and without holes."""
+        """The next bytes of a file, at their offset in it, without holes. One that is read again, because it was not
+        followed for a while, comes again from its beginning."""
 
 
 class Index(Protocol):

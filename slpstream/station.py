@@ -1,7 +1,8 @@
 """One setup: its folder, the games that are played on it, and its state.
 
 A station follows every growing file below its folder with a pipeline of its own and publishes what comes out. Its
-current game is the one with the newest Game Start; a game that never ended stays open and goes on if its file does.
+current game is the one with the newest Game Start; another one that never ended is left after a while, and goes on if
+its file does.
 What was played before this daemon started is not streamed, but it is known: see `archive`.
 """
 
@@ -49,8 +50,7 @@ from slpstream.tally import Tally
 _PACED_SECONDS = 0.05
 _PLAYED_AT_ONCE = 256
 """Frames of such a file that are published in one go, when nobody asked for their pace."""
-_BROKEN_FILES = 8
-"""Kept for a moment, because one that still grows would only be opened again."""
+_UNFINISHED_FILES = 8
 
 _RELEASE_SECONDS = 2.0
 _TICK_SECONDS = 0.5
@@ -391,12 +391,12 @@ class Station:
         file = following.file
         replay = following.replay(start.game_id, self._limiter, self.read_unwritten)
         known = self._sources.get((file.identity, start.game_id))
-        if known is not None and known in self.channel.games:
+        if known is not None and (known.left or known in self.channel.games):
             # A file that was closed, left alone for long, or gone for a while, and is read again: the log is a function
             # of its bytes, so it goes on where it was.
             known.read_back_by(replay)
-            known.read_again, known.lost = True, False
             following.game = known
+            self.channel.take_back(known)
             return
         game = Game(
             start.game_id,
@@ -411,13 +411,13 @@ class Station:
         game.catching_up = following.existed
         following.game = game
         known_games = set(self.channel.games)
-        self._sources = {key: game for key, game in self._sources.items() if game in known_games}
+        self._sources = {key: game for key, game in self._sources.items() if game.left or game in known_games}
         self._sources[file.identity, start.game_id] = game
+        self.channel.drop_oldest({other.game for other in self._following.values()})
         self.channel.begin(game)
         self._log.info("game start", game_id=start.game_id, file=printable(file.path, self.folder), format=start.format)
 
-    # -- files that are written in one go
-    # -----------------------------------------------------------------------------
+    # -- files that are written in one go -----------------------------------------------------------------------------
 
     def _play_what_rests(self) -> None:
         """Such a file is complete when it has not grown for a moment; should it change later, it is another game."""
@@ -425,7 +425,7 @@ class Station:
         for following in self._following.values():
             rested = now - following.grown_at >= REST_SECONDS
             if following.written_whole and not following.existed and following.behind and rested and self._nursery:
-                following.play_of = following.file.size_bytes
+                following.play_of, following.playing = following.file.size_bytes, True
                 self._nursery.start_soon(self._play, following)
 
     async def _play(self, following: Following) -> None:
@@ -435,6 +435,7 @@ class Station:
             data = await trio.to_thread.run_sync(read_regular, file.path, limiter=self._limiter)
         except OSError as error:
             self._log.warning("file unreadable", file=printable(file.path, self.folder), what=error.strerror)
+            following.playing = False
             return
         if self._following.get(file) is not following:  # gone while it was read
             return
@@ -458,6 +459,7 @@ class Station:
             following.grown_at = trio.current_time()  # it goes on, though the file does not grow
             due += at_once * seconds
             await trio.sleep_until(due)
+        following.playing = False
         if self._following.get(file) is following:
             self._release_if_done(following)
 
@@ -478,21 +480,20 @@ class Station:
         """Gives back what is kept of files that never end: broken ones, and games that were never finished. Should one
         go on, it is read again and its log goes on. The current game is kept: it may be paused."""
         now = trio.current_time()
-        quiet = [f for f in self._following.values() if not (f.behind or f.ahead or f.existed)]
+        quiet = [f for f in self._following.values() if not (f.behind or f.existed)]
         quiet.sort(key=lambda following: following.grown_at)
         broken = [f for f in quiet if f.pipeline.failure is not None]
         for following in broken:
-            if now - following.grown_at > _RELEASE_SECONDS or len(broken) > _BROKEN_FILES:
+            if now - following.grown_at > _RELEASE_SECONDS or len(broken) > _UNFINISHED_FILES:
                 self._release(following)
-        current = self.channel.current
-        for following in quiet:
-            unfinished = following.pipeline.failure is None and (
-                following.game is None or following.game is not current
-            )
-            if unfinished and now - following.grown_at > self._idle_seconds:
-                self._release(following)
-                if following.game is not None:
-                    following.game.forget()
+        left = [f for f in quiet if f.pipeline.failure is None and now - f.grown_at > self._idle_seconds]
+        left = [f for f in left if not f.playing and (f.game is None or f.game is not self.channel.current)]
+        ahead = [f for f in left if f.ahead]  # the disk has yet to take the rest; of some it never will
+        for following in [*(f for f in left if not f.ahead), *ahead[:-_UNFINISHED_FILES]]:
+            self._release(following)
+            if following.game is not None:
+                following.game.left = not following.game.ended
+                following.game.forget()
 
     def _release(self, following: Following) -> None:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""

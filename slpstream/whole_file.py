@@ -118,6 +118,6 @@ class WholeFileReader(ABC):
         return {}
 
     def _fail(self, error: FormatError) -> list[Event]:
-        self.failure = error
+        self.failure = error.with_traceback(None)  # which would hold this reader
         self._data = bytearray()
         return [Diagnostic(error.offset, "error", error.code, error.offset, error.what)]

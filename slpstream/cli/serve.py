@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 import gc
+import sys
 from pathlib import Path
 
 import click
@@ -17,6 +20,7 @@ from slpstream.daemon import Daemon, ReadAgain
 from slpstream.errors import ConfigError
 
 _GARBAGE_THRESHOLDS = (10_000, 5, 50)
+_M_ARENA_MAX = -8
 
 
 @click.command()
@@ -54,6 +58,7 @@ def command(
 
     logs.configure(config.log.format, config.log.level)
     daemon = make_daemon(config, stations, config_file, read_again=read_again)
+    _share_memory_among_threads()
     _collect_garbage_seldom()
     trio.run(daemon.run)
 
@@ -95,3 +100,11 @@ def _collect_garbage_seldom() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(*_GARBAGE_THRESHOLDS)
+
+
+def _share_memory_among_threads() -> None:
+    """glibc gives threads heaps of their own, eight for each core, and what one thread has freed is of no use to the
+    others: over days that is memory for nothing. Ours take turns anyway."""
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):  # another libc
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

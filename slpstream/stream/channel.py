@@ -6,8 +6,9 @@ with one call per subscriber. A channel never waits for anybody.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Literal
+from weakref import WeakSet
 
 import msgspec
 import trio
@@ -16,9 +17,12 @@ from slpstream.errors import NoSuchGame
 from slpstream.messages import Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.chain import Chunk, Entry, Known, chunks
 from slpstream.stream.game import Game, Order, place_of
+from slpstream.stream.reading import Reading
 from slpstream.stream.subscriber import StationReader
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
+_KNOWN_GAMES = 32
+
 Locate = Callable[[str], Awaitable[None]]
 """Makes the games of a station known from the one with this id on; raises `NoSuchGame`."""
 
@@ -34,6 +38,8 @@ class Channel:
         self._groups: dict[Hashable, list[StationReader]] = {}
         self._known: dict[Hashable, Known] = {}
         """Of each group: the newest messages that it was sent."""
+        self.readings: WeakSet[Reading] = WeakSet()
+        """All that are somewhere in these games."""
         self._changed: trio.Event | None = None
         self.current: Game | None = None
         """The game with the newest Game Start."""
@@ -99,6 +105,26 @@ class Channel:
         self._games.sort(key=lambda known: known.order)
         if self.current is game:
             self.current = next((known for known in reversed(self._games) if not known.archived), None)
+
+    def drop_oldest(self, followed: Container[Game | None]) -> None:
+        """The oldest games beyond some number are not known any more, if they are not `followed` and nobody here needs
+        anything of them. Who asks for one finds it as one from before this daemon, by its file."""
+        for game in self._games[: max(0, len(self._games) - _KNOWN_GAMES)]:
+            if game is self.current or game in followed or any(reading.needs(game) for reading in self.readings):
+                break  # a later one must not become older than this
+            self._games.remove(game)
+            for reading in self.readings:
+                reading.drop(game)
+
+    def take_back(self, game: Game) -> None:
+        """A game that was left, and perhaps is not known any more, goes on: in its old place, with what is new."""
+        game.lost = game.left = False
+        game.read_again = True
+        if game not in self._games:
+            self._games.append(game)
+            self._games.sort(key=lambda known: known.order)
+            for reading in self.readings:
+                reading.take_back(game)
 
     def next_order(self) -> Order:
         """The place of the next game that begins."""

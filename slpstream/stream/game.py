@@ -109,6 +109,7 @@ class Game:
         "forget_replay",
         "frames_per_second",
         "game_id",
+        "left",
         "logs",
         "lost",
         "newest_frames",
@@ -137,7 +138,6 @@ class Game:
         self.find_frame = find_frame
         self.logs: dict[FramesMode, GameLog] = {"live": GameLog(ring_bytes), "finalized": GameLog(ring_bytes)}
         self.start: LogMessage | None = None
-        """Of a game that is over it is forgotten with the rings."""
         self.newest_frames: dict[FramesMode, LogMessage] = {}
         self.newest_stats: LogMessage | None = None
         self.frames_per_second = 60
@@ -149,6 +149,8 @@ class Game:
         """`game_end` was said."""
         self.lost = False
         """The file did what a log must not do, and is not followed any more."""
+        self.left = False
+        """It never ended, and its file has not grown for long: nobody looks any more, until it grows."""
 
     @property
     def archived(self) -> bool:
@@ -162,8 +164,8 @@ class Game:
 
     @property
     def in_progress(self) -> bool:
-        """Begun, and neither ended nor lost."""
-        return self.start is not None and not (self.ended or self.archived or self.lost)
+        """Begun, and neither ended nor lost nor left."""
+        return self.start is not None and not (self.ended or self.archived or self.lost or self.left)
 
     def read_back_by(self, replay: ReadBack) -> None:
         """From now on what the rings have dropped comes from here."""
@@ -195,5 +197,3 @@ class Game:
         self.forget_replay()
         self.newest_frames = {}
         self.newest_stats = None
-        if self.ended:
-            self.start = None

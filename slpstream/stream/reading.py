@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Protocol
+from weakref import WeakSet
 
 from slpstream.errors import CursorGone
 from slpstream.messages import START, Cursor, FramesMode, LogMessage, Position
@@ -17,6 +18,8 @@ class Games(Protocol):
     """What is read: a station's games in their order."""
 
     station: str
+    readings: WeakSet[Reading]
+    """All that are somewhere in these games."""
 
     @property
     def games(self) -> Sequence[Game]:
@@ -51,8 +54,11 @@ class Reading:
         self.first: Game | Order = (0, 0, "")
         """The first game that concerns this reader. A game can be moved in the order, so it is asked for its place
         each time."""
+        self.at_heads = False
+        """Whoever reads is told what comes, and is behind in none of the games."""
         self._exhausted: set[Game] = set()
         """Archived games that were read to their end: that cannot change."""
+        channel.readings.add(self)
 
     async def settle(self) -> None:
         """Returns when it is known which games there are."""
@@ -97,7 +103,7 @@ class Reading:
 
     def todo(self) -> list[Game]:
         """The games from the first one on, in the station's order."""
-        first = self.first.order if isinstance(self.first, Game) else self.first
+        first = self._first_order
         return [game for game in self._channel.games if game.order >= first]
 
     async def following(self, game: Game) -> Sequence[LogMessage] | None:
@@ -115,6 +121,34 @@ class Reading:
                 self._exhausted.add(game)
             return messages
         return messages or None
+
+    def needs(self, game: Game) -> bool:
+        """Whether something of a game is still to be read here."""
+        if self.at_heads or game in self._exhausted or game.order < self._first_order:
+            return False
+        return game.archived or self.place(game) < game.logs[self._mode].head
+
+    def drop(self, game: Game) -> None:
+        """The station does not know a game any more, nor any before it, and nothing of them is needed here. Should they
+        become known again because somebody asks for them, they are still not for this reader."""
+        if self._first_order <= game.order:
+            ordinal, place, name = game.order
+            self.first = (ordinal, place, name + "\0")
+        self.places.pop(game, None)
+        self._exhausted.discard(game)
+
+    def take_back(self, game: Game) -> None:
+        """The station knows an old game again, because it goes on: what follows is for this reader too, and no more of
+        the games since then than before."""
+        if game.order < self._first_order:
+            for other in self._channel.games:
+                if game.order <= other.order < self._first_order:
+                    self.places[other] = other.logs[self._mode].head
+            self.first = game.order
+
+    @property
+    def _first_order(self) -> Order:
+        return self.first.order if isinstance(self.first, Game) else self.first
 
     def skip(self, game: Game) -> None:
         """What of a game cannot be read is passed over: goes on with what the ring has."""

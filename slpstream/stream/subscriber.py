@@ -106,10 +106,13 @@ class Subscriber:
     async def run(self, channels: Sources) -> None:
         """Follows the channels, as they come and go, until cancelled. Raises `NoSuchGame` and `CursorGone` as they are
         found, and `TooSlow`; in groups."""
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._follow, channels, nursery)
-            await self._failed.wait()
-            raise TooSlow("the connection is too slow for what may not be dropped")
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._follow, channels, nursery)
+                await self._failed.wait()
+                raise TooSlow("the connection is too slow for what may not be dropped")
+        finally:
+            self._readers = []  # they hold this, and circles are freed late
 
     async def _follow(self, channels: Sources, nursery: trio.Nursery) -> None:
         """A reader for each channel, as they come and go."""
@@ -139,7 +142,6 @@ class Subscriber:
         self._left = True
         for reader in self._readers:
             reader.leave()
-        self._readers = []
 
     def stray(self, error: NoSuchGame) -> None:
         """The cursor is not of one of the stations; raises `error` when it is of none of them."""
@@ -279,7 +281,7 @@ class StationReader:
         """Out of the channel's groups."""
         if self._live:
             self.channel.detach(self)
-            self._live = False
+            self._live = self._reading.at_heads = False
 
     def tell_state(self) -> None:
         """The station's state, if it is not what this reader was told last."""
@@ -401,7 +403,7 @@ class StationReader:
             if not waiting:
                 break
             await self.channel.changed()
-        self._live = True
+        self._live = self._reading.at_heads = True
         self.channel.attach(self)
 
     async def _read(self, game: Game) -> bool:

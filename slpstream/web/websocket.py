@@ -100,6 +100,11 @@ class WebsocketSession:
                 return HTTPStatus(response.status_code)
         return HTTPStatus.BAD_REQUEST
 
+    def abandon(self) -> None:
+        """The handshake was none, and there is no session: what holds it is let go."""
+        self._outbox.discard()
+        self._protocol.parser_exc = None
+
     async def run(self, first: Subscription | None, refusal: SubscriberError | None, rest: bytes = b"") -> None:
         """The session after its handshake. `refusal` closes it at once; `rest` came behind the handshake."""
         name = self._protocol.subprotocol
