@@ -22,6 +22,7 @@ from slpstream.stream.reading import Games, Reading
 from slpstream.stream.subscription import Start
 
 _KEPT_BOOKMARKS = 16
+_REMEMBERED_GAMES = 256
 _TRIES = 6
 _RETRY_SECONDS = 5.0
 
@@ -201,13 +202,15 @@ class Tap:
                     if not messages:
                         break
                     reading.places[game] = self._taken[game.game_id] = place_of(messages[-1])
+                    while len(self._taken) > _REMEMBERED_GAMES:
+                        del self._taken[next(iter(self._taken))]
                     wanted = messages if self._all else [m for m in messages if m.type in self._types]
                     if wanted:
                         return Batch(game.game_id, wanted)
                 if self._said:
                     return None
                 if game.lost and game not in self._lost:
-                    self._lost.add(game)
+                    self._lost = {known for known in self._lost if known in self._channel.games} | {game}
                     return Batch(game.game_id, (), "the file was lost")
             if not progressed:
                 return None
