@@ -16,6 +16,7 @@ import trio
 from slpstream.config import Config, StationConfig, check
 from slpstream.daemon import Daemon
 from slpstream.simulate.match import synthetic_match
+from tests.formats.games import games as finished_games
 from tests.soak.curve import table, verdict
 from tests.soak.run import soak
 
@@ -82,14 +83,15 @@ async def test_what_is_over_is_freed_without_a_search(tmp_path: Path) -> None:
     )
     games = [synthetic_match(seed=seed, frames=400, rollbacks=True, items=True) for seed in range(4)]
     games[1::2] = [data[:40_000] + bytes(3000) + data[43_000:] for data in games[1::2]]  # broken
+    race = finished_games()["race.gci"]
     gc.collect()  # how they were made
     async with trio.open_nursery() as nursery:
         port = await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
-        await _live(folder, port, queries, games[:2])
+        await _live(folder, port, queries, games[:2], race)
         gc.collect()
         gc.disable()
         try:
-            await _live(folder, port, queries, games[2:])
+            await _live(folder, port, queries, games[2:], race)
             gc.set_debug(gc.DEBUG_SAVEALL)
             gc.collect()
             found = [type(thing) for thing in gc.garbage if type(thing).__module__.startswith("slpstream")]
@@ -101,24 +103,26 @@ async def test_what_is_over_is_freed_without_a_search(tmp_path: Path) -> None:
     assert not found
 
 
-async def _live(folder: Path, port: int, queries: Sequence[str], games: Sequence[bytes]) -> None:
+async def _live(folder: Path, port: int, queries: Sequence[str], games: Sequence[bytes], race: bytes) -> None:
     """Games are played, and clients come and go."""
     async with trio.open_nursery() as nursery:
         for path in ("/v1/stream", "/v1/events"):
             for query in queries:
                 nursery.start_soon(_watch, port, f"{path}?station=station&{query}")
+        nursery.start_soon(_watch, port, "/v1/stream", "12")  # refused
         for data in games:
             with (folder / f"{hash(data)}.slp").open("xb", buffering=0) as file:
                 for at in range(0, len(data), 20_000):
                     file.write(data[at : at + 20_000])
                     await trio.sleep(0.02)
+            (folder / f"{hash(data)}.gci").write_bytes(race[: 5000 + len(data) % 7])  # cut off
     await trio.sleep(3)  # until what is broken is let go
 
 
-async def _watch(port: int, target: str) -> None:
+async def _watch(port: int, target: str, version: str = "13") -> None:
     request = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     if "stream" in target:
-        request += "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+        request += "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: " + version + "\r\n"
         request += "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     with trio.move_on_after(0.5):
