@@ -185,13 +185,13 @@ def parse_line(line: bytes) -> LogMessage:
     )
 
 
-@functools.lru_cache(maxsize=2048)
+@functools.lru_cache(maxsize=512)
 def timestamp(unix_seconds: float) -> str:
     """A wall-clock time as status messages and answers have it: ISO 8601, UTC, milliseconds."""
     return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=1024)
 def _head(kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> bytes:
     """The envelope up to the place in the cursor."""
     head = b'{"type":%b,' % _encode(kind)

@@ -21,7 +21,7 @@ from slpstream.stream.reading import Reading
 from slpstream.stream.subscriber import StationReader
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
-_KNOWN_GAMES = 32
+_KNOWN_GAMES = 16
 
 Locate = Callable[[str], Awaitable[None]]
 """Makes the games of a station known from the one with this id on; raises `NoSuchGame`."""
