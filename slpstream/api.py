@@ -21,7 +21,7 @@ from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, Reader, WholeGame, of
 from slpstream.messages import TOPICS, FramesMode, LogMessage
 from slpstream.packed import as_replay, is_log, replay_name
 from slpstream.pipeline import COMPUTERS, Deriver, Pipeline
-from slpstream.regular_file import open_regular
+from slpstream.regular_file import open_regular, real_path
 from slpstream.slippi.ends import Ends
 from slpstream.stats import SlippiStats
 from slpstream.stats.home_run import HomeRun
@@ -297,8 +297,8 @@ async def follow(
     not do, and `FormatError` when it is no replay.
     """
     wanted = frozenset(topics)
-    file = Path(os.path.realpath(path))  # noqa: ASYNC240 -- a moment, and before anything else waits
-    if file.is_dir():  # noqa: ASYNC240
+    file = real_path(Path(path))
+    if file.is_dir():
         raise Unreadable(str(path), "is a directory")
     format_ = of_name(file.name)
     if format_.written_whole:

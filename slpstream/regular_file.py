@@ -1,5 +1,5 @@
-"""Opening what should be a file. Whoever may write into a watched folder can put something else there: to open a named
-pipe waits until somebody writes into it, in a thread that nothing can end."""
+"""What others can have put into a folder. To open a named pipe waits until somebody writes into it, in a thread that
+nothing can end; links can lead to each other."""
 
 from __future__ import annotations
 
@@ -23,6 +23,11 @@ def read_regular(path: Path) -> bytes:
     """All of a regular file. Raises `OSError`, also for anything else."""
     with open_regular(path) as file:
         return file.read()
+
+
+def real_path(path: Path) -> Path:
+    """What it is behind all links; of links that lead to each other, any of them. `Path.resolve` refuses those."""
+    return Path(os.path.realpath(path))
 
 
 def _without_waiting(path: str, flags: int) -> int:

@@ -51,7 +51,7 @@ _PACED_SECONDS = 0.05
 _PLAYED_AT_ONCE = 256
 """Frames of such a file that are published in one go, when nobody asked for their pace."""
 _UNFINISHED_FILES = 8
-
+"""Kept at most of those that are broken, for a moment, and of those that the disk never took."""
 _RELEASE_SECONDS = 2.0
 _TICK_SECONDS = 0.5
 

@@ -16,6 +16,7 @@ import trio
 
 from slpstream.config import EACH_SUBFOLDER, StationConfig, station_id
 from slpstream.logs import get_logger
+from slpstream.regular_file import real_path
 from slpstream.running_stations import RunningStations
 
 _LOOK_SECONDS = 1.0
@@ -50,13 +51,8 @@ def find(roots: Sequence[Path]) -> Found:
         except OSError:
             unreadable.add(root)
             continue
-        folders |= {root / name: _real(root / name) for name in names}
+        folders |= {root / name: real_path(root / name) for name in names}
     return Found(folders, frozenset(unreadable))
-
-
-def _real(path: Path) -> Path:
-    """What it is behind all links; of links that lead to each other, any of them. `Path.resolve` refuses those."""
-    return Path(os.path.realpath(path))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -72,7 +68,7 @@ class _Names:
     def __init__(self, explicit: Sequence[StationConfig]) -> None:
         """Explicit stations have their names, and their folders are stations already."""
         self._taken = {station.id for station in explicit}
-        self._folders = {_real(Path(station.folder).expanduser()) for station in explicit if station.folder}
+        self._folders = {real_path(Path(station.folder).expanduser()) for station in explicit if station.folder}
         self._ids: dict[Path, str] = {}
 
     def keep(self, others: _Names) -> None:

@@ -20,6 +20,7 @@ import trio
 from slpstream.expiry import KeptFile, superfluous
 from slpstream.logs import get_logger
 from slpstream.metrics import Metrics
+from slpstream.regular_file import real_path
 from slpstream.running_stations import RunningStations
 from slpstream.store import GameIndex
 from slpstream.stream import Hub
@@ -141,17 +142,17 @@ def sweep(
     `followed` are files, `sources` folders that are not ours though they are below `folder`, `in_use` folders that stay
     though they are empty.
     """
-    files = list(_files(folder, {_real(Path(source).expanduser()) for source in sources}))
+    files = list(_files(folder, {real_path(Path(source).expanduser()) for source in sources}))
     chosen = superfluous(
         files,
         max_age_seconds=limit.max_age_days * _DAY_SECONDS or None,
         max_size_bytes=limit.max_size_bytes or None,
         now=now,
-        protected=frozenset(_real(path) for path in followed),
+        protected=frozenset(real_path(path) for path in followed),
         fresh_seconds=_FRESH_SECONDS,
     )
     swept = Swept([], {})
-    top = _real(folder)
+    top = real_path(folder)
     emptied: set[Path] = set()
     for file in chosen:
         path = Path(file.path)
@@ -162,7 +163,7 @@ def sweep(
         else:
             swept.deleted.append(file._replace(path=folder / path.relative_to(top)))  # as stations and index know it
             emptied.add(path.parent)
-    kept = {top, *(_real(path) for path in in_use)}
+    kept = {top, *(real_path(path) for path in in_use)}
     for place in emptied:
         _remove_empty(place, kept)
     return swept
@@ -170,7 +171,7 @@ def sweep(
 
 def _files(folder: Path, sources: Collection[Path]) -> Iterator[KeptFile]:
     """The recordings: replays in the folders of stations, which are below `folder`. Links are not followed."""
-    top = _real(folder)
+    top = real_path(folder)
     if any(top.is_relative_to(source) for source in sources):
         return  # somebody's replays are all around
     for place, folders, names in os.walk(top):
@@ -185,11 +186,6 @@ def _files(folder: Path, sources: Collection[Path]) -> Iterator[KeptFile]:
                 continue
             if path.suffix.lower() == _SUFFIX and stat.S_ISREG(status.st_mode):
                 yield KeptFile(path, status.st_mtime, status.st_size)
-
-
-def _real(path: Path) -> Path:
-    """Behind all links. `Path.resolve` refuses links that lead to each other."""
-    return Path(os.path.realpath(path))
 
 
 def _remove_empty(folder: Path, kept: Collection[Path]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -12,15 +11,13 @@ import trio
 from slpstream.api import messages
 from slpstream.formats import REST_SECONDS
 from slpstream.messages import Position
-from slpstream.metrics import Metrics
 from slpstream.simulate.match import synthetic_match
-from slpstream.station import Station
 from slpstream.stream import Tap
 from tests.formats.games import games
+from tests.running_station import running_station, until
 
 pytestmark = pytest.mark.trio
 IDLE_SECONDS = 0.3
-TIMEOUT_SECONDS = 30.0
 
 
 @pytest.fixture(autouse=True)
@@ -28,32 +25,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.station._TICK_SECONDS", 0.01)
 
 
-@asynccontextmanager
-async def following(folder: Path, limiter: trio.CapacityLimiter | None = None) -> AsyncIterator[Station]:
-    station = Station(
-        "setup",
-        folder,
-        name="",
-        hints=None,
-        metrics=Metrics().station("setup"),
-        limiter=limiter or trio.CapacityLimiter(4),
-        poll_seconds=0.01,
-        scan_seconds=0.02,
-        stalled_seconds=0.1,
-        idle_seconds=IDLE_SECONDS,
-        ring_bytes=1 << 20,
-    )
-    with trio.fail_after(TIMEOUT_SECONDS):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(station.run)
-            await until(lambda: station.channel.settled)
-            yield station
-            nursery.cancel_scope.cancel()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await trio.sleep(0.005)
+following = partial(running_station, stalled_seconds=0.1, idle_seconds=IDLE_SECONDS)
 
 
 def half(data: bytes) -> int:
@@ -166,7 +138,7 @@ async def test_a_game_that_went_out_of_sight_goes_on_in_its_old_place(
 
 async def test_a_file_that_waits_for_a_thread_is_not_given_back(tmp_path: Path) -> None:
     limiter = trio.CapacityLimiter(1)
-    async with following(tmp_path, limiter) as station:
+    async with following(tmp_path, limiter=limiter) as station:
         limiter.acquire_on_behalf_of_nowait("somebody")
         (tmp_path / "race.gci").write_bytes(games()["race.gci"])
         await trio.sleep(REST_SECONDS + 3 * IDLE_SECONDS)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 
 import trio
 
 from slpstream.errors import Unreadable
 from slpstream.formats import of_name
+from slpstream.regular_file import real_path
 from slpstream.replaylog.writer import SlippiLogWriter
 from slpstream.tail import CaughtUp, Grew, Rewritten, tail_of_file
 
@@ -22,7 +22,7 @@ async def pack_growing(file: Path, target: Path, keyframe_frames: int) -> tuple[
     What a kill leaves behind is readable up to its last keyframe. Raises `FileExistsError`, and `SourceError` when the
     replay does what a log must not do.
     """
-    file = Path(os.path.realpath(file))  # noqa: ASYNC240 -- a moment, and before anything else waits
+    file = real_path(file)
     format_ = of_name(file.name)
     reader, writer = format_.new_reader(file.name), SlippiLogWriter(file.name, keyframe_frames)
     rewritten = False

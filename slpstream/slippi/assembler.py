@@ -341,9 +341,7 @@ class Assembler:
 
     def _diagnose(self, code: str, message: str, end: int) -> None:
         """Something is odd."""
-        diagnostic = self._oddities.diagnostic("warning", code, message, end, end)
-        if diagnostic is not None:
-            self.out.append(diagnostic)
+        self._oddities.say(self.out, "warning", code, message, end, end)
 
 
 def _rule(bookends: bool, online: bool | None, finalized_field: bool) -> Callable[[Assembler, Any, int], None]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Self
 
-from slpstream.events import Diagnostic, Severity
+from slpstream.events import Diagnostic, Event, Severity
 
 DIAGNOSTICS_PER_CODE = 16
 
 
 class Oddities:
-    """Makes the diagnostics of one game; those who read its events share it."""
+    """Says what is odd in one game; those who read its events share it."""
 
     __slots__ = ("_counts",)
 
@@ -23,12 +23,12 @@ class Oddities:
         twin._counts = dict(self._counts)
         return twin
 
-    def diagnostic(self, severity: Severity, code: str, message: str, offset: int, end: int) -> Diagnostic | None:
-        """The diagnostic of something at a file offset that is certain at `end`; `None` when there were enough of its
-        code."""
+    def say(self, out: list[Event], severity: Severity, code: str, message: str, offset: int, end: int) -> None:
+        """Appends the diagnostic of something at a file offset that is certain at `end`, unless there were enough of
+        its code."""
         count = self._counts[code] = self._counts.get(code, 0) + 1
         if count > DIAGNOSTICS_PER_CODE:
-            return None
+            return
         if count == DIAGNOSTICS_PER_CODE:
             message += "; further ones of this kind are not reported"
-        return Diagnostic(max(end, offset), severity, code, offset, message)
+        out.append(Diagnostic(max(end, offset), severity, code, offset, message))

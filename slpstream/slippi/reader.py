@@ -24,7 +24,7 @@ import msgspec
 
 from slpstream import events
 from slpstream.errors import FieldError, FormatError, FramingError
-from slpstream.events import EndReason, Event, Frame, GameEnd, GameStart, Severity
+from slpstream.events import EndReason, Event, Frame, GameEnd, GameStart
 from slpstream.slippi import commands, container, metadata, result
 from slpstream.slippi.assembler import Assembler
 from slpstream.slippi.commands import FRAMES_PER_SECOND
@@ -554,18 +554,13 @@ class SlippiReader:
 
     def _fail(self, error: FormatError) -> None:
         self.failure = error.with_traceback(None)  # which would hold this reader
-        self._say("error", error.code, error.what, error.offset)
+        self._oddities.say(self._out, "error", error.code, error.what, error.offset, self._base)
         if self._settings is not None and not self._ended:
             self._end(self._base, "error")
         self._buffer = b""
 
     def _warn(self, code: str, message: str, offset: int) -> None:
-        self._say("warning", code, message, offset)
-
-    def _say(self, severity: Severity, code: str, message: str, offset: int) -> None:
-        diagnostic = self._oddities.diagnostic(severity, code, message, offset, self._base)
-        if diagnostic is not None:
-            self._out.append(diagnostic)
+        self._oddities.say(self._out, "warning", code, message, offset, self._base)
 
 
 def _frame_take(assembler: Assembler, command: int, size_bytes: int) -> Take:

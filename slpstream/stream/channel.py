@@ -22,6 +22,7 @@ from slpstream.stream.subscriber import StationReader
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
 _KNOWN_GAMES = 16
+"""Of a station; who needs older ones keeps them known until they are read."""
 
 Locate = Callable[[str], Awaitable[None]]
 """Makes the games of a station known from the one with this id on; raises `NoSuchGame`."""

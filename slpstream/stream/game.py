@@ -54,7 +54,7 @@ class GameLog:
     def __init__(self, ring_bytes: int) -> None:
         self._ring_bytes = ring_bytes
         self._messages: deque[LogMessage] | None = None
-        """`None` while it is empty: of each game there are two for as long as the daemon lives."""
+        """`None` while it is empty: of each known game there are two."""
         self._size_bytes = 0
         self.dropped_through: Position = START
         """Position of the newest message that is not here any more."""

@@ -257,7 +257,6 @@ class StationReader:
         self._reading = Reading(channel, self._mode)
         self._told: dict[str, Any] = {}
         self._told_set: dict[str, Any] | None = None
-        self._live = False
         self._behind = trio.Event()
         self._known: Known = {}
 
@@ -279,9 +278,9 @@ class StationReader:
 
     def leave(self) -> None:
         """Out of the channel's groups."""
-        if self._live:
+        if self._reading.at_heads:
             self.channel.detach(self)
-            self._live = self._reading.at_heads = False
+            self._reading.at_heads = False
 
     def tell_state(self) -> None:
         """The station's state, if it is not what this reader was told last."""
@@ -300,7 +299,7 @@ class StationReader:
     def fall_behind(self, game: Game, position: Position | None = None) -> None:
         """The message behind `position` of `game` was not taken: read on from there, or from where this reader has
         been in it. Of all that were live it is at the heads."""
-        if not self._live:
+        if not self._reading.at_heads:
             return
         self.leave()
         places = {other: self._reading.place(other) for other in self.channel.games}
@@ -315,7 +314,8 @@ class StationReader:
     def place(self) -> Cursor | None:
         """Where this reader is: in the newest game of which it has read anything."""
         for game in reversed(self._reading.todo()):
-            place = game.logs[self._mode].head if self._live and not game.archived else self._reading.place(game)
+            at_head = self._reading.at_heads and not game.archived
+            place = game.logs[self._mode].head if at_head else self._reading.place(game)
             if place > START:
                 return Cursor(game.game_id, self._mode, place)
         return None
@@ -403,7 +403,7 @@ class StationReader:
             if not waiting:
                 break
             await self.channel.changed()
-        self._live = self._reading.at_heads = True
+        self._reading.at_heads = True
         self.channel.attach(self)
 
     async def _read(self, game: Game) -> bool:

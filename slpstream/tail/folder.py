@@ -106,8 +106,6 @@ class FolderTail:
         self._next_tick = 0.0
         self._next_scan = 0.0
         self._next_folders = 0.0
-        # Fifty folders that were looked at together at the start must not be for ever: the second scan comes sooner.
-        self._first_share = (1 + phase_of(self._root)) / 2
         self._scan_began = 0.0
         self._scan_allowed = 0.0
         self._scan_version = 0
@@ -261,8 +259,9 @@ class FolderTail:
         self._next_scan = min(self._next_scan, max(self._at, self._scan_allowed))
 
     def _start_scan(self) -> None:
-        self._next_scan = self._at + self._scan_seconds * self._first_share
-        self._first_share = 1.0
+        # Fifty folders that are looked at together at the start must not be for ever: the second scan comes sooner.
+        share = (1 + phase_of(self._root)) / 2 if self._first_scan else 1.0
+        self._next_scan = self._at + self._scan_seconds * share
         self._scan_began = self._at
         self._scan_version = self._catalogue.next_version()
         known = self._catalogue.known()

@@ -347,7 +347,7 @@ class WebServer:
         rest = http.trailing_data[0]
         status = session.handshake(raw[: len(raw) - len(rest)])
         if status is not HTTPStatus.SWITCHING_PROTOCOLS:
-            session.abandon()
+            session.let_go()
             headers = {"upgrade": "websocket", "sec-websocket-version": VERSION}
             await self._refuse(connection, http, status, "not the handshake of a websocket", headers)
             return

@@ -100,10 +100,10 @@ class WebsocketSession:
                 return HTTPStatus(response.status_code)
         return HTTPStatus.BAD_REQUEST
 
-    def abandon(self) -> None:
-        """The handshake was none, and there is no session: what holds it is let go."""
+    def let_go(self) -> None:
+        """There is no session, or no more: what holds it is given up."""
         self._outbox.discard()
-        self._protocol.parser_exc = None
+        self._protocol.parser_exc = None  # how its reading ended; the frames that it ended in hold the protocol
 
     async def run(self, first: Subscription | None, refusal: SubscriberError | None, rest: bytes = b"") -> None:
         """The session after its handshake. `refusal` closes it at once; `rest` came behind the handshake."""
@@ -122,8 +122,7 @@ class WebsocketSession:
                     await self._read(nursery, rest)
         finally:
             self._leave()
-            self._outbox.discard()
-            self._protocol.parser_exc = None  # how its reading ended; the frames that it ended in hold the protocol
+            self.let_go()
         self._connection.gone |= self._scope.cancelled_caught
 
     def close(self, code: int, reason: str) -> None:

@@ -14,7 +14,7 @@ from slpstream.relay.feed import RelayFeed
 from slpstream.simulate.match import synthetic_match
 from slpstream.stream.game import place_of
 from tests.formats.games import games
-from tests.formats.test_vanishing import following, until
+from tests.running_station import running_station, until
 
 pytestmark = pytest.mark.trio
 
@@ -26,7 +26,7 @@ async def test_the_pipeline_of_a_game_that_is_over_is_let_go(
     monkeypatch.setattr("slpstream.station._TICK_SECONDS", 0.01)
     monkeypatch.setattr("slpstream.station.REST_SECONDS", 0.03)
     data = synthetic_match(frames=120) if name == "match.slp" else games()[name]
-    async with following(tmp_path, pace=False) as station:
+    async with running_station(tmp_path) as station:
         station.byte_tap = feed = RelayFeed(_read)
         with (tmp_path / name).open("wb", buffering=0) as file:
             file.write(data[:2000])

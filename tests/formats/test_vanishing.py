@@ -3,58 +3,25 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 import trio
 
-from slpstream.metrics import Metrics
 from slpstream.pipeline import Pipeline
 from slpstream.regular_file import read_regular
 from slpstream.station import Station
 from slpstream.stream import Game
 from tests.formats.games import games
+from tests.running_station import TIMEOUT_SECONDS, running_station, until
 
 pytestmark = pytest.mark.trio
-TIMEOUT_SECONDS = 30.0
 
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.station._TICK_SECONDS", 0.01)
     monkeypatch.setattr("slpstream.station.REST_SECONDS", 0.03)
-
-
-@asynccontextmanager
-async def following(folder: Path, *, pace: bool) -> AsyncIterator[Station]:
-    """A station that runs, and has looked at its folder."""
-    station = Station(
-        "arcade",
-        folder,
-        name="",
-        hints=None,
-        metrics=Metrics().station("arcade"),
-        limiter=trio.CapacityLimiter(4),
-        poll_seconds=0.01,
-        scan_seconds=0.02,
-        stalled_seconds=5.0,
-        idle_seconds=60.0,
-        ring_bytes=1 << 20,
-        pace=pace,
-    )
-    with trio.fail_after(TIMEOUT_SECONDS):
-        async with trio.open_nursery() as nursery:
-            nursery.start_soon(station.run)
-            await until(lambda: station.channel.settled)
-            yield station
-            nursery.cancel_scope.cancel()
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    while not condition():
-        await trio.sleep(0.005)
 
 
 def frames(game: Game | None) -> int:
@@ -83,7 +50,7 @@ async def test_gone_before_it_was_read(tmp_path: Path, monkeypatch: pytest.Monke
         return read(path)
 
     monkeypatch.setattr("slpstream.station.read_regular", unlink_first)
-    async with following(tmp_path, pace=False) as station:
+    async with running_station(tmp_path) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(lambda: bool(tried) and station.active_files == 0)
         assert station.channel.current is None, "nothing was said of it"
@@ -103,7 +70,7 @@ async def test_gone_while_it_was_read(tmp_path: Path, monkeypatch: pytest.Monkey
         return data
 
     monkeypatch.setattr("slpstream.station.read_regular", wait_until_lost)
-    async with following(tmp_path, pace=False) as station:
+    async with running_station(tmp_path) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(reading.is_set)
         (tmp_path / "race.rpl").unlink()
@@ -115,7 +82,7 @@ async def test_gone_while_it_was_read(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 async def test_gone_while_it_is_played(tmp_path: Path) -> None:
-    async with following(tmp_path, pace=True) as station:
+    async with running_station(tmp_path, pace=True) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(lambda: frames(station.channel.current) >= 5)
         game = station.channel.current
@@ -142,7 +109,7 @@ async def test_gone_while_a_piece_is_expanded(tmp_path: Path, monkeypatch: pytes
         return logs
 
     monkeypatch.setattr(Pipeline, "more", wait_until_lost)
-    async with following(tmp_path, pace=False) as station:
+    async with running_station(tmp_path) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(expanding.is_set)
         game = station.channel.current
@@ -155,7 +122,7 @@ async def test_gone_while_a_piece_is_expanded(tmp_path: Path, monkeypatch: pytes
 
 
 async def test_another_game_is_written_over_it_while_it_is_played(tmp_path: Path) -> None:
-    async with following(tmp_path, pace=True) as station:
+    async with running_station(tmp_path, pace=True) as station:
         path = tmp_path / "race.rpl"
         data = games()["race.rpl"]
         path.write_bytes(data)
@@ -170,7 +137,7 @@ async def test_another_game_is_written_over_it_while_it_is_played(tmp_path: Path
 
 
 async def test_a_file_that_is_none_of_ours_is_let_go(tmp_path: Path) -> None:
-    async with following(tmp_path, pace=False) as station:
+    async with running_station(tmp_path) as station:
         (tmp_path / "settings.rpl").write_bytes(b"not a replay " * 100)
         await until(lambda: station.describe()["files"]["finished"] == 1 and station.active_files == 0)
         await plays_another(station, tmp_path)

@@ -6,11 +6,11 @@ import random
 
 import trio
 
-_UPGRADE = (
-    "GET /v1/stream?{query} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
-    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
+UPGRADE = (
+    "GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: {version}\r\n\r\n"
 )
-_GET = "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+GET = "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
 _PATHS = ("/v1/stations", "/v1/games?limit=20", "/metrics", "/readyz", "/", "/overlay/s03", "/v1/stations/s07")
 _QUERIES = ("delivery=conflate", "delivery=lossless&topics=game,event,stats", "frames=finalized&rate=20", "topics=game")
 _READ_BYTES = 16384
@@ -43,7 +43,7 @@ class Client:
     async def _ask(self) -> None:
         stream = await trio.open_tcp_stream("127.0.0.1", self._port)
         async with stream:
-            await stream.send_all(_GET.format(path=self._chance.choice(_PATHS)).encode())
+            await stream.send_all(GET.format(path=self._chance.choice(_PATHS)).encode())
             answer = b""
             while piece := await stream.receive_some(_READ_BYTES):
                 answer += piece
@@ -57,7 +57,7 @@ class Client:
         stream = await trio.open_tcp_stream("127.0.0.1", self._port)
         try:
             with trio.move_on_after(self._chance.uniform(0.1, 15)):
-                await stream.send_all(_UPGRADE.format(query=query).encode())
+                await stream.send_all(UPGRADE.format(target=f"/v1/stream?{query}", version=13).encode())
                 while piece := await stream.receive_some(_READ_BYTES):
                     self._counts["read_bytes"] = self._counts.get("read_bytes", 0) + len(piece)
                     if self._slow:

@@ -17,6 +17,7 @@ from slpstream.config import Config, StationConfig, check
 from slpstream.daemon import Daemon
 from slpstream.simulate.match import synthetic_match
 from tests.formats.games import games as finished_games
+from tests.soak.clients import GET, UPGRADE
 from tests.soak.curve import table, verdict
 from tests.soak.run import soak
 
@@ -120,13 +121,10 @@ async def _live(folder: Path, port: int, queries: Sequence[str], games: Sequence
 
 
 async def _watch(port: int, target: str, version: str = "13") -> None:
-    request = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-    if "stream" in target:
-        request += "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: " + version + "\r\n"
-        request += "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    request = UPGRADE.format(target=target, version=version) if "stream" in target else GET.format(path=target)
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     with trio.move_on_after(0.5):
-        await stream.send_all(f"{request}\r\n".encode())
+        await stream.send_all(request.encode())
         while await stream.receive_some(65536):
             pass
     stream.socket.close()

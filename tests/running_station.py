@@ -1,0 +1,52 @@
+"""A station on a folder, in the test's own event loop, that looks all the time."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import trio
+
+from slpstream.metrics import Metrics
+from slpstream.station import Station
+
+TIMEOUT_SECONDS = 30.0
+
+
+@asynccontextmanager
+async def running_station(
+    folder: Path,
+    *,
+    stalled_seconds: float = 5.0,
+    idle_seconds: float = 60.0,
+    pace: bool = False,
+    limiter: trio.CapacityLimiter | None = None,
+) -> AsyncIterator[Station]:
+    """It runs, and has looked at its folder; everything within `TIMEOUT_SECONDS`."""
+    station = Station(
+        "setup",
+        folder,
+        name="",
+        hints=None,
+        metrics=Metrics().station("setup"),
+        limiter=limiter or trio.CapacityLimiter(4),
+        poll_seconds=0.01,
+        scan_seconds=0.02,
+        stalled_seconds=stalled_seconds,
+        idle_seconds=idle_seconds,
+        ring_bytes=1 << 20,
+        pace=pace,
+    )
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(station.run)
+            await until(lambda: station.channel.settled)
+            yield station
+            nursery.cancel_scope.cancel()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Returns when it holds."""
+    while not condition():
+        await trio.sleep(0.005)
