@@ -317,6 +317,16 @@ def test_our_handshake_is_theirs() -> None:
     assert wire.read_client_handshake(theirs[4:]) == wire.ClientHandshake(cursor, token, True)
 
 
+async def greeted(stdout: trio.abc.ReceiveStream) -> bytes:
+    """What the client says until it was greeted: from then on it has its place in the stream."""
+    lines = b""
+    while b"\n" not in lines:
+        data = await stdout.receive_some()
+        assert data, "the client is gone"
+        lines += data
+    return lines
+
+
 @needs_shared
 @needs_slippi_js
 @pytest.mark.trio
@@ -324,25 +334,19 @@ async def test_slippi_js_gets_the_same_frames(tmp_path: Path) -> None:
     """Done when 2: it joins in the middle of a game and has the frames of the file; and of the next game."""
     games = [replay("v3.18"), TWO]
     async with served(tmp_path) as at, trio.open_nursery() as nursery:
-        said: list[dict[str, Any]] = []
-
-        async def client() -> None:
-            done = await trio.run_process(
-                node("127.0.0.1", str(at.port), str(len(games))), env=NODE, capture_stdout=True, capture_stderr=True
-            )
-            said.extend(json.loads(line) for line in done.stdout.splitlines())
-
         file = at.file()
         half = len(games[0]) // 2
         file.grow(games[0][:half])
-        nursery.start_soon(client)
-        while not at.server.clients:
-            await trio.sleep(0.02)
+        console = partial(trio.run_process, node("127.0.0.1", str(at.port), str(len(games))), env=NODE)
+        client = await nursery.start(partial(console, stdout=subprocess.PIPE))
+        lines = await greeted(client.stdout)
         for at_byte in range(half, len(games[0]), 4096):
             file.grow(games[0][at_byte : at_byte + 4096])
             await trio.lowlevel.checkpoint()
         at.file().grow(games[1])
-    greeting = said.pop(0)
+        async for data in client.stdout:
+            lines += data
+    greeting, *said = map(json.loads, lines.splitlines())
     assert greeting["connected"]["consoleNick"] == "Station 7"
     assert len(said) == len(games)
     with slippi_js("frames") as reader:
