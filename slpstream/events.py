@@ -148,4 +148,7 @@ AnEvent = TypeVar("AnEvent", bound=Event)
 
 def first_of(kind: type[AnEvent], events: Iterable[Event]) -> AnEvent | None:
     """The first event of a kind."""
-    return next((event for event in events if isinstance(event, kind)), None)
+    for event in events:
+        if isinstance(event, kind):
+            return event
+    return None

@@ -99,12 +99,15 @@ class FinalizedLogWriter(LogWriter):
             self._final = event  # type: ignore[assignment]
             self._through = event.through  # type: ignore[attr-defined]
         else:
-            super().write(event, encoded, game_id, out)
+            LogWriter.write(self, event, encoded, game_id, out)
 
     def _release(self, final: FrameFinalized, through: int, game_id: str | None, out: list[LogMessage]) -> None:
         waiting = self._waiting
-        for number in sorted(n for n in waiting if n <= through and n <= final.through):
-            super().write(final, waiting.pop(number), game_id, out)
+        limit = min(through, final.through)
+        for number in sorted(waiting):
+            if number > limit:
+                break
+            LogWriter.write(self, final, waiting.pop(number), game_id, out)
 
 
 _WRITERS: Mapping[FramesMode, type[LogWriter]] = {"live": LogWriter, "finalized": FinalizedLogWriter}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,8 @@ _UNFINISHED_FILES = 8
 """Kept at most of those that are broken, for a moment, and of those that the disk never took."""
 _RELEASE_SECONDS = 2.0
 _TICK_SECONDS = 0.5
+_COMMANDS_TICKS = 10
+"""Events by command are counted that often: there are a dozen of them."""
 
 
 class Station:
@@ -164,7 +167,7 @@ class Station:
             description["game"] = {
                 key: snapshot[key] for key in ("gameId", "format", "settings", "cursor") if key in snapshot
             }
-            description["game"] |= {"inProgress": game.in_progress, "lastFrame": _number(game.newest_frame)}
+            description["game"] |= {"inProgress": game.in_progress, "lastFrame": game.newest_frame_number}
         return description
 
     def recordings(self) -> list[dict[str, Any]]:
@@ -246,7 +249,7 @@ class Station:
     def _feed(self, following: Following, offset: int, data: bytes) -> None:
         following.grown_at = trio.current_time()
         if following.written_whole:  # read when it has come to rest
-            self._metrics.bytes.inc(len(data))
+            self._tally.count_bytes(len(data))
             return
         pipeline = following.pipeline
         if offset == 0 and pipeline.bytes_read:  # handed past the disk, but for what was rewritten since
@@ -254,7 +257,7 @@ class Station:
             self._publish(following, pipeline.rewrite(rewritable))
         offset, data = following.unread(offset, data)
         if data:
-            self._metrics.bytes.inc(len(data))
+            self._tally.count_bytes(len(data))
             self._publish(following, pipeline.feed(data))
             if following.keep is not None:
                 following.keep(pipeline)
@@ -319,7 +322,7 @@ class Station:
         )
         if following is None:
             return
-        self._tally.count_commands(following)
+        self._tally.write(following)
         if following.game is None:
             return
         game = following.game
@@ -363,7 +366,7 @@ class Station:
             return
         self._proof.published(following.pipeline, logs)
         start = first_of(GameStart, events)
-        loose = [message for message in logs[0] if message.game_id is None]
+        loose = [m for m in logs[0] if m.game_id is None] if logs[0][0].game_id is None else ()
         for message in loose:
             self.channel.publish_loose(message)
         if start is not None:
@@ -463,10 +466,6 @@ class Station:
         if self._following.get(file) is following:
             self._release_if_done(following)
 
-    def _count_all_commands(self) -> None:
-        for following in self._following.values():
-            self._tally.count_commands(following)
-
     def _release_if_done(self, following: Following) -> None:
         """A game that is complete, and whose file is closed, needs no descriptor any more: thousands can be copied
         in."""
@@ -498,7 +497,7 @@ class Station:
     def _release(self, following: Following) -> None:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""
         file = following.file
-        self._tally.count_commands(following)
+        self._tally.write(following)
         self._note(following, (), over=True)
         self._proof.released(self.id, file.path, following.pipeline)
         del self._following[file]
@@ -522,9 +521,9 @@ class Station:
     async def _watch_time(self) -> None:
         """What time alone brings about; of fifty stations not at the same moment."""
         await trio.sleep(_TICK_SECONDS * phase_of(self.id))
-        while True:
+        for tick in count(1):
             await trio.sleep(_TICK_SECONDS)
-            self._count_all_commands()
+            self._tally.write(*(() if tick % _COMMANDS_TICKS else self._following.values()))
             self._release_quiet()
             self._play_what_rests()
             self._watch_folder()
@@ -594,7 +593,3 @@ class Station:
         live = {game.game_id for game in self.channel.games if not game.archived}
         found = await self._archive.games_from(game_id)
         self.channel.insert_archived([game for game in found if game.game_id not in live])
-
-
-def _number(message: LogMessage | None) -> int | None:
-    return None if message is None else message.frame

@@ -1,4 +1,7 @@
-"""What a station counts and logs of the events that it publishes."""
+"""What a station counts and logs of the events that it publishes.
+
+Sixty times a second it only notes; Prometheus's counters, each with a lock of its own, are written now and then.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,11 @@ class Tally:
         self._folder = folder
         self._wall_clock = wall_clock
         self._log = get_logger()
+        self._bytes = self._frames = self._again = 0
+
+    def count_bytes(self, size_bytes: int) -> None:
+        """Bytes of a replay have been read."""
+        self._bytes += size_bytes
 
     def count(self, following: Following, events: Sequence[Event]) -> None:
         """What has been published of a file: metrics, and a line in the log for what people want to know."""
@@ -53,12 +61,22 @@ class Tally:
         if following.pipeline.failure is not None:
             metrics.decode_errors.inc()
         if frames and not catching_up:
-            metrics.frames.inc(frames)
-            if again:
-                metrics.rollback_frames.inc(again)
+            self._frames += frames
+            self._again += again
             metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
 
-    def count_commands(self, following: Following) -> None:
-        """Now and then, and not at every frame: that would cost more than to decode it."""
-        for command, count in following.pipeline.reader.take_command_counts().items():
-            self._metrics.event(command, count)
+    def write(self, *files: Following) -> None:
+        """What was noted, to the metrics, twice a second and at the end of a game; of some files, seldom, also how many
+        events of each command were read: there are a dozen."""
+        metrics = self._metrics
+        for counter, count in (
+            (metrics.bytes, self._bytes),
+            (metrics.frames, self._frames),
+            (metrics.rollback_frames, self._again),
+        ):
+            if count:
+                counter.inc(count)
+        self._bytes = self._frames = self._again = 0
+        for following in files:
+            for command, count in following.pipeline.reader.take_command_counts().items():
+                metrics.event(command, count)

@@ -302,12 +302,8 @@ class GatewayStation:
         }
         if game is not None:
             snapshot = channel.snapshot(game, "live")
-            newest = game.newest_frame
             description["game"] = {
                 key: snapshot[key] for key in ("gameId", "format", "settings", "cursor") if key in snapshot
             }
-            description["game"] |= {
-                "inProgress": game.in_progress,
-                "lastFrame": None if newest is None else newest.frame,
-            }
+            description["game"] |= {"inProgress": game.in_progress, "lastFrame": game.newest_frame_number}
         return description

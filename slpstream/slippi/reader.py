@@ -17,7 +17,7 @@ from __future__ import annotations
 import copy
 import hashlib
 from collections.abc import Callable
-from enum import Enum
+from enum import IntEnum, auto
 from typing import ClassVar, Self
 
 import msgspec
@@ -49,17 +49,17 @@ _GECKO_LIST_LIMIT_BYTES = 1 << 20
 _SPLITTER_USED, _SPLITTER_COMMAND, _SPLITTER_LAST = 0x201, 0x203, 0x204
 
 
-class Stage(Enum):
+class Stage(IntEnum):
     """Where in the file the reader is."""
 
-    HEADER = "header"
-    EVENT_PAYLOADS = "event payloads"
-    EVENTS = "events"
-    AFTER_END = "after the end"
-    METADATA = "metadata"
-    CLOSE = "closing brace"
-    DONE = "done"
-    ABANDONED = "abandoned"
+    HEADER = auto()
+    EVENT_PAYLOADS = auto()
+    EVENTS = auto()
+    AFTER_END = auto()
+    METADATA = auto()
+    CLOSE = auto()
+    DONE = auto()
+    ABANDONED = auto()
     """What follows cannot be read and is dropped; what was read stands."""
 
 

@@ -18,7 +18,7 @@ from typing import Any, Protocol
 import trio
 
 from slpstream.errors import NoSuchGame, TooSlow
-from slpstream.messages import DROPPABLE_TYPES, START, Cursor, FramesMode, LogMessage, Position
+from slpstream.messages import DROPPABLE_TYPES, START, TOPIC_OF_TYPE, Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.chain import ChainedWire, Chunk, Entry, Known, Link, is_link, predecessor
 from slpstream.stream.game import Game, place_of
 from slpstream.stream.outbox import Outbox
@@ -86,6 +86,11 @@ class Subscriber:
     def __init__(self, subscription: Subscription, wire: Wire, outbox: Outbox, wake_writer: Callable[[], None]) -> None:
         self.subscription = subscription
         self.wire = wire
+        self.key: Hashable = (
+            wire.key, subscription.frames, subscription.topics, subscription.rate, subscription.fields
+        )  # fmt: skip
+        """Subscribers with equal keys get equal bytes."""
+        self._types = frozenset(kind for kind, topic in TOPIC_OF_TYPE.items() if topic in subscription.topics)
         self._chained = wire if isinstance(wire, ChainedWire) else None
         self.outbox = outbox
         self._wake_writer = wake_writer
@@ -96,12 +101,6 @@ class Subscriber:
         self._late: dict[tuple[str, str], bytes] = {}
         self._failed = trio.Event()
         self._left = False
-
-    @property
-    def key(self) -> Hashable:
-        """Subscribers with equal keys get equal bytes."""
-        wanted = self.subscription
-        return (self.wire.key, wanted.frames, wanted.topics, wanted.rate, wanted.fields)
 
     async def run(self, channels: Sources) -> None:
         """Follows the channels, as they come and go, until cancelled. Raises `NoSuchGame` and `CursorGone` as they are
@@ -233,12 +232,10 @@ class Subscriber:
         return self.wire.cut(message, station, fields)
 
     def _wants(self, message: LogMessage, frames_per_second: int) -> bool:
-        wanted = self.subscription
-        if message.topic not in wanted.topics:
+        if message.type not in self._types:
             return False
-        if message.type != "frame" or wanted.rate is None:
-            return True
-        return keeps_frame(message.frame or 0, wanted.rate, frames_per_second)
+        rate = self.subscription.rate
+        return rate is None or message.type != "frame" or keeps_frame(message.frame or 0, rate, frames_per_second)
 
 
 def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
@@ -323,6 +320,8 @@ class StationReader:
     def readable(self, chunk: Chunk) -> bytes:
         """The bytes of a group's chunk, or those that this reader needs in its place. It is written at once."""
         data = chunk.joined
+        if not chunk.linked:
+            return data
         if not chunk.fits(self._known):
             known = dict(self._known)
             parts = []

@@ -196,13 +196,16 @@ class FolderTail:
         if ready or self._scan_outcome is not None:
             await trio.lowlevel.checkpoint()
             return
-        now = trio.current_time()
-        until = self._next_scan if self._scanning is None else now + self._scan_seconds
+        until = self._next_scan if self._scanning is None else trio.current_time() + self._scan_seconds
         if self._catalogue.open:
-            until = min(until, self._next_tick)
+            # Hints have files looked at all the time; then nobody need be woken for the tick.
+            looked_at = self._at
+            for tail in self._catalogue.open:
+                looked_at = min(looked_at, tail.looked_at)
+            until = min(until, max(looked_at + self._poll_seconds, self._next_tick))
         if self._hints.degraded is not None and self._folders:
             until = min(until, self._next_folders)
-        await self._hints.wait(max(0.0, until - now))
+        await self._hints.wait(until)
 
     async def _advance(self, at: float) -> None:
         self._at = at
@@ -246,8 +249,10 @@ class FolderTail:
         if self._hints.degraded is not None:
             # Nothing else tells in time that a file has gone from its name.
             self._suspects.update(self._catalogue.active)
+        recent = self._at - self._poll_seconds / 2
         for tail in self._catalogue.open:
-            self._due.setdefault(tail, False)
+            if tail.looked_at <= recent:
+                self._due.setdefault(tail, False)
         while self._released and self._released[0][0] <= self._at:
             # On a coarse clock its header can have been rewritten without a trace, just after the last look: compare
             # it once more.
@@ -461,7 +466,8 @@ class FolderTail:
             self._due[tail] = True
             return
         tail.at_start = False
-        self._make_way(tail)
+        if self._elders:
+            self._make_way(tail)
         if tail.doomed or tail.is_unlinked(look.status):
             if self._catalogue.active.get(tail.path) is tail:
                 self._suspects.add(tail.path)  # what has its name now? Once that is known, it is lost.

@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 
 import trio
 
+from slpstream.tail.alarms import Alarms
+
 # More names than this between two looks: looking at everything is cheaper.
 _MOST_PATHS: Final = 4096
 
@@ -41,8 +43,10 @@ class Hints:
     and after each scan.
     """
 
-    def __init__(self, degraded: str | None) -> None:
+    def __init__(self, degraded: str | None, alarms: Alarms | None = None) -> None:
+        """`alarms` keeps the times of many cheaply; without it each wait has a timer of its own."""
         self.degraded = degraded
+        self._alarms = alarms
         self.refresh: Callable[[], None] = _nothing
         self.attend: Callable[[Iterable[str]], None] = _nowhere
         self._lock = threading.Lock()
@@ -52,7 +56,7 @@ class Hints:
 
     def forget(self) -> None:
         """Nobody watches any more: from now on it is a timer."""
-        self.refresh, self.attend = _nothing, _nowhere
+        self.refresh, self.attend, self._alarms = _nothing, _nowhere, None
 
     def take(self) -> Touched:
         """What has been touched since the last call."""
@@ -61,12 +65,15 @@ class Hints:
             self._paths, self._rescan = set(), False
         return touched
 
-    async def wait(self, timeout_seconds: float) -> None:
-        """Wait until there is something to take, or someone rings, or the time is up."""
+    async def wait(self, until: float) -> None:
+        """Wait until there is something to take, or someone rings, or it is that time of trio's clock."""
         if self._paths or self._rescan:
             await trio.lowlevel.checkpoint()  # the bell may have been heard by someone who was cancelled then
+        elif self._alarms is not None:
+            self._alarms.set(self.ring, until)
+            await self._bell.wait()
         else:
-            with trio.CancelScope(deadline=trio.current_time() + timeout_seconds):
+            with trio.CancelScope(deadline=until):
                 await self._bell.wait()
         if self._bell.is_set():
             self._bell = trio.Event()

@@ -9,6 +9,7 @@ for each file) the same look runs in a thread.
 
 from __future__ import annotations
 
+import math
 import os
 import stat
 from errno import ENOENT, ESTALE
@@ -56,6 +57,7 @@ class FileTail:
         "fast",
         "file",
         "head",
+        "looked_at",
         "misses",
         "offset",
         "path",
@@ -70,6 +72,8 @@ class FileTail:
         self.fast = _NOWAIT != 0
         """Whether a look may run in the event loop."""
         self.behind = True
+        self.looked_at = -math.inf
+        """When the last look was judged."""
         self.at_start = False
         self.misses = 0
         """How many full scans in a row have not found it, since it went from its name."""
@@ -145,6 +149,7 @@ class FileTail:
     def absorb(self, look: Look, at: float) -> list[TailEvent]:
         """Judge a look: what is new. Raises `Truncated` or `Replaced`; nothing of that look is then delivered."""
         data, found, status = look
+        self.looked_at = at
         size = status.st_size
         file = self.file
         end = self.offset + len(data)

@@ -34,6 +34,7 @@ from watchdog.events import (
 )
 from watchdog.observers import Observer
 
+from slpstream.tail.alarms import Alarms
 from slpstream.tail.growth import Growth
 from slpstream.tail.hints import Hints
 from slpstream.tail.identity import FileIdentity, identity_of
@@ -62,8 +63,9 @@ class Watcher:
         self._reason = "polling was asked for"
         self._observer: BaseObserver | None = None
         self._growth: Growth | None = None
-        self._listening: trio.CancelScope | None = None
-        self._listened = trio.Event()
+        self._alarms = Alarms()
+        self._running: trio.CancelScope | None = None
+        self._ran = trio.Event()
         self._token: trio.lowlevel.TrioToken | None = None
         self._roots: dict[str, _WatchedRoot] = {}
 
@@ -71,18 +73,19 @@ class Watcher:
         self._token = trio.lowlevel.current_trio_token()
         if not self._polling_only:
             await trio.to_thread.run_sync(self._start)
-            if self._growth is not None:
-                self._listening = trio.CancelScope()
-                trio.lowlevel.spawn_system_task(self._listen, self._growth, self._listening)
+            if self._observer is not None:
+                self._running = trio.CancelScope()
+                trio.lowlevel.spawn_system_task(self._run, self._running)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with trio.move_on_after(_STOP_SECONDS, shield=True):
-            if self._growth is not None and self._listening is not None:
-                self._listening.cancel()
-                await self._listened.wait()
+            if self._running is not None:
+                self._running.cancel()
+                await self._ran.wait()
+            if self._growth is not None:
                 self._growth.close()
             await trio.to_thread.run_sync(self._stop, abandon_on_cancel=True)
 
@@ -93,7 +96,8 @@ class Watcher:
         name = os.fspath(root)
         watched = self._roots.get(name)
         if watched is None:
-            watched = self._roots[name] = _WatchedRoot(name, self._observer, self._growth, self._token)
+            watched = _WatchedRoot(name, self._observer, self._growth, self._alarms, self._token)
+            self._roots[name] = watched
         return watched.listen()
 
     def unwatch(self, hints: Hints) -> None:
@@ -120,21 +124,30 @@ class Watcher:
             self._observer.stop()
             self._observer.join()
 
-    async def _listen(self, growth: Growth, listening: trio.CancelScope) -> None:
-        with listening:
-            await growth.run()
-        self._listened.set()
+    async def _run(self, running: trio.CancelScope) -> None:
+        with running:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(self._alarms.run)
+                if self._growth is not None:
+                    nursery.start_soon(self._growth.run)
+        self._ran.set()
 
 
 class _WatchedRoot(FileSystemEventHandler):
     """One root under the observer, and those who listen. `dispatch` runs in the observer's thread, `refresh` in any."""
 
     def __init__(
-        self, root: str, observer: BaseObserver, growth: Growth | None, token: trio.lowlevel.TrioToken
+        self,
+        root: str,
+        observer: BaseObserver,
+        growth: Growth | None,
+        alarms: Alarms,
+        token: trio.lowlevel.TrioToken,
     ) -> None:
         self._root = root
         self._observer = observer
         self._growth = growth
+        self._alarms = alarms
         self._events = _NAMES_AND_GROWTH if growth is None else _NAMES
         self._token = token
         self._listeners: tuple[Hints, ...] = ()
@@ -147,7 +160,7 @@ class _WatchedRoot(FileSystemEventHandler):
 
     def listen(self) -> Hints:
         """Hints for one more who wants to hear."""
-        hints = Hints("not watched yet")
+        hints = Hints("not watched yet", self._alarms)
         hints.refresh = self.refresh
         growth = self._growth
         if growth is not None:

@@ -25,14 +25,17 @@ _encode = msgspec.json.Encoder().encode
 class WebsocketWire:
     """One subprotocol: its name, its opcode, and what makes its bytes from the JSON line."""
 
-    def __init__(self, subprotocol: str, opcode: Opcode, convert: Callable[[bytes], bytes]) -> None:
+    def __init__(self, subprotocol: str, opcode: Opcode, convert: Callable[[bytes], bytes] | None = None) -> None:
         self.key = subprotocol
         self._opcode = opcode
         self._convert = convert
 
     def log(self, message: LogMessage, station: str) -> bytes:
         """A log message, ready for the socket."""
-        return message.form((self.key, station), lambda m: self._message(m.json(station)))
+        key, forms = (self.key, station), message.forms
+        if forms is not None and key in forms:
+            return forms[key]
+        return message.keep(key, self._message(message.json(station)))  # as `form` does; this is every frame's way
 
     def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
         """A `frame` message cut down to some fields, ready for the socket."""
@@ -45,7 +48,7 @@ class WebsocketWire:
         return self._message(_encode(payload))
 
     def _message(self, json: bytes) -> bytes:
-        return _framed(self._opcode, self._convert(json))
+        return _framed(self._opcode, json if self._convert is None else self._convert(json))
 
 
 class DeltaWire(WebsocketWire):
@@ -75,11 +78,7 @@ def _framed(opcode: Opcode, payload: bytes) -> bytes:
     return _HEAD_8(_FIN | opcode, _SIZE_IN_8_BYTES, size) + payload
 
 
-def _as_is(json: bytes) -> bytes:
-    return json
-
-
-JSON = WebsocketWire("slpstream.v1.json", Opcode.TEXT, _as_is)
+JSON = WebsocketWire("slpstream.v1.json", Opcode.TEXT)
 MESSAGEPACK = WebsocketWire("slpstream.v1.msgpack", Opcode.BINARY, to_messagepack)
 DELTA = DeltaWire(delta.SUBPROTOCOL, Opcode.BINARY, to_messagepack)
 WIRES = {wire.key: wire for wire in (JSON, MESSAGEPACK, DELTA)}

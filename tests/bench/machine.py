@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from pathlib import Path
 
 _MEGABYTE = 1e6
@@ -16,7 +17,7 @@ def facts() -> dict[str, str]:
         "cores": str(os.cpu_count()),
         "processor": _processor(),
         "system": f"{platform.system()} {platform.release()}",
-        "python": f"{platform.python_implementation()} {platform.python_version()}",
+        "python": f"{platform.python_implementation()} {platform.python_version()} of {sys.base_prefix}",
         "load at start": f"{load:.2f}",
     }
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.errors import Replaced, Truncated, Unreadable, Vanished
-from slpstream.tail import CaughtUp, Grew, Hints, Lost, Opened, Rewritten, Scanned, Settled, tailer
+from slpstream.tail import CaughtUp, Grew, Hints, Lost, Opened, Rewritten, Scanned, Settled, TailEvent, tailer
 from slpstream.tail.tailer import COARSE_SECONDS
 from tests.tail.driver import WALL, Driver, run
 
@@ -201,6 +201,34 @@ def test_growth_is_found_without_a_hint(root: Path, start: Start) -> None:
     driver.step(10)
     append(path, b"more")
     assert [type(event) for event in driver.step()] == [Grew]
+
+
+def test_a_tick_looks_only_at_what_was_not_looked_at_just_now(
+    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A growing file is looked at at its hints; without one, never later than a tick and a half."""
+    path = write(root / "a.slp", HEADER)
+    other = write(root / "b.slp", HEADER)
+    hints = Hints(None)
+    driver = start(hints=hints)
+    driver.settle()
+    absorbed: list[str] = []
+    absorb = tailer.FileTail.absorb
+
+    def counted(self: tailer.FileTail, look: tailer.Look, at: float) -> list[TailEvent]:
+        absorbed.append(Path(self.path).name)
+        return absorb(self, look, at)
+
+    monkeypatch.setattr(tailer.FileTail, "absorb", counted)
+    for _ in range(60):  # one second
+        append(path, b"x")
+        hints.grew(str(path))
+        assert [type(event) for event in driver.step(1 / 60)] == [Grew]
+    assert absorbed.count("a.slp") == 60
+    assert absorbed.count("b.slp") in (8, 9, 10)
+    append(other, b"x")
+    append(path, b"x")
+    assert {event.file.path.name for event in driver.step(0.15) if isinstance(event, Grew)} == {"a.slp", "b.slp"}
 
 
 def test_falling_behind_and_catching_up_again(root: Path, start: Start) -> None:

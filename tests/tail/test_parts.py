@@ -246,16 +246,16 @@ async def test_waiting_for_hints(autojump_clock: trio.testing.MockClock) -> None
     hints = Hints(None)
     began = trio.current_time()
     hints.ring()
-    await hints.wait(5)
+    await hints.wait(trio.current_time() + 5)
     assert trio.current_time() == began
-    await hints.wait(5)
+    await hints.wait(trio.current_time() + 5)
     assert trio.current_time() == began + 5
     hints.grew("a.slp")
-    await hints.wait(5)
-    await hints.wait(5)
+    await hints.wait(trio.current_time() + 5)
+    await hints.wait(trio.current_time() + 5)
     assert trio.current_time() == began + 5, "what was not taken is not waited for"
     hints.take()
-    await hints.wait(5)
+    await hints.wait(trio.current_time() + 5)
     assert trio.current_time() == began + 10
 
 
@@ -273,11 +273,11 @@ async def test_a_root_is_watched_as_what_it_is_now(tmp_path: Path, how: str) -> 
             shutil.rmtree(root)
         with trio.fail_after(10):
             if how == "made again":
-                await hints.wait(10)
+                await hints.wait(trio.current_time() + 10)
                 assert hints.take().rescan
             root.mkdir(exist_ok=True)
             await trio.to_thread.run_sync(hints.refresh)
             assert hints.degraded is None
             (root / "a.slp").write_bytes(b"x")
             while str(root / "a.slp") not in hints.take().paths:
-                await hints.wait(10)
+                await hints.wait(trio.current_time() + 10)

@@ -36,6 +36,7 @@ from slpstream.tail import (
     Watcher,
     watcher,
 )
+from slpstream.tail.alarms import Alarms
 from slpstream.tail.growth import Growth
 from tests.tail.driver import REWRITABLE
 
@@ -352,8 +353,8 @@ async def test_growth_forgets_folders_and_says_when_it_was_overrun(root: Path) -
             nursery.start_soon(growth.run)
             append(root / "a.slp", b"x")
             append(root / "sub" / "b.slp", b"x")
-            await one.wait(DEADLINE)
-            await two.wait(DEADLINE)
+            await one.wait(trio.current_time() + DEADLINE)
+            await two.wait(trio.current_time() + DEADLINE)
             nursery.cancel_scope.cancel()
     assert one.take().paths == {str(root / "sub" / "b.slp")}
     assert two.take().paths == {str(root / "a.slp")}
@@ -468,7 +469,7 @@ async def test_events_for_those_who_watch_no_more_are_dropped(root: Path) -> Non
 
     await trio.to_thread.run_sync(lambda: trio.run(other_loop))
     assert token is not None
-    watched = watcher._WatchedRoot(str(root), Observer(), None, token)
+    watched = watcher._WatchedRoot(str(root), Observer(), None, Alarms(), token)
     hints = watched.listen()
     watched._touch(str(root / "a.slp"))
     assert hints.take().paths == {str(root / "a.slp")}
