@@ -67,10 +67,11 @@ class Hints:
 
     async def wait(self, until: float) -> None:
         """Wait until there is something to take, or someone rings, or it is that time of trio's clock."""
+        alarms = self._alarms  # `forget` is called in a thread
         if self._paths or self._rescan:
             await trio.lowlevel.checkpoint()  # the bell may have been heard by someone who was cancelled then
-        elif self._alarms is not None:
-            self._alarms.set(self.ring, until)
+        elif alarms is not None:
+            alarms.set(self.ring, until)
             await self._bell.wait()
         else:
             with trio.CancelScope(deadline=until):
