@@ -153,7 +153,7 @@ class LogMessage(msgspec.Struct, gc=False):
         return self.keep(key, make(self)) if form is None else form
 
     def keep(self, key: Any, form: bytes) -> bytes:
-        """Keeps an encoded form for the next one who asks `forms` for it."""
+        """Keeps an encoded form, while there is room, for the next one who asks `forms` for it."""
         forms = self.forms
         if forms is None:
             forms = self.forms = {}

@@ -177,10 +177,7 @@ class Metrics:
         self.broker_reconnects = Counter(
             "slpstream_broker_reconnects_total", "Connections to the broker that were lost.", registry=registry
         )
-        self.publish_seconds = _Delays(
-            "slpstream_append_to_publish_seconds",
-            "From the file's modification to the messages being handed to all subscribers.",
-        )
+        self.publish_seconds = _DelaysOfStations()
         registry.register(self.publish_seconds)
         for counter, values in (
             (self.closed, _CLOSE_CODES),
@@ -232,9 +229,9 @@ class Metrics:
         )
 
 
-class Delays:
-    """How long something took, in buckets. Prometheus's own histogram takes three locks each time; here it is sixty
-    times a second of each station, and only in the event loop."""
+class PublishDelays:
+    """How long it took a station to publish, in buckets. Prometheus's own histogram takes three locks each time; this
+    is observed sixty times a second, and only in the event loop."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(_PUBLISH_BUCKETS_SECONDS) + 1)
@@ -247,20 +244,24 @@ class Delays:
         self.sum_seconds += seconds
 
 
-class _Delays:
-    def __init__(self, name: str, documentation: str) -> None:
-        self._name = name
-        self._documentation = documentation
-        self._stations: dict[str, Delays] = {}
+class _DelaysOfStations:
+    """Those of all stations, as one histogram."""
 
-    def station(self, station: str) -> Delays:
-        return self._stations.setdefault(station, Delays())
+    def __init__(self) -> None:
+        self._stations: dict[str, PublishDelays] = {}
+
+    def station(self, station: str) -> PublishDelays:
+        return self._stations.setdefault(station, PublishDelays())
 
     def drop(self, station: str) -> None:
         self._stations.pop(station, None)
 
     def collect(self) -> Iterable[Metric]:
-        family = HistogramMetricFamily(self._name, self._documentation, labels=["station"])
+        family = HistogramMetricFamily(
+            "slpstream_append_to_publish_seconds",
+            "From the file's modification to the messages being handed to all subscribers.",
+            labels=["station"],
+        )
         ends = [*map(floatToGoString, _PUBLISH_BUCKETS_SECONDS), "+Inf"]
         for station, delays in self._stations.copy().items():
             family.add_metric([station], list(zip(ends, accumulate(delays.counts), strict=True)), delays.sum_seconds)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -55,8 +54,6 @@ _UNFINISHED_FILES = 8
 """Kept at most of those that are broken, for a moment, and of those that the disk never took."""
 _RELEASE_SECONDS = 2.0
 _TICK_SECONDS = 0.5
-_COMMANDS_TICKS = 10
-"""Events by command are counted that often: there are a dozen of them."""
 
 
 class Station:
@@ -191,8 +188,11 @@ class Station:
         async with tail, trio.open_nursery() as nursery:
             self._tail, self._nursery = tail, nursery
             nursery.start_soon(self._watch_time)
-            async for event in tail:
-                self._take(event)
+            try:
+                async for event in tail:
+                    self._take(event)
+            finally:
+                self._tally.write(self._following.values())
 
     def configure(self, *, stalled_seconds: float, pace: bool) -> None:
         """What can be changed while it runs; see the constructor."""
@@ -322,7 +322,7 @@ class Station:
         )
         if following is None:
             return
-        self._tally.write(following)
+        self._tally.write([following])
         if following.game is None:
             return
         game = following.game
@@ -497,7 +497,7 @@ class Station:
     def _release(self, following: Following) -> None:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""
         file = following.file
-        self._tally.write(following)
+        self._tally.write([following])
         self._note(following, (), over=True)
         self._proof.released(self.id, file.path, following.pipeline)
         del self._following[file]
@@ -521,9 +521,9 @@ class Station:
     async def _watch_time(self) -> None:
         """What time alone brings about; of fifty stations not at the same moment."""
         await trio.sleep(_TICK_SECONDS * phase_of(self.id))
-        for tick in count(1):
+        while True:
             await trio.sleep(_TICK_SECONDS)
-            self._tally.write(*(() if tick % _COMMANDS_TICKS else self._following.values()))
+            self._tally.tick(self._following.values())
             self._release_quiet()
             self._play_what_rests()
             self._watch_folder()

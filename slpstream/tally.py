@@ -5,7 +5,7 @@ Sixty times a second it only notes; Prometheus's counters, each with a lock of i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from slpstream.archive import printable
@@ -13,6 +13,9 @@ from slpstream.events import Diagnostic, Event, Frame, GameEnd
 from slpstream.following import Following
 from slpstream.logs import get_logger
 from slpstream.metrics import StationMetrics
+
+_COMMANDS_TICKS = 10
+"""Commands are written that seldom: there are a dozen of each file."""
 
 
 class Tally:
@@ -23,7 +26,7 @@ class Tally:
         self._folder = folder
         self._wall_clock = wall_clock
         self._log = get_logger()
-        self._bytes = self._frames = self._again = 0
+        self._bytes = self._frames = self._again = self._ticks = 0
 
     def count_bytes(self, size_bytes: int) -> None:
         """Bytes of a replay have been read."""
@@ -65,9 +68,13 @@ class Tally:
             self._again += again
             metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
 
-    def write(self, *files: Following) -> None:
-        """What was noted, to the metrics, twice a second and at the end of a game; of some files, seldom, also how many
-        events of each command were read: there are a dozen."""
+    def tick(self, files: Iterable[Following]) -> None:
+        """Twice a second: what was noted, to the metrics; of the files only now and then."""
+        self._ticks += 1
+        self.write(() if self._ticks % _COMMANDS_TICKS else files)
+
+    def write(self, files: Iterable[Following]) -> None:
+        """What was noted, to the metrics, and how many events of each command were read of some files."""
         metrics = self._metrics
         for counter, count in (
             (metrics.bytes, self._bytes),

@@ -22,6 +22,7 @@ async def running_station(
     idle_seconds: float = 60.0,
     pace: bool = False,
     limiter: trio.CapacityLimiter | None = None,
+    metrics: Metrics | None = None,
 ) -> AsyncIterator[Station]:
     """It runs, and has looked at its folder; everything within `TIMEOUT_SECONDS`."""
     station = Station(
@@ -29,7 +30,7 @@ async def running_station(
         folder,
         name="",
         hints=None,
-        metrics=Metrics().station("setup"),
+        metrics=(metrics or Metrics()).station("setup"),
         limiter=limiter or trio.CapacityLimiter(4),
         poll_seconds=0.01,
         scan_seconds=0.02,

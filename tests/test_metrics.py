@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from slpstream.messages import START
 from slpstream.metrics import Metrics
+from slpstream.simulate.match import synthetic_match
+from tests.running_station import running_station, until
 
 NAME = "slpstream_append_to_publish_seconds"
 
@@ -33,3 +39,27 @@ def test_delays_are_a_histogram_of_each_station() -> None:
     assert set(said["tv2"].values()) == {0.0}
     metrics.drop_station("tv1")
     assert set(delays(metrics)) == {"tv2"}
+
+
+def totals(metrics: Metrics) -> dict[str, float]:
+    """By metric: the sum of all its counts."""
+    families = text_string_to_metric_families(metrics.render().decode())
+    return {family.name: sum(sample.value for sample in family.samples) for family in families}
+
+
+@pytest.mark.trio
+async def test_what_was_counted_is_written_when_a_station_ends(tmp_path: Path) -> None:
+    """Counters are written now and then; a daemon that stops in the middle of a game has counted it all."""
+    metrics = Metrics()
+    data = synthetic_match(seed=11, frames=300)
+    half = data[: len(data) // 2]
+    async with running_station(tmp_path, metrics=metrics) as station:
+        (tmp_path / "Game_1.slp").write_bytes(half)
+        await until(lambda: station.active_files == 1 and station.lag_seconds == 0.0)
+        game = station.channel.current
+        assert game is not None
+        frames = sum(message.type == "frame" for message in game.logs["live"].since(START) or ())
+    counted = totals(metrics)
+    assert counted["slpstream_read_bytes"] == len(half)
+    assert counted["slpstream_frames"] == frames > 100
+    assert counted["slpstream_events"] > 4 * frames

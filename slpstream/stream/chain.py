@@ -87,15 +87,16 @@ class Chunk:
         self.joined = entries[0].data if len(entries) == 1 else b"".join([entry.data for entry in entries])
         self.linked = linked = [entry for entry in entries if entry.link is not None]
         """Those of them that follow others, or are followed."""
-        if not linked:
-            return
-        first = {entry.message.type: entry for entry in reversed(linked)}
-        self._needs = [entry.before for entry in first.values() if entry.before is not None]
-        self.links: Known = {entry.message.type: entry.link for entry in linked if entry.link is not None}
+        self._needs: Sequence[Link] = ()
+        self.links: Known = {}
         """What those who got it then have."""
+        if linked:
+            first = {entry.message.type: entry for entry in reversed(linked)}
+            self._needs = [entry.before for entry in first.values() if entry.before is not None]
+            self.links = {entry.message.type: entry.link for entry in linked if entry.link is not None}
 
     def fits(self, known: Known) -> bool:
-        """Whether somebody who knows that much can read all of what is `linked`."""
+        """Whether somebody who knows that much can read all of it."""
         return all(has(known, before) for before in self._needs)
 
 

@@ -17,7 +17,8 @@ Ring = Callable[[], None]
 
 
 class Alarms:
-    """The times of many waiters: of each the newest. `run` it once; it ends only by cancellation."""
+    """The times of many waiters: of each the newest. `run` it once; it ends only by cancellation, and nobody is called
+    then any more."""
 
     def __init__(self) -> None:
         self._times: dict[Ring, float] = {}

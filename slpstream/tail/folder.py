@@ -2,10 +2,10 @@
 events.
 
 Three questions are kept apart. *Which files are there* is answered by scans of the tree, every few seconds, beside
-the reading. *Is this still the same file* is answered by each look at it. *When to look* is answered by hints, and at
-each poll tick for every open file, hints or not. All work is done when the consumer asks for the next event, so
-nothing queues up behind a slow one; and a wake costs what the open files cost, whatever the number of files in the
-folder.
+the reading. *Is this still the same file* is answered by each look at it. *When to look* is answered by hints, and
+without any by ticks: no open file is left alone for more than a poll and a half. All work is done when the consumer
+asks for the next event, so nothing queues up behind a slow one; and a wake costs what the open files cost, whatever
+the number of files in the folder.
 
 Every await comes before the state that depends on it is changed: a consumer that is cancelled and iterates again has
 lost nothing. The wall clock is read in one place only: to judge which of the files that were there before are still
@@ -203,7 +203,7 @@ class FolderTail:
             for tail in self._catalogue.open:
                 looked_at = min(looked_at, tail.looked_at)
             until = min(until, max(looked_at + self._poll_seconds, self._next_tick))
-        if self._hints.degraded is not None and self._folders:
+        if self._hints.degraded is not None and self._folders and self._scanning is None:
             until = min(until, self._next_folders)
         await self._hints.wait(until)
 

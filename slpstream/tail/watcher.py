@@ -85,6 +85,8 @@ class Watcher:
             if self._running is not None:
                 self._running.cancel()
                 await self._ran.wait()
+                for watched in self._roots.values():
+                    watched.fall_silent()
             if self._growth is not None:
                 self._growth.close()
             await trio.to_thread.run_sync(self._stop, abandon_on_cancel=True)
@@ -185,6 +187,13 @@ class _WatchedRoot(FileSystemEventHandler):
         with self._lock:
             self._unwatch()
         return True
+
+    def fall_silent(self) -> None:
+        """Nobody gives hints any more: those who wait for some have timers of their own from now on."""
+        self._say("nobody watches any more")
+        for hints in self._listeners:
+            hints.forget()
+            hints.ring()
 
     def dispatch(self, event: FileSystemEvent) -> None:
         """Watchdog's entry point, for each event."""

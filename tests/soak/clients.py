@@ -10,7 +10,7 @@ UPGRADE = (
     "GET {target} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: {version}\r\n\r\n"
 )
-GET = "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n"
+GET = "GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: {connection}\r\n\r\n"
 _PATHS = ("/v1/stations", "/v1/games?limit=20", "/metrics", "/readyz", "/", "/overlay/s03", "/v1/stations/s07")
 _QUERIES = ("delivery=conflate", "delivery=lossless&topics=game,event,stats", "frames=finalized&rate=20", "topics=game")
 _READ_BYTES = 16384
@@ -43,7 +43,7 @@ class Client:
     async def _ask(self) -> None:
         stream = await trio.open_tcp_stream("127.0.0.1", self._port)
         async with stream:
-            await stream.send_all(GET.format(path=self._chance.choice(_PATHS)).encode())
+            await stream.send_all(GET.format(path=self._chance.choice(_PATHS), connection="close").encode())
             answer = b""
             while piece := await stream.receive_some(_READ_BYTES):
                 answer += piece

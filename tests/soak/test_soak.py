@@ -121,7 +121,9 @@ async def _live(folder: Path, port: int, queries: Sequence[str], games: Sequence
 
 
 async def _watch(port: int, target: str, version: str = "13") -> None:
-    request = UPGRADE.format(target=target, version=version) if "stream" in target else GET.format(path=target)
+    request = UPGRADE.format(target=target, version=version)
+    if "stream" not in target:
+        request = GET.format(path=target, connection="keep-alive")
     stream = await trio.open_tcp_stream("127.0.0.1", port)
     with trio.move_on_after(0.5):
         await stream.send_all(request.encode())

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import pytest
 import trio
 import trio.testing
+from outcome import Outcome, capture
 
+from slpstream.tail import FolderTail
 from slpstream.tail.alarms import Alarms
 from slpstream.tail.hints import Hints
+from slpstream.tail.threads import T
+from tests.tail.driver import REWRITABLE, InLine
 
 
 class Bell:
@@ -79,3 +84,49 @@ async def test_hints_wait_until_their_time(autojump_clock: trio.testing.MockCloc
         hints.grew("a.slp")
         await hints.wait(began + 50)
         assert trio.current_time() == began + 8
+
+
+class SlowScans(InLine):
+    """A share on which a scan takes three seconds."""
+
+    def __init__(self, nursery: trio.Nursery) -> None:
+        super().__init__()
+        self._nursery = nursery
+
+    def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> None:
+        async def scan() -> None:
+            await trio.sleep(3)
+            deliver(capture(work))
+
+        self._nursery.start_soon(scan)
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("degraded", [None, "polling was asked for"])
+async def test_a_slow_scan_is_waited_for(
+    autojump_clock: trio.testing.MockClock, tmp_path: Path, degraded: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pass has something to do, or waits: also while the folders cannot be looked at."""
+    passes: list[float] = []
+    advance = FolderTail._advance
+
+    async def counted(self: FolderTail, at: float) -> None:
+        passes.append(at)
+        assert len(passes) < 300
+        await advance(self, at)
+
+    monkeypatch.setattr(FolderTail, "_advance", counted)
+    async with running() as alarms, trio.open_nursery() as nursery:
+        tail = FolderTail(
+            tmp_path,
+            suffixes=(".slp",),
+            rewritable_bytes=REWRITABLE,
+            hints=Hints(degraded, alarms),
+            threads=SlowScans(nursery),
+        )
+        async with tail:
+            with trio.move_on_after(20):
+                async for _ in tail:
+                    pass
+        assert 3 <= len(passes) <= 60
+        nursery.cancel_scope.cancel()

@@ -12,6 +12,7 @@ import shutil
 import struct
 import sys
 import threading
+from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -370,6 +371,29 @@ async def test_the_observer_is_gone_when_the_watcher_is(root: Path) -> None:
     async with Watcher() as watch, listening(tail_of(root, watch.watch(root))):
         assert len(observers()) > len(before)
     assert observers() == before
+
+
+async def test_who_waits_longer_than_the_watcher_has_a_timer(root: Path) -> None:
+    """Hints are never needed: also when nobody gives any more, what is there is found."""
+    found: deque[TailEvent] = deque()
+
+    async def follow(tail: FolderTail) -> None:
+        async for event in tail:
+            found.append(event)
+
+    with trio.fail_after(DEADLINE):
+        async with trio.open_nursery() as nursery:
+            async with Watcher() as watching:
+                hints = watching.watch(root)
+                tail = tail_of(root, hints, poll=0.02, scan=0.05)
+                nursery.start_soon(follow, tail)
+                while not any(isinstance(event, Settled) for event in found):
+                    await trio.sleep(0.01)
+            assert hints.degraded is not None
+            (root / "a.slp").write_bytes(b"x")
+            while not any(isinstance(event, Grew) for event in found):
+                await trio.sleep(0.01)
+            nursery.cancel_scope.cancel()
 
 
 async def test_nothing_is_left_after_many_starts(root: Path) -> None:
