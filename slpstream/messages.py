@@ -57,8 +57,6 @@ STATUS_PAYLOADS: Mapping[str, str] = {
     "lagged": "`missed`: how many messages this connection did not get",
     "error": "`code`, `message`: then the connection is closed with that code",
 }
-OVERHEAD_BYTES = 400
-"""What keeping a message costs beside its body, roughly."""
 DROPPABLE_TYPES = frozenset({"frame", "finalized", "stats"})
 """What a conflating subscriber may miss: the newest one says what the older ones said."""
 
@@ -146,24 +144,26 @@ class LogMessage(msgspec.Struct, gc=False):
             return head + self.body
         return b'%b%d.%d",%b' % (head, self.offset, self.count, self.body)
 
-    def form(self, key: Any, make: Callable[[LogMessage], bytes]) -> bytes:
-        """An encoded form of this message, made once for each of the first few `key`s: all subscribers that want the
-        same share it."""
-        form = None if self.forms is None else self.forms.get(key)
-        return self.keep(key, make(self)) if form is None else form
-
-    def keep(self, key: Any, form: bytes) -> bytes:
-        """Keeps an encoded form, while there is room, for the next one who asks `forms` for it."""
+    def form(self, key: Any, make: Callable[..., bytes], *given: Any) -> bytes:
+        """An encoded form of this message, `make(self, *given)`, made once for each of the first few `key`s: all
+        subscribers that want the same share it."""
         forms = self.forms
         if forms is None:
             forms = self.forms = {}
-        if len(forms) < _FORMS_KEPT:
-            forms[key] = form
+        form = forms.get(key)
+        if form is None:
+            form = make(self, *given)
+            if len(forms) < _FORMS_KEPT:
+                forms[key] = form
         return form
 
     def entry(self) -> msgspec.Raw:
         """The `frame` value of a `frame` message, as encoded."""
         return msgspec.Raw(self.body[len(_FRAME_KEY) : -1])
+
+    def size_bytes(self) -> int:
+        """What keeping this message costs, roughly."""
+        return len(self.body) + _OVERHEAD_BYTES
 
 
 def parse_line(line: bytes) -> LogMessage:
@@ -208,6 +208,7 @@ _LINE_HEAD = re.compile(
     rb'"cursor":"\2/([lf])([0-9]{1,18})\.([0-9]{1,9})",'
 )
 _FRAME_NUMBER = re.compile(rb'"frame":\{"frame":(-?[0-9]{1,9})[,}]')
+_OVERHEAD_BYTES = 400
 _FORMS_KEPT = 16
 
 

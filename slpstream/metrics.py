@@ -10,14 +10,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from itertools import accumulate
 from pathlib import Path
 
-from prometheus_client import CollectorRegistry, Counter, disable_created_metrics, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.utils import floatToGoString
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _PUBLISH_BUCKETS_SECONDS = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.0167, 0.033, 0.1, 0.25, 1.0, 5.0)
@@ -40,7 +37,7 @@ class StationMetrics:
         self.rollback_frames = metrics.rollback_frames.labels(station)
         self.bytes = metrics.bytes.labels(station)
         self.decode_errors = metrics.decode_errors.labels(station)
-        self.publish_seconds = metrics.publish_seconds.station(station)
+        self.publish_seconds = metrics.publish_seconds.labels(station)
         for code in _SOURCE_ERRORS:
             metrics.source_errors.labels(station, code)
         self.received_bytes = metrics.received_bytes.labels(station)
@@ -177,8 +174,13 @@ class Metrics:
         self.broker_reconnects = Counter(
             "slpstream_broker_reconnects_total", "Connections to the broker that were lost.", registry=registry
         )
-        self.publish_seconds = _DelaysOfStations()
-        registry.register(self.publish_seconds)
+        self.publish_seconds = Histogram(
+            "slpstream_append_to_publish_seconds",
+            "From the file's modification to the messages being handed to all subscribers.",
+            by_station,
+            buckets=_PUBLISH_BUCKETS_SECONDS,
+            registry=registry,
+        )
         for counter, values in (
             (self.closed, _CLOSE_CODES),
             (self.dropped, _DROP_REASONS),
@@ -209,9 +211,9 @@ class Metrics:
             self.reconnects,
             self.gaps,
             self.verified,
+            self.publish_seconds,
         ):
             family.remove_by_labels({"station": station})
-        self.publish_seconds.drop(station)
 
     def gauge(self, name: str, documentation: str, label: str | None, values: Gauges) -> None:
         """A gauge that is asked at each scrape."""
@@ -227,45 +229,6 @@ class Metrics:
             (family.name + ("_total" if family.type == "counter" else ""), family.type, family.documentation)
             for family in self.registry.collect()
         )
-
-
-class PublishDelays:
-    """How long it took a station to publish, in buckets. Prometheus's own histogram takes three locks each time; this
-    is observed sixty times a second, and only in the event loop."""
-
-    def __init__(self) -> None:
-        self.counts = [0] * (len(_PUBLISH_BUCKETS_SECONDS) + 1)
-        """By bucket; the last one has no end."""
-        self.sum_seconds = 0.0
-
-    def observe(self, seconds: float) -> None:
-        """It took so long."""
-        self.counts[bisect_left(_PUBLISH_BUCKETS_SECONDS, seconds)] += 1
-        self.sum_seconds += seconds
-
-
-class _DelaysOfStations:
-    """Those of all stations, as one histogram."""
-
-    def __init__(self) -> None:
-        self._stations: dict[str, PublishDelays] = {}
-
-    def station(self, station: str) -> PublishDelays:
-        return self._stations.setdefault(station, PublishDelays())
-
-    def drop(self, station: str) -> None:
-        self._stations.pop(station, None)
-
-    def collect(self) -> Iterable[Metric]:
-        family = HistogramMetricFamily(
-            "slpstream_append_to_publish_seconds",
-            "From the file's modification to the messages being handed to all subscribers.",
-            labels=["station"],
-        )
-        ends = [*map(floatToGoString, _PUBLISH_BUCKETS_SECONDS), "+Inf"]
-        for station, delays in self._stations.copy().items():
-            family.add_metric([station], list(zip(ends, accumulate(delays.counts), strict=True)), delays.sum_seconds)
-        yield family
 
 
 class _Asked:

@@ -99,7 +99,7 @@ class FinalizedLogWriter(LogWriter):
             self._final = event  # type: ignore[assignment]
             self._through = event.through  # type: ignore[attr-defined]
         else:
-            LogWriter.write(self, event, encoded, game_id, out)
+            super().write(event, encoded, game_id, out)
 
     def _release(self, final: FrameFinalized, through: int, game_id: str | None, out: list[LogMessage]) -> None:
         waiting = self._waiting
@@ -107,7 +107,7 @@ class FinalizedLogWriter(LogWriter):
         for number in sorted(waiting):
             if number > limit:
                 break
-            LogWriter.write(self, final, waiting.pop(number), game_id, out)
+            super().write(final, waiting.pop(number), game_id, out)
 
 
 _WRITERS: Mapping[FramesMode, type[LogWriter]] = {"live": LogWriter, "finalized": FinalizedLogWriter}

@@ -366,7 +366,7 @@ class Station:
             return
         self._proof.published(following.pipeline, logs)
         start = first_of(GameStart, events)
-        loose = [m for m in logs[0] if m.game_id is None] if logs[0][0].game_id is None else ()
+        loose = [message for message in logs[0] if message.game_id is None]
         for message in loose:
             self.channel.publish_loose(message)
         if start is not None:

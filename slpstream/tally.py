@@ -27,6 +27,7 @@ class Tally:
         self._wall_clock = wall_clock
         self._log = get_logger()
         self._bytes = self._frames = self._again = self._ticks = 0
+        self._delays_seconds: list[float] = []
 
     def count_bytes(self, size_bytes: int) -> None:
         """Bytes of a replay have been read."""
@@ -66,7 +67,7 @@ class Tally:
         if frames and not catching_up:
             self._frames += frames
             self._again += again
-            metrics.publish_seconds.observe(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
+            self._delays_seconds.append(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
 
     def tick(self, files: Iterable[Following]) -> None:
         """Twice a second: what was noted, to the metrics; of the files only now and then."""
@@ -83,7 +84,10 @@ class Tally:
         ):
             if count:
                 counter.inc(count)
+        for delay_seconds in self._delays_seconds:
+            metrics.publish_seconds.observe(delay_seconds)
         self._bytes = self._frames = self._again = 0
+        self._delays_seconds = []
         for following in files:
             for command, count in following.pipeline.reader.take_command_counts().items():
                 metrics.event(command, count)

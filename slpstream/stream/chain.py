@@ -85,11 +85,10 @@ class Chunk:
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
         self.joined = entries[0].data if len(entries) == 1 else b"".join([entry.data for entry in entries])
-        self.linked = linked = [entry for entry in entries if entry.link is not None]
-        """Those of them that follow others, or are followed."""
+        linked = [entry for entry in entries if entry.link is not None]
         self._needs: Sequence[Link] = ()
         self.links: Known = {}
-        """What those who got it then have."""
+        """What those who got it then have; empty when nothing in it follows anything."""
         if linked:
             first = {entry.message.type: entry for entry in reversed(linked)}
             self._needs = [entry.before for entry in first.values() if entry.before is not None]

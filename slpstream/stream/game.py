@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from slpstream.messages import OVERHEAD_BYTES, START, FramesMode, LogMessage, Position
+from slpstream.messages import START, FramesMode, LogMessage, Position
 
 Replay = Callable[[FramesMode, Position], Awaitable[Sequence[LogMessage]]]
 """(mode, position) to the next messages behind it, some at a time; empty at the end of what is known. Raises
@@ -69,15 +69,12 @@ class GameLog:
         if ring is None:
             ring = self._messages = deque()
         ring.extend(messages)
-        size_bytes = self._size_bytes
-        for message in messages:
-            size_bytes += len(message.body) + OVERHEAD_BYTES
+        self._size_bytes += sum([message.size_bytes() for message in messages])
         self.head = place_of(messages[-1])
         oldest: LogMessage | None = None
-        while size_bytes > self._ring_bytes and len(ring) > 1:
+        while self._size_bytes > self._ring_bytes and len(ring) > 1:
             oldest = ring.popleft()
-            size_bytes -= len(oldest.body) + OVERHEAD_BYTES
-        self._size_bytes = size_bytes
+            self._size_bytes -= oldest.size_bytes()
         if oldest is not None:
             self.dropped_through = place_of(oldest)
 

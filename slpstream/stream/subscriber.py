@@ -320,7 +320,7 @@ class StationReader:
     def readable(self, chunk: Chunk) -> bytes:
         """The bytes of a group's chunk, or those that this reader needs in its place. It is written at once."""
         data = chunk.joined
-        if not chunk.linked:
+        if not chunk.links:
             return data
         if not chunk.fits(self._known):
             known = dict(self._known)

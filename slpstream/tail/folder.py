@@ -199,9 +199,7 @@ class FolderTail:
         until = self._next_scan if self._scanning is None else trio.current_time() + self._scan_seconds
         if self._catalogue.open:
             # Hints have files looked at all the time; then nobody need be woken for the tick.
-            looked_at = self._at
-            for tail in self._catalogue.open:
-                looked_at = min(looked_at, tail.looked_at)
+            looked_at = min([tail.looked_at for tail in self._catalogue.open])
             until = min(until, max(looked_at + self._poll_seconds, self._next_tick))
         if self._hints.degraded is not None and self._folders and self._scanning is None:
             until = min(until, self._next_folders)

@@ -23,7 +23,6 @@ import trio
 
 _EVENT: Final = struct.Struct("iIII")
 _READ_BYTES: Final = 65536
-_NAMES_KEPT: Final = 256
 # What comes in so short a time is told together. With many files this saves a third of all work; one frame lasts 16.7
 # ms. With few there is nothing to gather, and to wake up once more would be half of all work.
 _PAUSE_SECONDS: Final = 0.001
@@ -59,8 +58,6 @@ class Growth:
         self._folders: dict[Listener, dict[str, int]] = {}
         # Values are replaced, never changed: the event loop reads them without the lock.
         self._told: dict[int, dict[Listener, str]] = {}
-        self._names: dict[bytes, str] = {}
-        """What was decoded lately: the same few files grow all the time."""
         self._descriptor = inotify_c.inotify_init()
         if self._descriptor < 0:
             raise _error()
@@ -128,17 +125,9 @@ class Growth:
             elif mask & self._ignored:
                 self._told.pop(watch, None)
             elif length:
-                name = self._name(events[begin:offset])
+                name = os.fsdecode(events[begin:offset].rstrip(b"\0"))
                 for listener, folder in self._told.get(watch, {}).items():
                     listener.grew(f"{folder}/{name}")
-
-    def _name(self, padded: bytes) -> str:
-        name = self._names.get(padded)
-        if name is None:
-            if len(self._names) == _NAMES_KEPT:
-                self._names.clear()
-            name = self._names[padded] = os.fsdecode(padded.rstrip(b"\0"))
-        return name
 
 
 def _error() -> OSError:

@@ -32,10 +32,7 @@ class WebsocketWire:
 
     def log(self, message: LogMessage, station: str) -> bytes:
         """A log message, ready for the socket."""
-        key, forms = (self.key, station), message.forms
-        if forms is not None and key in forms:
-            return forms[key]
-        return message.keep(key, self._message(message.json(station)))  # as `form` does; this is every frame's way
+        return message.form((self.key, station), self._whole, station)
 
     def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
         """A `frame` message cut down to some fields, ready for the socket."""
@@ -46,6 +43,9 @@ class WebsocketWire:
     def status(self, payload: dict[str, Any]) -> bytes:
         """A status message, ready for the socket."""
         return self._message(_encode(payload))
+
+    def _whole(self, message: LogMessage, station: str) -> bytes:
+        return self._message(message.json(station))
 
     def _message(self, json: bytes) -> bytes:
         return _framed(self._opcode, json if self._convert is None else self._convert(json))

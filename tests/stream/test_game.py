@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.messages import OVERHEAD_BYTES, START, FramesMode, LogMessage, Position
+from slpstream.messages import START, FramesMode, LogMessage, Position
 from slpstream.stream import Game, GameLog
 from slpstream.stream.game import place_of
 from tests.stream.fakes import FakeLog, FakeStation
@@ -40,7 +40,7 @@ def test_since_a_place() -> None:
 
 
 def test_what_was_forgotten_is_said() -> None:
-    one = len(message(1).body) + OVERHEAD_BYTES
+    one = message(1).size_bytes()
     log = GameLog(2 * one)
     messages = [message(offset) for offset in (1, 2, 3, 4)]
     log.append(messages)
@@ -88,7 +88,7 @@ def test_the_ring_is_a_bounded_end_of_the_log(
         whole += new
         kept = log.since(log.dropped_through)
         assert kept is not None
-        assert log.size_bytes == sum(len(m.body) + OVERHEAD_BYTES for m in kept)
+        assert log.size_bytes == sum(m.size_bytes() for m in kept)
         assert log.size_bytes <= ring_bytes or len(kept) == 1
         assert kept == whole[len(whole) - len(kept) :]
     assert log.head == (place_of(whole[-1]) if whole else START)
