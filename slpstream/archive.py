@@ -6,7 +6,7 @@ for a game, newest file first, and only until the wanted one is found.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from slpstream.errors import NoSuchGame
 from slpstream.messages import timestamp
 from slpstream.replay import archived_game, peek_game_id
 from slpstream.stream import Game
+from slpstream.tail import TailedFile
 
 _RECENT_FILES = 50
 
@@ -23,48 +24,42 @@ _RECENT_FILES = 50
 class Archive:
     """The files below a folder that are known and not followed."""
 
-    def __init__(self, folder: Path, limiter: trio.CapacityLimiter) -> None:
-        """`limiter` bounds the threads that read files."""
+    def __init__(self, folder: Path, limiter: trio.CapacityLimiter, listed: Callable[[], Sequence[TailedFile]]) -> None:
+        """`limiter` bounds the threads that read files; `listed` are those files, as of now."""
         self._folder = folder
         self._limiter = limiter
-        self._files: dict[Path, tuple[int, int]] = {}
-        """Modification time in nanoseconds and size."""
+        self._listed = listed
         self._game_ids: dict[tuple[Path, int], str | None] = {}
-
-    def __len__(self) -> int:
-        return len(self._files)
-
-    def put(self, path: Path, mtime_ns: int, size_bytes: int) -> None:
-        """A file that nobody follows (any more)."""
-        self._files[path] = (mtime_ns, size_bytes)
-
-    def discard(self, path: Path) -> None:
-        """A file is followed now, or has gone."""
-        self._files.pop(path, None)
+        """By path and modification time in nanoseconds; `None`: there is none in that file."""
 
     def newest(self) -> list[dict[str, Any]]:
         """The newest files, as `/v1/stations/{id}` lists them. Names only, never paths."""
-        newest = sorted(self._files.items(), key=lambda item: item[1], reverse=True)[:_RECENT_FILES]
         return [
-            {"file": printable(path, self._folder), "modifiedAt": timestamp(mtime_ns / 1e9), "sizeBytes": size_bytes}
-            for path, (mtime_ns, size_bytes) in newest
+            {
+                "file": printable(file.path, self._folder),
+                "modifiedAt": timestamp(file.mtime_ns / 1e9),
+                "sizeBytes": file.size_bytes,
+            }
+            for file in sorted(self._listed(), key=_age, reverse=True)[:_RECENT_FILES]
         ]
 
     async def games_from(self, game_id: str) -> list[Game]:
         """The game with this id and all newer ones. Raises `NoSuchGame`."""
-        files = sorted(((at, path) for path, at in self._files.items()), reverse=True)
+        files = [(file.path, file.mtime_ns) for file in sorted(self._listed(), key=_age, reverse=True)]
         found = await trio.to_thread.run_sync(self._find, files, game_id, limiter=self._limiter)
         return [archived_game(path, mtime_ns, found_id, self._limiter) for path, mtime_ns, found_id in found]
 
-    def _find(self, files: Sequence[tuple[tuple[int, int], Path]], game_id: str) -> list[tuple[Path, int, str]]:
+    def _find(self, files: Sequence[tuple[Path, int]], game_id: str) -> list[tuple[Path, int, str]]:
         """In a worker thread: newest first, until the wanted game is found. Raises `NoSuchGame`."""
+        before = self._game_ids  # another thread may be here too
+        known = self._game_ids = {key: before[key] for key in files if key in before}
         found: list[tuple[Path, int, str]] = []
         seen: set[str] = set()
-        for (mtime_ns, _), path in files:
+        for path, mtime_ns in files:
             key = (path, mtime_ns)
-            if key not in self._game_ids:
-                self._game_ids[key] = peek_game_id(path)
-            found_id = self._game_ids[key]
+            if key not in known:
+                known[key] = peek_game_id(path)
+            found_id = known[key]
             if found_id is None or found_id in seen:
                 continue  # of the same game twice, the newest file counts
             seen.add(found_id)
@@ -72,6 +67,10 @@ class Archive:
             if found_id == game_id:
                 return found
         raise NoSuchGame(f"no such game: {game_id}")
+
+
+def _age(file: TailedFile) -> tuple[int, int, Path]:
+    return file.mtime_ns, file.size_bytes, file.path
 
 
 def printable(path: Path, folder: Path) -> str:

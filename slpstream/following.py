@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from pathlib import Path
 from typing import Protocol
 
@@ -86,6 +86,35 @@ class Following:
     def published(self, mode: FramesMode) -> Position | None:
         """The newest message of the game that was published; `None` when all were."""
         return None if self.game is None or self.game.ended else self.game.logs[mode].head
+
+
+class GamesByFile:
+    """Games of a station by the files that they are in, so that one that is read again goes on where it was."""
+
+    def __init__(self) -> None:
+        self._games: dict[tuple[FileIdentity, str], tuple[Game, TailedFile]] = {}
+
+    def put(self, file: TailedFile, game: Game) -> None:
+        """A game is in this file."""
+        self._games[file.identity, game.game_id] = (game, file)
+
+    def find(self, file: TailedFile, game_id: str) -> Game | None:
+        """The game of this id that is or was in this file."""
+        game, _ = self._games.get((file.identity, game_id), (None, None))
+        return game
+
+    def forget(self, game: Game) -> None:
+        """It does not go on, whatever its file will hold."""
+        self._games = {key: held for key, held in self._games.items() if held[0] is not game}
+
+    def prune(self, known: Collection[Game], there: Callable[[TailedFile], bool]) -> None:
+        """Keeps those that are known, and those that were left and whose files are `there`."""
+        kept = set(known)
+        self._games = {
+            key: (game, file)
+            for key, (game, file) in self._games.items()
+            if game in kept or (game.left and there(file))
+        }
 
 
 def unwritten_file(path: Path, wall_clock_seconds: float) -> TailedFile:

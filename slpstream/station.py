@@ -19,7 +19,7 @@ import trio
 from slpstream.archive import Archive, printable
 from slpstream.errors import SourceError, Unreadable, Vanished
 from slpstream.events import DESCRIBING, Diagnostic, Event, GameEnd, GameStart, StatsUpdate, first_of
-from slpstream.following import ByteTap, Following, Index, unwritten_file
+from slpstream.following import ByteTap, Following, GamesByFile, Index, unwritten_file
 from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, choose, formats, of_name, suffixes
 from slpstream.logs import get_logger
 from slpstream.messages import FramesMode, LogMessage, body_of, timestamp
@@ -32,7 +32,6 @@ from slpstream.replay import MODES, ReadUnwritten
 from slpstream.stream import Channel, Game
 from slpstream.tail import (
     CaughtUp,
-    FileIdentity,
     FolderTail,
     Grew,
     Hints,
@@ -100,8 +99,8 @@ class Station:
         self._log = get_logger()
         self._tail: FolderTail | None = None
         self._following: dict[TailedFile, Following] = {}
-        self._sources: dict[tuple[FileIdentity, str], Game] = {}
-        self._archive = Archive(folder, limiter)
+        self._games = GamesByFile()
+        self._archive = Archive(folder, limiter, self._listed)
         self._state = "offline"
         self._reason = "starting"
         self._state_game: str | None = None
@@ -155,7 +154,7 @@ class Station:
             "state": self._state,
             "reason": self._reason if self._remark is None else f"{self._reason}; {self._remark}",
             "subscribers": self.channel.subscribers,
-            "files": {"inProgress": len(self._following), "finished": len(self._archive)},
+            "files": {"inProgress": len(self._following), "finished": len(self._listed())},
         }
         if self.hints is not None and self.hints.degraded:
             description["degraded"] = self.hints.degraded
@@ -208,8 +207,6 @@ class Station:
         handle(self, event)
 
     def _scanned(self, event: Scanned) -> None:
-        for file in event.files:
-            self._archive.put(file.path, file.mtime_ns, file.size_bytes)
         if self._index is not None:
             self._index.listed(self.id, [(f.path, f.mtime_ns, f.size_bytes) for f in event.files])
         self._log.info("folder scanned", folder=str(self.folder), finished=len(event.files))
@@ -221,7 +218,6 @@ class Station:
 
     def _opened(self, event: Opened) -> None:
         file = event.file
-        self._archive.discard(file.path)
         self._log.debug("file opened", file=printable(file.path, self.folder), existed=event.existed)
         ahead = self._of_path(file.path)
         if ahead is not None and ahead.unwritten:
@@ -229,7 +225,7 @@ class Station:
             ahead.file, ahead.unwritten = file, False
             self._following[file] = ahead
             if ahead.game is not None:
-                self._sources[file.identity, ahead.game.game_id] = ahead.game
+                self._games.put(file, ahead.game)
         else:
             self._follow(file, existed=event.existed)
 
@@ -307,10 +303,11 @@ class Station:
         self.channel.caught_up(game)
         if game.in_progress:
             self._set_state("playing", "game in progress", game.game_id)
+        elif not was_over:
+            self._release_if_done(following)
 
     def _lost(self, event: Lost) -> None:
         following = self._following.pop(event.file, None)
-        self._archive.discard(event.file.path)
         self._metrics.source_error(event.error.code)
         if self._index is not None:
             self._index.gone(event.file.path)
@@ -330,7 +327,7 @@ class Station:
         was_running = game.in_progress
         game.lost = True
         if not isinstance(event.error, Vanished | Unreadable):  # should it come back, it is not the same log
-            self._sources = {key: other for key, other in self._sources.items() if other is not game}
+            self._games.forget(game)
         if game.catching_up:
             self.channel.caught_up(game)
         if was_running:
@@ -393,10 +390,11 @@ class Station:
     def _begin(self, following: Following, start: GameStart) -> None:
         file = following.file
         replay = following.replay(start.game_id, self._limiter, self.read_unwritten)
-        known = self._sources.get((file.identity, start.game_id))
+        known = self._games.find(file, start.game_id)
         if known is not None and (known.left or known in self.channel.games):
             # A file that was closed, left alone for long, or gone for a while, and is read again: the log is a function
             # of its bytes, so it goes on where it was.
+            self._games.put(file, known)
             known.read_back_by(replay)
             following.game = known
             self.channel.take_back(known)
@@ -413,12 +411,16 @@ class Station:
         game.frames_per_second = round(numerator / denominator)
         game.catching_up = following.existed
         following.game = game
-        known_games = set(self.channel.games)
-        self._sources = {key: game for key, game in self._sources.items() if game.left or game in known_games}
-        self._sources[file.identity, start.game_id] = game
+        if self._tail is not None:
+            self._games.prune(self.channel.games, self._tail.knows)
+        self._games.put(file, game)
         self.channel.drop_oldest({other.game for other in self._following.values()})
         self.channel.begin(game)
         self._log.info("game start", game_id=start.game_id, file=printable(file.path, self.folder), format=start.format)
+
+    def _listed(self) -> Sequence[TailedFile]:
+        """The files that are known and not followed."""
+        return () if self._tail is None else self._tail.listed
 
     # -- files that are written in one go -----------------------------------------------------------------------------
 
@@ -502,7 +504,6 @@ class Station:
         self._proof.released(self.id, file.path, following.pipeline)
         del self._following[file]
         following.let_go(self._limiter)
-        self._archive.put(file.path, file.mtime_ns, file.size_bytes)
         if self._tail is not None:
             self._tail.release(file)
 

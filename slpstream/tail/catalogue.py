@@ -89,6 +89,11 @@ class Catalogue:
                     others.append(other)
         return others
 
+    def knows(self, file: TailedFile) -> bool:
+        """Whether a file is open or listed."""
+        key = key_of(file.identity, str(file.path))
+        return key in self._open_by_key or key in self._listed_by_key
+
     def list_file(self, file: TailedFile, header: bytes | None) -> None:
         """A file is known from now on, and not open."""
         path = str(file.path)

@@ -124,9 +124,13 @@ class FolderTail:
         return [tail.file for tail in self._catalogue.open]
 
     @property
-    def catalogued(self) -> int:
-        """How many files are known and not open."""
-        return len(self._catalogue.listed)
+    def listed(self) -> Sequence[TailedFile]:
+        """The files that are known and not open; in no order."""
+        return [entry.file for entry in list(self._catalogue.listed.values())]  # asked from other threads too
+
+    def knows(self, file: TailedFile) -> bool:
+        """Whether a file is there, open or not, as far as is known: under this name or another."""
+        return self._catalogue.knows(file)
 
     @property
     def root_present(self) -> bool:

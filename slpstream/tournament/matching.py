@@ -7,8 +7,8 @@ are compared (there are at most 24), and the first one with the most people at t
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import permutations
 from typing import Protocol, TypeVar
 
@@ -34,6 +34,7 @@ class Member(Protocol):
 AMember = TypeVar("AMember", bound=Member)
 
 
+@lru_cache(maxsize=1024)
 def folded(name: str) -> str:
     """A name as it is compared."""
     return " ".join(name.split()).casefold()
@@ -62,7 +63,14 @@ def places(
     fitting = [p for p in permutations(range(len(sides))) if _same_sizes(sides, teams, p)]
     if not fitting:
         return None
-    best = max(fitting, key=lambda place: _fit(sides, teams, place, names))  # the first of equals
+    known = [
+        (
+            [{key for member in side for key in of_member(member)} for side in sides],
+            [[key for player in team if (key := of_player(player)) is not None] for team in teams],
+        )
+        for of_member, of_player in _kinds(names)
+    ]
+    best = max(fitting, key=lambda place: _fit(known, place))  # the first of equals
     for kind in _SURE:
         where = {key: at for at, side in enumerate(sides) for key in _known(kind, side)}
         for team, at in zip(teams, best, strict=True):
@@ -75,6 +83,8 @@ def pair(
     members: Sequence[AMember], players: Sequence[Player], names: Mapping[int, str]
 ) -> list[tuple[AMember, Player]]:
     """Within a side: each member with who of the game that is."""
+    if len(members) == len(players) == 1:
+        return [(members[0], players[0])]
     left, free = list(members), list(players)
     pairs: list[tuple[AMember, Player]] = []
     for of_member, of_player in _kinds(names):
@@ -87,6 +97,9 @@ def pair(
                 free.remove(player)
     return [*pairs, *zip(left, free, strict=True)]
 
+
+_Keys = tuple[Sequence[set[str]], Sequence[Sequence[str]]]
+"""Of one kind: what those of each side of a set are known by, and those of each side of a game."""
 
 _Of = tuple[Callable[[Member], set[str]], Callable[[Player], str | None]]
 
@@ -105,18 +118,11 @@ def _kinds(names: Mapping[int, str]) -> Sequence[_Of]:
     return said("connect_code"), said("netplay_name"), by_operator, said("tag"), port
 
 
-def _fit(
-    sides: Sequence[Sequence[Member]], teams: Sequence[Sequence[Player]], place: Sequence[int], names: Mapping[int, str]
-) -> tuple[int, ...]:
+def _fit(known: Sequence[_Keys], place: Sequence[int]) -> tuple[int, ...]:
     """How many of the players are where they were, by each kind of name."""
     return tuple(
-        sum(
-            any(key in of_member(member) for member in sides[at])
-            for team, at in zip(teams, place, strict=True)
-            for player in team
-            if (key := of_player(player)) is not None
-        )
-        for of_member, of_player in _kinds(names)
+        sum(key in of_sides[at] for keys, at in zip(of_teams, place, strict=True) for key in keys)
+        for of_sides, of_teams in known
     )
 
 
@@ -126,5 +132,5 @@ def _same_sizes(sides: Sequence[Sequence[Member]], teams: Sequence[Sequence[Play
 
 def _known(kind: str, people: Iterable[Member | Player]) -> set[str]:
     """What they are called; a name that two have tells nobody apart."""
-    counts = Counter(folded(getattr(person, kind)) for person in people)
-    return {key for key, count in counts.items() if key and count == 1}
+    names = [folded(getattr(person, kind)) for person in people]
+    return {name for name in names if name and names.count(name) == 1}

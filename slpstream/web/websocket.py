@@ -9,7 +9,7 @@ Three tasks: one reads, one writes what waits and keeps the connection alive, on
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -59,11 +59,7 @@ class WebsocketSession:
         self._version = version
         self._on_closed = on_closed
         self._on_dropped = on_dropped
-        self._protocol = ServerProtocol(
-            subprotocols=[Subprotocol(name) for name in WIRES],
-            select_subprotocol=_select_subprotocol,
-            max_size=MAX_MESSAGE_BYTES,
-        )
+        self._protocol = _Protocol(subprotocols=[Subprotocol(name) for name in WIRES], max_size=MAX_MESSAGE_BYTES)
         self._outbox = Outbox(
             connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed, on_missed=on_lagged
         )
@@ -103,7 +99,8 @@ class WebsocketSession:
     def let_go(self) -> None:
         """There is no session, or no more: what holds it is given up."""
         self._outbox.discard()
-        self._protocol.parser_exc = None  # how its reading ended; the frames that it ended in hold the protocol
+        self._protocol.parser.close()  # its frames hold the protocol, which holds it: circles are freed late
+        self._protocol.parser_exc = None  # how its reading ended; so do the frames that it ended in
 
     async def run(self, first: Subscription | None, refusal: SubscriberError | None, rest: bytes = b"") -> None:
         """The session after its handshake. `refusal` closes it at once; `rest` came behind the handshake."""
@@ -303,6 +300,10 @@ class WebsocketSession:
             self._wake()
 
 
-def _select_subprotocol(protocol: ServerProtocol, offered: Any) -> Subprotocol | None:
-    """The first of ours that the client offers; a client that offers none of ours speaks JSON without a name."""
-    return next((name for name in offered if name in WIRES), None)
+class _Protocol(ServerProtocol):
+    """Whoever offers none of our subprotocols speaks JSON without a name. (A function given to its constructor would
+    be held as a bound method of it, which is a circle.)"""
+
+    def select_subprotocol(self, subprotocols: Sequence[Subprotocol]) -> Subprotocol | None:
+        """The first of ours that the client offers."""
+        return next((name for name in subprotocols if name in WIRES), None)

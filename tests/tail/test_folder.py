@@ -95,7 +95,7 @@ def test_what_was_there_before_is_listed_or_followed_by_its_age(root: Path, star
         new: HEADER + b"new",
         newer: HEADER + b"newer",
     }
-    assert driver.tail.catalogued == 1
+    assert len(driver.tail.listed) == 1
     assert driver.root_present()
 
 
@@ -273,7 +273,7 @@ def test_many_new_files_are_opened_a_few_at_a_time(root: Path, start: Start) -> 
             driver.tail.release(file)
         driver.step()
     assert most <= 16
-    assert driver.tail.catalogued == 50
+    assert len(driver.tail.listed) == 50
 
 
 # The header.
@@ -407,7 +407,7 @@ def test_deleted(root: Path, start: Start, hinted: bool) -> None:
     assert isinstance(events[-1], Lost)
     assert isinstance(record.error, Vanished)
     assert bytes(record.data) == HEADER + b"eventslast words"
-    assert driver.tail.catalogued == 0
+    assert len(driver.tail.listed) == 0
 
 
 def test_deleted_long_after_the_last_append(root: Path, start: Start) -> None:
@@ -583,7 +583,7 @@ def test_a_listed_file_that_grows(root: Path, start: Start) -> None:
     driver.step(6)
     assert driver.only().existed
     assert bytes(driver.only().data) == HEADER + b"more"
-    assert driver.tail.catalogued == 0
+    assert len(driver.tail.listed) == 0
 
 
 def test_a_listed_file_that_is_touched_or_renamed(root: Path, start: Start) -> None:
@@ -596,7 +596,7 @@ def test_a_listed_file_that_is_touched_or_renamed(root: Path, start: Start) -> N
     path.rename(root / "sub.slp")
     assert not driver.settle(6)
     assert listed.path == root / "sub.slp"
-    assert driver.tail.catalogued == 1
+    assert len(driver.tail.listed) == 1
 
 
 def test_another_file_under_a_listed_name(root: Path, start: Start) -> None:
@@ -617,7 +617,7 @@ def test_a_released_file_is_left_alone_until_it_changes(root: Path, start: Start
     driver.tail.release(file)
     driver.tail.release(file)
     assert list(driver.tail.active) == []
-    assert driver.tail.catalogued == 1
+    assert len(driver.tail.listed) == 1
     for _ in range(3):
         assert not driver.settle(6)
     date(path, 100)
@@ -785,7 +785,7 @@ def test_a_folder_that_cannot_be_read_hides_and_does_not_lose(
         driver.settle(6)
     assert [refused.path for refused in driver.refused] == [root / "sub"]
     assert len(driver.live()) == 1
-    assert driver.tail.catalogued == 1
+    assert len(driver.tail.listed) == 1
     monkeypatch.setattr(os, "scandir", real)
     driver.settle(6)
     assert len(driver.live()) == 1
@@ -821,7 +821,7 @@ def test_a_root_that_goes_and_comes_back(root: Path, start: Start, tmp_path: Pat
     assert isinstance(before.error, Vanished)
     assert bytes(before.data) == HEADER + b"last words"
     assert not driver.root_present()
-    assert driver.tail.catalogued == 0
+    assert len(driver.tail.listed) == 0
     root.mkdir()
     write(path, b"new")
     driver.settle(6)
@@ -843,7 +843,7 @@ def test_another_folder_in_the_place_of_the_root(root: Path, start: Start, tmp_p
     driver.step(0.1)
     assert before.error is not None
     assert bytes(driver.only().data) == b"new"
-    assert driver.tail.catalogued == 1
+    assert len(driver.tail.listed) == 1
 
 
 def test_a_root_that_is_a_file(tmp_path: Path, start: Start) -> None:
@@ -1008,7 +1008,7 @@ def test_a_scan_says_only_what_is_new(root: Path, start: Start) -> None:
         write(root / f"{number}.slp", b"x", age=1000)
     driver = start(hints=Hints(None))
     driver.settle()
-    assert driver.tail.catalogued == 300
+    assert len(driver.tail.listed) == 300
     from slpstream.tail.scan import scan_tree
 
     scan = scan_tree(str(root), (".slp",), driver.tail._catalogue.known())

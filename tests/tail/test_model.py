@@ -325,7 +325,7 @@ class FolderMachine(RuleBasedStateMachine):
                 assert record.caught_up
                 assert record.file.size_bytes == len(model.content)
         assert not live, "what is followed is there"
-        assert self.driver.tail.catalogued == len(self.world) - len(self.driver.tail.active)
+        assert len(self.driver.tail.listed) == len(self.world) - len(self.driver.tail.active)
         assert self.driver.settled == 1
 
 

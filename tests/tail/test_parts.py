@@ -146,7 +146,7 @@ def test_an_old_scan_does_not_open_again_what_was_released_since(tmp_path: Path)
     driver.tail.release(driver.only().file)
     threads.finish()
     assert not driver.settle()
-    assert driver.tail.catalogued == 1
+    assert len(driver.tail.listed) == 1
     driver.close()
 
 
@@ -213,7 +213,7 @@ def test_a_listed_file_that_was_renamed_and_has_grown_is_a_new_one(tmp_path: Pat
     path.rename(tmp_path / "b.slp").write_bytes(b"xy")
     driver.settle(6)
     assert not driver.only().existed
-    assert driver.tail.catalogued == 0
+    assert len(driver.tail.listed) == 0
     driver.close()
 
 
