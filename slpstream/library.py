@@ -273,7 +273,11 @@ def _open(row: FileRow, game_id: str) -> ReplayFile | None:
         file = open_file(path)
     except SourceError:
         return None
-    status = os.fstat(file.fileno())
+    try:
+        status = os.fstat(file.fileno())
+    except OSError:
+        file.close()
+        return None
     if (status.st_mtime_ns, status.st_size) != (row.mtime_ns, row.size_bytes) and peek_game_id(path) != game_id:
         file.close()
         return None

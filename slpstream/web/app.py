@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -13,13 +12,13 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 
 from slpstream.web import games as games_module
 from slpstream.web import openapi
 from slpstream.web import sets as sets_module
+from slpstream.web.assets import Assets
 from slpstream.web.endpoint import Endpoint, NoParameters, json_answer, routes
 from slpstream.web.games import Games
 from slpstream.web.stations import Stations, events_endpoint
@@ -48,26 +47,19 @@ _HEADERS = (
 )
 
 
-class CustomFiles(StaticFiles):
-    """A folder of people's own stylesheets and pages. Nothing but what such use is served: as a stylesheet cannot pass
-    a token on, these files are for everybody."""
-
-    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """As of `StaticFiles`, which never leaves the folder."""
-        return super().lookup_path(path) if Path(path).suffix.lower() in _CUSTOM_SUFFIXES else ("", None)
-
-
 def make_app(stations: Stations, games: Games, overlay_folder: Path | None = None, *, version: str) -> Starlette:
-    """The application for a daemon; `overlay_folder` is served as `/custom/`."""
+    """The application for a daemon; `overlay_folder` is served as `/custom/`: people's own stylesheets and pages, and
+    nothing but what such use. As a stylesheet cannot pass a token on, these files are for everybody."""
+    assets = Assets(STATIC)
 
     async def overlay(request: Request) -> Response:
         name = request.path_params["station"]
         if stations.station(name) is None:
             raise HTTPException(404, f"no such station: {name}")
-        return FileResponse(STATIC / "overlay.html")
+        return await assets.answer("overlay.html", request)
 
     async def index(request: Request) -> Response:
-        return FileResponse(STATIC / "index.html")
+        return await assets.answer("index.html", request)
 
     async def description(request: Request, _: NoParameters) -> Response:
         return await json_answer(request, document, final=True)
@@ -85,8 +77,8 @@ def make_app(stations: Stations, games: Games, overlay_folder: Path | None = Non
             Route("/", index),
             Route("/overlay/{station}", overlay),
             *routes(endpoints),
-            Mount("/static", StaticFiles(directory=STATIC)),
-            *([Mount("/custom", CustomFiles(directory=overlay_folder))] if overlay_folder else []),
+            Mount("/static", assets),
+            *([Mount("/custom", Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
         ],
         exception_handlers={HTTPException: _problem},
         middleware=[],

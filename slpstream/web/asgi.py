@@ -14,6 +14,7 @@ from slpstream.web.connection import Connection
 
 MAX_BODY_BYTES = 1 << 20
 REQUEST_SECONDS = 30.0
+_ALLOW_ORIGIN = b"access-control-allow-origin"
 
 Application = Callable[
     [
@@ -82,6 +83,8 @@ class Exchange:
             while True:
                 event = self._http.next_event()
                 if event is h11.NEED_DATA:
+                    if self._http.they_are_waiting_for_100_continue:
+                        await self._write(h11.InformationalResponse(status_code=100, headers=[]))
                     self._http.receive_data(await self._connection.read())
                 elif isinstance(event, h11.Data):
                     self._body_bytes += len(event.data)
@@ -118,7 +121,10 @@ class Exchange:
 
 
 def for_origin(headers: Iterable[tuple[bytes, bytes]], origin: bytes) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer that a page of this origin may read."""
+    """The headers of an answer that a page of this origin may read; those of one that all may read stay as they are."""
+    headers = list(headers)
+    if any(name == _ALLOW_ORIGIN for name, _ in headers):
+        return headers  # a browser takes two for none
     kept = [(name, value) for name, value in headers if name != b"vary"]
     vary = [value for name, value in headers if name == b"vary"]
-    return [*kept, (b"vary", b", ".join([*vary, b"origin"])), (b"access-control-allow-origin", origin)]
+    return [*kept, (b"vary", b", ".join([*vary, b"origin"])), (_ALLOW_ORIGIN, origin)]

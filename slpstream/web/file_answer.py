@@ -1,13 +1,14 @@
-"""A file that may still be growing as an HTTP answer: what was there when it was asked for, whole or one range.
+"""A file that may change meanwhile as an HTTP answer: what was there when it was asked for, whole or one range.
 
 Starlette's own answer reads on to the end that the file has by then, and is told a path; this one is given an open file
-and a size, and keeps to them.
+and a size, and keeps to them. Where it cannot, because the file has shrunk or its disk is gone, the connection is
+broken off: nothing else tells the client that it has not got all.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from email.utils import formatdate
 from typing import Any, BinaryIO
 from urllib.parse import quote
@@ -19,27 +20,35 @@ from starlette.responses import Response
 
 _BLOCK_BYTES = 64 * 1024
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+_BYTES = {"content-type": "application/octet-stream"}
 _SAFE = re.compile(r"[^A-Za-z0-9._ ()+-]")
 
 
 class FileAnswer(Response):
     """Streams a file, and closes it."""
 
-    def __init__(self, request: Request, file: BinaryIO, name: str, size_bytes: int, modified_seconds: float) -> None:
-        """Raises 416 for a range that the file does not have; then it is closed too."""
+    def __init__(
+        self,
+        request: Request,
+        file: BinaryIO,
+        size_bytes: int,
+        modified_seconds: float,
+        headers: Mapping[str, str] = _BYTES,
+    ) -> None:
+        """`headers` say what it is. Raises 416 for a range that the file does not have; then it is closed too."""
         self._file = file
         tag = f'"{round(modified_seconds * 1e6):x}-{size_bytes:x}"'
-        headers = {
+        fields = {
             "etag": tag,
             "last-modified": formatdate(modified_seconds, usegmt=True),
             "accept-ranges": "bytes",
             "cache-control": "no-cache",
-            "content-disposition": disposition(name),
         }
         self._first, self._stop = 0, size_bytes
         status = 200
         asked = request.headers.get("range")
-        if tag in [part.strip() for part in request.headers.get("if-none-match", "").split(",")]:
+        known = [part.strip().removeprefix("W/") for part in request.headers.get("if-none-match", "").split(",")]
+        if tag in known or "*" in known:
             status, self._stop = 304, 0
         elif asked is not None and request.headers.get("if-range", tag) == tag:
             found = byte_range(asked, size_bytes)
@@ -49,11 +58,11 @@ class FileAnswer(Response):
             if found is not None:
                 self._first, self._stop = found
                 status = 206
-                headers["content-range"] = f"bytes {self._first}-{self._stop - 1}/{size_bytes}"
+                fields["content-range"] = f"bytes {self._first}-{self._stop - 1}/{size_bytes}"
         if status != 304:
-            headers["content-length"] = str(self._stop - self._first)
-            headers["content-type"] = "application/octet-stream"
-        super().__init__(None, status, headers)
+            fields["content-length"] = str(self._stop - self._first)
+            fields |= headers
+        super().__init__(None, status, fields)
         self._head_only = request.method == "HEAD"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -62,10 +71,12 @@ class FileAnswer(Response):
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             if not self._head_only:
                 for wanted in self._blocks():
-                    data = await trio.to_thread.run_sync(self._file.read, wanted)
+                    try:
+                        data = await trio.to_thread.run_sync(self._file.read, wanted)
+                    except OSError as error:
+                        raise BrokenOffError(str(error)) from error
                     if len(data) < wanted:
-                        # It has shrunk. The length was promised: only a connection that breaks off says so.
-                        raise ShrunkError
+                        raise BrokenOffError("it has shrunk")
                     await send({"type": "http.response.body", "body": data, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
@@ -77,8 +88,8 @@ class FileAnswer(Response):
             yield min(_BLOCK_BYTES, self._stop - at)
 
 
-class ShrunkError(Exception):
-    """The file is shorter than it was when the answer began."""
+class BrokenOffError(Exception):
+    """The file is shorter than it was when the answer began, or cannot be read any more."""
 
 
 def byte_range(text: str, size_bytes: int) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ from starlette.responses import Response
 
 from slpstream.web import answers
 from slpstream.web.endpoint import Endpoint, Parameters, json_answer
-from slpstream.web.file_answer import FileAnswer
+from slpstream.web.file_answer import FileAnswer, disposition
 
 MOST_GAMES = 200
 MOST_FRAMES = 1200
@@ -186,7 +186,8 @@ def endpoints(games: Games) -> list[Endpoint]:
         found = await games.replay(_game_id(request))
         if found is None:
             raise HTTPException(404, f"no replay of a game {_shown(request)}")
-        return FileAnswer(request, found.file, found.name, found.size_bytes, found.modified_seconds)
+        headers = {"content-type": "application/octet-stream", "content-disposition": disposition(found.name)}
+        return FileAnswer(request, found.file, found.size_bytes, found.modified_seconds, headers)
 
     return [
         Endpoint(

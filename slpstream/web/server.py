@@ -31,7 +31,7 @@ from slpstream.web.connection import Connection
 from slpstream.web.endpoint import OPERATING
 from slpstream.web.events import PATH as EVENTS_PATH
 from slpstream.web.events import EventsSession, find_channels, parse_events_query, status_of
-from slpstream.web.file_answer import ShrunkError
+from slpstream.web.file_answer import BrokenOffError
 from slpstream.web.games import Games
 from slpstream.web.stations import Stations
 from slpstream.web.websocket import GOING_DOWN, VERSION, WebsocketSession
@@ -240,8 +240,6 @@ class WebServer:
             except h11.RemoteProtocolError as error:
                 await self._refuse(connection, http, error.error_status_hint)
                 return
-            except ShrunkError:
-                return
             except trio.TooSlowError:
                 idle = http.our_state is h11.IDLE
                 if not idle or http.trailing_data[0]:
@@ -294,8 +292,14 @@ class WebServer:
         if denied in _FOR_EVERYBODY and bytes(request.target).startswith(_ASSETS):
             denied = None  # a page cannot pass its token on to them, and pages from elsewhere may import the client
         app = self._app if denied is None else with_headers(problem(denied.status, denied.reason, denied.headers))
-        await exchange.run(app)
-        self._on_request(exchange.status)
+        try:
+            await exchange.run(app)
+        except (BrokenOffError, OSError) as error:  # of a file: those of the connection are its own
+            path = bytes(request.target).partition(b"?")[0].decode("ascii", "replace")
+            self._log.warning("answer broken off", path=path, what=str(error))
+            return False
+        finally:
+            self._on_request(exchange.status)
         while http.their_state is h11.SEND_BODY:  # a body that nobody wanted
             if http.next_event() is h11.NEED_DATA:
                 return False

@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -137,6 +138,11 @@ class Caller:
     async def send(self, data: bytes) -> None:
         await self.stream.send_all(data)
 
+    async def begun(self) -> None:
+        """Returns when an answer has begun to come."""
+        with trio.fail_after(TIMEOUT_SECONDS):
+            await self._more()
+
     async def answer(self, *, head_only: bool = False) -> Answer:
         """The next response."""
         with trio.fail_after(TIMEOUT_SECONDS):
@@ -230,6 +236,7 @@ async def served(
     socket_buffer_bytes: int = 65536,
     grace_seconds: float = 3.0,
     settled: bool = True,
+    overlay_folder: Path | None = None,
 ) -> AsyncIterator[Served]:
     """A server for stations of these names; `main` when none are given."""
     stations = [FakeStation(name, settled=settled) for name in names or ("main",)]
@@ -246,6 +253,7 @@ async def served(
         outbox_bytes=outbox_bytes,
         socket_buffer_bytes=socket_buffer_bytes,
         max_connections=max_connections,
+        overlay_folder=overlay_folder,
         on_lagged=lambda: running.miss(),
         on_closed=lambda code: around[0].closed.append(code),
         on_dropped=lambda reason: around[0].dropped.append(reason),
