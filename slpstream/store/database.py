@@ -153,11 +153,11 @@ class Database:
         self._writer = connect(path)
         self._writing = threading.Lock()
         self._idle: list[sqlite3.Connection] = []
-        self._closed = False
+        self.closed = False
 
     def close(self) -> None:
         """No calls after this."""
-        self._closed = True
+        self.closed = True
         with self._writing:
             self._writer.close()
         while self._idle:
@@ -311,7 +311,7 @@ class Database:
         except BaseException:
             reader.close()
             raise
-        if self._closed or len(self._idle) >= _IDLE_READERS:
+        if self.closed or len(self._idle) >= _IDLE_READERS:
             reader.close()
         else:
             self._idle.append(reader)

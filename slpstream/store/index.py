@@ -18,6 +18,7 @@ from typing import TypeVar
 
 import trio
 
+from slpstream.errors import ConfigError
 from slpstream.events import Event
 from slpstream.logs import get_logger
 from slpstream.store.database import Database, Game, Page, Place, PlayedRow, Wanted, is_damage
@@ -54,6 +55,7 @@ class GameIndex:
         self._corrections: dict[str, bytes] | None = None
         """Of all stations, once they were asked for: unlike games they are in no file."""
         self._limiter = trio.CapacityLimiter(_THREADS)
+        self._mending = trio.Lock()
         self._pending: dict[bytes, Entry | None] = {}
         self._work = trio.Event()
         self._idle = trio.Event()
@@ -194,30 +196,41 @@ class GameIndex:
 
     async def _call(self, work: Callable[[], T]) -> T | None:
         """Blocking work in one of our threads; `None` when SQLite cannot do it."""
+        database = self._database
         try:
             return await trio.to_thread.run_sync(work, limiter=self._limiter)
         except sqlite3.Error as error:
             self._on_error()
-            self._log.error("game index", file=str(self._database.path), what=str(error))
-            if is_damage(error):
-                await self._begin_again()
+            self._log.error("game index", file=str(database.path), what=str(error))
+            if is_damage(error) or database.closed:
+                async with self._mending:  # many can have met the damage at once
+                    if self._database is database:
+                        await self._begin_again()
             return None
 
     async def _begin_again(self) -> None:
-        """The database turned out to be damaged: it is set aside, and what is found from now on goes to a new one."""
+        """The database turned out to be damaged: it is set aside, and what is found from now on goes to a new one. When
+        that cannot be, it is tried again with whatever is asked next."""
         damaged, path = self._database, self._database.path
         corrections = dict(self._corrections or {})
 
-        def replace() -> tuple[Database, Path]:
+        def replace() -> tuple[Database, Path | None]:
+            tried_before = damaged.closed
             damaged.close()
-            aside = set_aside(path)
+            aside = None if tried_before else set_aside(path)
             database = open_database(path)
             for station, document in corrections.items():
                 database.keep_corrections(station, document)
             return database, aside
 
-        self._database, aside = await trio.to_thread.run_sync(replace)
-        self._log.warning("game index begun again; `slpstream reindex` fills it", file=str(path), damaged=str(aside))
+        try:
+            self._database, aside = await trio.to_thread.run_sync(replace)
+        except (OSError, sqlite3.Error, ConfigError) as error:
+            self._on_error()
+            self._log.error("game index cannot be begun again", file=str(path), what=str(error))
+            return
+        put = None if aside is None else str(aside)
+        self._log.warning("game index begun again; `slpstream reindex` fills it", file=str(path), damaged=put)
 
     # -- old files ---------------------------------------------------------------------------------------------------
 

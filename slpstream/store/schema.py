@@ -7,6 +7,7 @@ under another name, and a new one is begun: the index can be made from the files
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -108,7 +109,7 @@ def set_aside(path: Path) -> Path:
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
     for suffix in ("-wal", "-shm", ""):
         part = path.with_name(path.name + suffix)
-        if part.exists():
+        with contextlib.suppress(FileNotFoundError):  # whoever closes the database removes these
             part.rename(aside.with_name(aside.name + suffix))
     return aside
 

@@ -154,3 +154,59 @@ async def test_damage_that_is_noticed_late_begins_anew(tmp_path: Path) -> None:
         played(index, 7, made.start(7))
         assert await ids(index) == [7]
     assert list(tmp_path.glob(f"{FILE_NAME}.damaged-*"))
+
+
+def spoil(path: Path) -> None:
+    """Under the feet of whoever has it open."""
+    data = path.read_bytes()
+    path.write_bytes(data[:100] + bytes(len(data) - 100))
+
+
+async def test_damage_that_many_meet_at_once_begins_anew_once(tmp_path: Path) -> None:
+    for attempt in range(5):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        async with indexed(folder) as (index, errors):
+            for number in range(300):
+                played(index, number, made.start(number))
+            await index.written()
+        async with indexed(folder) as (index, errors):
+            spoil(folder / FILE_NAME)
+            async with trio.open_nursery() as nursery:
+                for _ in range(8):
+                    nursery.start_soon(index.page, Wanted(), None, 10)
+                played(index, 6, made.start(6))
+            await index.written()
+            assert errors
+            played(index, 7, made.start(7))
+            assert 7 in await ids(index)
+        aside = [path for path in folder.glob(f"{FILE_NAME}.damaged-*") if path.name[-4:] not in ("-wal", "-shm")]
+        assert len(aside) == 1, "what was begun is not set aside too"
+
+
+async def test_when_it_cannot_be_begun_again_the_games_go_on_and_it_is_tried_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with indexed(tmp_path) as (index, errors):
+        for number in range(300):
+            played(index, number, made.start(number))
+        await index.written()
+    async with indexed(tmp_path) as (index, errors):
+        spoil(tmp_path / FILE_NAME)
+        with monkeypatch.context() as full:
+
+            def fail(path: Path) -> Database:
+                path.touch()
+                raise sqlite3.OperationalError("database or disk is full")
+
+            full.setattr("slpstream.store.index.open_database", fail)
+            for _ in range(3):
+                assert (await index.page(Wanted(), None, 10)).games == []
+            played(index, 1, made.start(1))
+            await index.written()
+        before = len(errors)
+        assert before > 3
+        await index.keep_stats(made.game_id(1), b"{}")  # finds it closed, and mends it
+        played(index, 7, made.start(7))
+        assert await ids(index) == [7]
+    assert len(list(tmp_path.glob(f"{FILE_NAME}.damaged-*"))) <= 3, "one database, and what belongs to it"
