@@ -52,6 +52,7 @@ class Feed:
         self._on_received = on_received
         self._on_reconnect = on_reconnect
         self._broker = Broker()
+        self._looking = trio.Lock()
         self._log = get_logger()
         self.stations: dict[str, GatewayStation] = {}
         self.problem: str | None = f"broker {address}: not connected yet"
@@ -96,16 +97,17 @@ class Feed:
 
     async def _look(self, client: Client, readers: _Readers) -> None:
         """Which stations there are, and whose ingest is alive."""
-        found = await client.hgetall(self._keys.stations)
-        for name, text in found.items():
-            known = await self._station(name.decode(errors="replace"), readers)
-            known.ingest = str(object_in(text).get("ingest", ""))
-        ingests = sorted({station.ingest for station in self.stations.values()})
-        async with client.pipeline(transaction=False) as pipeline:
-            asked = [pipeline.exists([self._keys.ingest(ingest)]) for ingest in ingests]
-        alive = {ingest: bool(await answer) for ingest, answer in zip(ingests, asked, strict=True)}
-        for station in self.stations.values():
-            station.heard(alive[station.ingest])
+        async with self._looking:  # else two that look would make a station twice
+            found = await client.hgetall(self._keys.stations)
+            for name, text in found.items():
+                known = await self._station(name.decode(errors="replace"), readers)
+                known.ingest = str(object_in(text).get("ingest", ""))
+            ingests = sorted({station.ingest for station in self.stations.values()})
+            async with client.pipeline(transaction=False) as pipeline:
+                asked = [pipeline.exists([self._keys.ingest(ingest)]) for ingest in ingests]
+            alive = {ingest: bool(await answer) for ingest, answer in zip(ingests, asked, strict=True)}
+            for station in self.stations.values():
+                station.heard(alive[station.ingest])
 
     async def _station(self, name: str, readers: _Readers) -> GatewayStation:
         station = self.stations.get(name)

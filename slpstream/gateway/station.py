@@ -208,7 +208,11 @@ class GatewayStation:
         if game is None:
             went_on = any(known.game_id == turn.game_id for known in channel.games)
             game = self._game(turn.game_id)
-            (channel.continue_with if went_on else channel.begin)(game)
+            if went_on:
+                channel.continue_with(game)
+            else:
+                self._begin(game)
+        game.left = False
         log = game.logs[mode]
         if (game, mode) not in self._known:
             self._known = {(g, m) for g, m in self._known if g in channel.games}
@@ -240,7 +244,14 @@ class GatewayStation:
                 log = game.logs[mode]
                 log.head = log.dropped_through = _BEFORE_ALL
                 self._known.add((game, mode))
-                channel.begin(game)
+                self._begin(game)
+
+    def _begin(self, game: Game) -> None:
+        """Another game: those before it that have no end are not waited for any more, until something comes of them."""
+        for older in self.channel.games:
+            older.left = not older.ended
+        self.channel.drop_oldest(())
+        self.channel.begin(game)
 
     async def _synchronise(self, game_id: str) -> None:
         for mode in MODES:

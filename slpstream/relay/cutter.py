@@ -11,6 +11,7 @@ numbers belong together and are not before the last one.
 
 from __future__ import annotations
 
+import re
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -89,6 +90,8 @@ class GameCutter:
         self._table: EventPayloads | None = None
         self._seeking: str | None = None
         """Why the next boundary is looked for; `None` when we stand on one."""
+        self._sought = 0
+        """How far it was looked for: no byte of the buffer before this is one, whatever comes."""
         self._ended = False
         self.frame: int | None = None
         """Highest frame number of the game."""
@@ -123,7 +126,7 @@ class GameCutter:
         """Bytes are missing before what comes now. How many of an incomplete event are dropped with them."""
         dropped = len(self._buffer)
         self._buffer = b""
-        self._seeking = "bytes are lost"
+        self._seek_on("bytes are lost")
         return dropped
 
     def feed(self, data: bytes) -> list[Cut]:
@@ -148,7 +151,7 @@ class GameCutter:
             self._buffer = self._buffer[len(HELO) :]
             return True
         if self._widths is None:
-            self._seeking = "no game has begun"
+            self._seek_on("no game has begun")
             return True
         return self._take_events(self._widths, cuts)
 
@@ -217,9 +220,12 @@ class GameCutter:
             cuts.append(Broken(what))
         self._widths = self._table = None
         self._ended = False
-        self._seeking = what
+        self._seek_on(what)
 
     # -- looking for one ----------------------------------------------------------------------------------------------
+
+    def _seek_on(self, what: str) -> None:
+        self._seeking, self._sought = what, 0
 
     def _seek(self, cuts: list[Cut]) -> bool:
         """Whether the buffer begins at a boundary."""
@@ -227,25 +233,29 @@ class GameCutter:
         if what is None:
             return True
         buffer = self._buffer
-        undecided: int | None = None
-        for at in range(len(buffer)):
-            verdict = self._is_boundary(buffer, at)
+        full = len(buffer) >= _MAX_SOUGHT_BYTES
+        at = len(buffer)
+        for candidate in self._candidates().finditer(buffer, self._sought):
+            verdict = self._is_boundary(buffer, candidate.start())
             if verdict is True:
-                if undecided is not None and len(buffer) < _MAX_SOUGHT_BYTES:
-                    break  # an earlier place may still turn out to be one
-                return self._found(at, what, cuts)
-            if verdict is None and undecided is None:
-                undecided = at
-        if undecided is None or len(buffer) >= _MAX_SOUGHT_BYTES:
-            undecided = len(buffer)
-        if undecided and self._widths is None:
-            cuts.append(Skipped(undecided, what))
-            self._buffer = buffer[undecided:]
-        elif len(buffer) >= _MAX_SOUGHT_BYTES:
+                return self._found(candidate.start(), what, cuts)
+            if verdict is None and not full:
+                at = candidate.start()  # it may still turn out to be one
+                break
+        self._sought = at
+        if at and self._widths is None:
+            cuts.append(Skipped(at, what))
+            self._buffer, self._sought = buffer[at:], 0
+        elif full:
             self._lose("no event was found again behind lost bytes", cuts)
             cuts.append(Skipped(len(buffer), what))
             self._buffer = b""
         return False
+
+    def _candidates(self) -> re.Pattern[bytes]:
+        """Finds the commands that can stand at a boundary."""
+        commands = [EVENT_PAYLOADS] if self._widths is None else [EVENT_PAYLOADS, _start_of_frame(self._widths)]
+        return re.compile(b"[%b]" % b"".join(b"\\x%02x" % command for command in commands))
 
     def _found(self, at: int, what: str, cuts: list[Cut]) -> bool:
         if at:
@@ -264,16 +274,18 @@ class GameCutter:
         if buffer[at] == EVENT_PAYLOADS:
             head = _head_of(buffer[at : at + 4096])
             return None if head is None else bool(head)
-        if self._widths is None or buffer[at] not in _PER_FRAME:
-            return False
-        return _is_run(buffer, at, self._widths)
+        return self._widths is not None and _is_run(buffer, at, self._widths)
+
+
+def _start_of_frame(widths: list[int]) -> int:
+    """The command of the first event of a frame."""
+    return FRAME_START.command if widths[FRAME_START.command] else PRE_FRAME.command
 
 
 def _is_run(buffer: bytes, at: int, widths: list[int]) -> bool | None:
     """Whether whole events with frame numbers of one moment begin here."""
     numbers: list[int] = []
-    start_of_frame = FRAME_START.command if widths[FRAME_START.command] else PRE_FRAME.command
-    if buffer[at] != start_of_frame:
+    if buffer[at] != _start_of_frame(widths):
         return False
     events = 0
     while True:

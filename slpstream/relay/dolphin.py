@@ -18,13 +18,13 @@ import importlib.util
 import random
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Never
 
 import msgspec
 import trio
 
-from slpstream.errors import FieldError, FormatError
-from slpstream.relay.console import Patience, Watcher
+from slpstream.errors import FieldError
+from slpstream.relay.attempts import Attempts, Watcher
 from slpstream.relay.recorder import Recorder
 from slpstream.relay.session import Arrived, Greeted, Lost, Quiet, Said
 
@@ -65,7 +65,7 @@ class DolphinSession:
             raise FieldError(f"a packet of {len(packet)} bytes", offset=0)
         try:
             message = msgspec.json.decode(packet)
-        except (msgspec.DecodeError, RecursionError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise FieldError(f"a packet that is no JSON: {error}", offset=0) from error
         if not isinstance(message, dict):
             raise FieldError("a packet that is no object", offset=0)
@@ -169,34 +169,15 @@ class DolphinSource:
     ) -> None:
         self._host, self._port = host, port
         self._recorder = recorder
-        self._watcher = watcher
-        self._patience = Patience(chance or random.Random())  # noqa: S311 -- waiting times, not secrets
         self._session = DolphinSession()
+        self._attempts = Attempts(recorder, watcher, chance)
 
     async def run(self) -> None:
         """Receives until cancelled."""
         await self._recorder.prepare()
-        while True:
-            self._session.greeted = False
-            makes_sense = True
-            try:
-                await self._converse()
-            except trio.TooSlowError:
-                what = "no answer"
-            except (OSError, trio.BrokenResourceError) as error:
-                what = str(error) or type(error).__name__
-            except FormatError as error:
-                what, makes_sense = f"it says what cannot be: {error}", False
-            self._recorder.rest()
-            if self._session.greeted:
-                if makes_sense:
-                    self._patience.renew()
-                self._watcher.disconnected(what)
-            else:
-                self._watcher.unreachable(what)
-            await trio.sleep(self._patience.wait_seconds())
+        await self._attempts.run(self._session, self._converse)
 
-    async def _converse(self) -> None:
+    async def _converse(self) -> Never:
         session = self._session
         async with open_connection(self._host, self._port) as connection:
             with trio.fail_after(_CONNECT_SECONDS):
@@ -204,25 +185,9 @@ class DolphinSource:
                     pass
                 connection.send(session.connect())
                 while not session.greeted:
-                    self._take(await connection.next() or b"{}")
+                    self._attempts.take(session.receive(await connection.next() or b"{}"))
             while True:  # ENet itself finds out that the other end is gone
                 with trio.move_on_after(_REST_SECONDS) as resting:
-                    self._take(await connection.next() or b"{}")
+                    self._attempts.take(session.receive(await connection.next() or b"{}"))
                 if resting.cancelled_caught:
                     self._recorder.rest()
-
-    def _take(self, packet: bytes) -> None:
-        recorder = self._recorder
-        for said in self._session.receive(packet):
-            if isinstance(said, Arrived):
-                self._watcher.received(len(said.data))
-                recorder.receive(said.data)
-            elif isinstance(said, Lost):
-                recorder.gap(said.size_bytes)
-            elif isinstance(said, Greeted):
-                if said.restarts:
-                    recorder.restart()
-                recorder.nick = said.nick
-                self._watcher.connected(said.nick, said.version)
-            else:
-                recorder.rest()

@@ -6,6 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ import trio
 from slpstream.errors import CursorGone, NoSuchGame
 from slpstream.gateway.feed import Feed
 from slpstream.gateway.games import BrokerGames
+from slpstream.gateway.station import GatewayStation
 from slpstream.messages import START, FramesMode, LogMessage
 from slpstream.sinks.broker import address_of
 from slpstream.sinks.redis_streams import MODES, EventKeys, StationKeys
@@ -461,3 +463,96 @@ async def test_a_game_that_begins_while_another_is_looked_for_is_the_current_one
             assert channel.current is not None
             assert channel.current.game_id == logs[1].game_id
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_games_that_never_end_are_not_waited_for(broker: RedisProcess) -> None:
+    """A console is switched off in the middle of a game, weekend after weekend: nothing is kept of that."""
+    station, logs = FakeStation(), [FakeLog(n, batches=40, ended=n == 0) for n in range(24)]
+    ingest = Ingest(broker.url, "left", station)
+    async with trio.open_nursery() as nursery:
+        ingest.start(nursery)
+        await ingest.begun()
+        async with Gateway(broker.url, "left").running("main") as gateway:
+            channel = gateway.hub.channels["main"]
+            first = station.begin(logs[0])
+            station.write(first, 20)
+            await until(
+                lambda: channel.current is not None and len(channel.current.logs["live"].since(START) or []) > 10
+            )
+            for log in logs[1:]:
+                station.write_all(station.begin(log))
+                await until(lambda: channel.current is not None and channel.current.game_id == log.game_id)  # noqa: B023
+                whole = log.whole("live")[-1].position
+                await until(lambda: channel.current is not None and channel.current.logs["live"].head == whole)  # noqa: B023
+            *others, last = channel.games
+            assert len(others) < 20, "of old ones nothing is known but by the broker"
+            assert [game.game_id for game in channel.games if game.in_progress] == [last.game_id]
+            assert not any(log.size_bytes for game in others[:-1] for log in game.logs.values())
+            found = await channel.locate(logs[0].game_id)
+            assert await found.replay("live", START)
+
+            again = station.begin(FakeLog(99, batches=5))
+            station.write(again)
+            await until(lambda: channel.current is not None and channel.current.game_id == again.game_id)
+            assert [game.game_id for game in channel.games if game.in_progress] == [again.game_id]
+            station.write_all(again)
+            await until(lambda: channel.current is not None and channel.current.ended)
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_two_that_look_at_the_same_time_find_a_station_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told of stations, and the look every few seconds: between asking and knowing are round trips."""
+    made: list[str] = []
+
+    class Slow(GatewayStation):
+        async def open(self) -> None:
+            made.append(self.id)
+            await trio.sleep(0.05)
+
+    class Pipeline:
+        async def __aenter__(self) -> Pipeline:
+            return self
+
+        async def __aexit__(self, *_: object) -> None:
+            await trio.sleep(0.02)
+
+        def exists(self, keys: list[str]) -> Any:
+            async def answer() -> int:
+                return 1
+
+            return answer()
+
+    class Told:
+        def __init__(self) -> None:
+            self.stations = {b"a": b'{"ingest":"one"}'}
+
+        async def hgetall(self, key: str) -> dict[bytes, bytes]:
+            await trio.sleep(0.01)
+            return dict(self.stations)
+
+        def pipeline(self, *, transaction: bool) -> Pipeline:
+            return Pipeline()
+
+    class NoReaders:
+        def add(self, station: GatewayStation) -> None:
+            pass
+
+    monkeypatch.setattr("slpstream.gateway.feed.GatewayStation", Slow)
+    for delay in range(12):
+        made.clear()
+        gateway, told, readers = Gateway("redis://127.0.0.1", "e"), Told(), NoReaders()
+        look = partial(gateway.feed._look, told, readers)  # type: ignore[arg-type]
+        await look()
+
+        async def joins(told: Told = told, look: Any = look, delay: int = delay) -> None:
+            await trio.sleep(delay / 100)
+            told.stations[b"b"] = b'{"ingest":"two"}'
+            await look()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(joins)
+            nursery.start_soon(look)
+        assert made == ["a", "b"]
+        assert list(gateway.hub.channels) == ["a", "b"]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slpstream.relay import cutter as cutter_module
 from slpstream.relay.cutter import Begun, Broken, Cut, Events, GameCutter, Skipped
 from tests.relay.wii import pieces, raw_of
 from tests.shared_data import needs_shared, replays
@@ -135,3 +136,31 @@ def test_flipped_bits() -> None:
         cutter, cuts = fed([bytes(data), TWO, TWO])
         assert len(games(cuts)) >= 1
         assert cutter.waiting_bytes < 1 << 19
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [bytes(250_000), b"\x35\x00" * 125_000, b"\x35\x0d\x36\x01\x00" * 50_000],
+    ids=["zeros", "payloads", "heads"],
+)
+def test_what_was_looked_at_is_not_looked_at_again(noise: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A byte at a time behind much that makes no sense must not stop everybody else."""
+    looked = 0
+    look = cutter_module._head_of
+
+    def counted(buffer: bytes) -> bytes | None:
+        nonlocal looked
+        looked += 1
+        return look(buffer)
+
+    monkeypatch.setattr(cutter_module, "_head_of", counted)
+    cutter = GameCutter()
+    cutter.feed(TWO[:2000])
+    cutter.gap()
+    cutter.feed(noise)
+    looked = 0
+    for byte in bytes(500):
+        cutter.feed(bytes([byte]))
+    assert looked <= 1000
+    cutter.restart()
+    assert games(cutter.feed(ONE)) == [ONE]

@@ -93,15 +93,15 @@ async def test_from_a_console_to_everybody(tmp_path: Path) -> None:
                 game = channel.current
                 assert game is not None
                 await until(lambda: [m.type for m in game.logs["live"].since(START) or []][-1:] == ["metadata"])
+                written = 'slpstream_unwritten_bytes{station="wii"} 0.0'
+                await until(lambda: written in daemon.render_metrics().decode())
                 [path] = (tmp_path / "recordings" / "wii").glob("*.slp")
                 assert raw_of(path.read_bytes()) == raw
                 log = game.logs["live"].since(START) or []
                 assert [m.json() for m in log] == [m.json() for m in messages(path)]
                 [described] = daemon.stations()
                 assert described["state"] == "idle"
-                page = daemon.render_metrics().decode()
-                assert 'slpstream_relay_clients{station="wii"}' in page
-                assert 'slpstream_unwritten_bytes{station="wii"} 0.0' in page
+                assert 'slpstream_relay_clients{station="wii"}' in daemon.render_metrics().decode()
 
 
 @pytest.mark.trio

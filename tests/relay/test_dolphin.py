@@ -69,6 +69,7 @@ def test_a_session() -> None:
         b'{"type":"game_event","cursor":0,"next_cursor":1,"payload":"@"}',
         b'{"type":"game_event","cursor":0,"next_cursor":1,"payload":7}',
         b'{"type":"game_event","cursor":0,"next_cursor":1,"payload":"\xc3\xa4"}',
+        b'{"type":"connect_reply","nick":"\xff\xfe"}',
         b"[" * 100_000,
     ],
 )
