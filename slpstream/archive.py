@@ -7,12 +7,13 @@ for a game, newest file first, and only until the wanted one is found.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import trio
 
-from slpstream.errors import NoSuchGame
+from slpstream.errors import CursorGone, NoSuchGame
 from slpstream.messages import timestamp
 from slpstream.replay import archived_game, peek_game_id
 from slpstream.stream import Game
@@ -44,29 +45,47 @@ class Archive:
         ]
 
     async def games_from(self, game_id: str) -> list[Game]:
-        """The game with this id and all newer ones. Raises `NoSuchGame`."""
-        files = [(file.path, file.mtime_ns) for file in sorted(self._listed(), key=_age, reverse=True)]
+        """The game with this id and all newer ones. Raises `NoSuchGame`, and `CursorGone` when it may be in a file that
+        cannot be read now."""
+        files = sorted(self._listed(), key=_age, reverse=True)
         found = await trio.to_thread.run_sync(self._find, files, game_id, limiter=self._limiter)
-        return [archived_game(path, mtime_ns, found_id, self._limiter) for path, mtime_ns, found_id in found]
+        # A file that is renamed is read on under its new name.
+        return [
+            archived_game(partial(_path, file), mtime_ns, its_id, self._limiter) for file, mtime_ns, its_id in found
+        ]
 
-    def _find(self, files: Sequence[tuple[Path, int]], game_id: str) -> list[tuple[Path, int, str]]:
-        """In a worker thread: newest first, until the wanted game is found. Raises `NoSuchGame`."""
+    def _find(self, files: Sequence[TailedFile], game_id: str) -> list[tuple[TailedFile, int, str]]:
+        """In a worker thread: newest first, until the wanted game is found. Raises as `games_from`."""
+        keys = [(file.path, file.mtime_ns) for file in files]
         before = self._game_ids  # another thread may be here too
-        known = self._game_ids = {key: before[key] for key in files if key in before}
-        found: list[tuple[Path, int, str]] = []
+        known = self._game_ids = {key: before[key] for key in keys if key in before}
+        found: list[tuple[TailedFile, int, str]] = []
         seen: set[str] = set()
-        for path, mtime_ns in files:
-            key = (path, mtime_ns)
+        unreadable: str | None = None
+        for file, key in zip(files, keys, strict=True):
+            path, mtime_ns = key
             if key not in known:
-                known[key] = peek_game_id(path)
+                try:
+                    known[key] = peek_game_id(path)
+                except FileNotFoundError:
+                    continue  # it has just gone
+                except OSError as error:
+                    unreadable = error.strerror or type(error).__name__
+                    continue
             found_id = known[key]
             if found_id is None or found_id in seen:
                 continue  # of the same game twice, the newest file counts
             seen.add(found_id)
-            found.append((path, mtime_ns, found_id))
+            found.append((file, mtime_ns, found_id))
             if found_id == game_id:
                 return found
+        if unreadable is not None:
+            raise CursorGone(f"a replay cannot be read, perhaps that of this game: {unreadable}")
         raise NoSuchGame(f"no such game: {game_id}")
+
+
+def _path(file: TailedFile) -> Path:
+    return file.path
 
 
 def _age(file: TailedFile) -> tuple[int, int, Path]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import trio
 from slpstream.api import open_file
 from slpstream.errors import CursorGone, SourceError
 from slpstream.messages import START, LogMessage, Position, cut_frame, timestamp
+from slpstream.regular_file import modified_ns
 from slpstream.replay import archived_game, peek_game_id
 from slpstream.store import FileRow, GameIndex, GameRow, Wanted
 from slpstream.store.database import Game as IndexedGame
@@ -162,9 +164,9 @@ class Library:
             key = (game_id, file.path, file.mtime_ns)
             if key not in self._logs:
                 path = Path(os.fsdecode(file.path))
-                if await trio.to_thread.run_sync(peek_game_id, path, limiter=self._limiter) != game_id:
+                if not await trio.to_thread.run_sync(_has, path, game_id, limiter=self._limiter):
                     continue
-                self._logs[key] = archived_game(path, file.mtime_ns, game_id, self._limiter)
+                self._logs[key] = archived_game(partial(Path, path), file.mtime_ns, game_id, self._limiter)
             self._logs.move_to_end(key)
             while len(self._logs) > _OPEN_LOGS:
                 self._logs.popitem(last=False)
@@ -266,6 +268,14 @@ def _name(path: bytes) -> str:
 # -- files -------------------------------------------------------------------------------------------------------------
 
 
+def _has(path: Path, game_id: str) -> bool:
+    """In a worker thread: whether this file, as it is now, is this game."""
+    try:
+        return peek_game_id(path) == game_id
+    except OSError:
+        return False
+
+
 def _open(row: FileRow, game_id: str) -> ReplayFile | None:
     """In a worker thread: the file, if it has the game; `None` otherwise."""
     path = Path(os.fsdecode(row.path))
@@ -278,7 +288,7 @@ def _open(row: FileRow, game_id: str) -> ReplayFile | None:
     except OSError:
         file.close()
         return None
-    if (status.st_mtime_ns, status.st_size) != (row.mtime_ns, row.size_bytes) and peek_game_id(path) != game_id:
+    if (modified_ns(status), status.st_size) != (row.mtime_ns, row.size_bytes) and not _has(path, game_id):
         file.close()
         return None
-    return ReplayFile(_name(row.path), file, status.st_size, status.st_mtime)
+    return ReplayFile(_name(row.path), file, status.st_size, modified_ns(status) / 1e9)

@@ -25,7 +25,7 @@ from slpstream.events import GameStart, first_of
 from slpstream.formats import SNIFFED_BYTES, of_name
 from slpstream.messages import START, FramesMode, LogMessage, Position
 from slpstream.pipeline import Pipeline
-from slpstream.regular_file import open_regular, read_regular
+from slpstream.regular_file import WHOLE_FILE_BYTES, open_regular, read_regular
 from slpstream.stream import Game
 from slpstream.stream.game import place_of
 
@@ -37,7 +37,6 @@ _CACHED_SLICES = 8
 _PIPELINES_AHEAD = 4
 _BATCH_FRAMES = 512
 _PEEK_BYTES = 16 * 1024
-_WHOLE_FILE_BYTES = 8 << 20
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 
 
@@ -325,33 +324,31 @@ class RecordingReplay:
         return batch
 
 
-def archived_game(path: Path, mtime_ns: int, game_id: str, limiter: trio.CapacityLimiter) -> Game:
-    """A game that is known from its file alone."""
+def archived_game(path: Callable[[], Path], mtime_ns: int, game_id: str, limiter: trio.CapacityLimiter) -> Game:
+    """A game that is known from its file alone. `path` is where that is now."""
     replay: FileReplay | RecordingReplay
-    if of_name(path.name).written_whole:
-        replay = RecordingReplay(lambda: path, lambda mode: None, game_id, limiter)
+    name = path().name
+    if of_name(name).written_whole:
+        replay = RecordingReplay(path, lambda mode: None, game_id, limiter)
     else:
-        replay = FileReplay(lambda: path, lambda: None, game_id, limiter)
+        replay = FileReplay(path, lambda: None, game_id, limiter)
     return Game(
         game_id,
         replay.messages,
         replay.find_frame,
         ring_bytes=0,
-        order=(0, mtime_ns, path.name),
+        order=(0, mtime_ns, name),
         forget_replay=replay.forget,
     )
 
 
 def peek_game_id(path: Path) -> str | None:
-    """The game id of a replay, from the first bytes of its file where they tell; `None` when there is none or it cannot
-    be read."""
+    """The game id of a replay, from the first bytes of its file where they tell; `None` when there is none. Raises
+    `OSError`."""
     format_ = of_name(path.name)
     reader = format_.new_reader(path.name)
-    try:
-        with open_regular(path) as file:
-            events = reader.feed(file.read(_WHOLE_FILE_BYTES if format_.written_whole else _PEEK_BYTES))
-    except OSError:
-        return None
+    with open_regular(path) as file:
+        events = reader.feed(file.read(WHOLE_FILE_BYTES if format_.written_whole else _PEEK_BYTES))
     if format_.written_whole:
         events += reader.finish()
     start = first_of(GameStart, events)

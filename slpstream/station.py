@@ -591,6 +591,8 @@ class Station:
 
     async def _locate(self, game_id: str) -> None:
         """Makes all games known from the one with this id on, by the files that are not followed."""
+        while self._tail is None or self._tail.root_trouble is not None:
+            await trio.sleep(_TICK_SECONDS)  # nothing is known of a folder that is away
         live = {game.game_id for game in self.channel.games if not game.archived}
         found = await self._archive.games_from(game_id)
         self.channel.insert_archived([game for game in found if game.game_id not in live])

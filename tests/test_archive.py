@@ -3,6 +3,7 @@ have gone."""
 
 from __future__ import annotations
 
+import errno
 import os
 from functools import partial
 from pathlib import Path
@@ -10,14 +11,16 @@ from pathlib import Path
 import pytest
 import trio
 
+from slpstream.api import messages
 from slpstream.archive import Archive
-from slpstream.errors import NoSuchGame
+from slpstream.errors import CursorGone, NoSuchGame
 from slpstream.following import GamesByFile
-from slpstream.messages import START
+from slpstream.messages import START, Cursor, Position
 from slpstream.replay import archived_game, peek_game_id
 from slpstream.simulate.match import synthetic_match
 from slpstream.station import Station
-from slpstream.stream import Game
+from slpstream.stream import Game, Tap
+from slpstream.stream.tap import Bookmark
 from slpstream.tail import FileIdentity, TailedFile
 from tests.running_station import running_station, until
 
@@ -91,6 +94,103 @@ async def test_what_is_known_of_files_is_forgotten_with_them(tmp_path: Path, mon
     assert looked_at[3:] == ["Game_1.slp"], "it had gone, and nothing was kept of it"
 
 
+@pytest.mark.trio
+async def test_a_game_that_is_known_is_read_on_under_its_new_name(tmp_path: Path) -> None:
+    """As organisers do after a set."""
+    ids = [a_game(tmp_path / f"Game_{number}.slp", number) for number in range(2)]
+    async with following(tmp_path) as station:
+        games = [await station.channel.locate(game_id) for game_id in ids]
+        for number, game in enumerate(games):
+            (tmp_path / f"Game_{number}.slp").rename(tmp_path / f"Grand Finals {number}.slp")
+            await until(lambda: f"Grand Finals {number}.slp" in names(station))  # noqa: B023
+            assert await station.channel.locate(game.game_id) is game
+            assert (await game.replay("live", START))[0].type == "game_start"
+
+
+@pytest.mark.trio
+async def test_a_file_that_cannot_be_read_for_a_moment_is_not_taken_for_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slpstream.stream.tap._RETRY_SECONDS", 0.02)
+    ids = [a_game(tmp_path / f"Game_{number}.slp", number) for number in range(2)]
+    whole = [line.json() for number in range(2) for line in messages(tmp_path / f"Game_{number}.slp")]
+    got: list[bytes] = []
+    gone: list[str | None] = []
+    full = True
+
+    def look(path: Path) -> str | None:
+        if full:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return peek_game_id(path)
+
+    monkeypatch.setattr("slpstream.archive.peek_game_id", look)
+    async with following(tmp_path) as station, trio.open_nursery() as nursery:
+        with pytest.raises(CursorGone, match="Too many open files"):
+            await station.channel.locate(ids[0])
+
+        async def listen() -> None:
+            mark = Bookmark(Cursor(ids[0], "live", START))
+            async for batch in Tap(station.channel, marks=[mark]):
+                got.extend(message.json() for message in batch.messages)
+                gone.append(batch.gone)
+
+        nursery.start_soon(listen)
+        await trio.sleep(0.05)
+        full = False
+        await until(lambda: len(got) >= len(whole))
+        assert got == whole
+        assert not any(gone)
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_a_share_that_comes_after_the_daemon_has_its_games(tmp_path: Path) -> None:
+    away, share = tmp_path / "away", tmp_path / "share"
+    away.mkdir()
+    ids = [a_game(away / f"Game_{number}.slp", number) for number in range(3)]
+    got: list[str] = []
+    async with following(share) as station, trio.open_nursery() as nursery:
+        assert station.state == "offline"
+
+        async def listen() -> None:
+            async for batch in Tap(station.channel, marks=[Bookmark(Cursor(ids[0], "live", Position(10, 0)))]):
+                assert batch.gone is None
+                if batch.game_id not in got:
+                    got.append(batch.game_id)
+
+        nursery.start_soon(listen)
+        await trio.sleep(0.1)
+        assert not got
+        away.rename(share)
+        await until(lambda: got == ids)
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_old_games_that_were_read_to_their_end_keep_nothing(tmp_path: Path) -> None:
+    ids = [a_game(tmp_path / f"Game_{number:02}.slp", number) for number in range(12)]
+    forgotten: list[str] = []
+    async with following(tmp_path) as station, trio.open_nursery() as nursery:
+        games = []
+        for game_id in ids:
+            game = await station.channel.locate(game_id)
+            game.forget_replay = partial(forgotten.append, game_id)
+            games.append(game)
+        read: list[list[str]] = [[], []]
+
+        async def listen(number: int) -> None:
+            async for batch in Tap(station.channel, marks=[Bookmark(Cursor(ids[0], "live", START))]):
+                if batch.game_id not in read[number]:
+                    read[number].append(batch.game_id)
+                await trio.sleep(0.001 * number)
+
+        for number in range(2):
+            nursery.start_soon(listen, number)
+        await until(lambda: set(forgotten) == set(ids))
+        assert read == [ids, ids], "nothing is given back while another one still reads it"
+        nursery.cancel_scope.cancel()
+
+
 def test_games_are_held_as_long_as_they_can_go_on() -> None:
     known, left, gone, over = (a_known_game(number) for number in range(4))
     left.left = gone.left = True
@@ -116,7 +216,7 @@ def a_game(path: Path, number: int) -> str:
 
 
 def a_known_game(number: int) -> Game:
-    return archived_game(Path(f"{number}.slp"), number, f"{number:032}", trio.CapacityLimiter(1))
+    return archived_game(lambda: Path(f"{number}.slp"), number, f"{number:032}", trio.CapacityLimiter(1))
 
 
 def tailed(path: Path, number: int) -> TailedFile:

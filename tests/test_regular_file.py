@@ -11,8 +11,8 @@ import trio
 
 from slpstream.api import open_file
 from slpstream.errors import CursorGone, Unreadable
-from slpstream.messages import START
-from slpstream.regular_file import open_regular
+from slpstream.messages import START, timestamp
+from slpstream.regular_file import WHOLE_FILE_BYTES, modified_ns, open_regular, read_regular
 from slpstream.replay import archived_game, peek_game_id
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes in folders")
@@ -27,10 +27,37 @@ async def test_a_named_pipe_in_the_place_of_a_replay(tmp_path: Path, name: str) 
         open_regular(path)
     with pytest.raises(Unreadable, match="not a regular file"):
         open_file(path)
-    assert peek_game_id(path) is None
-    game = archived_game(path, 0, "0" * 32, trio.CapacityLimiter(1))
+    with pytest.raises(OSError, match="not a regular file"):
+        peek_game_id(path)
+    game = archived_game(lambda: path, 0, "0" * 32, trio.CapacityLimiter(1))
     with pytest.raises(CursorGone):
         await game.replay("live", START)
+
+
+def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:
+    """A film has the suffix of a ghost."""
+    path = tmp_path / "film.dat"
+    with path.open("wb") as file:
+        file.truncate(WHOLE_FILE_BYTES)
+    assert len(read_regular(path)) == WHOLE_FILE_BYTES
+    with path.open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(OSError, match="larger than any replay"):
+        read_regular(path)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(-5, 0), (7, 7 * 10**9), (10**10, 2**63 - 1), (3 * 10**11, 2**63 - 1)]
+)
+def test_times_that_no_calendar_has(tmp_path: Path, seconds: int, expected: int) -> None:
+    path = tmp_path / "a.slp"
+    path.touch()
+    os.utime(path, (seconds, seconds))
+    status = path.stat()
+    if status.st_mtime != seconds:
+        pytest.skip("this file system does not know that time")
+    assert modified_ns(status) == expected
+    assert timestamp(modified_ns(status) / 1e9)
 
 
 def test_a_file_is_opened(tmp_path: Path) -> None:

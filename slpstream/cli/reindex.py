@@ -24,6 +24,7 @@ from slpstream.cli import EXIT_INPUT_OUTPUT, complain, fail
 from slpstream.cli.files import find_files, progress_bar
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, state_folder
+from slpstream.regular_file import modified_ns
 from slpstream.store import FILE_NAME, Database, Entry, open_database
 from slpstream.store.old_files import OldFile, look, path_key
 from slpstream.subfolders import expand
@@ -112,7 +113,7 @@ def _files(folder: Path) -> Iterator[OldFile]:
             status = found.path.stat()
         except OSError:
             continue  # it went while we looked
-        yield OldFile(found.path, status.st_mtime_ns, status.st_size)
+        yield OldFile(found.path, modified_ns(status), status.st_size)
 
 
 def _look_at_all(wanted: Sequence[Job], *, stats: bool, jobs: int) -> Iterator[Entry]:

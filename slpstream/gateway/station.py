@@ -212,7 +212,8 @@ class GatewayStation:
                 channel.continue_with(game)
             else:
                 self._begin(game)
-        game.left = False
+        if mode == "live":
+            game.left = False  # the finalized log comes later, also behind the next game's beginning
         log = game.logs[mode]
         if (game, mode) not in self._known:
             self._known = {(g, m) for g, m in self._known if g in channel.games}

@@ -133,8 +133,8 @@ class Recorder:
 
     @property
     def unwritten_bytes(self) -> int:
-        """What waits for the disk."""
-        return sum(len(recording.waiting) for recording in self._open)
+        """What waits for the disk; asked from a worker thread."""
+        return sum(len(recording.waiting) for recording in list(self._open))
 
     def read_unwritten(self, path: Path, offset: int, most_bytes: int) -> bytes:
         """Bytes of a recording that are not in its file; empty when there are none. From any thread."""

@@ -56,8 +56,8 @@ class Channel:
 
     @property
     def subscribers(self) -> int:
-        """How many are live here."""
-        return len(self._readers())
+        """How many are live here; asked from a worker thread."""
+        return sum(len(readers) for readers in list(self._groups.values()))
 
     async def locate(self, game_id: str) -> Game:
         """The game of a cursor, with all later ones known after it. Raises `NoSuchGame`."""

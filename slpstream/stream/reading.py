@@ -119,6 +119,8 @@ class Reading:
                 if not game.archived:
                     raise CursorGone("the replay does not have what follows any more")
                 self._exhausted.add(game)
+                if not any(other.needs(game) for other in self._channel.readings):
+                    game.forget_replay()  # of hundreds of old games, each would keep megabytes
             return messages
         return messages or None
 
@@ -149,6 +151,16 @@ class Reading:
     @property
     def _first_order(self) -> Order:
         return self.first.order if isinstance(self.first, Game) else self.first
+
+    def live(self) -> None:
+        """From here on whoever reads is told what comes, of all games: also of one before the first that goes on, which
+        thereby concerns this reader from its newest message on."""
+        first = self._first_order
+        older = [game for game in self._channel.games if FIRST_PLAYED <= game.order < first]
+        self.places |= {game: game.logs[self._mode].head for game in older}
+        if older:
+            self.first = min(older, key=lambda game: game.order)
+        self.at_heads = True
 
     def skip(self, game: Game) -> None:
         """What of a game cannot be read is passed over: goes on with what the ring has."""

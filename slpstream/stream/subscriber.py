@@ -402,7 +402,7 @@ class StationReader:
             if not waiting:
                 break
             await self.channel.changed()
-        self._reading.at_heads = True
+        self._reading.live()
         self.channel.attach(self)
 
     async def _read(self, game: Game) -> bool:

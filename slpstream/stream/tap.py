@@ -172,11 +172,15 @@ class Tap:
         if cursor.mode != self._frames:
             self._said.append(Batch(cursor.game_id, (), f"this cursor is not of the frames mode {self._frames!r}"))
             return None
-        try:
-            return await self._channel.locate(cursor.game_id)
-        except NoSuchGame as error:
-            self._said.append(Batch(cursor.game_id, (), error.what))
-            return None
+        for left in reversed(range(_TRIES)):
+            try:
+                return await self._channel.locate(cursor.game_id)
+            except (NoSuchGame, CursorGone) as error:
+                if isinstance(error, NoSuchGame) or not left:
+                    self._said.append(Batch(cursor.game_id, (), error.what))
+                    break
+            await trio.sleep(_RETRY_SECONDS)
+        return None
 
     async def _resume(self, reading: Reading, game: Game, mark: Bookmark) -> None:
         try:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from errno import ELOOP, ENOENT, ENOTDIR
 from typing import NamedTuple, Protocol, TypeAlias
 
+from slpstream.regular_file import modified_ns
 from slpstream.tail.identity import FileIdentity, identity_of
 
 _WINDOWS = sys.platform == "win32"
@@ -76,7 +77,7 @@ class Scan(NamedTuple):
 
 def sight_of(status: os.stat_result) -> Sight:
     """The parts of a stat result that we compare."""
-    return Sight(identity_of(status), status.st_size, status.st_mtime_ns)
+    return Sight(identity_of(status), status.st_size, modified_ns(status))
 
 
 def refusal_of(error: OSError) -> Refusal:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slpstream.errors import Replaced, Truncated, Unreadable, Vanished
+from slpstream.regular_file import modified_ns
 from slpstream.tail.catalogue import Arrival
 from slpstream.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEvent
 from slpstream.tail.identity import Head, identity_of
@@ -109,7 +110,7 @@ class FileTail:
         return (
             self._caught_up
             and at - self._changed_at > COARSE_SECONDS
-            and (status.st_size, status.st_mtime_ns) == self._seen
+            and (status.st_size, modified_ns(status)) == self._seen
             and not self.doomed
             and not self.is_unlinked(status)
         )
@@ -168,7 +169,7 @@ class FileTail:
             events.append(Rewritten(file, head.header))
         else:
             head.known = expected
-        seen = (size, status.st_mtime_ns)
+        seen = (size, modified_ns(status))
         if seen != self._seen:
             self._seen = seen
             self._changed_at = at
@@ -225,9 +226,13 @@ def open_file(path: str, real_root: str, rewritable_bytes: int) -> FileTail | Re
         descriptor = os.open(target, _FLAGS)
     except OSError as error:
         return None if error.errno in GONE else refusal_of(error)
-    status = os.fstat(descriptor)
+    try:
+        status = os.fstat(descriptor)
+    except OSError as error:
+        os.close(descriptor)
+        return refusal_of(error)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
         return Refusal("not a regular file")
-    file = TailedFile(Path(path), identity_of(status), status.st_size, status.st_mtime_ns)
+    file = TailedFile(Path(path), identity_of(status), status.st_size, modified_ns(status))
     return FileTail(file, descriptor, rewritable_bytes, status.st_nlink)

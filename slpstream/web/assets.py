@@ -18,7 +18,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
-from slpstream.regular_file import open_regular
+from slpstream.regular_file import modified_ns, open_regular
 from slpstream.web.file_answer import FileAnswer
 
 
@@ -60,4 +60,4 @@ class Assets(StaticFiles):
         except OSError:
             file.close()
             raise
-        return file, status.st_size, status.st_mtime
+        return file, status.st_size, modified_ns(status) / 1e9

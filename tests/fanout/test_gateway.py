@@ -480,11 +480,16 @@ async def test_games_that_never_end_are_not_waited_for(broker: RedisProcess) -> 
             await until(
                 lambda: channel.current is not None and len(channel.current.logs["live"].since(START) or []) > 10
             )
+
+            def has(log: FakeLog, mode: FramesMode) -> bool:
+                current = channel.current
+                whole = log.whole(mode)[-1].position
+                return current is not None and current.game_id == log.game_id and current.logs[mode].head == whole
+
             for log in logs[1:]:
                 station.write_all(station.begin(log))
-                await until(lambda: channel.current is not None and channel.current.game_id == log.game_id)  # noqa: B023
-                whole = log.whole("live")[-1].position
-                await until(lambda: channel.current is not None and channel.current.logs["live"].head == whole)  # noqa: B023
+                for mode in MODES:
+                    await until(partial(has, log, mode))
             *others, last = channel.games
             assert len(others) < 20, "of old ones nothing is known but by the broker"
             assert [game.game_id for game in channel.games if game.in_progress] == [last.game_id]

@@ -428,6 +428,39 @@ async def test_joining_live_while_two_games_grow() -> None:
         assert client.log == lines(one)[seen[one] :] + lines(two)[seen[two] :]
 
 
+@pytest.mark.parametrize("beginning", ["live", "start", "resumed"])
+@pytest.mark.parametrize("left", [False, True], ids=["in progress", "left"])
+async def test_falling_behind_in_a_game_older_than_the_first(beginning: str, left: bool) -> None:
+    """Who begins with the newer of two games is told what comes of the older one too: then all that comes of it."""
+    station, one, two = FakeStation(), FakeLog(1, batches=40), FakeLog(2, batches=40)
+    first = station.begin(one)
+    station.write(first, 10)
+    second = station.begin(two)
+    station.write(second, 3)
+    first.left = left
+    cursor = cursor_of(two.batches[1]["live"][0]) if beginning == "resumed" else beginning
+    client = Client(limit_bytes=4000)
+    async with client.subscribed(hub_of(station), subscription(delivery="lossless", cursor=cursor)):
+        await settle()
+        if left:
+            station.channel.take_back(first)
+        station.write(first)
+        await settle()
+        client.room = 0
+        station.write(first, 25)
+        await settle()
+        client.allow(None)
+        await settle()
+        station.write_all(first)
+        station.write_all(second)
+        await settle()
+        told = [line for line in client.log if one.game_id.encode() in line]
+        assert client.error is None
+        assert told == lines(one)[-len(told) :]
+        assert len(told) >= sum(len(batch["live"]) for batch in one.batches[10:])
+        assert client.log.count(lines(two)[-1]) == 1
+
+
 async def test_a_slow_client_keeps_the_newest_frame_of_each_game() -> None:
     station, one, two = FakeStation(), FakeLog(1, batches=9, ended=False), FakeLog(2, batches=9, ended=False)
     first, second = station.begin(one), station.begin(two)

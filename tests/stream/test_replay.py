@@ -216,7 +216,7 @@ async def test_a_file_that_was_renamed(match: Recorded, tmp_path: Path) -> None:
 
 
 async def test_an_archived_game(match: Recorded) -> None:
-    game = archived_game(match.path, 17, match.game_id, trio.CapacityLimiter(1))
+    game = archived_game(lambda: match.path, 17, match.game_id, trio.CapacityLimiter(1))
     assert (game.archived, game.in_progress, game.order) == (True, False, (0, 17, "Game.slp"))
     found = await game.replay("live", START)
     assert found == match.logs["live"][: len(found)] != []
