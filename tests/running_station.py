@@ -8,6 +8,7 @@ from pathlib import Path
 
 import trio
 
+from slpstream.following import Index
 from slpstream.metrics import Metrics
 from slpstream.station import Station
 
@@ -23,6 +24,7 @@ async def running_station(
     pace: bool = False,
     limiter: trio.CapacityLimiter | None = None,
     metrics: Metrics | None = None,
+    index: Index | None = None,
 ) -> AsyncIterator[Station]:
     """It runs, and has looked at its folder; everything within `TIMEOUT_SECONDS`."""
     station = Station(
@@ -38,6 +40,7 @@ async def running_station(
         idle_seconds=idle_seconds,
         ring_bytes=1 << 20,
         pace=pace,
+        index=index,
     )
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:

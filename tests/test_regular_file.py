@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import trio
 
-from slpstream.api import open_file
+from slpstream.api import open_file, read_game
 from slpstream.errors import CursorGone, Unreadable
 from slpstream.messages import START, timestamp
 from slpstream.regular_file import WHOLE_FILE_BYTES, modified_ns, open_regular, read_regular
 from slpstream.replay import archived_game, peek_game_id
+from slpstream.simulate.match import synthetic_match
+from slpstream.store import FILE_NAME, GameIndex, open_database
+from tests.running_station import running_station, until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes in folders")
 
@@ -49,15 +53,23 @@ def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("seconds", "expected"), [(-5, 0), (7, 7 * 10**9), (10**10, 2**63 - 1), (3 * 10**11, 2**63 - 1)]
 )
-def test_times_that_no_calendar_has(tmp_path: Path, seconds: int, expected: int) -> None:
+def test_times_that_no_calendar_has(seconds: int, expected: int) -> None:
+    status = SimpleNamespace(st_mtime_ns=seconds * 10**9)  # few file systems know them all
+    assert modified_ns(status) == expected  # type: ignore[arg-type]
+    assert timestamp(expected / 1e9)
+
+
+@pytest.mark.trio
+async def test_a_file_from_the_year_2286_is_a_game(tmp_path: Path) -> None:
     path = tmp_path / "a.slp"
-    path.touch()
-    os.utime(path, (seconds, seconds))
-    status = path.stat()
-    if status.st_mtime != seconds:
-        pytest.skip("this file system does not know that time")
-    assert modified_ns(status) == expected
-    assert timestamp(modified_ns(status) / 1e9)
+    path.write_bytes(synthetic_match(seed=1, frames=130))
+    os.utime(path, (10**10, 10**10))
+    index = GameIndex(open_database(tmp_path / FILE_NAME), read_game)
+    async with running_station(tmp_path, index=index) as station, trio.open_nursery() as nursery:
+        nursery.start_soon(index.run)
+        await until(lambda: index.games == 1 and station.active_files == 0)
+        assert [recording["file"] for recording in station.recordings()] == ["a.slp"]
+        nursery.cancel_scope.cancel()
 
 
 def test_a_file_is_opened(tmp_path: Path) -> None:
