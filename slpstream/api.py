@@ -101,6 +101,11 @@ class Replay:
         """`slippi`, `gci`, `stunts`, `mk8`, or a name that a package has registered."""
         return self._format.name
 
+    @property
+    def has_columns(self) -> bool:
+        """Whether its format has `frames`; they also take the extra `analysis`."""
+        return self._format.whole is not None
+
     def new_reader(self) -> Reader:
         """A reader for the bytes of this file."""
         return self._format.new_reader(self._name, **self._options)
@@ -210,14 +215,15 @@ def replay_ends(path: str | PathLike[str]) -> Ends | None:
     the file cannot be read, `FormatError` when it is no replay.
     """
     file = Path(path)
-    ends = of_name(file.name).ends
-    if ends is None:
-        return None
     head, tail, tail_at = b"", b"", 0
     try:
         with open_file(file) as opened:
             head = opened.read(_ENDS_BYTES)
-            tail_at = max(0, opened.seek(0, os.SEEK_END) - _ENDS_BYTES)
+            size_bytes = opened.seek(0, os.SEEK_END)
+            ends = of_name(file.name, head[:SNIFFED_BYTES], size_bytes).ends
+            if ends is None:
+                return None
+            tail_at = max(0, size_bytes - _ENDS_BYTES)
             opened.seek(tail_at)
             tail = opened.read()
         return ends(head, tail, tail_at)

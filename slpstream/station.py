@@ -591,7 +591,7 @@ class Station:
 
     async def _locate(self, game_id: str) -> None:
         """Makes all games known from the one with this id on, by the files that are not followed."""
-        while self._tail is None or self._tail.root_trouble is not None:
+        while self._tail is None or self._tail.root_trouble is not None:  # noqa: ASYNC110 -- scans find that out
             await trio.sleep(_TICK_SECONDS)  # nothing is known of a folder that is away
         live = {game.game_id for game in self.channel.games if not game.archived}
         found = await self._archive.games_from(game_id)

@@ -24,7 +24,6 @@ from slpstream.api import Replay, open_replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, fail, printable, said_of
 from slpstream.cli.files import find_files, progress_bar
 from slpstream.errors import FormatError, SourceError
-from slpstream.formats import of_name
 
 FileKind = Literal["parquet", "arrow", "csv"]
 
@@ -255,9 +254,8 @@ def export_part(request: Request, part: Part, file_done: Callable[[], None]) -> 
 def open_exportable(file: Path) -> Replay:
     """A replay that has columns. Raises `SourceError` and `FormatError`."""
     replay = open_replay(file)
-    format_ = of_name(file.name)
-    if format_.whole is None:
-        raise FormatError(f"{format_.name} replays have no columns and cannot be exported", offset=0)
+    if not replay.has_columns:
+        raise FormatError(f"{replay.format} replays have no columns and cannot be exported", offset=0)
     return replay
 
 

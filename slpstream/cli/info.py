@@ -21,7 +21,7 @@ from slpstream.cli.dump import personal_option, strict_option
 from slpstream.cli.files import find_files, progress_bar
 from slpstream.errors import FormatError, SourceError
 from slpstream.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
-from slpstream.formats import formats, of_name
+from slpstream.formats import formats
 
 _MANY_FILES = 20
 """From here on there is a progress bar."""
@@ -48,7 +48,7 @@ def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, p
                 if full or not found.in_folder:
                     row = describe(found.path, strict=strict, personal=personal)
                 else:
-                    row = describe_ends(found.path)
+                    row = describe_ends(found.path, strict=strict, personal=personal)
                 if track and not as_json:
                     _draw_track(found.path)
             except (FormatError, SourceError) as error:
@@ -85,15 +85,15 @@ def describe(path: Path, *, strict: bool = False, personal: bool = False) -> dic
     return _row(path, replay.format, start, end, values, len(numbers), diagnostics)
 
 
-def describe_ends(path: Path) -> dict[str, Any]:
+def describe_ends(path: Path, *, strict: bool = False, personal: bool = False) -> dict[str, Any]:
     """The same, read only as far as it takes. `frames` and `diagnostics` are `None` where the whole game was not
     looked at, all else is as in `describe`."""
     ends = replay_ends(path)
     if ends is not None:
         return _row(path, ends.start.format, ends.start, ends.end, ends.metadata.metadata, None, None)
-    if of_name(path.name).whole is None or find_spec("numpy") is None:
-        return describe(path)
-    replay = open_replay(path)
+    replay = open_replay(path, strict=strict, personal=personal)
+    if not replay.has_columns or find_spec("numpy") is None:
+        return describe(path, strict=strict, personal=personal)
     return _row(path, replay.format, replay, replay.game_end, replay.metadata, len(replay.frames), None)
 
 
@@ -154,5 +154,8 @@ def _game(row: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def length_text(seconds: float | None) -> str:
-    """Minutes and seconds."""
-    return "" if seconds is None else f"{int(seconds) // 60}:{seconds % 60:04.1f}"
+    """Minutes and seconds, rounded to a tenth."""
+    if seconds is None:
+        return ""
+    minutes, tenths = divmod(round(seconds * 10), 600)
+    return f"{minutes}:{tenths / 10:04.1f}"

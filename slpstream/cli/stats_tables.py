@@ -93,7 +93,7 @@ def print_game(replay: Replay, *, compat: bool = False, crew: bool = False) -> N
         console.print(Text(_stadium(stadium)))
     console.print()
     console.print(_overall(stats, names, winners))
-    for table in (_stocks(stats, short, pair=len(names) == 2), _combos(stats.combos, short)):
+    for table in (_stocks(stats, short, pair=len(names) == 2 and not crew), _combos(stats.combos, short)):
         if table.row_count:
             console.print()
             console.print(table)

@@ -8,6 +8,8 @@ never fails.
 from __future__ import annotations
 
 _IDEOGRAPHIC_SPACE = 0x3000
+ENCODING = "cp932"
+"""Shift JIS as consoles and computers write it: with circled digits, Roman numerals and more kanji."""
 _FULL_WIDTH = range(0xFF01, 0xFF5F)
 _FULL_WIDTH_DISTANCE = 0xFEE0
 
@@ -33,7 +35,7 @@ _NORMAL_WIDTH = str.maketrans(
 
 def decode_name(raw: bytes) -> str:
     """A NUL-terminated Shift JIS field to text of normal width."""
-    return raw.split(b"\0", 1)[0].decode("shift_jis", errors="replace").translate(_NORMAL_WIDTH)
+    return raw.split(b"\0", 1)[0].decode(ENCODING, errors="replace").translate(_NORMAL_WIDTH)
 
 
 def encode_name(text: str, width_bytes: int) -> bytes:
@@ -46,7 +48,7 @@ def encode_name(text: str, width_bytes: int) -> bytes:
     for character in text:
         code = ord(character)
         wide = chr(code + _FULL_WIDTH_DISTANCE) if 0x21 <= code <= 0x7E else "\u3000" if character == " " else character
-        octets = wide.encode("shift_jis", errors="replace")
+        octets = wide.encode(ENCODING, errors="replace")
         if len(encoded) + len(octets) > room:
             break
         encoded += octets

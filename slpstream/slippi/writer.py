@@ -36,7 +36,7 @@ from slpstream.slippi.commands import (
     WHISPY,
 )
 from slpstream.slippi.framing import EventPayloads, write_event_payloads
-from slpstream.slippi.text import encode_name
+from slpstream.slippi.text import ENCODING, encode_name
 
 Version = tuple[int, int, int]
 
@@ -283,7 +283,7 @@ def _packed(name: str, value: Any) -> Any:
 def _whole_characters(text: str, room_bytes: int) -> bytes:
     octets = b""
     for character in text:
-        encoded = character.encode("shift_jis", errors="replace")
+        encoded = character.encode(ENCODING, errors="replace")
         if len(octets) + len(encoded) > room_bytes:
             break
         octets += encoded

@@ -359,7 +359,9 @@ class SlippiStats:
         combo_starts = opens and combos.open is None
         if combo_starts:
             combos.begin(number, percent, by)
-        if damage and hitter is None:
+        if damage and hitter is None and player.post.last_hit_by == index:
+            pass  # his own: nobody's who hits next
+        elif damage and hitter is None:
             others = self._others[index]
             move_ids = {other.index: other.post.last_attack_landed for other in others if other.post is not None}
             conversions.wait(number, damage, move_ids)
@@ -379,13 +381,14 @@ class SlippiStats:
             hitter.forms.hit(credited)
             player.hit_by = hitter.index
             player.hit_state = hitter.prev.action_state_id
+        now = max(percent, player.post.percent)  # who has just lost the stock has none any more
         if starts:
-            values = {"playerIndex": index, "conversion": conversions.value()}
+            values = {"playerIndex": index, "conversion": conversions.value(now)}
             self._news.append((_CONVERSIONS, index, "conversion_started", values))
         if combo_starts:
-            self._news.append((_COMBOS, index, "combo_started", {"playerIndex": index, "combo": combos.value()}))
+            self._news.append((_COMBOS, index, "combo_started", {"playerIndex": index, "combo": combos.value(now)}))
         elif damage and combos.open is not None:
-            self._news.append((_COMBOS, index, "combo_extended", {"playerIndex": index, "combo": combos.value()}))
+            self._news.append((_COMBOS, index, "combo_extended", {"playerIndex": index, "combo": combos.value(now)}))
 
     def _hitter(self, player: Player) -> Player | None:
         """Who hit, by name."""

@@ -110,9 +110,13 @@ class Punishes(Generic[P]):
         self.open = self._move = None
         return punish
 
-    def value(self) -> P | None:
-        """The one that runs, as it is now."""
-        return None if self.open is None else _value(self.open)
+    def value(self, percent: float) -> P | None:
+        """The one that runs, as it is now, on a player with this percent."""
+        if self.open is None:
+            return None
+        value = _value(self.open)
+        value.current_percent = percent
+        return value
 
     def show(self, shown: list[P], percent: float) -> None:
         """Puts the one that still runs into a copy of the list, as a value."""

@@ -87,7 +87,7 @@ def whole_stats(game: WholeGame, *, compat: bool = False, crew: bool = False) ->
     if end.game_end is None or not _plain(game.frames, online=settings.game_mode == MAJOR_SCENE_ONLINE):
         return None
     stats = SlippiStats(settings, compat=compat, crew=crew)
-    stats.feed_all(_frames(game.frames, end.end_offset))
+    stats.feed_all(_frames(game.frames, [player.player_index for player in settings.players], end.end_offset))
     stats.finish(end)
     return stats
 
@@ -109,13 +109,13 @@ def _plain(frames: Frames, *, online: bool) -> bool:
     return bool(in_time.all() and (newest - final <= _MOST_FRAMES_BACK + 1).all())
 
 
-def _frames(frames: Frames, end_offset: int) -> Iterator[Frame]:
-    """The final frames in order."""
+def _frames(frames: Frames, of_players: Iterable[int], end_offset: int) -> Iterator[Frame]:
+    """The final frames in order, with these players: a file can say updates of 256."""
     numbers: list[int] = frames.number.tolist()
-    indexes = list(frames.players)
-    sides = zip(*(_sides(numbers, character) for character in frames.players.values()), strict=True)
-    present: Iterator[dict[int, Any]] = map(dict, map(zip, repeat(indexes), sides)) if indexes else repeat({})
-    if not all(_complete(character) for character in frames.players.values()):
+    players = {index: frames.players[index] for index in of_players if index in frames.players}
+    sides = zip(*(_sides(numbers, character) for character in players.values()), strict=True)
+    present: Iterator[dict[int, Any]] = map(dict, map(zip, repeat(players), sides)) if players else repeat({})
+    if not all(_complete(character) for character in players.values()):
         present = ({index: side for index, side in all.items() if side is not None} for all in present)
     starts = _values(frames.start, _Start) if "scene_frame_counter" in frames.start.fields else repeat(UNSET)
     return map(Frame, repeat(end_offset), numbers, frames.revision.tolist(), map(_Entry, starts, present))
