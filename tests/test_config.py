@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import re
 import tomllib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,12 @@ import pytest
 from slpstream import config
 from slpstream.errors import ConfigError
 
+REQUIRED: dict[str, dict[str, str]] = {
+    "stations": {"id": "a", "folder": "/x"},
+    "webhooks": {"url": "https://example.org/hook", "secret_file": __file__},
+    "jsonl": {"folder": "/x"},
+}
+"""What a section must have."""
 SHIPPED = Path(__file__).resolve().parents[1] / "config" / "slpstream.toml"
 
 
@@ -54,6 +62,9 @@ def test_every_key_is_in_the_shipped_file_with_its_description_and_default(key: 
         ({"stations": [{"id": "a", "console": "192.168..1"}]}, "stations[0].console", "host"),
         ({"stations": [{"id": "a", "dolphin": "x" * 64}]}, "stations[0].dolphin", "host"),
         ({"relay": {"host": "a..b"}}, "relay.host", "host"),
+        ({"webhooks": [{**REQUIRED["webhooks"], "events": ["game_ended"]}]}, "webhooks[0].events[0]", '"game_end"'),
+        ({"jsonl": [{"folder": "/x", "topics": ["game", "frames"]}]}, "jsonl[0].topics[1]", '"frame"'),
+        ({"jsonl": [{"folder": "/x"}, {"folder": "/y", "frames": "all"}]}, "jsonl[1].frames", '"finalized"'),
     ],
 )
 def test_an_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: str, expected: str) -> None:
@@ -62,6 +73,17 @@ def test_an_error_names_file_key_and_what_was_expected(table: dict[str, Any], ke
     assert refused.value.key == key
     assert str(refused.value).startswith(f"my.toml: {key}: ")
     assert expected in refused.value.expected
+
+
+@pytest.mark.parametrize("key", list(config.all_keys()), ids=lambda key: f"{key.section}.{key.name}")
+@pytest.mark.parametrize(
+    "value", ["no such value", ["no such value"], {"no": 1}, -1, 1e300, math.nan, True, "a\0b"], ids=repr
+)
+def test_any_value_is_taken_or_refused_by_its_key(key: config.Key, value: object) -> None:
+    """Somebody who has the configuration read again has a daemon that runs."""
+    section = {**REQUIRED.get(key.section, {}), key.name: value}
+    with suppress(ConfigError):
+        config.check({key.section: [section] if key.section in config.LISTED else section})
 
 
 def test_a_share_that_is_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:

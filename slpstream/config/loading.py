@@ -55,6 +55,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     return config
 
 
+_PLACE_IN_LIST = re.compile(r"\[\d+\]")
 _OF_A_KEY = re.compile(r"Object (contains unknown|missing required) field `(?P<name>.*?)`")
 
 
@@ -69,16 +70,17 @@ def _explained(error: msgspec.ValidationError, file: str) -> ConfigError:
         key = f"{key}.{of_a_key['name']}".lstrip(".")
         return ConfigError(file, key, "unknown key" if "unknown" in of_a_key[1] else "must be given")
     if what.startswith("Invalid enum value"):
-        section, _, name = key.partition(".")
-        expected = next(known.type for known in all_keys() if (known.section, known.name) == (section, name))
+        section, _, name = _PLACE_IN_LIST.sub("", key).partition(".")
+        types = {(known.section, known.name): known.type for known in all_keys()}
+        expected = types[section, name].removeprefix("list of ")
         what = f"expected {expected}, got{what.removeprefix('Invalid enum value')}"
     return ConfigError(file, key, what[:1].lower() + what[1:])
 
 
 def _check_server(server: Server, file: str) -> None:
-    if server.token_file and not os.access(server.token_file, os.R_OK):
+    if server.token_file and not _is_readable(server.token_file):
         raise ConfigError(file, "server.token_file", f"cannot be read: {server.token_file}")
-    if server.operate_token_file and not os.access(server.operate_token_file, os.R_OK):
+    if server.operate_token_file and not _is_readable(server.operate_token_file):
         raise ConfigError(file, "server.operate_token_file", f"cannot be read: {server.operate_token_file}")
     if server.require_token and not server.token_file and not os.environ.get("CREDENTIALS_DIRECTORY"):
         raise ConfigError(file, "server.require_token", "expected server.token_file beside it")
@@ -97,6 +99,10 @@ def _check_hosts(config: Config, file: str) -> None:
             resolvable(host)
         except ValueError as error:
             raise ConfigError(file, key, f"expected a host, found {host!r}") from error
+
+
+def _is_readable(path: str) -> bool:
+    return "\0" not in path and os.access(path, os.R_OK)
 
 
 def _is_file(path: str, file: str, key: str) -> bool:
@@ -176,7 +182,7 @@ def _check_sinks(config: Config, file: str) -> None:
         key = f"webhooks[{i}]"
         if not re.fullmatch(r"https?://[^/\s]+\S*", webhook.url):
             raise ConfigError(file, f"{key}.url", f"expected http:// or https://, found {webhook.url!r}")
-        if not os.access(webhook.secret_file, os.R_OK):
+        if not _is_readable(webhook.secret_file):
             raise ConfigError(file, f"{key}.secret_file", f"cannot be read: {webhook.secret_file}")
     folders = [(f"jsonl[{i}].folder", sink.folder) for i, sink in enumerate(config.jsonl)]
     for key, folder in [*folders, ("obs.folder", config.obs.folder), ("recordings.folder", config.recordings.folder)]:
@@ -187,7 +193,7 @@ def _check_sinks(config: Config, file: str) -> None:
         raise ConfigError(file, "fanout.url", f"expected redis://, rediss:// or redis+cluster://, found {fanout.url!r}")
     for name in ("password_file", "ca_file"):
         named = getattr(fanout, name)
-        if named and not os.access(named, os.R_OK):
+        if named and not _is_readable(named):
             raise ConfigError(file, f"fanout.{name}", f"cannot be read: {named}")
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", fanout.event):
         raise ConfigError(file, "fanout.event", f"expected letters, digits, `.`, `_`, `-`; found {fanout.event!r}")
