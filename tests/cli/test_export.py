@@ -18,10 +18,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from slpstream.api import open_replay
-from slpstream.cli import export
-from slpstream.formats import formats
+from slpstream.cli import export, pack
 from slpstream.slippi import arrow
 from tests.cli.test_info import on_terminal
+from tests.formats.games import games as finished_games
 from tests.shared_data import replays
 from tests.slippi.built import ONLINE, Built, varied_replay
 
@@ -51,6 +51,25 @@ def folder(tmp_path: Path) -> Path:
     for name, data in games().items():
         (folder / name).write_bytes(data)
     return folder
+
+
+def test_what_has_no_columns_is_refused_and_the_others_are_written(tmp_path: Path) -> None:
+    """Whatever it is called."""
+    games_there = tmp_path / "games"
+    games_there.mkdir()
+    (games_there / "race.slp").write_bytes(finished_games()["race.gci"])
+    (games_there / "melee.gci").write_bytes(varied_replay())
+    (games_there / "melee.slp").write_bytes(varied_replay())
+    packed = CliRunner().invoke(
+        pack.command, [str(games_there / "race.slp"), "-o", str(games_there / "race.gci.slplog")]
+    )
+    assert packed.exit_code == 0
+    files = [str(path) for path in sorted(games_there.iterdir())]
+    result = CliRunner().invoke(export.command, [*files, "--to", "csv", "--out", str(tmp_path / "out")])
+    assert result.exit_code == 1
+    assert result.output.count("gci replays have no columns") == 2
+    starts = pd.read_csv(tmp_path / "out" / "game_starts" / "part-0000.csv")
+    assert {Path(file).name for file in starts["file"]} == {"melee.gci", "melee.slp"}
 
 
 @pytest.fixture
@@ -267,13 +286,6 @@ def test_no_half_part(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     with pytest.raises(OSError, match="No space left"):
         run(folder, "--to", "parquet", "-o", out, "--jobs", "1")
     assert set(contents(out)) == {f"{name}/part-0000.parquet" for name in export.TABLES}
-
-
-def test_a_format_without_columns(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export, "of_name", lambda name: formats()[0]._replace(name="gci", whole=None))
-    done = run(folder / "Game_a.slp", "--to", "csv", "-o", tmp_path / "out")
-    assert done.exit_code == NO
-    assert done.stderr.startswith(f"slpstream: {folder / 'Game_a.slp'}: gci replays have no columns")
 
 
 def slpstream(script: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

@@ -13,17 +13,19 @@ from typing import Any
 
 import msgspec
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slpstream.api
-from slpstream.api import replay_ends
-from slpstream.cli.info import describe, describe_ends
+from slpstream.api import read_game, replay_ends
+from slpstream.cli.info import command, describe, describe_ends, length_text
 from slpstream.errors import FormatError, SourceError
 from slpstream.events import Event, GameEnd, GameStart, Metadata
 from slpstream.simulate.match import synthetic_match
 from slpstream.slippi.ends import read_ends
 from slpstream.slippi.reader import SlippiReader
+from tests.formats.games import games as finished_games
 from tests.shared_data import needs_shared, replays
 from tests.slippi.built import ONLINE, Built, varied_replay
 from tests.slippi.logs import event_boundaries
@@ -149,6 +151,30 @@ def test_no_more_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     path.write_text("this is no replay")
     with pytest.raises(FormatError, match="not a Slippi replay"):
         replay_ends(path)
+
+
+def test_a_folder_is_read_as_its_files_are(tmp_path: Path) -> None:
+    """By what is in them, not by what they are called; and with the same options."""
+    race = finished_games()["race.gci"]
+    wrong = bytearray(race)
+    wrong[-1] ^= 1
+    (tmp_path / "race.slp").write_bytes(race)
+    (tmp_path / "wrong.gci").write_bytes(wrong)
+    assert describe_ends(tmp_path / "race.slp")["format"] == "gci"
+    assert [e.format for e in read_game(tmp_path / "race.slp")[1] if isinstance(e, GameStart)] == ["gci"]
+    assert describe_ends(tmp_path / "wrong.gci")["format"] == "gci"
+    with pytest.raises(FormatError, match="checksum"):
+        describe_ends(tmp_path / "wrong.gci", strict=True)
+    result = CliRunner().invoke(command, ["--strict", str(tmp_path)])
+    assert (result.exit_code, "checksum" in result.output) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(None, ""), (0, "0:00.0"), (59.94, "0:59.9"), (59.96, "1:00.0"), (119.9667, "2:00.0"), (3661.25, "61:01.2")],
+)
+def test_lengths(seconds: float | None, text: str) -> None:
+    assert length_text(seconds) == text
 
 
 def test_a_game_start_behind_the_head(tmp_path: Path) -> None:

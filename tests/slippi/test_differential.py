@@ -366,6 +366,7 @@ def test_in_game_mode_and_timer(bitfield: int, bench: Bench) -> None:
         {"starting_timer_seconds": 2**32 - 1, "random_seed": 2**32 - 1, "damage_ratio": 0.1},
         {"nametag": "ＡＢ０！？＃　ａ".encode("shift_jis")},
         {"nametag": "マリオ".encode("shift_jis"), "display_name": "Ä漢字 #1".encode("shift_jis", "replace")},
+        {"nametag": "ﾏﾘｵ①".encode("cp932"), "display_name": "Ⅲ①髙﨑∥Ａ～－~-".encode("cp932")},
         {"connect_code": "AB＃123".encode("shift_jis"), "user_id": b"a-Z09", "session_id": b"mode.ranked-1:2"},
         {"game_number": 3, "tiebreaker_number": 1, "major_scene": 8, "minor_scene": 1},
         {"type": 1, "cpu_level": 9},

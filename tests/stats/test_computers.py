@@ -92,7 +92,9 @@ def test_a_move_that_hits_twice_and_one_that_begins_anew() -> None:
     scene.frame(a={"action_state_counter": 0.0}, b={"percent": 6.0})
     stats, said = scene.run()
     assert [(m.frame, m.hit_count, m.damage) for m in stats.conversions[0].moves] == [(3, 2, 5.0), (5, 1, 1.0)]
-    assert len(events_of(said, "combo_extended")) == 2
+    assert [e.values["conversion"].current_percent for e in events_of(said, "conversion_started")] == [3.0]
+    assert [e.values["combo"].current_percent for e in events_of(said, "combo_started")] == [3.0]
+    assert [e.values["combo"].current_percent for e in events_of(said, "combo_extended")] == [5.0, 6.0]
 
 
 def test_a_trade() -> None:
@@ -265,6 +267,15 @@ def test_free_for_all_credits_by_name() -> None:
     assert [entry.total_damage for entry in stats.overall] == [7.0, 2.0, 0.0]
     assert [entry.kill_count for entry in stats.overall] == [0, 1, 0]
     assert [entry.conversion_count for entry in stats.overall] == [1, 0, 0]
+
+
+def test_in_a_free_for_all_what_one_does_to_himself_is_nobodys() -> None:
+    hurt = {"action_state_id": HURT}
+    scene = Scene(players=3, first=0).frame().frame(a=hurt | {"percent": 10.0, "last_hit_by": 1}).frame()
+    scene.frame(a={"percent": 30.0, "last_hit_by": 0}).frame().frame(a={"percent": 35.0, "last_hit_by": 2})
+    stats, _ = scene.run()
+    assert [(m.player_index, m.damage) for c in stats.conversions for m in c.moves] == [(1, 10.0), (2, 5.0)]
+    assert [entry.total_damage for entry in stats.overall] == [0.0, 10.0, 5.0]
 
 
 def test_pauses_and_rollbacks() -> None:
