@@ -62,6 +62,9 @@ _FIRST_RUN, _LONGEST_RUN = 32, 4096
 _LONG_RUN, _FEW_RUNS = 256, 8
 """So long a run, or so few of them: then a strided view for each event is faster than a gather over all frames."""
 
+_OFFSET_BYTES = 8
+_ALWAYS_BYTES, _MOST_TIMES = 64 << 20, 8
+"""An index may have so many bytes, or so many times those of the file; of a game it has a fraction."""
 _LEAST_FOR_A_STRIDE = 2
 _LITTLE_ENDIAN = sys.byteorder == "little"
 
@@ -387,9 +390,10 @@ class _Walk:
     # ------------------------------------------------------------------------------------------------------------
 
     def arrays(self, stop: _Stop) -> FrameIndex:
-        """What the walk found."""
+        """What the walk found. Raises `FieldError` when that would take far more memory than the file."""
         if not self._runs:
             return FrameIndex(np.empty(0, np.int32), {}, {}, stop.at, stop.failure)
+        self._check_size()
         runs = np.array(self._runs, np.int64)
         which = np.repeat(runs[:, 2], runs[:, 1])
         starts, words, slots = self._few_runs() if len(runs) <= _FEW_RUNS else self._many_runs(runs, which)
@@ -399,6 +403,15 @@ class _Walk:
             for command in dict.fromkeys(command for layout in self._layouts for command in layout.things)
         }
         return FrameIndex(numbers, slots, things, stop.at, stop.failure)
+
+    def _check_size(self) -> None:
+        """A file can say updates of 256 players and of all their followers in one frame, and ten thousand frames of
+        nine bytes behind it."""
+        slots = {slot for layout in self._layouts for slot in layout.slots}
+        size_bytes = len(slots) * sum(run.sendings for run in self._runs) * _OFFSET_BYTES
+        if size_bytes > max(_ALWAYS_BYTES, _MOST_TIMES * len(self._data)):
+            what = f"updates of {len(slots) // 2} players and followers: no game has so many"
+            raise FieldError(what, offset=self._runs[0].start, command=_PRE)
 
     def _few_runs(self) -> tuple[Offsets, npt.NDArray[np.uint32], dict[Slot, Offsets]]:
         """Start, frame number as it is, and slots of each sending, run by run: strided, nothing is gathered."""

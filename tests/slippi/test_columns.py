@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,11 +16,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
+from slpstream.errors import FieldError
 from slpstream.slippi.columns import EventColumns
 from slpstream.slippi.whole_game import WholeGame
+from slpstream.stats.whole import whole_stats
 from tests.shared_data import replays
 from tests.slippi.agreement import Live, assert_agree, value_of
-from tests.slippi.built import OFFLINE, ONLINE, Built, varied_replay
+from tests.slippi.built import OFFLINE, ONLINE, Built, pre, start, varied_replay
 from tests.slippi.logs import event_boundaries
 
 NOT_REPLAYS = {"not_slp_text"}
@@ -134,3 +137,22 @@ def test_damaged_replays(draw: st.DataObject) -> None:
         if not data:
             break
     assert_agree(bytes(data))
+
+
+def test_a_small_file_cannot_ask_for_gigabytes() -> None:
+    """Updates of 256 players and their followers in the first frame, and then frames of nine bytes."""
+    game = Built().add(start(-123))
+    game.add(*(pre(-123, index, follower=follower) for index in range(256) for follower in (False, True)))
+    game.add(*(start(number) for number in range(-122, 30_000)))
+    data = game.end().closed()
+    assert len(data) < 1_000_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(FieldError, match="no game has so many"):
+            _ = WholeGame(data).frames
+        with pytest.raises(FieldError, match="no game has so many"):
+            whole_stats(WholeGame(data))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 32_000_000
