@@ -17,6 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
 
 from slpstream.regular_file import modified_ns, open_regular
 from slpstream.web.file_answer import FileAnswer
@@ -31,9 +32,9 @@ class Assets(StaticFiles):
         self._suffixes = suffixes
         self.config_checked = True  # it is no mistake if it is not there yet
 
-    async def get_response(self, path: str, scope: object) -> Response:
+    async def get_response(self, path: str, scope: Scope) -> Response:
         """The answer to a request for a path below the folder."""
-        request = Request(scope)  # type: ignore[arg-type]
+        request = Request(scope)
         if request.method not in ("GET", "HEAD"):
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})
         return await self.answer(path, request)

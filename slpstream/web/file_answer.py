@@ -20,7 +20,6 @@ from starlette.responses import Response
 
 _BLOCK_BYTES = 64 * 1024
 _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
-_BYTES = {"content-type": "application/octet-stream"}
 _SAFE = re.compile(r"[^A-Za-z0-9._ ()+-]")
 
 
@@ -28,12 +27,7 @@ class FileAnswer(Response):
     """Streams a file, and closes it."""
 
     def __init__(
-        self,
-        request: Request,
-        file: BinaryIO,
-        size_bytes: int,
-        modified_seconds: float,
-        headers: Mapping[str, str] = _BYTES,
+        self, request: Request, file: BinaryIO, size_bytes: int, modified_seconds: float, headers: Mapping[str, str]
     ) -> None:
         """`headers` say what it is. Raises 416 for a range that the file does not have; then it is closed too."""
         self._file = file
