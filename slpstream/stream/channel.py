@@ -110,12 +110,16 @@ class Channel:
     def drop_oldest(self, followed: Container[Game | None]) -> None:
         """The oldest games beyond some number are not known any more, if they are not `followed` and nobody here needs
         anything of them. Who asks for one finds it as one from before this daemon, by its file."""
+        behind = [reading for reading in self.readings if not reading.at_heads]
+        count = 0
         for game in self._games[: max(0, len(self._games) - _KNOWN_GAMES)]:
-            if game is self.current or game in followed or any(reading.needs(game) for reading in self.readings):
+            if game is self.current or game in followed or any(reading.needs(game) for reading in behind):
                 break  # a later one must not become older than this
-            self._games.remove(game)
+            count += 1
+        dropped, self._games = self._games[:count], self._games[count:]
+        if dropped:  # thousands, when somebody has asked for an old one
             for reading in self.readings:
-                reading.drop(game)
+                reading.drop(dropped)
 
     def take_back(self, game: Game) -> None:
         """A game that was left, and perhaps is not known any more, goes on: in its old place, with what is new."""

@@ -130,14 +130,16 @@ class Reading:
             return False
         return game.archived or self.place(game) < game.logs[self._mode].head
 
-    def drop(self, game: Game) -> None:
-        """The station does not know a game any more, nor any before it, and nothing of them is needed here. Should they
-        become known again because somebody asks for them, they are still not for this reader."""
-        if self._first_order <= game.order:
-            ordinal, place, name = game.order
+    def drop(self, games: Sequence[Game]) -> None:
+        """The station does not know these games any more, in their order, nor any before them, and nothing of them is
+        needed here. Should they become known again because somebody asks for them, they are still not for this
+        reader."""
+        ordinal, place, name = games[-1].order
+        if self._first_order <= games[-1].order:
             self.first = (ordinal, place, name + "\0")
-        self.places.pop(game, None)
-        self._exhausted.discard(game)
+        for game in games:
+            self.places.pop(game, None)
+        self._exhausted.difference_update(games)
 
     def take_back(self, game: Game) -> None:
         """The station knows an old game again, because it goes on: what follows is for this reader too, and no more of
