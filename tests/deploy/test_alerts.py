@@ -95,6 +95,16 @@ def test_each_rule_is_tested(alert: str, tmp_path: Path) -> None:
     assert promtool("test", "rules", tmp_path / "test.yml").returncode == 1
 
 
+def test_a_station_is_stalled_for_long_enough() -> None:
+    """With the default configuration, the shipped scrape interval and the interval of the rules."""
+    watch = config.Config().watch
+    [wait] = re.findall(r"slpstream_station_stalled == 1\n +for: (\d+)s", RULES.read_text())
+    [evaluated] = re.findall(r"\n    interval: (\d+)s", RULES.read_text())
+    [scraped] = re.findall(r"scrape_interval: (\d+)s", SCRAPE)
+    # What is scraped a moment late is seen an interval shorter.
+    assert int(wait) + max(int(scraped), int(evaluated)) <= watch.idle_seconds - watch.stalled_seconds
+
+
 @needs("promtool")
 def test_the_scrape_example_is_a_configuration(tmp_path: Path) -> None:
     (tmp_path / "slpstream.rules.yml").write_text(RULES.read_text())
@@ -219,6 +229,7 @@ def hurried(rules: str) -> str:
     """The shipped rules, without patience."""
     rules, waits = re.subn(r"for: \w+", "for: 0s", rules)
     rules, ranges = re.subn(r"\[\w+\]", "[5s]", rules)
+    rules = re.sub(r"\n    interval: \w+", "", rules)
     assert waits
     assert ranges
     return rules
