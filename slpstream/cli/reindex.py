@@ -53,7 +53,8 @@ def command(folders: tuple[Path, ...], config_file: Path | None, stats: bool, jo
     with `serve`.
 
     Of a finished game only the two ends of its file are read, unless --stats is given; summaries that are known stay.
-    Files in which there is no game are named and counted. A running daemon sees the result at once.
+    Files in which there is no game are named and counted. A running daemon sees the result at once. The index is that
+    of the state folder: for a service's, STATE_DIRECTORY names it. A folder that is not there makes the exit code 74.
     """
     config = configuration.load(config_file) if config_file is not None else Config()
     path = state_folder(config.store.folder) / FILE_NAME
@@ -72,10 +73,11 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
     began = time.perf_counter()
     wanted: list[Job] = []
     forgotten: list[bytes] = []
+    missing = False
     for station in expand(stations_of(config, folders)):
         folder = Path(station.folder).expanduser()
-        if not folder.is_dir():
-            complain(f"{folder}: no such folder")
+        if not _is_folder(folder):
+            missing = True
             continue
         found = list(_files(folder))
         wanted += [Job(station.id, file) for file in found]
@@ -101,6 +103,19 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
     click.echo(f"{counts}; {seconds:.2f} s, {rate:,.0f} files a second")
     click.echo(str(database.path))
     sys.stdout.flush()
+    if missing:
+        sys.exit(EXIT_INPUT_OUTPUT)
+
+
+def _is_folder(folder: Path) -> bool:
+    """Whether it can be searched; else it is named, and the others are done."""
+    try:
+        if folder.is_dir():
+            return True
+        complain(f"{folder}: no such folder")
+    except OSError as error:  # above it is one that may not be searched
+        complain(f"{folder}: {error.strerror}")
+    return False
 
 
 def _files(folder: Path) -> Iterator[OldFile]:
