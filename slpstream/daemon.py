@@ -26,7 +26,16 @@ import trio
 from slpstream import logs, systemd
 from slpstream._version import __version__
 from slpstream.api import read_game
-from slpstream.config import EACH_SUBFOLDER, Config, Fanout, StationConfig, changes, is_loopback, state_folder
+from slpstream.config import (
+    EACH_SUBFOLDER,
+    Config,
+    Fanout,
+    StationConfig,
+    changes,
+    is_loopback,
+    recordings_folder,
+    state_folder,
+)
 from slpstream.errors import ConfigError
 from slpstream.library import Library
 from slpstream.logs import get_logger
@@ -74,7 +83,7 @@ class Daemon:
         self._access = access_of(config)
         check_sources(stations)
         self.metrics = Metrics()
-        self.sources = Sources(config.relay, config.recordings, _recordings_folder(config), self.metrics)
+        self.sources = Sources(config.relay, config.recordings, recordings_folder(config), self.metrics)
         self.outputs = Outputs(config, self.metrics)
         self.hub = Hub()
         self._fanout = self._make_fanout() if config.fanout.url else None
@@ -171,7 +180,7 @@ class Daemon:
                 background.start_soon(self._reload_on_hangup)
                 background.start_soon(self.sources.discover, self._station_configs_now, self.running.add)
                 background.start_soon(
-                    Upkeep(_recordings_folder(config), index, self.hub, self.running, self.metrics).run, self._limits
+                    Upkeep(recordings_folder(config), index, self.hub, self.running, self.metrics).run, self._limits
                 )
                 background.start_soon(self.scoreboard.run, index)
                 background.start_soon(self._feed_watchdog)
@@ -561,10 +570,6 @@ def _folder_in_passing(temporary: ExitStack) -> Path:
         except OSError as error:
             what = error
     raise ConfigError("configuration", "store.folder", f"nothing can be written to: {what}") from what
-
-
-def _recordings_folder(config: Config) -> Path:
-    return _folder(config.recordings.folder) or state_folder(config.store.folder) / "recordings"
 
 
 def _folder(configured: str) -> Path | None:

@@ -17,7 +17,7 @@ from typing import Protocol
 import structlog
 import trio
 
-from slpstream.config import Recordings, Relay, StationConfig, address
+from slpstream.config import Recordings, Relay, StationConfig, address, station_folder
 from slpstream.errors import ConfigError
 from slpstream.logs import get_logger
 from slpstream.metrics import Metrics, StationMetrics
@@ -134,7 +134,7 @@ class Sources:
 
     def folder(self, wanted: StationConfig) -> Path:
         """The folder that a station tails: its own, or where its console is recorded."""
-        return Path(wanted.folder).expanduser() if wanted.folder else self._folder / wanted.id
+        return station_folder(wanted, self._folder)
 
     def register_gauges(self) -> None:
         """The figures that are asked for at each scrape."""

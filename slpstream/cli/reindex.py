@@ -23,7 +23,7 @@ from slpstream.api import read_game
 from slpstream.cli import EXIT_INPUT_OUTPUT, complain, fail
 from slpstream.cli.files import find_files, progress_bar
 from slpstream.cli.stations import stations_of
-from slpstream.config import Config, state_folder
+from slpstream.config import Config, recordings_folder, state_folder, station_folder
 from slpstream.regular_file import modified_ns
 from slpstream.store import FILE_NAME, Database, Entry, open_database
 from slpstream.store.old_files import OldFile, look, path_key
@@ -73,9 +73,10 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
     began = time.perf_counter()
     wanted: list[Job] = []
     forgotten: list[bytes] = []
+    recordings = recordings_folder(config)
     missing = False
     for station in expand(stations_of(config, folders)):
-        folder = Path(station.folder).expanduser()
+        folder = station_folder(station, recordings)
         if not _is_folder(folder):
             missing = True
             continue

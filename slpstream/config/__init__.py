@@ -6,7 +6,16 @@ Unknown keys are errors, because a misspelt key that does nothing costs an eveni
 
 from slpstream.config.changes import APPLIED_AT_RELOAD, Changes, changes
 from slpstream.config.loading import check, load
-from slpstream.config.places import address, is_loopback, state_folder, station_id, stations_of_folders, usual_folders
+from slpstream.config.places import (
+    address,
+    is_loopback,
+    recordings_folder,
+    state_folder,
+    station_folder,
+    station_id,
+    stations_of_folders,
+    usual_folders,
+)
 from slpstream.config.sections import (
     DEFAULT_PORT,
     EACH_SUBFOLDER,
@@ -52,7 +61,9 @@ __all__ = [
     "check",
     "is_loopback",
     "load",
+    "recordings_folder",
     "state_folder",
+    "station_folder",
     "station_id",
     "stations_of_folders",
     "usual_folders",

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from slpstream import systemd
-from slpstream.config.sections import StationConfig
+from slpstream.config.sections import Config, StationConfig
 
 
 def is_loopback(host: str) -> bool:
@@ -95,3 +95,15 @@ def state_folder(
     else:
         base = Path(environ.get("XDG_STATE_HOME") or home / ".local/state")
     return base / "slpstream"
+
+
+def recordings_folder(config: Config) -> Path:
+    """Where what slpstream records is kept, a folder for each station."""
+    if config.recordings.folder:
+        return Path(config.recordings.folder).expanduser()
+    return state_folder(config.store.folder) / "recordings"
+
+
+def station_folder(station: StationConfig, recordings: Path) -> Path:
+    """The folder that a station tails: its own, or where its console is recorded."""
+    return Path(station.folder).expanduser() if station.folder else recordings / station.id

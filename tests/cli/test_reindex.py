@@ -101,6 +101,27 @@ def test_stations_of_a_configuration(setup: Path, tmp_path: Path) -> None:
     assert not (tmp_path / FILE_NAME).exists()
 
 
+@pytest.mark.parametrize("source_line", ['console = "192.0.2.7"', 'dolphin = "127.0.0.1"'])
+@pytest.mark.parametrize("where", ["", "elsewhere"])
+def test_of_a_console_the_recordings(
+    source_line: str, where: str, setup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recordings = tmp_path / where if where else tmp_path / "state" / "recordings"
+    recordings.mkdir(parents=True)
+    setup.rename(recordings / "wii")
+    config = tmp_path / "slpstream.toml"
+    config.write_text(
+        f'[recordings]\nfolder = "{recordings if where else ""}"\n[[stations]]\nid = "wii"\n{source_line}\n',
+        encoding="utf-8",
+    )
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "other.slp").write_bytes(synthetic_match(seed=7, frames=100))
+    monkeypatch.chdir(tmp_path / "here")
+    done = reindex(tmp_path / "state", "--config", config)
+    assert done.returncode == 0, done.stderr
+    assert stations(tmp_path / "state") == [("wii", "game_end", False)] * 3, "and nothing of the current folder"
+
+
 def test_a_game_that_is_being_written_has_not_ended(setup: Path, tmp_path: Path) -> None:
     running, crashed = setup / "running.slp", setup / "crashed.slp"
     running.write_bytes(synthetic_match(seed=8, frames=100, ended=False))
