@@ -52,7 +52,12 @@ class Server(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         list[str], Meta(description="Host names under which the daemon is reached, beside addresses and localhost.")
     ] = []
     max_connections: Annotated[
-        int, Meta(ge=1, description="Connections at the same time; further ones are refused.")
+        int,
+        Meta(
+            ge=1,
+            description="Connections at the same time; further ones are refused. One address has at most half of them, "
+            "a proxy too, unless it is on loopback.",
+        ),
     ] = 4096
 
 
