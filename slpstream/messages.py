@@ -52,8 +52,9 @@ STATUS_PAYLOADS: Mapping[str, str] = {
     "hello": "`protocol`, `version`, `stations`: first on every connection",
     "snapshot": "`gameId`, `settings`, `frame`, `stats`, `set`, `cursor`: when joining a game in progress",
     "station": "`state` (`idle`, `playing`, `stalled`, `offline`), `reason`, `gameId`, `at`",
-    "set": "`setId`, `gameId`, `state` (`upcoming`, `running`, `over`), `bestOf`, `players`, `score` (in their order), "
-    "`sides`, `winner`, `games`: the set of a station, whenever it changes; see `deploy/docs/sets.md`",
+    "set": "`setId`, `gameId`, `state` (`upcoming`, `running`, `over`), `bestOf`, `winsNeeded`, `players`, `score` "
+    "(in their order), `sides`, `winner`, `games`, `olderGames`: the set of a station, whenever it changes; see "
+    "`deploy/docs/sets.md`",
     "lagged": "`missed`: how many messages this connection did not get",
     "error": "`code`, `message`: then the connection is closed with that code",
 }

@@ -117,7 +117,13 @@ class Station(Answer, kw_only=True):
     subscribers: int
     files: Annotated[dict[str, int], Meta(description="`inProgress` and `finished`.")]
     degraded: Annotated[Any, Meta(description="Why changes may be seen late.")] = None
-    game: Annotated[Any, Meta(description="The current game: `gameId`, `format`, `settings`, `cursor`.")] = None
+    game: Annotated[
+        Any,
+        Meta(
+            description="The current game: `gameId`, `format`, `settings`, `cursor`, `inProgress`, and `lastFrame`, "
+            "which is null before its first frame."
+        ),
+    ] = None
 
 
 class Recording(Answer, kw_only=True):
