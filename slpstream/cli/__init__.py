@@ -2,7 +2,7 @@
 start fast.
 
 Exit codes: 0 done; 1 the answer is "no"; 2 wrong usage; 74 input/output error; 78 configuration error. Errors go to
-stderr as one line; there is never a traceback for bad input.
+stderr as one line, those of usage below click's usage lines; there is never a traceback for bad input.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _COMMANDS = {
     "info": "What is in a replay.",
     "export": "Replays as columns: Parquet, Arrow, CSV.",
     "stats": "The stats of games.",
-    "pack": "Replays as replay logs: a third of the size, readable at any frame.",
+    "pack": "Replays as replay logs: a twentieth of the .slp, readable at any frame.",
     "unpack": "The replay of a replay log, byte for byte.",
     "play": "Some frames of a replay, by a jump.",
     "verify": "The first difference between two logs.",
