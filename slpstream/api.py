@@ -276,8 +276,12 @@ def messages(
     topics: Iterable[str] = TOPICS,
     strict: bool = False,
     personal: bool = False,
+    growing: bool = False,
 ) -> Iterator[LogMessage]:
     """The log messages of a replay, finished or not, in order. `message.json()` is the line that `dump` prints.
+
+    `growing`: what is said of a replay only because no more bytes come (the frame that breaks off, the end
+    `incomplete`) is left out, as a daemon leaves it out that waits for them.
 
     Raises `SourceError` when the file cannot be read and `FormatError` when it is no replay; a replay that breaks off
     or is damaged later ends with its `diagnostic` and `game_end`.
@@ -287,8 +291,12 @@ def messages(
     name, head, size_bytes = _read_head(replay)
     format_ = of_name(name, head, size_bytes)
     pipeline = Pipeline(format_.new_reader(name, strict=strict, personal=personal), (frames,))
-    for logs in _read_to_end(replay, pipeline):
-        yield from _wanted(logs[0], wanted)
+    if growing and not format_.written_whole:
+        for chunk in read_chunks(replay):
+            yield from _wanted(pipeline.feed(chunk)[0], wanted)
+    else:
+        for logs in _read_to_end(replay, pipeline):
+            yield from _wanted(logs[0], wanted)
     if pipeline.failure is not None and pipeline.game_id is None:
         raise pipeline.failure
 

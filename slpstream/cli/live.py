@@ -8,6 +8,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import chain, tee
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -17,7 +18,7 @@ import msgspec
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
-from slpstream.cli import EXIT_INPUT_OUTPUT, fail
+from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, fail
 from slpstream.cli.verify import Message, compare, log_of
 from slpstream.errors import ConfigError
 from slpstream.messages import TOPIC_OF_TYPE, FramesMode
@@ -116,29 +117,27 @@ def compare_live(
             if file is None:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="slpstream-verify-")))
                 file = station.save_replay(first["gameId"], folder)
-            count = compare(_as_long_as(_chain(first, said), file, frames, topics), _finished(file, frames, topics))
+            ahead, theirs = tee(_so_far(file, frames, topics))  # a file that grows is another when it is read again
+            count = compare(_as_long_as(chain((first,), said), ahead), theirs)
     except (urllib.error.URLError, WebSocketException, OSError) as error:
         fail(f"{url}: {error}", EXIT_INPUT_OUTPUT)
+    if not count:
+        fail(f"{file}: has no message to compare", EXIT_NO)
     click.echo(f"equal: {count} messages")
     sys.exit(0)
 
 
-def _chain(first: Message, others: Iterator[Message]) -> Iterator[Message]:
-    yield first
-    yield from others
-
-
-def _finished(file: Path, frames: FramesMode, topics: frozenset[str]) -> Iterator[Message]:
-    """The log of a file, without an ending that only a reader who knows that no more comes would say."""
-    for message in log_of(file, frames, topics):
+def _so_far(file: Path, frames: FramesMode, topics: frozenset[str]) -> Iterator[Message]:
+    """The log of a file, without what only a reader says who knows that no more comes."""
+    for message in log_of(file, frames, topics, growing=True):
         if message.get("type") == "game_end" and message.get("reason") == "incomplete":
-            return
+            return  # of a file of JSON lines
         yield message
 
 
-def _as_long_as(said: Iterator[Message], file: Path, frames: FramesMode, topics: frozenset[str]) -> Iterator[Message]:
-    """What was said, no longer than the log of the file: a game that goes on is compared up to there."""
-    for _ in range(sum(1 for _ in _finished(file, frames, topics))):
+def _as_long_as(said: Iterator[Message], other: Iterator[Message]) -> Iterator[Message]:
+    """What was said, no longer than the other: a game that goes on is compared up to there."""
+    for _ in other:
         message = next(said, None)
         if message is None:
             return

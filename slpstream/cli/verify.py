@@ -118,11 +118,11 @@ def _content(message: Message | None) -> Message | None:
     return None if message is None else {key: value for key, value in message.items() if key not in _NAMES}
 
 
-def log_of(path: Path, frames: FramesMode, topics: frozenset[str]) -> Iterator[Message]:
-    """The messages of a replay or of a file of JSON lines, as plain values."""
+def log_of(path: Path, frames: FramesMode, topics: frozenset[str], *, growing: bool = False) -> Iterator[Message]:
+    """The messages of a replay or of a file of JSON lines, as plain values. `growing` is that of `api.messages`."""
     with naming(path):
         if path.suffix.lower() in suffixes() or is_log(path) or not _is_lines(path):
-            for message in messages(path, frames=frames, topics=topics):
+            for message in messages(path, frames=frames, topics=topics, growing=growing):
                 yield msgspec.json.decode(message.json())
         else:
             yield from _lines(path, topics)

@@ -142,3 +142,34 @@ def test_a_daemon_verifies_its_games_and_is_verified(tmp_path: Path, capfd: pyte
             main(["verify", "--live", f"{daemon.url}/nowhere"])
         assert exit_.value.code == 74
         daemon.terminate()
+
+
+def test_a_running_game_is_verified_as_far_as_it_goes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "main"
+    folder.mkdir()
+    game = folder / "Game_1.slp"
+    empty = tmp_path / "empty.slp"
+    empty.touch()
+    data = synthetic_match(seed=2, frames=600, rollbacks=True)
+    data = data[:11] + bytes(4) + data[15:]
+    middle = data.index(b"\x38" + (200).to_bytes(4, "big")) + 3  # of a frame, and of an event
+
+    def verify(*arguments: object) -> int:
+        with pytest.raises(SystemExit) as exit_:
+            main(["verify", "--live", f"{daemon.url}/main", *map(str, arguments)])
+        return int(exit_.value.code or 0)
+
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        game.write_bytes(data[:middle])
+        daemon.until(lambda: any(line.get("event") == "game start" for line in daemon.lines))
+        for arguments in ((), (game,), (game, "--frames", "finalized"), (game, "--topics", "frame,stats,diagnostic")):
+            code = verify(*arguments)
+            out, err = capfd.readouterr()
+            assert (code, err) == (0, ""), out
+        with game.open("ab") as file:
+            file.write(data[middle : middle + 20_001])
+            file.flush()
+            assert verify(game) == 0
+        assert verify(empty) == 1
+        daemon.terminate()
