@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import re
 import sys
 import tempfile
 import urllib.error
@@ -28,16 +30,24 @@ _ANSWER_SECONDS = 10.0
 _CLOSE_SECONDS = 0.3
 """Who leaves at the first difference does not read on, so the daemon's farewell does not come through."""
 _READ_BYTES = 1 << 20
+_URL = re.compile(r"[!-~]+")
+_TOKEN = re.compile(r"[ -~]+")
+"""What fits into a header."""
 
 
 class _Station:
     """A station of a running daemon."""
 
     def __init__(self, url: str, token: str | None) -> None:
-        parts = urlsplit(url)
+        wrong = click.UsageError("--live expects http://HOST:PORT/STATION")
+        try:
+            parts = urlsplit(url)
+            parts.port  # noqa: B018 -- raises when it is no number
+        except ValueError:
+            raise wrong from None
         root, _, station = parts.path.rpartition("/")
-        if parts.scheme not in ("http", "https") or not parts.netloc or not station:
-            raise click.UsageError("--live expects http://HOST:PORT/STATION")
+        if parts.scheme not in ("http", "https") or not parts.hostname or not station or not _URL.fullmatch(url):
+            raise wrong
         self.station = unquote(station)
         self.http = f"{parts.scheme}://{parts.netloc}{root}"
         self.websocket = f"{'wss' if parts.scheme == 'https' else 'ws'}://{parts.netloc}{root}/v1/stream"
@@ -101,13 +111,7 @@ def compare_live(
 
     A file that is still written is compared as far as it goes.
     """
-    token = None
-    if token_file is not None:
-        try:
-            token = token_file.read_text(encoding="utf-8").split("\n", 1)[0].strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(str(token_file), "", f"cannot be read: {error}") from error
-    station = _Station(url, token)
+    station = _Station(url, None if token_file is None else _token_in(token_file))
     try:
         with ExitStack() as stack:
             said = _one_game(station.log(frames, topics))
@@ -119,12 +123,23 @@ def compare_live(
                 file = station.save_replay(first["gameId"], folder)
             ahead, theirs = tee(_so_far(file, frames, topics))  # a file that grows is another when it is read again
             count = compare(_as_long_as(chain((first,), said), ahead), theirs)
-    except (urllib.error.URLError, WebSocketException, OSError) as error:
+    except (urllib.error.URLError, http.client.HTTPException, WebSocketException, OSError, UnicodeError) as error:
         fail(f"{url}: {error}", EXIT_INPUT_OUTPUT)
     if not count:
         fail(f"{file}: has no message to compare", EXIT_NO)
     click.echo(f"equal: {count} messages")
     sys.exit(0)
+
+
+def _token_in(file: Path) -> str:
+    """The token in a file. One that fits into no header is refused here: who refuses it later shows it."""
+    try:
+        token = file.read_text(encoding="utf-8").split("\n", 1)[0].strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(str(file), "", f"cannot be read: {error}") from error
+    if not _TOKEN.fullmatch(token):
+        raise ConfigError(str(file), "", "expected a token in the first line, of letters, digits and signs of ASCII")
+    return token
 
 
 def _so_far(file: Path, frames: FramesMode, topics: frozenset[str]) -> Iterator[Message]:

@@ -137,6 +137,33 @@ def test_verify(game: Path, tmp_path: Path) -> None:
     assert "player 1, post.percent: A has 0.0, B has 99.5" in different.stdout
 
 
+@pytest.mark.parametrize(
+    "url", ["http://[bad/x", "http://127.0.0.1:notaport/x", "http://:80/x", "http://127.0.0.1/a b", "x", "http://ü/x"]
+)
+def test_verify_of_what_is_no_url(url: str) -> None:
+    done = slpstream("verify", "--live", url)
+    assert done.returncode == USAGE
+    assert done.stderr.splitlines()[-1] == "Error: --live expects http://HOST:PORT/STATION"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://a..b/x"])
+def test_verify_of_nobody(url: str) -> None:
+    done = slpstream("verify", "--live", url)
+    assert done.returncode == INPUT_OUTPUT
+    assert url in one_line(done)
+
+
+@pytest.mark.parametrize("token", ["p\tq", "pässword", "", "p\0q"])
+def test_a_token_is_never_shown(token: str, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.write_bytes(token.encode())
+    done = slpstream("verify", "--live", "http://127.0.0.1:9/x", "--token-file", file)
+    assert done.returncode == CONFIG
+    assert one_line(done).startswith(f"slpstream: {file}: expected a token in the first line")
+    assert not token or token not in done.stderr
+
+
 def test_simulate_and_follow(game: Path, tmp_path: Path) -> None:
     following = subprocess.Popen(
         [sys.executable, "-m", "slpstream", "follow", str(tmp_path / "live" / game.name)], stdout=subprocess.PIPE
