@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -39,6 +40,8 @@ def command(host: str, port: int, seed: int, speed: float, writer: str, once: bo
     """
     from slpstream.simulate.schedule import cutter
 
+    if not math.isfinite(speed):  # which passes as one of the range
+        raise click.UsageError(f"--speed expects a number, found {speed}")
     try:
         cutter(writer)
     except ValueError as error:

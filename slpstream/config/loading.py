@@ -5,6 +5,7 @@ Errors name the file, the key and what was expected.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import tomllib
@@ -43,6 +44,7 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
         config = msgspec.convert(table, Config)
     except msgspec.ValidationError as error:
         raise _explained(error, file) from None
+    _check_numbers(config, file)
     _check_server(config.server, file)
     _check_hosts(config, file)
     if _is_file(config.store.folder, file, "store.folder"):
@@ -77,11 +79,21 @@ def _explained(error: msgspec.ValidationError, file: str) -> ConfigError:
     return ConfigError(file, key, what[:1].lower() + what[1:])
 
 
+def _check_numbers(value: Any, file: str, key: str = "") -> None:
+    """TOML has `inf` and, where no bound refuses it, `nan`."""
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ConfigError(file, key, f"expected a number, found {value}")
+    if isinstance(value, msgspec.Struct):
+        for name in value.__struct_fields__:
+            _check_numbers(getattr(value, name), file, f"{key}.{name}".lstrip("."))
+    elif isinstance(value, list):
+        for i, one in enumerate(value):
+            _check_numbers(one, file, f"{key}[{i}]")
+
+
 def _check_server(server: Server, file: str) -> None:
-    if server.token_file and not _is_readable(server.token_file):
-        raise ConfigError(file, "server.token_file", f"cannot be read: {server.token_file}")
-    if server.operate_token_file and not _is_readable(server.operate_token_file):
-        raise ConfigError(file, "server.operate_token_file", f"cannot be read: {server.operate_token_file}")
+    _check_readable(server.token_file, file, "server.token_file")
+    _check_readable(server.operate_token_file, file, "server.operate_token_file")
     if server.require_token and not server.token_file and not os.environ.get("CREDENTIALS_DIRECTORY"):
         raise ConfigError(file, "server.require_token", "expected server.token_file beside it")
     for origin in server.allowed_origins:
@@ -101,8 +113,10 @@ def _check_hosts(config: Config, file: str) -> None:
             raise ConfigError(file, key, f"expected a host, found {host!r}") from error
 
 
-def _is_readable(path: str) -> bool:
-    return "\0" not in path and os.access(path, os.R_OK)
+def _check_readable(path: str, file: str, key: str) -> None:
+    """A file that is named is there, and for us to read."""
+    if path and ("\0" in path or not os.access(path, os.R_OK)):
+        raise ConfigError(file, key, f"cannot be read: {path}")
 
 
 def _is_file(path: str, file: str, key: str) -> bool:
@@ -182,8 +196,9 @@ def _check_sinks(config: Config, file: str) -> None:
         key = f"webhooks[{i}]"
         if not re.fullmatch(r"https?://[^/\s]+\S*", webhook.url):
             raise ConfigError(file, f"{key}.url", f"expected http:// or https://, found {webhook.url!r}")
-        if not _is_readable(webhook.secret_file):
-            raise ConfigError(file, f"{key}.secret_file", f"cannot be read: {webhook.secret_file}")
+        if not webhook.secret_file:
+            raise ConfigError(file, f"{key}.secret_file", "expected a file")
+        _check_readable(webhook.secret_file, file, f"{key}.secret_file")
     folders = [(f"jsonl[{i}].folder", sink.folder) for i, sink in enumerate(config.jsonl)]
     for key, folder in [*folders, ("obs.folder", config.obs.folder), ("recordings.folder", config.recordings.folder)]:
         if _is_file(folder, file, key):
@@ -192,8 +207,6 @@ def _check_sinks(config: Config, file: str) -> None:
     if fanout.url and not re.match(r"(redis|rediss|redis\+cluster|rediss\+cluster)://[^/\s]", fanout.url):
         raise ConfigError(file, "fanout.url", f"expected redis://, rediss:// or redis+cluster://, found {fanout.url!r}")
     for name in ("password_file", "ca_file"):
-        named = getattr(fanout, name)
-        if named and not _is_readable(named):
-            raise ConfigError(file, f"fanout.{name}", f"cannot be read: {named}")
+        _check_readable(getattr(fanout, name), file, f"fanout.{name}")
     if not re.fullmatch(r"[A-Za-z0-9._-]{1,64}", fanout.event):
         raise ConfigError(file, "fanout.event", f"expected letters, digits, `.`, `_`, `-`; found {fanout.event!r}")

@@ -200,7 +200,18 @@ def test_reference() -> None:
     assert "latestFinalizedFrame" in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["dump"], ["nonsense"], ["dump", "x.slp", "--topics", "weather"], ["info"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["dump"],
+        ["nonsense"],
+        ["dump", "x.slp", "--topics", "weather"],
+        ["info"],
+        ["demo", "--speed", "nan"],
+        ["demo", "--speed", "inf"],
+        ["simulate", "x.slp", "--into", "x", "--speed", "nan"],
+    ],
+)
 def test_wrong_usage(arguments: list[str]) -> None:
     done = slpstream(*arguments)
     assert done.returncode == USAGE
