@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from slpstream.errors import FormatError
+from slpstream.regular_file import open_regular
 from slpstream.replaylog.container import MAGIC, SUFFIX, read_header
 from slpstream.replaylog.reader import ReplayLog
 
@@ -41,7 +42,7 @@ def replay_name(path: Path) -> str:
     """The name of a replay, without its folder; of a log that of its replay. Raises `OSError`."""
     if not is_log(path):
         return path.name
-    with path.open("rb") as file:
+    with open_regular(path) as file:
 
         def read_at(offset: int, size: int) -> bytes:
             file.seek(offset)

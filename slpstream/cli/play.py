@@ -14,6 +14,7 @@ from slpstream.formats import of_name
 from slpstream.messages import LogMessage
 from slpstream.packed import is_log, log_in
 from slpstream.pipeline import Pipeline
+from slpstream.regular_file import open_regular
 from slpstream.replaylog.reader import ReplayLog
 from slpstream.slippi.reader import SlippiReader
 
@@ -40,7 +41,7 @@ def command(file: Path, first: int, last: int) -> None:
 def frames(file: Path, first: int, last: int) -> Iterator[LogMessage]:
     """The `frame` messages of these numbers. Raises `SourceError`, `FormatError`, `OSError`."""
     if is_log(file):
-        with file.open("rb") as opened:
+        with open_regular(file) as opened:
             log = log_in(opened)
             if log.header.format == "slippi" and any(block.has_frames for block in log.blocks):
                 yield from jump(log, first, last)

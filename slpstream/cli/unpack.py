@@ -11,6 +11,7 @@ import click
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, naming, printable
 from slpstream.cli.written import write_whole
 from slpstream.packed import log_in
+from slpstream.regular_file import open_regular
 from slpstream.replaylog.container import SUFFIX
 from slpstream.replaylog.reader import ReplayLog
 
@@ -26,7 +27,7 @@ def command(file: Path, out: Path, partial: bool, overwrite: bool) -> None:
     Of a log without an end (the game still ran, or its writer was killed) it is what was written, up to the last whole
     block. `--partial` leaves out broken blocks, and puts zeros in their place.
     """
-    with naming(file), file.open("rb") as opened:
+    with naming(file), open_regular(file) as opened:
         log = log_in(opened)
         target = out / _name(file, log) if out.is_dir() else out
         pieces = _readable(log) if partial else log.chunks()

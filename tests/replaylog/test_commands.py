@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -271,3 +272,13 @@ def test_follow_is_for_one_file_that_grows(run: Command, game: Path, tmp_path: P
     assert done.code == 0
     assert ReplayLog.of((tmp_path / "x.slplog").read_bytes()).unpack() == game.read_bytes()
     assert run("pack", "--follow", game, "-o", tmp_path / "x.slplog").code == 74
+
+
+@pytest.mark.parametrize("command", ["unpack", "play", "info", "stats", "pack"])
+def test_a_pipe_is_not_waited_for(command: str, run: Command, tmp_path: Path) -> None:
+    pipe = tmp_path / "x.slplog"
+    os.mkfifo(pipe)
+    done = run(command, pipe, *(("-o", tmp_path / "out") if command in ("unpack", "pack") else ()))
+    assert done.code in (1, 74)
+    assert str(pipe) in done.err
+    assert not (tmp_path / "out").exists()
