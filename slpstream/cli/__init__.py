@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 
@@ -83,11 +83,17 @@ def cli() -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """The entry point: runs a command and turns expected errors into one line and an exit code."""
+    _open_what_is_closed()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that does not have a character gets a `?`
     try:
-        cli.main(args=arguments, prog_name="slpstream", standalone_mode=True)
+        try:
+            cli.main(args=arguments, prog_name="slpstream", standalone_mode=True)
+        finally:
+            sys.stdout.flush()  # Python would do it at its exit, and say there what is wrong
+    except BrokenPipeError:
+        _forget_output()
     except ConfigError as error:
         fail(str(error), EXIT_CONFIG)
     except SourceError as error:
@@ -130,6 +136,24 @@ def complain_of(file: object, error: FormatError | SourceError) -> int:
 def complain(what: str) -> None:
     """One line on stderr."""
     print(f"slpstream: {printable(what)}", file=sys.stderr)
+
+
+def _open_what_is_closed() -> None:
+    """Without stdout (`>&-`) Python has `None` in its place, and the next file that is opened gets its number. What
+    stands there then is not for writing: who prints fails as with any other output that takes nothing."""
+    if sys.stdout is None:
+        sys.stdout = _nothing_at(1, os.O_RDONLY)
+    if sys.stderr is None:
+        sys.stderr = _nothing_at(2, os.O_WRONLY)
+
+
+def _nothing_at(number: int, flags: int) -> TextIO:
+    nowhere = os.open(os.devnull, flags)
+    if nowhere != number:
+        os.dup2(nowhere, number)
+        os.close(nowhere)
+    os.set_inheritable(number, True)
+    return open(number, "w", encoding="utf-8", closefd=False)
 
 
 def _forget_output() -> None:

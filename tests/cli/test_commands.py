@@ -99,6 +99,28 @@ def test_a_reader_that_leaves_is_no_error(game: Path) -> None:
     assert done.stdout.startswith('{"type":"game_start"')
 
 
+@pytest.mark.parametrize("command", ["dump", "info", "stats", "export --to csv -o {out}", "reference config"])
+def test_a_closed_stdout(command: str, game: Path, tmp_path: Path) -> None:
+    called = f"{sys.executable} -W error -m slpstream {command.format(out=tmp_path / 'out')}"
+    file = "" if "reference" in command else str(game)
+    done = subprocess.run(["sh", "-c", f"{called} {file} >&-"], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == INPUT_OUTPUT
+    assert one_line(done) == "slpstream: output: Bad file descriptor"
+
+
+def test_a_full_disk(game: Path, tmp_path: Path) -> None:
+    called = f"{sys.executable} -W error -m slpstream export {game} --to csv -o {tmp_path / 'out'} >/dev/full"
+    done = subprocess.run(["sh", "-c", called], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == INPUT_OUTPUT
+    assert one_line(done) == "slpstream: output: No space left on device"
+
+
+def test_a_closed_stderr(tmp_path: Path) -> None:
+    called = f"{sys.executable} -W error -m slpstream dump {tmp_path / 'x.slp'} 2>&-"
+    done = subprocess.run(["sh", "-c", called], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (INPUT_OUTPUT, "")
+
+
 def test_a_cut_replay_ends_incomplete_with_exit_code_0(game: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.slp"
     cut.write_bytes(game.read_bytes()[:50_000])
