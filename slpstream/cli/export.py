@@ -7,12 +7,10 @@ processes work. A part is read and written by one process; it is written under a
 
 from __future__ import annotations
 
-import multiprocessing
 import os
-import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, wait
 from concurrent.futures.process import BrokenProcessPool
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +21,7 @@ import click
 from slpstream.api import Replay, open_replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, fail, printable, said_of
 from slpstream.cli.files import find_files, progress_bar
+from slpstream.cli.processes import CONTEXT, pool_of, starting
 from slpstream.errors import FormatError, SourceError
 
 FileKind = Literal["parquet", "arrow", "csv"]
@@ -193,7 +192,6 @@ then."""
 def _begin_work(files_done: Any) -> None:
     global _files_done  # noqa: PLW0603
     _files_done = files_done
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent is interrupted too, and ends the work
 
 
 def _file_done() -> None:
@@ -208,20 +206,19 @@ def _work(request: Request, part: Part) -> Written:
 def _export_in_processes(
     request: Request, parts: Sequence[Part], jobs: int, show: Callable[[int], None]
 ) -> Iterator[Written]:
-    """As `_export`, in the same order. Processes are spawned: a fork takes over locks that nobody will open again."""
-    context = multiprocessing.get_context("spawn")
-    files_done = context.Value("q", 0)
-    with ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin_work, initargs=(files_done,)) as pool:
+    """As `_export`, in the same order."""
+    files_done = CONTEXT.Value("q", 0)
+    with pool_of(jobs, _begin_work, files_done) as pool:
         try:
-            for future in [pool.submit(_work, request, part) for part in parts]:
+            with starting():
+                futures = [pool.submit(_work, request, part) for part in parts]
+            for future in futures:
                 while not wait([future], timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
                     show(files_done.value)
                 show(files_done.value)
                 yield future.result()
         except BrokenProcessPool:
             fail("a process that exported has been killed; was there too little memory?", EXIT_INPUT_OUTPUT)
-        finally:
-            pool.shutdown(cancel_futures=True)
 
 
 # -- one part

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sqlite3
 import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from itertools import islice
@@ -22,6 +20,7 @@ from slpstream import config as configuration
 from slpstream.api import read_game
 from slpstream.cli import EXIT_INPUT_OUTPUT, complain, fail
 from slpstream.cli.files import find_files, progress_bar
+from slpstream.cli.processes import pool_of, starting
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, recordings_folder, state_folder, station_folder
 from slpstream.regular_file import modified_ns
@@ -86,8 +85,8 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
         forgotten += [path for path in database.known_files(station.id) if path not in there]
     database.remove(path for path in forgotten if not os.path.lexists(path))
     games = broken = 0
-    with progress_bar("indexing", len(wanted), shown=True) as show:
-        entries = _look_at_all(wanted, stats=stats, jobs=jobs)
+    looking = closing(_look_at_all(wanted, stats=stats, jobs=jobs))
+    with progress_bar("indexing", len(wanted), shown=True) as show, looking as entries:
         while batch := list(islice(entries, _FILES_AT_ONCE)):
             for entry in batch:
                 if entry.problem is not None:
@@ -132,19 +131,16 @@ def _files(folder: Path) -> Iterator[OldFile]:
         yield OldFile(found.path, modified_ns(status), status.st_size)
 
 
-def _look_at_all(wanted: Sequence[Job], *, stats: bool, jobs: int) -> Iterator[Entry]:
+def _look_at_all(wanted: Sequence[Job], *, stats: bool, jobs: int) -> Generator[Entry, None, None]:
     work = partial(_look, stats=stats)
     few = _FILES_FOR_PROCESSES_WITH_STATS if stats else _FILES_FOR_PROCESSES
     if jobs == 1 or len(wanted) < few:
         yield from map(work, wanted)
         return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(jobs, mp_context=context) as pool:
-        yield from _in_order(pool, work, wanted, 1 if stats else 25)
-
-
-def _in_order(pool: ProcessPoolExecutor, work: partial[Entry], wanted: Sequence[Job], chunk: int) -> Iterable[Entry]:
-    return pool.map(work, wanted, chunksize=chunk)
+    with pool_of(jobs) as pool:
+        with starting():
+            entries = pool.map(work, wanted, chunksize=1 if stats else 25)
+        yield from entries
 
 
 def _look(job: Job, *, stats: bool) -> Entry:

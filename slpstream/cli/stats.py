@@ -7,13 +7,10 @@ in several of its kind. What that function gives comes back in the order of the 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +21,7 @@ from msgspec import UNSET
 from slpstream.api import Replay, open_replay
 from slpstream.cli import EXIT_NO, complain, complain_of, said_of
 from slpstream.cli.files import find_files
+from slpstream.cli.processes import pool_of, starting
 from slpstream.cli.stats_rows import GameRow, Grouping, game_row
 from slpstream.errors import FormatError, SourceError
 from slpstream.formats import formats
@@ -201,17 +199,10 @@ def _computed(files: list[Path], options: Options, jobs: int | None) -> Iterator
     if count < 2:
         yield map(partial(examine, options), files)
         return
-    # Fresh processes: a fork would take along whatever threads there are.
-    pool = ProcessPoolExecutor(count, mp_context=get_context("spawn"), initializer=_leave_interrupts)
-    try:
-        yield pool.map(partial(examine, options), files, chunksize=_FILES_AT_ONCE if len(files) > 64 else 1)
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _leave_interrupts() -> None:
-    """Ctrl-C is for the process that the user started; it stops the others."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with pool_of(count) as pool:
+        with starting():
+            results = pool.map(partial(examine, options), files, chunksize=_FILES_AT_ONCE if len(files) > 64 else 1)
+        yield results
 
 
 def _jobs(files: list[Path]) -> int:
