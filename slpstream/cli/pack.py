@@ -62,7 +62,8 @@ def command(files: tuple[Path, ...], out: Path, keyframe_frames: int, overwrite:
             complain(str(error))
             code = EXIT_INPUT_OUTPUT
         except FileExistsError:
-            complain(f"{target}: is there already; --overwrite replaces it")
+            way = "--follow replaces no log: remove it, or name another" if follow else "--overwrite replaces it"
+            complain(f"{target}: is there already; {way}")
             code = EXIT_INPUT_OUTPUT
         else:
             ratio = log_bytes / source_bytes if source_bytes else 0.0

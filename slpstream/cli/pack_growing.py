@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import trio
 
@@ -19,29 +22,45 @@ _POLL_SECONDS = 0.05
 async def pack_growing(file: Path, target: Path, keyframe_frames: int) -> tuple[int, int]:
     """Writes the log of a Slippi replay until the game has closed it; the replay's size and the log's.
 
-    What a kill leaves behind is readable up to its last keyframe. Raises `FileExistsError`, and `SourceError` when the
-    replay does what a log must not do.
+    What a kill leaves behind is readable up to its last keyframe; a log in which there is nothing yet goes. Raises
+    `FileExistsError`, and `SourceError` when the replay does what a log must not do.
     """
+    with _new_log(target) as out:
+        return await _append(file, out, keyframe_frames)
+
+
+@contextmanager
+def _new_log(target: Path) -> Iterator[BinaryIO]:
+    out = target.open("xb")
+    try:
+        yield out
+    finally:
+        empty = not out.tell()
+        out.close()
+        if empty:  # it would be in the way of the next try
+            target.unlink(missing_ok=True)
+
+
+async def _append(file: Path, out: BinaryIO, keyframe_frames: int) -> tuple[int, int]:
     file = real_path(file)
     format_ = of_name(file.name)
     reader, writer = format_.new_reader(file.name), SlippiLogWriter(file.name, keyframe_frames)
     rewritten = False
-    with target.open("xb") as out:
-        async with tail_of_file(file, rewritable_bytes=format_.rewritable_bytes, poll_seconds=_POLL_SECONDS) as events:
-            async for event in events:
-                if isinstance(event, Grew):
-                    reader.feed(event.data)
-                    out.write(writer.feed(event.data))
-                    out.flush()
-                elif isinstance(event, Rewritten):
-                    rewritten = True
-                    reader.rewrite(event.data)
-                    out.write(writer.rewrite(event.data))
-                    out.flush()
-                if reader.closed and isinstance(event, (CaughtUp, Rewritten)):
-                    break
-        out.write(writer.finish(await trio.to_thread.run_sync(_sha256, file) if rewritten else b""))
-        return writer.source_bytes, out.tell()
+    async with tail_of_file(file, rewritable_bytes=format_.rewritable_bytes, poll_seconds=_POLL_SECONDS) as events:
+        async for event in events:
+            if isinstance(event, Grew):
+                reader.feed(event.data)
+                out.write(writer.feed(event.data))
+                out.flush()
+            elif isinstance(event, Rewritten):
+                rewritten = True
+                reader.rewrite(event.data)
+                out.write(writer.rewrite(event.data))
+                out.flush()
+            if reader.closed and isinstance(event, (CaughtUp, Rewritten)):
+                break
+    out.write(writer.finish(await trio.to_thread.run_sync(_sha256, file) if rewritten else b""))
+    return writer.source_bytes, out.tell()
 
 
 def _sha256(file: Path) -> bytes:

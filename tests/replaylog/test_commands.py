@@ -271,7 +271,23 @@ def test_follow_is_for_one_file_that_grows(run: Command, game: Path, tmp_path: P
     done = run("pack", "--follow", game, "-o", tmp_path / "x.slplog")
     assert done.code == 0
     assert ReplayLog.of((tmp_path / "x.slplog").read_bytes()).unpack() == game.read_bytes()
-    assert run("pack", "--follow", game, "-o", tmp_path / "x.slplog").code == 74
+    again = run("pack", "--follow", game, "-o", tmp_path / "x.slplog")
+    assert again.code == 74
+    assert again.err.endswith("x.slplog: is there already; --follow replaces no log: remove it, or name another\n")
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("start", [b"", b"{U\x03raw"])
+async def test_interrupted_before_the_game_it_leaves_no_log(
+    start: bytes, tmp_path: Path, autojump_clock: trio.testing.MockClock
+) -> None:
+    live, log = tmp_path / "Game_1.slp", tmp_path / "live.slplog"
+    if start:
+        live.write_bytes(start)
+    with trio.move_on_after(5) as interrupted:
+        await pack_growing(live, log, 60)
+    assert interrupted.cancelled_caught
+    assert not log.exists()
 
 
 @pytest.mark.parametrize("command", ["unpack", "play", "info", "stats", "pack"])
