@@ -130,9 +130,10 @@ def _draw_track(path: Path) -> None:
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from slpstream.cli.console import new_console
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("file", "version", "stage", "players", "length", "end"):
@@ -141,7 +142,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         odd = "".join(f"\n{d['code']} at {d['offset']}" for d in row["diagnostics"] or ())
         length, end = length_text(row["durationSeconds"]), row["reason"] + odd
         table.add_row(*map(Text, (printable(Path(row["file"]).name), *_game(row), length, end)))
-    Console(width=None if sys.stdout.isatty() else 160).print(table)
+    new_console().print(table)
 
 
 def _game(row: dict[str, Any]) -> tuple[str, str, str]:

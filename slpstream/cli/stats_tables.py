@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from msgspec import UNSET
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from slpstream.api import Replay
 from slpstream.cli import printable
+from slpstream.cli.console import new_console
 from slpstream.cli.info import length_text
 from slpstream.cli.stats_rows import Figures, GameRow, Grouping, figures_of, summaries
 from slpstream.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
@@ -23,7 +22,6 @@ from slpstream.stats.home_run import HomeRun
 from slpstream.stats.shapes import Combo, Move, Stats, Stock
 from slpstream.stats.targets import TargetTest
 
-_WIDTH_OF_A_FILE = 160
 _TOLD_DAMAGE = 40.0
 _TOLD_MOVES = 4
 _TOLD_COMBOS = 6
@@ -81,7 +79,7 @@ def print_game(replay: Replay, *, compat: bool = False, crew: bool = False) -> N
     winners = {winner.player_index for winner in end.winners}
     names = {p.player_index: printable(player_text(p, won=p.player_index in winners)) for p in settings.players}
     short = {p.player_index: f"P{p.port}" for p in settings.players}
-    console = _console()
+    console = new_console()
     stage = stage_name(settings.stage_id) or f"stage {settings.stage_id}"
     length = length_text(end.duration_seconds)
     about = (printable(replay.path.name), stage, length, f"version {settings.slp_version}", end.reason)
@@ -258,7 +256,7 @@ def print_rows(games: Sequence[GameRow], by: Grouping) -> None:
         cells = ["\n".join(cell(p.figures) for p in game.players) for _, cell in _COLUMNS]
         name = printable(Path(game.file).name)
         table.add_row(*map(Text, (name, game.stage, length_text(game.duration_seconds) + end, players, *cells)))
-    console = _console()
+    console = new_console()
     console.print(table)
     console.print()
     console.print(_summary(games, by))
@@ -292,7 +290,3 @@ def _table(*titles: str, right: Iterable[int] = ()) -> Table:
     for place, title in enumerate(titles):
         table.add_column(Text(title), justify="right" if place in right else "left", overflow="fold")
     return table
-
-
-def _console() -> Console:
-    return Console(width=None if sys.stdout.isatty() else _WIDTH_OF_A_FILE)

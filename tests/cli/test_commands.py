@@ -99,6 +99,16 @@ def test_a_reader_that_leaves_is_no_error(game: Path) -> None:
     assert done.stdout.startswith('{"type":"game_start"')
 
 
+@pytest.mark.parametrize("command", ["dump", "info", "info --json", "stats", "stats --json"])
+def test_a_reader_that_has_left_is_no_error(command: str, game: Path) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    called = [sys.executable, "-W", "error", "-m", "slpstream", *command.split(), str(game)]
+    done = subprocess.run(called, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 @pytest.mark.parametrize("command", ["dump", "info", "stats", "export --to csv -o {out}", "reference config"])
 def test_a_closed_stdout(command: str, game: Path, tmp_path: Path) -> None:
     called = f"{sys.executable} -W error -m slpstream {command.format(out=tmp_path / 'out')}"
