@@ -19,8 +19,8 @@ from typing import Any, Literal, NamedTuple
 import click
 
 from slpstream.api import Replay, open_replay
-from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, fail, printable, said_of
-from slpstream.cli.files import find_files, progress_bar
+from slpstream.cli import EXIT_INPUT_OUTPUT, complain, fail, printable, said_of
+from slpstream.cli.files import find_files, nothing_in, progress_bar
 from slpstream.cli.processes import CONTEXT, pool_of, starting
 from slpstream.errors import FormatError, SourceError
 
@@ -109,7 +109,7 @@ def command(
         fail("export needs numpy and pyarrow: pip install 'slpstream[analysis]'", 2)
     files = sorted({found.path for found in find_files(paths)})
     if not files:
-        fail(f"no replays in {', '.join(map(str, paths))}", EXIT_NO)
+        nothing_in(paths)
     _make_room(out, tables, overwrite=overwrite)
     parts = _parts(files)
     jobs = min(jobs or _cores(), len(parts))

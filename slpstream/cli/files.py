@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
+from slpstream.cli import EXIT_NO, fail
 from slpstream.formats import suffixes
 
 
@@ -29,6 +30,11 @@ def find_files(paths: tuple[Path, ...], endings: tuple[str, ...] | None = None) 
             yield from (Found(file, in_folder=True) for file in found)
         else:
             yield Found(path, in_folder=False)
+
+
+def nothing_in(paths: tuple[Path, ...]) -> NoReturn:
+    """Of folders in which there is nothing to read: says so, and ends with exit code 1."""
+    fail(f"no replays in {', '.join(map(str, paths))}", EXIT_NO)
 
 
 @contextmanager

@@ -18,10 +18,11 @@ import msgspec
 from slpstream.api import open_replay, read_chunks, replay_ends
 from slpstream.cli import complain, complain_of, printable
 from slpstream.cli.dump import personal_option, strict_option
-from slpstream.cli.files import find_files, progress_bar
+from slpstream.cli.files import find_files, nothing_in, progress_bar
 from slpstream.errors import FormatError, SourceError
 from slpstream.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
-from slpstream.formats import formats
+from slpstream.formats import formats, suffixes
+from slpstream.replaylog.container import SUFFIX
 
 _MANY_FILES = 20
 """From here on there is a progress bar."""
@@ -38,7 +39,9 @@ def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, p
     """What is in replays: players, characters, stage, length, how it ended, what is odd."""
     code = 0
     rows: list[dict[str, Any]] = []
-    files = list(find_files(paths))
+    files = list(find_files(paths, (*suffixes(), SUFFIX)))
+    if not files:
+        nothing_in(paths)
     began = time.perf_counter()
     lines_on_terminal = as_json and sys.stdout.isatty()
     shown = len(files) >= _MANY_FILES and not lines_on_terminal

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal, NamedTuple
 
 import click
@@ -20,12 +20,14 @@ from msgspec import UNSET
 
 from slpstream.api import Replay, open_replay
 from slpstream.cli import EXIT_NO, complain, complain_of, said_of
-from slpstream.cli.files import find_files
+from slpstream.cli.files import find_files, nothing_in
 from slpstream.cli.processes import pool_of, starting
 from slpstream.cli.stats_rows import GameRow, Grouping, game_row
 from slpstream.errors import FormatError, SourceError
 from slpstream.formats import formats
+from slpstream.packed import is_log, replay_name
 from slpstream.pipeline import COMPUTERS
+from slpstream.replaylog.container import SUFFIX
 
 PAYS_FROM_BYTES = 24_000_000
 """Below that, starting another process takes longer than it saves."""
@@ -45,6 +47,16 @@ class Options(NamedTuple):
 def _endings() -> tuple[str, ...]:
     """Of the files that have stats."""
     return tuple(suffix for format_ in formats() if format_.name in COMPUTERS for suffix in format_.suffixes)
+
+
+def _has_stats(file: Path) -> bool:
+    """Not every replay log in a folder is of a game that has stats. One that cannot be read will be complained of."""
+    if not is_log(file):
+        return True
+    try:
+        return PurePath(replay_name(file)).suffix.lower() in (*_endings(), SUFFIX)
+    except OSError:
+        return True
 
 
 class Told(NamedTuple):
@@ -75,7 +87,10 @@ def command(
     paths: tuple[Path, ...], as_json: bool, compat: Compat | None, crew: bool, jobs: int | None, by: Grouping
 ) -> None:
     """The stats of games. Several files: one row a game, then a summary of each player."""
-    files = [found.path for found in find_files(paths, _endings())]
+    looked_at = find_files(paths, (*_endings(), SUFFIX))
+    files = [found.path for found in looked_at if not found.in_folder or _has_stats(found.path)]
+    if not files:
+        nothing_in(paths)
     options = Options(as_json, compat is not None, crew)
     if as_json:
         code = _print_lines(files, options, jobs)

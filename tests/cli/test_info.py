@@ -22,6 +22,7 @@ from slpstream.api import read_game, replay_ends
 from slpstream.cli.info import command, describe, describe_ends, length_text
 from slpstream.errors import FormatError, SourceError
 from slpstream.events import Event, GameEnd, GameStart, Metadata
+from slpstream.replaylog.writer import pack
 from slpstream.simulate.match import synthetic_match
 from slpstream.slippi.ends import read_ends
 from slpstream.slippi.reader import SlippiReader
@@ -228,6 +229,21 @@ def test_a_folder(folder: Path) -> None:
     assert [row["reason"] for row in odd] == ["incomplete"]
     for row, full_row in zip(rows, full_rows, strict=True):
         assert {**full_row, "frames": None, "diagnostics": None} == {**row, "frames": None, "diagnostics": None}
+
+
+def test_a_folder_of_logs_and_an_empty_one(tmp_path: Path) -> None:
+    data = synthetic_match(seed=2, frames=200)
+    (tmp_path / "Game_1.slp").write_bytes(data)
+    (tmp_path / "Game_1.slp.slplog").write_bytes(pack(data, "slippi", "Game_1.slp"))
+    done = info(tmp_path, "--json")
+    assert done.returncode == 0
+    replay, log = (json.loads(line) for line in done.stdout.splitlines())
+    assert (replay.pop("file"), log.pop("file")) == (str(tmp_path / "Game_1.slp"), str(tmp_path / "Game_1.slp.slplog"))
+    assert replay == log
+    (tmp_path / "empty").mkdir()
+    done = info(tmp_path / "empty")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"slpstream: no replays in {tmp_path / 'empty'}\n"
 
 
 def test_without_numpy(folder: Path) -> None:

@@ -18,6 +18,7 @@ from slpstream.api import open_replay
 from slpstream.cli.stats import PAYS_FROM_BYTES, command, with_nulls
 from slpstream.cli.stats_rows import Figures, GameRow, PlayerRow, game_row, summaries
 from slpstream.cli.stats_tables import percent_text, ratio_text, share_text, time_text
+from slpstream.replaylog.writer import pack
 from slpstream.simulate.match import synthetic_match
 from tests.oracles.slippi_js import needs_slippi_js, slippi_js
 from tests.shared_data import SLP, needs_shared, replay
@@ -252,9 +253,23 @@ def test_a_game_that_breaks_off_is_shown_so_far(games: Path, tmp_path: Path) -> 
     assert "Openings per kill" in stats(broken).stdout
 
 
+def test_a_folder_of_logs(games: Path, tmp_path: Path) -> None:
+    for name in ("Game_a.slp", "Game_b.slp"):
+        (tmp_path / f"{name}log").write_bytes(pack((games / name).read_bytes(), "slippi", name))
+    (tmp_path / "race.slplog").write_bytes(pack(b"no game that has stats", "", "race.rpl"))
+    done = stats(tmp_path, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    shown = [json.loads(line) for line in done.lines]
+    assert [one["file"] for one in shown] == [str(tmp_path / f"Game_{x}.slplog") for x in "ab"]
+    assert shown[0]["gameId"] == open_replay(games / "Game_a.slp").game_id
+    (tmp_path / "broken.slplog").write_bytes(b"x")
+    assert stats(tmp_path).returncode == NO
+
+
 def test_an_empty_folder_and_wrong_usage(tmp_path: Path) -> None:
-    done = stats(tmp_path)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    for options in ((), ("--json",)):
+        done = stats(tmp_path, *options)
+        assert (done.returncode, done.stdout, done.stderr) == (NO, "", f"slpstream: no replays in {tmp_path}\n")
     for arguments in ([], ["x.slp", "--by", "weather"], ["x.slp", "--jobs", "0"], ["x.slp", "--compat", "peppi"]):
         assert stats(*arguments).returncode == USAGE
 
