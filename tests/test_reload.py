@@ -276,7 +276,11 @@ def test_under_nohup_it_goes_on(tmp_path: Path) -> None:
 
 
 def test_without_a_file_it_ends_as_before(tmp_path: Path) -> None:
-    with running(tmp_path) as daemon:
-        daemon.process.send_signal(signal.SIGHUP)
-        assert daemon.process.wait(timeout=20) == 0
-        daemon.kill()
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests can be under nohup themselves
+    try:
+        with running(tmp_path) as daemon:
+            daemon.process.send_signal(signal.SIGHUP)
+            assert daemon.process.wait(timeout=20) == 0
+            daemon.kill()
+    finally:
+        signal.signal(signal.SIGHUP, before)
