@@ -140,15 +140,19 @@ async def test_a_disk_that_is_full_stops_nothing(tmp_path: Path, monkeypatch: py
         assert await ids(index) == [2]
 
 
-async def test_damage_that_is_noticed_late_begins_anew(tmp_path: Path) -> None:
-    async with indexed(tmp_path) as (index, errors):
+async def fill(folder: Path) -> None:
+    """An index of 300 games, which nobody has open any more."""
+    async with indexed(folder) as (index, _):
         for number in range(300):
             played(index, number, made.start(number))
         await index.written()
+
+
+async def test_damage_that_is_noticed_late_begins_anew(tmp_path: Path) -> None:
+    await fill(tmp_path)
     path = tmp_path / FILE_NAME
     async with indexed(tmp_path) as (index, errors):
-        data = path.read_bytes()
-        path.write_bytes(data[:100] + bytes(len(data) - 100))  # under its feet
+        spoil(path)
         assert (await index.page(Wanted(), None, 10)).games == []
         assert errors
         played(index, 7, made.start(7))
@@ -166,10 +170,7 @@ async def test_damage_that_many_meet_at_once_begins_anew_once(tmp_path: Path) ->
     for attempt in range(5):
         folder = tmp_path / str(attempt)
         folder.mkdir()
-        async with indexed(folder) as (index, errors):
-            for number in range(300):
-                played(index, number, made.start(number))
-            await index.written()
+        await fill(folder)
         async with indexed(folder) as (index, errors):
             spoil(folder / FILE_NAME)
             async with trio.open_nursery() as nursery:
@@ -187,10 +188,7 @@ async def test_damage_that_many_meet_at_once_begins_anew_once(tmp_path: Path) ->
 async def test_when_it_cannot_be_begun_again_the_games_go_on_and_it_is_tried_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with indexed(tmp_path) as (index, errors):
-        for number in range(300):
-            played(index, number, made.start(number))
-        await index.written()
+    await fill(tmp_path)
     async with indexed(tmp_path) as (index, errors):
         spoil(tmp_path / FILE_NAME)
         with monkeypatch.context() as full:
