@@ -9,14 +9,14 @@ from __future__ import annotations
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-import slpstream.messages  # noqa: F401 -- first, so that loading the module later does not hide the function of the same name
-from slpstream._version import __version__
+import slpstream.model.messages  # noqa: F401 -- first, so that loading the module later does not hide the function of the same name
+from slpstream.model.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Iterator
 
     from slpstream.api import Replay
-    from slpstream.messages import LogMessage
+    from slpstream.model.messages import LogMessage
 
 __all__ = ["__version__", "follow", "messages", "open_replay"]
 

@@ -15,23 +15,24 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar, cast
 
 import trio
 
-from slpstream.errors import FormatError, Unreadable, Unsupported
-from slpstream.events import DESCRIBING, Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
-from slpstream.formats import REST_SECONDS, SNIFFED_BYTES, Reader, WholeGame, of_name
-from slpstream.messages import TOPICS, FramesMode, LogMessage
-from slpstream.packed import as_replay, is_log, replay_name
-from slpstream.pipeline import COMPUTERS, Deriver, Pipeline
-from slpstream.regular_file import open_regular, real_path
-from slpstream.slippi.ends import Ends
+from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Reader, WholeGame
+from slpstream.formats.registry import of_name
+from slpstream.formats.slippi.preview import Ends
+from slpstream.formats.slplog.open_log import as_replay, is_log, replay_name
+from slpstream.game.pipeline import COMPUTERS, Deriver, Pipeline
+from slpstream.model.errors import FormatError, Unreadable, Unsupported
+from slpstream.model.events import DESCRIBING, Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
+from slpstream.model.messages import TOPICS, FramesMode, LogMessage
+from slpstream.sources.tail import CaughtUp, Grew, Rewritten, tail_of_file
 from slpstream.stats import SlippiStats
 from slpstream.stats.home_run import HomeRun
-from slpstream.stats.shapes import Stats
+from slpstream.stats.schema import Stats
 from slpstream.stats.targets import TargetTest
 from slpstream.stats.whole import whole_stats
-from slpstream.tail import CaughtUp, Grew, Rewritten, tail_of_file
+from slpstream.system.files import open_regular, real_path
 
 if TYPE_CHECKING:
-    from slpstream.slippi.whole_game import WholeGame as SlippiGame
+    from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame
 
 _READ_BYTES = 256 * 1024
 _ENDS_BYTES = 4096
@@ -136,8 +137,10 @@ class Replay:
 
     @property
     def frames(self) -> Any:
-        """The frames as columns: `slpstream.slippi.columns.Frames`. Raises `ModuleNotFoundError` without the extra
-        `analysis`, and `Unsupported` for a format that has no columns."""
+        """The frames as columns: `slpstream.formats.slippi.columns.Frames`.
+
+        Raises `ModuleNotFoundError` without the extra `analysis`, and `Unsupported` for a format that has no columns.
+        """
         if self._format.whole is None:
             raise Unsupported(f"{self.path}: {self._format.name} replays have no columns", offset=0)
         return self._format.whole(self._data).frames if self._whole is None else self._whole.frames

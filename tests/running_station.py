@@ -8,9 +8,9 @@ from pathlib import Path
 
 import trio
 
-from slpstream.following import Index
-from slpstream.metrics import Metrics
-from slpstream.station import Station
+from slpstream.daemon.station.followed_file import Index
+from slpstream.daemon.station.station import Station
+from slpstream.system.metrics import Metrics
 
 TIMEOUT_SECONDS = 30.0
 

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
+from tests.project import ROOT
+
+SHARED = ROOT.parent / "shared" / "data"
 SLP = SHARED / "slp"
 
 IN_CI = os.environ.get("CI") == "true"

@@ -14,12 +14,13 @@ import trio
 
 import slpstream
 from slpstream import api
-from slpstream.errors import FormatError, SourceError
-from slpstream.events import Frame
+from slpstream.model.errors import FormatError, SourceError
+from slpstream.model.events import Frame
 from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.play import write_replay
+from tests.project import ROOT
 
-README = Path(__file__).resolve().parents[1] / "README.md"
+README = ROOT / "README.md"
 
 
 @pytest.fixture
@@ -78,7 +79,7 @@ def test_without_columns_the_rest_works(game: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_daemon_needs_no_numpy() -> None:
-    script = "import sys, slpstream.daemon, slpstream.api, slpstream.cli.serve; print('numpy' in sys.modules)"
+    script = "import sys, slpstream.daemon.daemon, slpstream.api, slpstream.cli.serve; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
@@ -91,7 +92,7 @@ def test_messages_are_what_dump_prints(game: Path) -> None:
 
 
 def test_twice_in_one_process(game: Path) -> None:
-    """Loading the module `slpstream.messages` must not hide the function of the same name."""
+    """Loading the module `slpstream.model.messages` must not hide the function of the same name."""
     assert len(list(slpstream.messages(game))) == len(list(slpstream.messages(game)))
 
 

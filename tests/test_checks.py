@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+from tests.project import ROOT
+
 BIN = Path(sys.executable).parent
 
 CHECKS = {

@@ -17,8 +17,8 @@ from typing import Any, NoReturn, TextIO
 
 import click
 
-from slpstream._version import __version__
-from slpstream.errors import ConfigError, FormatError, SourceError
+from slpstream.model.errors import ConfigError, FormatError, SourceError
+from slpstream.model.version import __version__
 
 EXIT_NO = 1
 EXIT_INPUT_OUTPUT = 74

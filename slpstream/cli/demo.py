@@ -11,9 +11,9 @@ import click
 import msgspec
 import trio
 
-from slpstream import logs
 from slpstream.config import DEFAULT_PORT, Config, Server, StationConfig, Store
-from slpstream.daemon import Daemon
+from slpstream.daemon.daemon import Daemon
+from slpstream.system import logs
 
 STATION = "demo"
 _PAUSE_SECONDS = 5.0

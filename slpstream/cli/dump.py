@@ -9,8 +9,8 @@ import click
 
 from slpstream.api import messages
 from slpstream.cli import complain_of
-from slpstream.errors import FormatError, SourceError
-from slpstream.messages import TOPICS, FramesMode
+from slpstream.model.errors import FormatError, SourceError
+from slpstream.model.messages import TOPICS, FramesMode
 
 DEFAULT_TOPICS = "game,frame"
 

@@ -22,7 +22,7 @@ from slpstream.api import Replay, open_replay
 from slpstream.cli import EXIT_INPUT_OUTPUT, complain, fail, printable, said_of
 from slpstream.cli.files import find_files, nothing_in, progress_bar
 from slpstream.cli.processes import CONTEXT, pool_of, starting
-from slpstream.errors import FormatError, SourceError
+from slpstream.model.errors import FormatError, SourceError
 
 FileKind = Literal["parquet", "arrow", "csv"]
 
@@ -258,7 +258,7 @@ def open_exportable(file: Path) -> Replay:
 
 def tables_of(replay: Replay, request: Request) -> dict[str, Any]:
     """The tables of one game, each beginning with `file` and `game_id`."""
-    from slpstream.slippi import arrow
+    from slpstream.formats.slippi import arrow
 
     file = str(replay.path).encode("utf-8", "replace").decode()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from slpstream.cli import EXIT_NO, fail
-from slpstream.formats import suffixes
+from slpstream.formats.registry import suffixes
 
 
 class Found(NamedTuple):

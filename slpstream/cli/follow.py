@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 import trio
 
-from slpstream import logs
 from slpstream.api import follow
 from slpstream.cli import naming
 from slpstream.cli.dump import frames_option, topics_option
-from slpstream.messages import FramesMode
+from slpstream.model.messages import FramesMode
+from slpstream.system import logs
 
 
 @click.command()

@@ -10,9 +10,9 @@ import msgspec
 import trio
 
 from slpstream import config as configuration
-from slpstream import logs
 from slpstream.config import Config
-from slpstream.errors import ConfigError
+from slpstream.model.errors import ConfigError
+from slpstream.system import logs
 
 
 @click.command()
@@ -37,7 +37,7 @@ def command(
     Any number of gateways can run beside each other; none keeps anything. Of the configuration it reads `[fanout]`,
     `[server]`, `[stream]`, `[web]` and `[log]`.
     """
-    from slpstream.daemon import access_of, broker_address, listening
+    from slpstream.daemon.daemon import access_of, broker_address, listening
 
     config = configuration.load(config_file) if config_file is not None else Config()
     given: dict[str, dict[str, Any]] = {
@@ -61,7 +61,7 @@ def command(
         access = access_of(config)
     except ConfigError as error:
         raise ConfigError(name, error.key, error.expected) from error
-    from slpstream.gateway.service import Gateway
+    from slpstream.daemon.gateway.service import Gateway
 
     with listening(config.server.host, config.server.port) as listeners:
         trio.run(Gateway(config, address, access).run, listeners)

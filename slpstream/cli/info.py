@@ -19,10 +19,10 @@ from slpstream.api import open_replay, read_chunks, replay_ends
 from slpstream.cli import complain, complain_of, printable
 from slpstream.cli.dump import personal_option, strict_option
 from slpstream.cli.files import find_files, nothing_in, progress_bar
-from slpstream.errors import FormatError, SourceError
-from slpstream.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
-from slpstream.formats import formats, suffixes
-from slpstream.replaylog.container import SUFFIX
+from slpstream.formats.registry import formats, suffixes
+from slpstream.formats.slplog.container import SUFFIX
+from slpstream.model.errors import FormatError, SourceError
+from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
 
 _MANY_FILES = 20
 """From here on there is a progress bar."""
@@ -122,8 +122,8 @@ def _row(
 
 def _draw_track(path: Path) -> None:
     """The track of a replay as text, above the table."""
-    from slpstream.stunts.reader import StuntsReader
-    from slpstream.stunts.track import draw
+    from slpstream.formats.stunts.reader import StuntsReader
+    from slpstream.formats.stunts.track import draw
 
     data = b"".join(read_chunks(path))
     reader = open_replay(path).new_reader()

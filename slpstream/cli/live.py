@@ -22,8 +22,8 @@ from websockets.sync.client import ClientConnection, connect
 
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, fail
 from slpstream.cli.verify import Message, compare, log_of
-from slpstream.errors import ConfigError
-from slpstream.messages import TOPIC_OF_TYPE, FramesMode
+from slpstream.model.errors import ConfigError
+from slpstream.model.messages import TOPIC_OF_TYPE, FramesMode
 
 _ANSWER_SECONDS = 10.0
 """How long the daemon may be silent before what is missing counts as not said."""

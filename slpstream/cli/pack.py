@@ -10,12 +10,13 @@ import click
 from slpstream.api import read_chunks
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, printable
 from slpstream.cli.written import write_whole
-from slpstream.errors import SourceError, Unsupported
-from slpstream.formats import SNIFFED_BYTES, choose, of_name
-from slpstream.packed import is_log
-from slpstream.replaylog.container import SUFFIX
-from slpstream.replaylog.pads import KEYFRAME_FRAMES
-from slpstream.replaylog.writer import MOST_KEYFRAME_FRAMES, new_writer
+from slpstream.formats.interface import SNIFFED_BYTES
+from slpstream.formats.registry import choose, of_name
+from slpstream.formats.slplog.container import SUFFIX
+from slpstream.formats.slplog.open_log import is_log
+from slpstream.formats.slplog.pads import KEYFRAME_FRAMES
+from slpstream.formats.slplog.writer import MOST_KEYFRAME_FRAMES, new_writer
+from slpstream.model.errors import SourceError, Unsupported
 
 
 @click.command()

@@ -10,11 +10,11 @@ from typing import BinaryIO
 
 import trio
 
-from slpstream.errors import Unreadable
-from slpstream.formats import of_name
-from slpstream.regular_file import real_path
-from slpstream.replaylog.writer import SlippiLogWriter
-from slpstream.tail import CaughtUp, Grew, Rewritten, tail_of_file
+from slpstream.formats.registry import of_name
+from slpstream.formats.slplog.writer import SlippiLogWriter
+from slpstream.model.errors import Unreadable
+from slpstream.sources.tail import CaughtUp, Grew, Rewritten, tail_of_file
+from slpstream.system.files import real_path
 
 _POLL_SECONDS = 0.05
 

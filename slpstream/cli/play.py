@@ -10,13 +10,13 @@ import click
 
 from slpstream.api import messages
 from slpstream.cli import naming
-from slpstream.formats import of_name
-from slpstream.messages import LogMessage
-from slpstream.packed import is_log, log_in
-from slpstream.pipeline import Pipeline
-from slpstream.regular_file import open_regular
-from slpstream.replaylog.reader import ReplayLog
-from slpstream.slippi.reader import SlippiReader
+from slpstream.formats.registry import of_name
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slplog.open_log import is_log, log_in
+from slpstream.formats.slplog.reader import ReplayLog
+from slpstream.game.pipeline import Pipeline
+from slpstream.model.messages import LogMessage
+from slpstream.system.files import open_regular
 
 _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 import click
 
 from slpstream import config
-from slpstream.fields import Field
-from slpstream.messages import DROPPABLE_TYPES, PAYLOADS, STATUS_PAYLOADS, TOPIC_OF_TYPE
-from slpstream.slippi import commands, game_start
+from slpstream.formats.slippi import commands, game_start
+from slpstream.model.fields import Field
+from slpstream.model.messages import DROPPABLE_TYPES, PAYLOADS, STATUS_PAYLOADS, TOPIC_OF_TYPE
 
 
 def fields_page() -> Iterator[str]:
@@ -49,7 +49,7 @@ def messages_page() -> Iterator[str]:
 
 def metrics_page() -> Iterator[str]:
     """Every metric."""
-    from slpstream.daemon import Daemon
+    from slpstream.daemon.daemon import Daemon
 
     daemon = Daemon(config.Config(), [])
     daemon.register_gauges()

@@ -23,10 +23,10 @@ from slpstream.cli.files import find_files, progress_bar
 from slpstream.cli.processes import pool_of, starting
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, recordings_folder, state_folder, station_folder
-from slpstream.regular_file import modified_ns
+from slpstream.daemon.subfolders import expand
 from slpstream.store import FILE_NAME, Database, Entry, open_database
-from slpstream.store.old_files import OldFile, look, path_key
-from slpstream.subfolders import expand
+from slpstream.store.backfill import OldFile, look, path_key
+from slpstream.system.files import modified_ns
 
 _FILES_AT_ONCE = 200
 """In one transaction."""

@@ -13,11 +13,11 @@ import msgspec
 import trio
 
 from slpstream import config as configuration
-from slpstream import logs
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, StationConfig
-from slpstream.daemon import Daemon, ReadAgain
-from slpstream.errors import ConfigError
+from slpstream.daemon.daemon import Daemon, ReadAgain
+from slpstream.model.errors import ConfigError
+from slpstream.system import logs
 
 _GARBAGE_THRESHOLDS = (10_000, 5, 50)
 _M_ARENA_MAX = -8

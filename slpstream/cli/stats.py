@@ -23,11 +23,11 @@ from slpstream.cli import EXIT_NO, complain, complain_of, said_of
 from slpstream.cli.files import find_files, nothing_in
 from slpstream.cli.processes import pool_of, starting
 from slpstream.cli.stats_rows import GameRow, Grouping, game_row
-from slpstream.errors import FormatError, SourceError
-from slpstream.formats import formats
-from slpstream.packed import is_log, replay_name
-from slpstream.pipeline import COMPUTERS
-from slpstream.replaylog.container import SUFFIX
+from slpstream.formats.registry import formats
+from slpstream.formats.slplog.container import SUFFIX
+from slpstream.formats.slplog.open_log import is_log, replay_name
+from slpstream.game.pipeline import COMPUTERS
+from slpstream.model.errors import FormatError, SourceError
 
 PAYS_FROM_BYTES = 24_000_000
 """Below that, starting another process takes longer than it saves."""

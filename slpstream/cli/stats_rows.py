@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 from msgspec import UNSET
 
 from slpstream.api import Replay
-from slpstream.slippi.game_start import PlayerSettings
-from slpstream.slippi.ids import character_name, stage_name
-from slpstream.stats.shapes import Stats
+from slpstream.formats.slippi.game_start import PlayerSettings
+from slpstream.formats.slippi.ids import character_name, stage_name
+from slpstream.stats.schema import Stats
 
 Grouping = Literal["auto", "code", "tag", "port"]
 

@@ -10,10 +10,10 @@ import click
 
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, naming, printable
 from slpstream.cli.written import write_whole
-from slpstream.packed import log_in
-from slpstream.regular_file import open_regular
-from slpstream.replaylog.container import SUFFIX
-from slpstream.replaylog.reader import ReplayLog
+from slpstream.formats.slplog.container import SUFFIX
+from slpstream.formats.slplog.open_log import log_in
+from slpstream.formats.slplog.reader import ReplayLog
+from slpstream.system.files import open_regular
 
 
 @click.command()

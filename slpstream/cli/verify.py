@@ -16,11 +16,11 @@ from click.core import ParameterSource
 from slpstream.api import messages, open_file, open_replay, read_chunks
 from slpstream.cli import EXIT_NO, naming
 from slpstream.cli.dump import frames_option, topics_option
-from slpstream.errors import FormatError, WrongFormat
-from slpstream.formats import suffixes
-from slpstream.messages import TOPIC_OF_TYPE, FramesMode
-from slpstream.packed import is_log
-from slpstream.replaylog.compare import CONTEXT_FRAMES, Found, first_difference
+from slpstream.formats.registry import suffixes
+from slpstream.formats.slplog.compare import CONTEXT_FRAMES, Found, first_difference
+from slpstream.formats.slplog.open_log import is_log
+from slpstream.model.errors import FormatError, WrongFormat
+from slpstream.model.messages import TOPIC_OF_TYPE, FramesMode
 
 _MISSING = object()
 

@@ -5,8 +5,7 @@ Unknown keys are errors, because a misspelt key that does nothing costs an eveni
 """
 
 from slpstream.config.changes import APPLIED_AT_RELOAD, Changes, changes
-from slpstream.config.loading import check, load
-from slpstream.config.places import (
+from slpstream.config.folders import (
     address,
     is_loopback,
     recordings_folder,
@@ -16,6 +15,7 @@ from slpstream.config.places import (
     stations_of_folders,
     usual_folders,
 )
+from slpstream.config.loading import check, load
 from slpstream.config.sections import (
     DEFAULT_PORT,
     EACH_SUBFOLDER,

@@ -15,9 +15,9 @@ from typing import Any
 
 import msgspec
 
-from slpstream.config.places import address, resolvable
+from slpstream.config.folders import address, resolvable
 from slpstream.config.sections import EACH_SUBFOLDER, Config, Server, StationConfig, Web, all_keys
-from slpstream.errors import ConfigError
+from slpstream.model.errors import ConfigError
 
 _STATION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _SOURCES = ("folder", "console", "dolphin")

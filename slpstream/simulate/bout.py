@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
+from slpstream.formats.slippi.commands import FIRST_FRAME, FRAME_START, FRAMES_PER_SECOND
 from slpstream.simulate.body import Mode
 from slpstream.simulate.combat import Combat
 from slpstream.simulate.controls import QUIT, REST, Command, Hand, Pad, Verb
@@ -21,7 +22,6 @@ from slpstream.simulate.pilot import Pilot
 from slpstream.simulate.record import post_frame, pre_frame
 from slpstream.simulate.roster import LINE_UP, NANA, POPO
 from slpstream.simulate.stages import Scenery, Stage
-from slpstream.slippi.commands import FIRST_FRAME, FRAME_START, FRAMES_PER_SECOND
 
 TIME_LIMIT_SECONDS = 480
 _FOLLOWER_DELAY_FRAMES = 6

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from itertools import count
 from typing import Any
 
+from slpstream.formats.slippi.commands import ITEM_UPDATE
 from slpstream.simulate.combat import Combat
 from slpstream.simulate.fighter import Fighter
 from slpstream.simulate.stages import Platform
-from slpstream.slippi.commands import ITEM_UPDATE
 
 MOST_ITEMS = 15
 """As many as a replay has in one frame."""

@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from slpstream.formats.slippi.commands import FIRST_FRAME
+from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE
+from slpstream.formats.slippi.result import GAME, NO_CONTEST, RESOLVED, TIME, UNRESOLVED
+from slpstream.formats.slippi.writer import PlayerSetup, ReplayWriter, Version, game_start
 from slpstream.simulate.bout import Bout
 from slpstream.simulate.netplay import Sending, sendings
 from slpstream.simulate.stages import BATTLEFIELD, STAGES
-from slpstream.slippi.commands import FIRST_FRAME
-from slpstream.slippi.game_start import MAJOR_SCENE_ONLINE
-from slpstream.slippi.result import GAME, NO_CONTEST, RESOLVED, TIME, UNRESOLVED
-from slpstream.slippi.writer import PlayerSetup, ReplayWriter, Version, game_start
 
 FIRST_WITH_ROLLBACKS: Version = (3, 0, 0)
 """Before, a replay has no bookends, and no rollback was ever seen."""

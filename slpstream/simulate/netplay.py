@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from slpstream.formats.slippi.commands import FIRST_FRAME
 from slpstream.simulate.bout import Moment
-from slpstream.slippi.commands import FIRST_FRAME
 
 _FIRST_ROLLBACK_FRAME = FIRST_FRAME + 40
 _CHANCE = 0.06

@@ -12,11 +12,11 @@ import random
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
+from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME
 from slpstream.simulate import states
 from slpstream.simulate.body import Mode
 from slpstream.simulate.controls import REST, Command, Verb
 from slpstream.simulate.fighter import Fighter
-from slpstream.slippi.commands import FIRST_PLAYABLE_FRAME
 
 _KILL_PERCENT = 70.0
 _CLOSE, _NEAR, _MIDDLE = 14.0, 32.0, 75.0

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import trio
 
-from slpstream.errors import SourceError
+from slpstream.model.errors import SourceError
 from slpstream.simulate.schedule import Write, schedule
 
 _DUE_TOGETHER = 256

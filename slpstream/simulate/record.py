@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from slpstream.formats.slippi.commands import POST_FRAME, PRE_FRAME
 from slpstream.simulate import states
 from slpstream.simulate.body import Mode
 from slpstream.simulate.controls import Pad
 from slpstream.simulate.fighter import Fighter
-from slpstream.slippi.commands import POST_FRAME, PRE_FRAME
 
 _SPEEDS = POST_FRAME.groups["self_induced_speeds"]
 _RAW_STICK = 80

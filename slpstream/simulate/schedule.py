@@ -18,9 +18,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from slpstream.errors import FramingError
-from slpstream.slippi import container
-from slpstream.slippi.commands import (
+from slpstream.formats.slippi import container
+from slpstream.formats.slippi.commands import (
     FRAME_BOOKEND,
     FRAME_START,
     FRAMES_PER_SECOND,
@@ -29,7 +28,8 @@ from slpstream.slippi.commands import (
     PRE_FRAME,
     STAGE_EVENT_KINDS,
 )
-from slpstream.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.model.errors import FramingError
 
 DRAIN_SECONDS = 0.085
 """Dolphin's writing thread empties its queue this often."""

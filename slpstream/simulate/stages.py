@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from slpstream.slippi.commands import FOD_PLATFORMS, STADIUM, WHISPY
+from slpstream.formats.slippi.commands import FOD_PLATFORMS, STADIUM, WHISPY
 
 FOUNTAIN_OF_DREAMS, POKEMON_STADIUM, YOSHIS_STORY, DREAM_LAND, BATTLEFIELD, FINAL_DESTINATION = 2, 3, 8, 28, 31, 32
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from slpstream.slippi.action_states import CHARACTER_ACTION_STATES, FIRST_OWN_STATE
+from slpstream.formats.slippi.action_states import CHARACTER_ACTION_STATES, FIRST_OWN_STATE
 
 DEAD_DOWN, DEAD_LEFT, DEAD_RIGHT, DEAD_UP_STAR = 0x000, 0x001, 0x002, 0x004
 REBIRTH, REBIRTH_WAIT = 0x00C, 0x00D

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slpstream.stats.landing_lag import LANDING_LAG_FRAMES
-from slpstream.stats.shapes import ActionCounts, Attacks, EdgeCancels, GroundTechs, Successes, Throws
+from slpstream.stats.schema import ActionCounts, Attacks, EdgeCancels, GroundTechs, Successes, Throws
 from slpstream.stats.states import (
     AIR_DODGE,
     DASH,

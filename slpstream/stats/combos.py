@@ -6,7 +6,7 @@ The counter is 0 while the player is damaged, grabbed, down, teching or dying, a
 from __future__ import annotations
 
 from slpstream.stats.punishes import Punishes
-from slpstream.stats.shapes import Combo
+from slpstream.stats.schema import Combo
 
 
 class Combos(Punishes[Combo]):

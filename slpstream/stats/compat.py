@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Self
 
-from slpstream.events import Frame, GameEnd
-from slpstream.fields import parse_version
-from slpstream.slippi.game_start import MAJOR_SCENE_ONLINE, Settings
+from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, Settings
+from slpstream.model.events import Frame, GameEnd
+from slpstream.model.fields import parse_version
 from slpstream.stats.player import is_there
-from slpstream.stats.shapes import InputCounts
+from slpstream.stats.schema import InputCounts
 
 ROLLBACK_FRAMES = 7
 _BOOKENDS_SINCE = (3, 0, 0)

@@ -20,7 +20,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from slpstream.stats.punishes import Punishes
-from slpstream.stats.shapes import Conversion
+from slpstream.stats.schema import Conversion
 
 TRADE, COUNTER_ATTACK, NEUTRAL_WIN = "trade", "counter-attack", "neutral-win"
 

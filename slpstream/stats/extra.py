@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from slpstream.stats.shapes import Ratio, Shape
+from slpstream.stats.schema import Ratio, Shape
 
 
 class KillMove(Shape):

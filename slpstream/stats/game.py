@@ -14,19 +14,19 @@ from typing import Any, Self
 
 from msgspec import UNSET
 
-from slpstream.events import Event, Frame, GameEnd, GameEvent, StatsUpdate
-from slpstream.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
-from slpstream.slippi.game_start import Settings
+from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
+from slpstream.formats.slippi.game_start import Settings
+from slpstream.model.events import Event, Frame, GameEnd, GameEvent, StatsUpdate
 from slpstream.stats import compat as slippi_js
 from slpstream.stats.conversions import judged, opening_type
 from slpstream.stats.extra import Extra, FirstBlood, PlayerExtra
 from slpstream.stats.home_run import MAJOR_SCENE_HOME_RUN, SANDBAG, HomeRun, home_run
-from slpstream.stats.interruptions import Pauses, Resent
 from slpstream.stats.overall import overall, playable_frame_count, ratio
-from slpstream.stats.places import CONTROL_MARGIN
+from slpstream.stats.pauses import Pauses, Resent
 from slpstream.stats.player import Lists, Player
+from slpstream.stats.positions import CONTROL_MARGIN
 from slpstream.stats.punishes import RESET_FRAMES
-from slpstream.stats.shapes import Conversion, Stats
+from slpstream.stats.schema import Conversion, Stats
 from slpstream.stats.stages import BELOW, EDGES
 from slpstream.stats.states import CAPTURED, CONTROL, DYING, FLAGS, HELD, HIT, LEDGE, SHIELD
 from slpstream.stats.targets import MAJOR_SCENE_TARGET_TEST, Targets, TargetTest

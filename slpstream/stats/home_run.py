@@ -10,7 +10,7 @@ import math
 import struct
 from typing import Literal
 
-from slpstream.stats.shapes import Shape
+from slpstream.stats.schema import Shape
 
 MAJOR_SCENE_HOME_RUN = 32
 SANDBAG = 32

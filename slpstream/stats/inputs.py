@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from slpstream.slippi.commands import FIRST_PLAYABLE_FRAME
-from slpstream.stats.shapes import InputCounts
+from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME
+from slpstream.stats.schema import InputCounts
 
 GAUGE_FRAMES = 600
 """How far back the live gauge looks: ten seconds."""

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import UNSET, UnsetType
 
-from slpstream.slippi.commands import FIRST_PLAYABLE_FRAME
+from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME
 from slpstream.stats.conversions import COUNTER_ATTACK, NEUTRAL_WIN, TRADE
-from slpstream.stats.shapes import Conversion, InputCounts, Overall, Ratio
+from slpstream.stats.schema import Conversion, InputCounts, Overall, Ratio
 
 FRAMES_PER_MINUTE = 3600
 

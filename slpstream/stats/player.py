@@ -9,11 +9,11 @@ from msgspec import UNSET
 from slpstream.stats.actions import Actions
 from slpstream.stats.combos import Combos
 from slpstream.stats.conversions import Conversions
-from slpstream.stats.exchanges import Exchanges
 from slpstream.stats.forms import Forms
+from slpstream.stats.hits import Exchanges
 from slpstream.stats.inputs import Inputs
-from slpstream.stats.places import Places
-from slpstream.stats.shapes import Combo, Conversion, Stock
+from slpstream.stats.positions import Places
+from slpstream.stats.schema import Combo, Conversion, Stock
 from slpstream.stats.stocks import Stocks
 
 

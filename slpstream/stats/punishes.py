@@ -16,7 +16,7 @@ from typing import Any, Generic, Self, TypeVar
 from msgspec import UnsetType
 from msgspec.structs import replace
 
-from slpstream.stats.shapes import Combo, Conversion, Move
+from slpstream.stats.schema import Combo, Conversion, Move
 
 RESET_FRAMES = 45
 """Frames that a player needs for a conversion or combo to be over (slippi-js)."""

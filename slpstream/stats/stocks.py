@@ -10,7 +10,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from slpstream.stats.shapes import Stock
+from slpstream.stats.schema import Stock
 
 
 class Stocks:

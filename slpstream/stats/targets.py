@@ -12,8 +12,8 @@ from typing import Any, Self
 from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
-from slpstream.slippi.commands import FIRST_FRAME
-from slpstream.stats.shapes import Shape
+from slpstream.formats.slippi.commands import FIRST_FRAME
+from slpstream.stats.schema import Shape
 
 MAJOR_SCENE_TARGET_TEST = 0x0F
 TARGET_ITEM = 209

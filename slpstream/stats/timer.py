@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 
-from slpstream.slippi.commands import FRAMES_PER_SECOND
-from slpstream.slippi.game_start import Settings
+from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
+from slpstream.formats.slippi.game_start import Settings
 
 COUNTING_DOWN, COUNTING_UP = 2, 3
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import UNSET
 
-from slpstream.events import Frame
-from slpstream.slippi.game_start import MAJOR_SCENE_ONLINE
+from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE
+from slpstream.model.events import Frame
 from slpstream.stats.game import SlippiStats
 from slpstream.stats.targets import MAJOR_SCENE_TARGET_TEST
 
 if TYPE_CHECKING:
-    from slpstream.slippi.columns import Character, EventColumns, Frames
-    from slpstream.slippi.whole_game import WholeGame
+    from slpstream.formats.slippi.columns import Character, EventColumns, Frames
+    from slpstream.formats.slippi.whole_game import WholeGame
 
 _MOST_FRAMES_BACK = 7
 """How far a rollback goes; beyond it, and where the finalized frame lags further, the log decides what is final."""

@@ -5,7 +5,7 @@ Only what operators have said about sets is in no file; `reindex` leaves it alon
 """
 
 from slpstream.store.database import Database, FileRow, GameRow, Page, PlayedRow, Wanted
-from slpstream.store.facts import Entry, Facts, facts_of
+from slpstream.store.game_facts import Entry, Facts, facts_of
 from slpstream.store.index import GameIndex
 from slpstream.store.schema import FILE_NAME, open_database
 

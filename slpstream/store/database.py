@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from slpstream.store.facts import Entry, Facts, folded, players_with_names, search_terms
+from slpstream.store.game_facts import Entry, Facts, folded, players_with_names, search_terms
 
 _BUSY_MILLISECONDS = 5000
 _IDLE_READERS = 4

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from slpstream.errors import SinkError
+from slpstream.model.errors import SinkError
 from slpstream.store.database import connect
 from slpstream.store.schema import prepare
 

@@ -18,13 +18,13 @@ from typing import TypeVar
 
 import trio
 
-from slpstream.errors import ConfigError
-from slpstream.events import Event
-from slpstream.logs import get_logger
+from slpstream.model.errors import ConfigError
+from slpstream.model.events import Event
+from slpstream.store.backfill import OldFile, Read, look, path_key
 from slpstream.store.database import Database, Game, Page, Place, PlayedRow, Wanted, is_damage
-from slpstream.store.facts import Entry, facts_of
-from slpstream.store.old_files import OldFile, Read, look, path_key
+from slpstream.store.game_facts import Entry, facts_of
 from slpstream.store.schema import open_database, set_aside
+from slpstream.system.logs import get_logger
 
 _THREADS = 4
 _FILES_AT_ONCE = 50

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
-from slpstream.errors import ConfigError
+from slpstream.model.errors import ConfigError
 from slpstream.store.database import Database, connect, is_damage
 
 FILE_NAME = "games.sqlite3"

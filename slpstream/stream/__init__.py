@@ -2,10 +2,10 @@
 
 from slpstream.stream.channel import Channel, Hub, StationState, WantedChannels
 from slpstream.stream.game import Game, GameLog, Replay
+from slpstream.stream.log_consumer import Batch, Bookmark, Bookmarks, Tap
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscriber import Subscriber, Wire
 from slpstream.stream.subscription import Subscription, parse_subscription
-from slpstream.stream.tap import Batch, Bookmark, Bookmarks, Tap
 
 __all__ = [
     "Batch",

@@ -13,11 +13,11 @@ from weakref import WeakSet
 import msgspec
 import trio
 
-from slpstream.errors import NoSuchGame
-from slpstream.messages import Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.chain import Chunk, Entry, Known, chunks
+from slpstream.model.errors import NoSuchGame
+from slpstream.model.messages import Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.delta_bases import Chunk, Entry, Known, chunks
 from slpstream.stream.game import Game, Order, place_of
-from slpstream.stream.reading import Reading
+from slpstream.stream.read_position import Reading
 from slpstream.stream.subscriber import StationReader
 
 StationState = Literal["idle", "playing", "stalled", "offline"]

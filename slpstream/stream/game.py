@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from slpstream.messages import START, FramesMode, LogMessage, Position
+from slpstream.model.messages import START, FramesMode, LogMessage, Position
 
 Replay = Callable[[FramesMode, Position], Awaitable[Sequence[LogMessage]]]
 """(mode, position) to the next messages behind it, some at a time; empty at the end of what is known. Raises

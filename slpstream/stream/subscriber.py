@@ -17,12 +17,12 @@ from typing import Any, Protocol
 
 import trio
 
-from slpstream.errors import NoSuchGame, TooSlow
-from slpstream.messages import DROPPABLE_TYPES, START, TOPIC_OF_TYPE, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.chain import ChainedWire, Chunk, Entry, Known, Link, is_link, predecessor
+from slpstream.model.errors import NoSuchGame, TooSlow
+from slpstream.model.messages import DROPPABLE_TYPES, START, TOPIC_OF_TYPE, Cursor, FramesMode, LogMessage, Position
+from slpstream.stream.delta_bases import ChainedWire, Chunk, Entry, Known, Link, is_link, predecessor
 from slpstream.stream.game import Game, place_of
 from slpstream.stream.outbox import Outbox
-from slpstream.stream.reading import Games, Reading
+from slpstream.stream.read_position import Games, Reading
 from slpstream.stream.subscription import Start, Subscription
 
 _MESSAGES_AT_ONCE = 8

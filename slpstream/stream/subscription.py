@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from slpstream.errors import ProtocolViolation
-from slpstream.messages import TOPICS, Cursor, FramesMode, Topic, parse_cursor
+from slpstream.model.errors import ProtocolViolation
+from slpstream.model.messages import TOPICS, Cursor, FramesMode, Topic, parse_cursor
 
 MAX_NAMES = 256
 MAX_FIELDS = 64

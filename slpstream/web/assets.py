@@ -19,7 +19,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from slpstream.regular_file import modified_ns, open_regular
+from slpstream.system.files import modified_ns, open_regular
 from slpstream.web.file_answer import FileAnswer
 
 

@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl
 import msgspec
 import trio
 
-from slpstream.errors import NoSuchGame, ProtocolViolation, SubscriberError, first_refusal
-from slpstream.messages import Cursor, LogMessage, cut_frame
+from slpstream.model.errors import NoSuchGame, ProtocolViolation, SubscriberError, first_refusal
+from slpstream.model.messages import Cursor, LogMessage, cut_frame
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels
 from slpstream.stream.subscription import parse_query
 from slpstream.web.connection import Connection

@@ -13,13 +13,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.web import answers
+from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, Parameters, json_answer
 from slpstream.web.file_answer import FileAnswer, disposition
 
 MOST_GAMES = 200
 MOST_FRAMES = 1200
-_GAME = {"gameId": answers.GameId}
+_GAME = {"gameId": schemas.GameId}
 _NOT_FOUND = {404: "No such game."}
 _FINAL = {304: "Not changed; for games that are over."}
 _FRAME_BOUND = 10_000_000
@@ -123,10 +123,10 @@ class ReplayFile(NamedTuple):
 class Games(Protocol):
     """Who knows the games. `None` is the answer when there is no such game."""
 
-    async def games(self, query: ListQuery) -> tuple[list[answers.GameItem], tuple[int, str] | None]:
+    async def games(self, query: ListQuery) -> tuple[list[schemas.GameItem], tuple[int, str] | None]:
         """A page, and the last game of it when there is another page."""
 
-    async def game(self, game_id: str) -> answers.Game | None:
+    async def game(self, game_id: str) -> schemas.Game | None:
         """One game."""
 
     async def frames(self, game_id: str, query: FramesQuery) -> FramesFound | None:
@@ -154,7 +154,7 @@ def endpoints(games: Games) -> list[Endpoint]:
         )
         found, last = await games.games(query)
         following = None if last is None else f"{last[0]}.{last[1]}"
-        return await json_answer(request, answers.GameList(games=found, next=following))
+        return await json_answer(request, schemas.GameList(games=found, next=following))
 
     async def one_game(request: Request, _: Parameters) -> Response:
         game = await games.game(_game_id(request))
@@ -174,7 +174,7 @@ def endpoints(games: Games) -> list[Endpoint]:
         if found is None:
             raise _no_such_game(request)
         raws = [msgspec.Raw(frame) for frame in found.frames]
-        return await json_answer(request, answers.FrameList(frames=raws, next=found.next), final=found.final)
+        return await json_answer(request, schemas.FrameList(frames=raws, next=found.next), final=found.final)
 
     async def stats(request: Request, _: Parameters) -> Response:
         found = await games.stats(_game_id(request))
@@ -191,16 +191,16 @@ def endpoints(games: Games) -> list[Endpoint]:
 
     return [
         Endpoint(
-            "/v1/games", "listGames", "The games that are known, newest first.", list_games, answers.GameList,
+            "/v1/games", "listGames", "The games that are known, newest first.", list_games, schemas.GameList,
             parameters=ListParameters,
         ),
         Endpoint(
             "/v1/games/{gameId}", "getGame", "One game: settings, players, how it ended, where to find more.",
-            one_game, answers.Game, in_path=_GAME, statuses=_NOT_FOUND | _FINAL,
+            one_game, schemas.Game, in_path=_GAME, statuses=_NOT_FOUND | _FINAL,
         ),
         Endpoint(
             "/v1/games/{gameId}/frames", "getFrames", "Frames of a game as they stayed: each number once, in order.",
-            frames, answers.FrameList,
+            frames, schemas.FrameList,
             parameters=FramesParameters, in_path=_GAME, statuses=_NOT_FOUND | _FINAL,
         ),
         Endpoint(

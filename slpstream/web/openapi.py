@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from slpstream.web import answers
+from slpstream.web import schemas
 from slpstream.web.endpoint import JSON, TAKES, Endpoint, Parameters
 
 VERSION = "3.1.0"
@@ -28,10 +28,10 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     """The description of these endpoints."""
     both = [((each.name, what), getattr(each, what)) for each in endpoints for what in ("answer", "body")]
     typed = [(key, kind) for key, kind in both if kind is not None]
-    schemas, components = msgspec.json.schema_components(
-        [answers.Problem, *(kind for _, kind in typed)], ref_template=_REFERENCE
+    found, components = msgspec.json.schema_components(
+        [schemas.Problem, *(kind for _, kind in typed)], ref_template=_REFERENCE
     )
-    schema_of = {key: schema for (key, _), schema in zip(typed, schemas[1:], strict=True)}
+    schema_of = {key: schema for (key, _), schema in zip(typed, found[1:], strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
         operation = _operation(

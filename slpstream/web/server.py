@@ -20,10 +20,10 @@ from urllib.parse import parse_qsl
 import h11
 import trio
 
-from slpstream.errors import NotAuthorised, ProtocolViolation, SubscriberError
-from slpstream.logs import get_logger
+from slpstream.model.errors import NotAuthorised, ProtocolViolation, SubscriberError
 from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
+from slpstream.system.logs import get_logger
 from slpstream.web.access import Access, Denied, Role, is_loopback
 from slpstream.web.app import SECURITY_HEADERS, make_app, problem, with_headers
 from slpstream.web.asgi import Exchange, for_origin

@@ -11,8 +11,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.errors import NotKept
-from slpstream.tournament import ImpossibleCorrection, SetPatch, SetScore
+from slpstream.model.errors import NotKept
+from slpstream.sets import ImpossibleCorrection, SetPatch, SetScore
 from slpstream.web.endpoint import Endpoint, NoParameters, json_answer, read_body, tag_of
 
 _STATION = {"station": Annotated[str, Meta(description="Id of a station.", min_length=1)]}

@@ -10,8 +10,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream import metrics
-from slpstream.web import answers
+from slpstream.system import metrics
+from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, NoParameters, Parameters, json_answer
 from slpstream.web.sets import Sets
 
@@ -48,13 +48,13 @@ def endpoints(stations: Stations) -> list[Endpoint]:
         return await json_answer(request, description)
 
     async def healthz(request: Request, _: NoParameters) -> Response:
-        return await json_answer(request, answers.Health(status="ok"))
+        return await json_answer(request, schemas.Health(status="ok"))
 
     async def readyz(request: Request, _: NoParameters) -> Response:
         missing = stations.not_ready()
         status = "not ready" if missing else "ready"
         return await json_answer(
-            request, answers.Readiness(status=status, missing=missing), status=503 if missing else 200
+            request, schemas.Readiness(status=status, missing=missing), status=503 if missing else 200
         )
 
     async def metrics_page(request: Request, _: NoParameters) -> Response:
@@ -62,14 +62,14 @@ def endpoints(stations: Stations) -> list[Endpoint]:
         return Response(page, headers={"content-type": metrics.CONTENT_TYPE})
 
     return [
-        Endpoint("/v1/stations", "listStations", "All stations.", list_stations, answers.StationList),
+        Endpoint("/v1/stations", "listStations", "All stations.", list_stations, schemas.StationList),
         Endpoint(
             "/v1/stations/{station}", "getStation", "One station with its newest files.", one_station,
-            answers.OneStation, in_path=_STATION, statuses={404: "No such station."},
+            schemas.OneStation, in_path=_STATION, statuses={404: "No such station."},
         ),
-        Endpoint("/healthz", "getHealth", "Alive.", healthz, answers.Health),
+        Endpoint("/healthz", "getHealth", "Alive.", healthz, schemas.Health),
         Endpoint(
-            "/readyz", "getReadiness", "Whether all folders can be read.", readyz, answers.Readiness,
+            "/readyz", "getReadiness", "Whether all folders can be read.", readyz, schemas.Readiness,
             statuses={503: "Something does not work."},
         ),
         Endpoint("/metrics", "getMetrics", "Figures for Prometheus.", metrics_page, media_type="text/plain"),

@@ -21,10 +21,10 @@ from websockets.protocol import SEND_EOF, State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from slpstream.errors import NotAuthorised, ProtocolViolation, SubscriberError, first_refusal
+from slpstream.model.errors import NotAuthorised, ProtocolViolation, SubscriberError, first_refusal
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
 from slpstream.web.connection import Connection
-from slpstream.web.wires import JSON, WIRES, WebsocketWire
+from slpstream.web.encodings import JSON, WIRES, WebsocketWire
 
 VERSION = "13"
 MAX_MESSAGE_BYTES = 64 * 1024

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from slpstream.pipeline import COMPUTERS, Pipeline
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.game.pipeline import COMPUTERS, Pipeline
 from slpstream.simulate.schedule import Timeline
-from slpstream.slippi.reader import SlippiReader
 from tests.bench import slippi_js
 from tests.bench.games import replays
 from tests.bench.report import Figure, Form

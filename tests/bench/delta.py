@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from slpstream.api import messages
-from slpstream.delta import DELTA_TYPES, delta_message
-from slpstream.messages import TOPICS, LogMessage, to_messagepack
-from slpstream.pipeline import Pipeline
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.game.pipeline import Pipeline
+from slpstream.model.delta import DELTA_TYPES, delta_message
+from slpstream.model.messages import TOPICS, LogMessage, to_messagepack
 from slpstream.simulate.match import synthetic_match
-from slpstream.slippi.reader import SlippiReader
-from slpstream.stream.chain import Known, Link, predecessor
+from slpstream.stream.delta_bases import Known, Link, predecessor
 from tests.bench.report import Figure, Form
 from tests.shared_data import SLP
 

@@ -21,15 +21,15 @@ from typing import NamedTuple
 
 import trio
 
-from slpstream.sinks.broker import Client, address_of, connected
-from slpstream.sinks.redis_streams import MODES, StationKeys
+from slpstream.outputs.redis.connection import Client, address_of, connected
+from slpstream.outputs.redis.streams import MODES, StationKeys
 from tests.bench import how_far, live, machine
 from tests.bench.game_writer import FILE_NAME
 from tests.bench.games import EndlessGame
 from tests.bench.report import Figure, Form
 from tests.bench.scenarios import ABOUT_ONE_KILOBYTE
 from tests.daemon_process import DaemonProcess
-from tests.fanout.redis_process import RedisProcess, redis
+from tests.redis.redis_process import RedisProcess, redis
 
 EVENT = "bench"
 _STATIONS = 8

@@ -7,10 +7,10 @@ import struct
 from collections.abc import Iterator
 from typing import IO
 
+from slpstream.formats.slippi import commands
+from slpstream.formats.slippi.container import HEADER_BYTES, header
+from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.simulate.match import synthetic_match
-from slpstream.slippi import commands
-from slpstream.slippi.container import HEADER_BYTES, header
-from slpstream.slippi.framing import read_event_payloads, width_of_event_payloads
 from tests.shared_data import SLP
 
 FIRST_FRAME = commands.FIRST_FRAME

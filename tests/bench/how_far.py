@@ -11,8 +11,10 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.project import ROOT
+
 TEMPLATE = Path(__file__).with_suffix(".md")
-PAGE = Path(__file__).resolve().parents[2] / "deploy" / "docs" / "how_far_it_goes.md"
+PAGE = ROOT / "deploy" / "docs" / "how_far_it_goes.md"
 
 STATIONS = 10_000
 VIEWERS = 1_000_000

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import trio
 
-from slpstream.library import _read_frames
-from slpstream.pipeline import Pipeline
-from slpstream.replay import MODES, FileReplay
-from slpstream.slippi.reader import SlippiReader
+from slpstream.daemon.games import _read_frames
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.game.log_reader import MODES, FileReplay
+from slpstream.game.pipeline import Pipeline
 from slpstream.stream import Game
 from slpstream.web.games import FramesQuery
 from tests.bench.games import FIRST_FRAME, EndlessGame

@@ -23,8 +23,9 @@ from tests.bench import machine, slippi_js
 from tests.bench.clocks import RECORD
 from tests.bench.game_writer import FILE_NAME
 from tests.daemon_process import DaemonProcess, running
+from tests.project import ROOT
 
-_ROOT = Path(__file__).resolve().parents[2]
+_ROOT = ROOT
 _WARM_UP_SECONDS = 2.0
 _COOL_DOWN_SECONDS = 0.5
 _SECONDS_TO_SPARE = 60.0

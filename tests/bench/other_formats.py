@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from slpstream.gci.reader import GciReader
-from slpstream.gci.writer import encode
-from slpstream.mk8.reader import Mk8Reader
-from slpstream.stunts import writer as stunts_writer
-from slpstream.stunts.reader import StuntsReader
-from slpstream.whole_file import WholeFileReader
+from slpstream.formats.gci.reader import GciReader
+from slpstream.formats.gci.writer import encode
+from slpstream.formats.mk8.reader import Mk8Reader
+from slpstream.formats.stunts import writer as stunts_writer
+from slpstream.formats.stunts.reader import StuntsReader
+from slpstream.formats.whole_file import WholeFileReader
 from tests.bench.report import Figure, Form
-from tests.gci.test_limits import worst
-from tests.mk8.test_reader import bombed, bombs
-from tests.stunts import built as stunts
+from tests.formats.gci.test_limits import worst
+from tests.formats.mk8.test_reader import bombed, bombs
+from tests.formats.stunts import built as stunts
 
 TARGET_MILLISECONDS = 100.0
 _ROUNDS_PER_RUN = 3

@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from slpstream.cli.play import jump
-from slpstream.replaylog.melee import MELEE_PAD, melee_pads
-from slpstream.replaylog.pads import Held, pack_track
-from slpstream.replaylog.reader import ReplayLog
-from slpstream.replaylog.recorded import GX_PAD, STUNTS_PAD, gx_inputs, stunts_inputs
-from slpstream.replaylog.writer import pack
+from slpstream.formats.slippi.container import MAGIC
+from slpstream.formats.slplog.melee import MELEE_PAD, melee_pads
+from slpstream.formats.slplog.pads import Held, pack_track
+from slpstream.formats.slplog.reader import ReplayLog
+from slpstream.formats.slplog.recorded import GX_PAD, STUNTS_PAD, gx_inputs, stunts_inputs
+from slpstream.formats.slplog.writer import pack
 from slpstream.simulate.match import synthetic_match
-from slpstream.slippi.container import MAGIC
 from tests.bench.report import Figure, Form
 from tests.shared_data import SHARED, SLP
 

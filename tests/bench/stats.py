@@ -17,13 +17,13 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import median
 
-from slpstream.events import Frame, FrameFinalized
-from slpstream.pipeline import Deriver
-from slpstream.slippi.game_start import Settings
-from slpstream.slippi.reader import SlippiReader
-from slpstream.slippi.whole_game import WholeGame
+from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slippi.whole_game import WholeGame
+from slpstream.game.pipeline import Deriver
+from slpstream.model.events import Frame, FrameFinalized
 from slpstream.stats import SlippiStats
-from slpstream.stats.shapes import Stats
+from slpstream.stats.schema import Stats
 from slpstream.stats.whole import whole_stats
 from tests.bench import slippi_js
 from tests.bench.games import replays

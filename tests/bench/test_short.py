@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.pipeline import Pipeline
-from slpstream.slippi.reader import SlippiReader
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.game.pipeline import Pipeline
 from tests.bench import __main__ as command
 from tests.bench.benchmarks import BENCHMARKS
 from tests.bench.games import FIRST_FRAME, EndlessGame

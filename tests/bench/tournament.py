@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 from slpstream.api import messages
-from slpstream.messages import FramesMode
+from slpstream.model.messages import FramesMode
 from tests.bench import machine
 from tests.bench.clocks import RECORD
 from tests.bench.live import line_of, module, process_of, stdin_of

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.simulate.match import synthetic_match
+from tests.project import ROOT
 
 NO, USAGE, INPUT_OUTPUT, CONFIG = 1, 2, 74, 78
 
@@ -214,7 +215,7 @@ def test_simulate_and_follow(game: Path, tmp_path: Path) -> None:
 
 
 def test_check_config(tmp_path: Path) -> None:
-    good = Path(__file__).resolve().parents[2] / "config" / "slpstream.toml"
+    good = ROOT / "config" / "slpstream.toml"
     assert slpstream("check-config", good).returncode == 0
     bad = tmp_path / "bad.toml"
     bad.write_text('[server]\nhost = "0.0.0.0"\n')

@@ -19,11 +19,11 @@ from click.testing import CliRunner, Result
 
 from slpstream.api import open_replay
 from slpstream.cli import export, pack
-from slpstream.slippi import arrow
+from slpstream.formats.slippi import arrow
 from tests.cli.test_info import on_terminal
 from tests.formats.games import games as finished_games
+from tests.formats.slippi.built import ONLINE, Built, varied_replay
 from tests.shared_data import replays
-from tests.slippi.built import ONLINE, Built, varied_replay
 
 NO, USAGE, INPUT_OUTPUT = 1, 2, 74
 KINDS = ("parquet", "arrow", "csv")

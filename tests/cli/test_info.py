@@ -20,16 +20,16 @@ from hypothesis import strategies as st
 import slpstream.api
 from slpstream.api import read_game, replay_ends
 from slpstream.cli.info import command, describe, describe_ends, length_text
-from slpstream.errors import FormatError, SourceError
-from slpstream.events import Event, GameEnd, GameStart, Metadata
-from slpstream.replaylog.writer import pack
+from slpstream.formats.slippi.preview import read_ends
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slplog.writer import pack
+from slpstream.model.errors import FormatError, SourceError
+from slpstream.model.events import Event, GameEnd, GameStart, Metadata
 from slpstream.simulate.match import synthetic_match
-from slpstream.slippi.ends import read_ends
-from slpstream.slippi.reader import SlippiReader
 from tests.formats.games import games as finished_games
+from tests.formats.slippi.built import ONLINE, Built, varied_replay
+from tests.formats.slippi.logs import event_boundaries
 from tests.shared_data import needs_shared, replays
-from tests.slippi.built import ONLINE, Built, varied_replay
-from tests.slippi.logs import event_boundaries
 
 END_BYTES = 4096
 NOT_READ = ("frames", "diagnostics")

@@ -16,8 +16,8 @@ import pytest
 
 from slpstream.api import read_game
 from slpstream.cli import main
-from slpstream.errors import FormatError, SourceError
-from slpstream.events import GameEnd, GameStart, Metadata, StatsUpdate
+from slpstream.model.errors import FormatError, SourceError
+from slpstream.model.events import GameEnd, GameStart, Metadata, StatsUpdate
 from slpstream.simulate.match import synthetic_match
 from slpstream.store import FILE_NAME, Wanted, open_database
 from tests.shared_data import needs_shared, replays

@@ -17,11 +17,11 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from slpstream import config
-from slpstream.daemon import Daemon
+from slpstream.daemon.daemon import Daemon
 from tests.daemon_process import running
 from tests.deploy.tools import free_port, needs
+from tests.project import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PROMETHEUS = ROOT / "deploy/prometheus"
 RULES = PROMETHEUS / "rules.yml"
 RULES_TEST = ROOT / "tests/deploy/rules_test.yml"

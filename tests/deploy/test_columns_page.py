@@ -11,10 +11,11 @@ import pytest
 from click.testing import CliRunner
 
 from slpstream.cli import cli
+from slpstream.formats.slippi import arrow
 from slpstream.simulate.match import synthetic_match
-from slpstream.slippi import arrow
+from tests.project import ROOT
 
-PAGE = Path(__file__).resolve().parents[2] / "deploy" / "docs" / "columns.md"
+PAGE = ROOT / "deploy" / "docs" / "columns.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from slpstream import config
 from slpstream.config import Config
-from slpstream.sinks.broker import address_of
+from slpstream.outputs.redis.connection import address_of
 from tests.deploy import test_unit
 from tests.deploy.test_unit import DEPLOY, EXECUTABLE, settings
-from tests.fanout.redis_process import redis
+from tests.redis.redis_process import redis
 
 UNIT = (DEPLOY / "slpstream-gateway.service").read_text(encoding="utf-8")
 EXAMPLE = DEPLOY / "examples" / "two_venues"
@@ -80,8 +80,8 @@ def test_the_pages_name_only_what_there_is(name: str) -> None:
     text = (DEPLOY / "docs" / name).read_text(encoding="utf-8")
     keys = {f"{key.section}.{key.name}" for key in config.all_keys()}
     assert set(re.findall(r"`(fanout\.(?!md)\w+)`", text)) <= keys
-    from slpstream.daemon import Daemon
-    from slpstream.metrics import Metrics
+    from slpstream.daemon.daemon import Daemon
+    from slpstream.system.metrics import Metrics
 
     daemon = Daemon(Config(), [])
     daemon.register_gauges()

@@ -22,7 +22,8 @@ from packaging.markers import Marker
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.project import ROOT
+
 LOCK = ROOT / "deploy/requirements.lock"
 UV = os.environ.get("UV") or shutil.which("uv")
 _PIN = re.compile(r"([\w.-]+)==(\S+?)(?: ; ([^\\]+?))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)")

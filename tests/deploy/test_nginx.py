@@ -22,8 +22,8 @@ from websockets.sync.client import connect
 
 from tests.daemon_process import DaemonProcess, running
 from tests.deploy.tools import free_port, needs
+from tests.project import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 NAME = "slp.example.org"
 TOKEN, OPERATE_TOKEN = "token-of-readers", "token-of-operators"
 

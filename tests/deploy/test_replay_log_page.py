@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
-from slpstream.replaylog import container, plan
-from slpstream.replaylog.recorded import GX_PAD, STUNTS_PAD
+from slpstream.formats.slplog import container, plan
+from slpstream.formats.slplog.recorded import GX_PAD, STUNTS_PAD
+from tests.project import ROOT
 
-PAGE = (Path(__file__).resolve().parents[2] / "deploy" / "docs" / "replay_log.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "deploy" / "docs" / "replay_log.md").read_text(encoding="utf-8")
 WIDEST = 0x60
 _WIDTHS = {"u8": 1, "u16": 2, "u32": 4, "f32": 4}
 

@@ -7,12 +7,12 @@ import ast
 import inspect
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
-from slpstream import errors, metrics
+from slpstream.model import errors
+from slpstream.system import metrics
 from slpstream.web import websocket
+from tests.project import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 RUNBOOK = (ROOT / "deploy/docs/runbook.md").read_text(encoding="utf-8")
 CODE_AT = {"Diagnostic": 2, "_diagnose": 0, "_warn": 0, "_warning": 0, "_say": 1, "publish_diagnostic": 0}
 """Calls that say a diagnostic, and which of their arguments is the code."""

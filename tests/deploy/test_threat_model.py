@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.project import ROOT
+
 PAGE = (ROOT / "deploy/docs/threat_model.md").read_text(encoding="utf-8")
 ROWS = [line.strip("|").split(" | ") for line in PAGE.splitlines() if line.startswith("| ")][2:]
 NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py(?:::\w+)?)`", PAGE)))

@@ -20,7 +20,9 @@ from pathlib import Path
 
 import pytest
 
-DEPLOY = Path(__file__).parents[2] / "deploy"
+from tests.project import ROOT
+
+DEPLOY = ROOT / "deploy"
 UNIT = (DEPLOY / "slpstream.service").read_text(encoding="utf-8")
 INSTALL = (DEPLOY / "install.md").read_text(encoding="utf-8")
 EXECUTABLE = "/opt/slpstream/bin/slpstream"

@@ -14,8 +14,9 @@ from typing import NamedTuple
 from tests.faults import files, machine, many, processes
 from tests.faults.injector import compiler
 from tests.faults.scene import Outcome
+from tests.project import ROOT
 
-PAGE = Path(__file__).resolve().parents[2] / "deploy" / "docs" / "faults.md"
+PAGE = ROOT / "deploy" / "docs" / "faults.md"
 
 
 class Fault(NamedTuple):

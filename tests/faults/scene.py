@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, Self
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
-from slpstream.formats import of_name
-from slpstream.pipeline import Pipeline
+from slpstream.formats.registry import of_name
+from slpstream.game.pipeline import Pipeline
 from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.schedule import Write, schedule
 from tests.daemon_process import DaemonProcess, LogReader

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from slpstream.api import messages
-from slpstream.formats import choose, formats, of_name
-from slpstream.messages import TOPICS
+from slpstream.formats.registry import choose, formats, of_name
+from slpstream.model.messages import TOPICS
 from tests.cli.test_commands import slpstream as command
 from tests.formats.games import games
-from tests.mk8 import built as mk8
+from tests.formats.mk8 import built as mk8
 from tests.shared_data import SHARED, needs_shared
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from slpstream.api import messages
-from slpstream.messages import START
-from slpstream.relay.feed import RelayFeed
+from slpstream.model.messages import START
 from slpstream.simulate.match import synthetic_match
+from slpstream.sources.console.feed import RelayFeed
 from slpstream.stream.game import place_of
 from tests.formats.games import games
 from tests.running_station import running_station, until
@@ -23,8 +23,8 @@ pytestmark = pytest.mark.trio
 async def test_the_pipeline_of_a_game_that_is_over_is_let_go(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slpstream.station._TICK_SECONDS", 0.01)
-    monkeypatch.setattr("slpstream.station.REST_SECONDS", 0.03)
+    monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
+    monkeypatch.setattr("slpstream.daemon.station.station.REST_SECONDS", 0.03)
     data = synthetic_match(frames=120) if name == "match.slp" else games()[name]
     async with running_station(tmp_path) as station:
         station.byte_tap = feed = RelayFeed(_read)

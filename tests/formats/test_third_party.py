@@ -13,7 +13,9 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).resolve().parents[2] / "deploy" / "docs" / "add_a_format.md"
+from tests.project import ROOT
+
+PAGE = ROOT / "deploy" / "docs" / "add_a_format.md"
 GAME = b"TAP1" + (120).to_bytes(2, "big") + bytes(i % 7 == 0 for i in range(120))
 
 

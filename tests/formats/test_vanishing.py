@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import trio
 
-from slpstream.pipeline import Pipeline
-from slpstream.regular_file import read_regular
-from slpstream.station import Station
+from slpstream.daemon.station.station import Station
+from slpstream.game.pipeline import Pipeline
 from slpstream.stream import Game
+from slpstream.system.files import read_regular
 from tests.formats.games import games
 from tests.running_station import TIMEOUT_SECONDS, running_station, until
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.trio
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.station._TICK_SECONDS", 0.01)
-    monkeypatch.setattr("slpstream.station.REST_SECONDS", 0.03)
+    monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
+    monkeypatch.setattr("slpstream.daemon.station.station.REST_SECONDS", 0.03)
 
 
 def frames(game: Game | None) -> int:
@@ -49,7 +49,7 @@ async def test_gone_before_it_was_read(tmp_path: Path, monkeypatch: pytest.Monke
             path.unlink()
         return read(path)
 
-    monkeypatch.setattr("slpstream.station.read_regular", unlink_first)
+    monkeypatch.setattr("slpstream.daemon.station.station.read_regular", unlink_first)
     async with running_station(tmp_path) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(lambda: bool(tried) and station.active_files == 0)
@@ -69,7 +69,7 @@ async def test_gone_while_it_was_read(tmp_path: Path, monkeypatch: pytest.Monkey
             assert lost.wait(TIMEOUT_SECONDS)
         return data
 
-    monkeypatch.setattr("slpstream.station.read_regular", wait_until_lost)
+    monkeypatch.setattr("slpstream.daemon.station.station.read_regular", wait_until_lost)
     async with running_station(tmp_path) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(reading.is_set)

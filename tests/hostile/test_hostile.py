@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.pipeline import Pipeline
-from slpstream.slippi.reader import SlippiReader
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.game.pipeline import Pipeline
 from tests.bench.games import EndlessGame
 from tests.bench.machine import allow_descriptors, resident_megabytes
 from tests.daemon_process import DaemonProcess, LogReader, running
+from tests.project import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PERIOD_SECONDS = 1 / 60
 FRAMES = 150
 OUTBOX_BYTES = 32 * 1024

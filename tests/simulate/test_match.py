@@ -15,7 +15,11 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from slpstream import events
+from slpstream.formats.slippi import ids
+from slpstream.formats.slippi.commands import FIRST_FRAME, TABLES
+from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE
+from slpstream.formats.slippi.reader import SlippiReader, Stage
+from slpstream.model import events
 from slpstream.simulate import states
 from slpstream.simulate.body import DEAD_FRAMES, FULL_SHIELD
 from slpstream.simulate.controls import QUIT
@@ -29,10 +33,6 @@ from slpstream.simulate.stages import (
     POKEMON_STADIUM,
     STAGES,
 )
-from slpstream.slippi import ids
-from slpstream.slippi.commands import FIRST_FRAME, TABLES
-from slpstream.slippi.game_start import MAJOR_SCENE_ONLINE
-from slpstream.slippi.reader import SlippiReader, Stage
 
 ERAS = [(0, 1, 0), (1, 0, 0), (2, 0, 1), (2, 2, 0), (3, 0, 0), (3, 3, 0), (3, 7, 0), (3, 13, 0), (3, 18, 0)]
 DYING = range(0x0B)

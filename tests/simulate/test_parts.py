@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from slpstream.formats.slippi import action_states, ids
 from slpstream.simulate import states
 from slpstream.simulate.controls import REST, Command, Hand, Pad, Verb
 from slpstream.simulate.roster import LINE_UP, NANA, POPO
-from slpstream.slippi import action_states, ids
 
 # -- tables ------------------------------------------------------------------------------------------------------------
 

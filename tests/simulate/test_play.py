@@ -15,10 +15,10 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from slpstream.errors import SourceError, WrongFormat
+from slpstream.formats.slippi import container
+from slpstream.model.errors import SourceError, WrongFormat
 from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.play import write_replay
-from slpstream.slippi import container
 
 pytestmark = pytest.mark.trio
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.errors import WrongFormat
-from slpstream.events import Frame
+from slpstream.formats.slippi import container
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.model.errors import WrongFormat
+from slpstream.model.events import Frame
 from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.schedule import BLOCK_BYTES, DRAIN_SECONDS, Timeline, Write, schedule
-from slpstream.slippi import container
-from slpstream.slippi.reader import SlippiReader
 from tests.shared_data import needs_shared, replay, replays
 
 WRITERS = ["dolphin", "frame", "bytes:1", "bytes:1000", "random:7", "random:-3"]

@@ -14,7 +14,7 @@ import pytest
 import trio
 
 from slpstream.config import Config, StationConfig, check
-from slpstream.daemon import Daemon
+from slpstream.daemon.daemon import Daemon
 from slpstream.simulate.match import synthetic_match
 from tests.formats.games import games as finished_games
 from tests.soak.clients import GET, UPGRADE

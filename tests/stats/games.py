@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from slpstream.events import Event, Frame, FrameFinalized, GameEnd, GameEvent
-from slpstream.slippi.game_start import Settings
-from slpstream.slippi.reader import SlippiReader
+from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameEvent
 from slpstream.stats import SlippiStats
 from tests.shared_data import replay
 

@@ -11,13 +11,13 @@ from typing import Any, Self
 
 import msgspec
 
-from slpstream.events import Event, Frame, GameEnd
-from slpstream.slippi.assembler import FrameEntry, PlayerFrame
-from slpstream.slippi.game_start import GameStartPayload, Settings
-from slpstream.slippi.writer import PlayerSetup, game_start
+from slpstream.formats.slippi.assembler import FrameEntry, PlayerFrame
+from slpstream.formats.slippi.game_start import GameStartPayload, Settings
+from slpstream.formats.slippi.writer import PlayerSetup, game_start
+from slpstream.model.events import Event, Frame, GameEnd
 from slpstream.stats import SlippiStats
-from slpstream.stats.shapes import Stats
-from tests.slippi.built import post, pre, start
+from slpstream.stats.schema import Stats
+from tests.formats.slippi.built import post, pre, start
 
 STANDING: Mapping[str, Any] = {
     "action_state_id": 0x0E,

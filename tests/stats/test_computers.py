@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from slpstream.events import GameEvent
-from slpstream.slippi.game_start import GameStartPayload
-from slpstream.slippi.writer import PlayerSetup, game_start
+from slpstream.formats.slippi.game_start import GameStartPayload
+from slpstream.formats.slippi.writer import PlayerSetup, game_start
+from slpstream.model.events import GameEvent
 from slpstream.stats.home_run import home_run
 from slpstream.stats.landing_lag import LANDING_LAG_FRAMES
 from slpstream.stats.states import CAPTURED, CONTROL, DYING, FLAGS, HELD, HIT, LANDING, LEDGE, SHIELD

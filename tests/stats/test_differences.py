@@ -12,10 +12,11 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.project import ROOT
 from tests.shared_data import needs_shared, replay, replays
 from tests.stats.games import Game, Json, differences, game_of, real, run, shown, without_event
 
-PAGE = Path(__file__).resolve().parents[2] / "deploy" / "docs" / "stats.md"
+PAGE = ROOT / "deploy" / "docs" / "stats.md"
 HEADING = "## Where slippi-js is wrong"
 
 

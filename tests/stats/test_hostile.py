@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.simulate.match import synthetic_match
-from slpstream.slippi.reader import SlippiReader
 from tests.stats.games import game_of, run
 
 MATCHES = (

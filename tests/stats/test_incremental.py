@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slpstream.events import Event, Frame, FrameFinalized, GameEnd
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd
 from slpstream.simulate.match import synthetic_match
-from slpstream.slippi.reader import SlippiReader
 from slpstream.stats import SlippiStats
 from tests.shared_data import needs_shared, replay
 from tests.stats.games import Game, game_of, run

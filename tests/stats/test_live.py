@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slpstream.messages import FramesMode, LogMessage
-from slpstream.pipeline import Pipeline
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.game.pipeline import Pipeline
+from slpstream.model.messages import FramesMode, LogMessage
 from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.schedule import schedule
-from slpstream.slippi.reader import SlippiReader
 from tests.shared_data import needs_shared, replay
 from tests.stats.games import Json, differences
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slpstream.errors import FormatError
+from slpstream.formats.slippi.whole_game import WholeGame
+from slpstream.model.errors import FormatError
 from slpstream.simulate.match import synthetic_match
-from slpstream.slippi.whole_game import WholeGame
 from slpstream.stats import SlippiStats
 from slpstream.stats.whole import whole_stats
 from tests.shared_data import needs_shared, replay, replays

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from slpstream.events import GameEnd, GameStart, Metadata, StatsUpdate
+from slpstream.model.events import GameEnd, GameStart, Metadata, StatsUpdate
 from slpstream.store import Entry, facts_of
 
 SECOND = 1_000_000_000

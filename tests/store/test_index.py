@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import trio
 
-from slpstream.errors import FormatError, Unreadable
-from slpstream.events import Event
+from slpstream.model.errors import FormatError, Unreadable
+from slpstream.model.events import Event
 from slpstream.store import FILE_NAME, Database, GameIndex, Wanted, open_database
 from tests.store import made
 

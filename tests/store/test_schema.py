@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.errors import ConfigError
+from slpstream.model.errors import ConfigError
 from slpstream.store import FILE_NAME, Wanted, open_database
 from slpstream.store.schema import MIGRATIONS, VERSION
 from tests.store import made

@@ -16,8 +16,8 @@ import msgspec
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from slpstream.errors import CursorGone, NoSuchGame, SubscriberError
-from slpstream.messages import FramesMode, LogMessage, Position, cut_frame
+from slpstream.model.errors import CursorGone, NoSuchGame, SubscriberError
+from slpstream.model.messages import FramesMode, LogMessage, Position, cut_frame
 from slpstream.stream import Channel, Game, Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
 from slpstream.stream.game import Order, place_of
 

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 import trio
 
-from slpstream.errors import CursorGone, NoSuchGame, TooSlow
-from slpstream.messages import DROPPABLE_TYPES, Cursor, FramesMode, LogMessage, Position
+from slpstream.model.errors import CursorGone, NoSuchGame, TooSlow
+from slpstream.model.messages import DROPPABLE_TYPES, Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.game import place_of
 from tests.stream.fakes import (
     Client,

@@ -16,8 +16,8 @@ import msgspec
 import pytest
 import trio
 
-from slpstream.errors import TooSlow
-from slpstream.messages import DROPPABLE_TYPES, FramesMode
+from slpstream.model.errors import TooSlow
+from slpstream.model.messages import DROPPABLE_TYPES, FramesMode
 from slpstream.stream import Game, Hub
 from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
 

@@ -7,8 +7,8 @@ import random
 import pytest
 import trio
 
-from slpstream.errors import NoSuchGame
-from slpstream.messages import Cursor, Position
+from slpstream.model.errors import NoSuchGame
+from slpstream.model.messages import Cursor, Position
 from slpstream.stream import Game, Subscription, Tap
 from tests.stream.fakes import Client, FakeLog, FakeStation, game_id, hub_of, lines, settle, subscription
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.messages import START, FramesMode, LogMessage, Position
+from slpstream.model.messages import START, FramesMode, LogMessage, Position
 from slpstream.stream import Game, GameLog
 from slpstream.stream.game import place_of
 from tests.stream.fakes import FakeLog, FakeStation

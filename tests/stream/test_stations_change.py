@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slpstream.errors import NoSuchGame, TooSlow
+from slpstream.model.errors import NoSuchGame, TooSlow
 from slpstream.stream import Hub
 from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
 

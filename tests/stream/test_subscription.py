@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.errors import ProtocolViolation
-from slpstream.messages import TOPICS, Cursor, Position
+from slpstream.model.errors import ProtocolViolation
+from slpstream.model.messages import TOPICS, Cursor, Position
 from slpstream.stream import Subscription, parse_subscription
 from slpstream.stream.subscriber import keeps_frame
 from slpstream.stream.subscription import MAX_FIELDS, MAX_NAMES, MAX_RATE, parse_query

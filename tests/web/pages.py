@@ -21,10 +21,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Request, expect, sync_playwright
 
+from tests.project import ROOT
 from tests.shared_data import IN_CI
 
 CHROMIUM = Path("/usr/bin/chromium")
-ARTIFACTS = Path(__file__).resolve().parents[1] / "artifacts"
+ARTIFACTS = ROOT / "tests" / "artifacts"
 TIMEOUT_MS = 20_000
 STOP_SECONDS = 10.0
 _ARGUMENTS = (

@@ -19,10 +19,10 @@ import trio
 from websockets.trio.client import connect
 from websockets.trio.connection import Connection as Websocket
 
-from slpstream.errors import NotKept
+from slpstream.model.errors import NotKept
+from slpstream.sets import Corrections, Rules, SetPatch, SetScore, corrected, newest_set, score_of
 from slpstream.stream import Hub
-from slpstream.tournament import Corrections, Rules, SetPatch, SetScore, corrected, newest_set, score_of
-from slpstream.web import answers
+from slpstream.web import schemas
 from slpstream.web.access import Access
 from slpstream.web.games import FramesFound, FramesQuery, ListQuery, ReplayFile, StatsFound
 from slpstream.web.server import WebServer, listen
@@ -73,20 +73,20 @@ class FakeGames:
 
     def __init__(self) -> None:
         self.asked: list[ListQuery | FramesQuery] = []
-        self.items: list[answers.GameItem] = []
+        self.items: list[schemas.GameItem] = []
         self.more = False
-        self.known: dict[str, answers.Game] = {}
+        self.known: dict[str, schemas.Game] = {}
         self.frame_count = 0
         self.stats_body = b'{"gameComplete":true}'
         self.file = b""
         self.opened: list[io.BytesIO] = []
         self.file_name = "Game_1.slp"
 
-    async def games(self, query: ListQuery) -> tuple[list[answers.GameItem], tuple[int, str] | None]:
+    async def games(self, query: ListQuery) -> tuple[list[schemas.GameItem], tuple[int, str] | None]:
         self.asked.append(query)
         return self.items[: query.limit], (-5, "f" * 32) if self.more else None
 
-    async def game(self, game_id: str) -> answers.Game | None:
+    async def game(self, game_id: str) -> schemas.Game | None:
         return self.known.get(game_id)
 
     async def frames(self, game_id: str, query: FramesQuery) -> FramesFound | None:

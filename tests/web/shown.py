@@ -18,8 +18,8 @@ from typing import Any
 from playwright.sync_api import Page
 
 from slpstream.api import messages
+from slpstream.formats.slippi import ids
 from slpstream.simulate.match import synthetic_match
-from slpstream.slippi import ids
 from tests.shared_data import IN_CI, SLP
 
 SECONDS = 30.0

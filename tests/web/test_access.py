@@ -16,8 +16,8 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from slpstream.config import Config
 from slpstream.config.sections import Server
-from slpstream.daemon import Daemon
-from slpstream.errors import ConfigError
+from slpstream.daemon.daemon import Daemon
+from slpstream.model.errors import ConfigError
 from slpstream.web import app, openapi
 from slpstream.web.access import Access, Denied, Role
 from slpstream.web.endpoint import Endpoint, NoParameters, routes

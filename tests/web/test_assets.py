@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from slpstream.regular_file import open_regular
+from slpstream.system.files import open_regular
 from slpstream.web.access import Access
 from tests.web.served import Caller, Served, served
 

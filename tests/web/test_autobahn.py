@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.project import ROOT
+
 SUITE = Path(os.environ.get("SLPSTREAM_AUTOBAHN", ROOT / ".autobahn"))
 PYTHON = SUITE / "python"  # a link that .ci/run makes
 PASSED = {"OK", "NON-STRICT", "INFORMATIONAL"}

@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from trio.testing import MockClock
 
-from slpstream.metrics import Metrics
+from slpstream.system.metrics import Metrics
 from slpstream.web import app, asgi, server, websocket
 from slpstream.web.endpoint import Endpoint, NoParameters, routes
 from tests.stream.fakes import FakeLog

@@ -12,11 +12,12 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.daemon_process import running
+from tests.project import ROOT
 from tests.web.javascript import needs_node, run
 from tests.web.pages import chromium, open_page
 from tests.web.shown import game_file, log_of, written_live
 
-DOCUMENTATION = Path(__file__).resolve().parents[2] / "deploy" / "docs" / "overlay.md"
+DOCUMENTATION = ROOT / "deploy" / "docs" / "overlay.md"
 
 WITH_A_FAKE_SOCKET = """
   const { connect } = await import("./slpstream.js");

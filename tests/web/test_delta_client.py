@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from websockets.typing import Subprotocol
 
-from slpstream.delta import SUBPROTOCOL, DeltaDecoder
-from slpstream.messages import TOPICS, LogMessage
-from slpstream.pipeline import Pipeline
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.game.pipeline import Pipeline
+from slpstream.model.delta import SUBPROTOCOL, DeltaDecoder
+from slpstream.model.messages import TOPICS, LogMessage
 from slpstream.simulate.match import synthetic_match
-from slpstream.slippi.reader import SlippiReader
-from slpstream.stream.chain import Link
-from slpstream.web.wires import DELTA
+from slpstream.stream.delta_bases import Link
+from slpstream.web.encodings import DELTA
 from tests.shared_data import SLP
 from tests.stream.fakes import FakeLog
 from tests.web.javascript import needs_node, run

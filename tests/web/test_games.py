@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from slpstream.web import answers
+from slpstream.web import schemas
 from slpstream.web.access import Access
 from slpstream.web.games import MOST_FRAMES, FramesQuery, ListQuery
 from tests.web.served import Caller, Served, served
@@ -26,7 +26,7 @@ def item(**values: Any) -> dict[str, Any]:
         "station": "main",
         "started_at": "2023-11-14T22:13:20.000Z",
         "in_progress": False,
-        "players": [answers.Player(index=0, name="Ann")],
+        "players": [schemas.Player(index=0, name="Ann")],
         "setup": {"stageId": 3},
         "winners": [0],
         "reason": "game_end",
@@ -36,10 +36,10 @@ def item(**values: Any) -> dict[str, Any]:
     }
 
 
-def one_game(**values: Any) -> answers.Game:
-    links = answers.GameLinks(self="/a", frames="/b", stats="/c", replay="/d", events="/e")
+def one_game(**values: Any) -> schemas.Game:
+    links = schemas.GameLinks(self="/a", frames="/b", stats="/c", replay="/d", events="/e")
     settings = msgspec.Raw(b'{"stageId":3,"padding":"%s"}' % (b"x" * 3000))
-    return answers.Game(**item(**values), stations=["main"], rate=[60, 1], settings=settings, files=[], links=links)
+    return schemas.Game(**item(**values), stations=["main"], rate=[60, 1], settings=settings, files=[], links=links)
 
 
 def known(server: Served) -> None:
@@ -53,7 +53,7 @@ async def test_a_list() -> None:
     async with served() as server:
         assert (await server.ask("/v1/games")).json == {"games": []}
         assert server.games.asked == [ListQuery(None, None, None, None, None, None, 50)]
-        server.games.items = [answers.GameItem(**item()), answers.GameItem(**item(game_id=OTHER, reason=None))]
+        server.games.items = [schemas.GameItem(**item()), schemas.GameItem(**item(game_id=OTHER, reason=None))]
         server.games.more = True
         answer = await server.ask("/v1/games?limit=2")
         assert answer.headers["cache-control"] == "no-store"

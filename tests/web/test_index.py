@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, expect
 
-from slpstream._version import __version__
+from slpstream.model.version import __version__
 from tests.daemon_process import running
 from tests.web.pages import chromium, demo, open_page, screenshot
 

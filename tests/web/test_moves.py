@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 
-from slpstream.slippi import ids
+from slpstream.formats.slippi import ids
 from slpstream.web.app import STATIC
 
 MOVES_FILE = STATIC / "dashboard" / "moves.json"

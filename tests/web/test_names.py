@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from slpstream.slippi import ids
+from slpstream.formats.slippi import ids
 from slpstream.web.app import STATIC
 
 NAMES_FILE = STATIC / "slippi_names.json"

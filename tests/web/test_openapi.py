@@ -15,9 +15,9 @@ import msgspec
 import pytest
 from starlette.routing import Mount, Route
 
+from slpstream.sets import SetScore
 from slpstream.simulate.match import synthetic_match
-from slpstream.tournament import SetScore
-from slpstream.web import answers
+from slpstream.web import schemas
 from slpstream.web.app import make_app
 from tests.daemon_process import DaemonProcess, running
 from tests.shared_data import IN_CI
@@ -115,19 +115,19 @@ def test_answers_are_of_their_types(daemon: DaemonProcess) -> None:
         value = daemon.get(path)
         return msgspec.convert(value, kind), value
 
-    listed, _ = strict("/v1/games", answers.GameList)
+    listed, _ = strict("/v1/games", schemas.GameList)
     for item in listed.games:
-        game, _ = strict(f"/v1/games/{item.game_id}", answers.Game)
+        game, _ = strict(f"/v1/games/{item.game_id}", schemas.Game)
         assert game.game_id == item.game_id
-        strict(game.links.frames, answers.FrameList)
-    stations, raw = strict("/v1/stations", answers.StationList)
-    names = {field.encode_name for field in msgspec.structs.fields(answers.Station)}
+        strict(game.links.frames, schemas.FrameList)
+    stations, raw = strict("/v1/stations", schemas.StationList)
+    names = {field.encode_name for field in msgspec.structs.fields(schemas.Station)}
     assert all(set(station) <= names for station in raw["stations"])
-    strict(f"/v1/stations/{stations.stations[0].id}", answers.OneStation)
+    strict(f"/v1/stations/{stations.stations[0].id}", schemas.OneStation)
     found, _ = strict(f"/v1/stations/{stations.stations[0].id}/set", SetScore)
     assert [game.game_id for game in found.games] == [listed.games[0].game_id], "after a long break it is another set"
-    strict("/healthz", answers.Health)
-    strict("/readyz", answers.Readiness)
+    strict("/healthz", schemas.Health)
+    strict("/readyz", schemas.Readiness)
 
 
 def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> None:

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 
-from slpstream.errors import ConfigError
+from slpstream.model.errors import ConfigError
 from slpstream.web.app import STATIC
 from tests.daemon_process import DaemonProcess, running
+from tests.project import ROOT
 from tests.web.javascript import needs_node, run
 from tests.web.pages import LIKE_A_VIDEO, chromium, open_page, screenshot
 
@@ -361,7 +362,7 @@ def test_values_of_options(tmp_path: Path) -> None:
 
 
 def test_every_option_and_property_is_documented() -> None:
-    text = (Path(__file__).resolve().parents[2] / "deploy" / "docs" / "overlay.md").read_text(encoding="utf-8")
+    text = (ROOT / "deploy" / "docs" / "overlay.md").read_text(encoding="utf-8")
     readers = (STATIC / "overlay_options.js").read_text(encoding="utf-8").split("const READERS = {")[1].split("};")[0]
     options = re.findall(r"^  (\w+): ", readers, re.MULTILINE) + re.findall(r"^  (\w+),$", readers, re.MULTILINE)
     assert len(options) == 9

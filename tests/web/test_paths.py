@@ -19,9 +19,10 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
+from slpstream.formats.slippi.framing import width_of_event_payloads
 from slpstream.simulate.match import synthetic_match
-from slpstream.slippi.framing import width_of_event_payloads
 from tests.daemon_process import DaemonProcess, running
+from tests.project import ROOT
 
 MARK = "hidden-place"
 CONFIG = """
@@ -105,7 +106,7 @@ def game_of(daemon: DaemonProcess, file_name: str) -> str:
 
 def names(root: Path) -> re.Pattern[bytes]:
     """What no answer has: folders of ours, of the program, of Python, of the user."""
-    program = Path(__file__).resolve().parents[2]
+    program = ROOT
     places = {MARK, str(root), str(program), str(Path(os.__file__).parent), str(Path.home()), "site-packages"} - {"/"}
     return re.compile(b"|".join(re.escape(os.fsencode(place)) for place in places))
 

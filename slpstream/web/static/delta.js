@@ -1,6 +1,6 @@
 /**
  * The subprotocol `slpstream.v1.delta`, read: MessagePack, in which most messages only say what differs from the one before
- * them. `slpstream/delta.py` says how. `connect({ protocol: "delta" })` loads this module by itself.
+ * them. `slpstream/model/delta.py` says how. `connect({ protocol: "delta" })` loads this module by itself.
  */
 
 export const SUBPROTOCOL = "slpstream.v1.delta";

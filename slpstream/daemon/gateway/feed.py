@@ -1,0 +1,181 @@
+"""What reads the broker: a few long calls that wait for news of many streams each, and looks at what is not a log.
+
+A call waits on up to `_STREAMS_A_CALL` streams; in a cluster on one, for its streams lie on different nodes. After a
+call that found little, a moment passes before the next one, so that many stations at sixty frames a second do not make
+a call each for every frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import trio
+
+from slpstream.daemon.gateway.broker import Broker
+from slpstream.daemon.gateway.lines import object_in
+from slpstream.daemon.gateway.station import GatewayStation
+from slpstream.model.messages import FramesMode
+from slpstream.outputs.redis.connection import Address, Client, entries_of, keep_connected
+from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
+from slpstream.stream import Hub
+from slpstream.system.logs import get_logger
+
+_STREAMS_A_CALL = 128
+_MOST_ENTRIES = 4096
+"""Of all streams of a call together."""
+_FEWEST_A_STREAM = 32
+_MOST_A_STREAM = 256
+_WAIT_MILLISECONDS = 1000
+_BETWEEN_CALLS_SECONDS = 0.004
+_LOOK_SECONDS = 2.0
+
+Lane = tuple[GatewayStation, FramesMode]
+
+
+class Feed:
+    """All stations of an event. `run` it until it is cancelled."""
+
+    def __init__(
+        self,
+        address: Address,
+        event: str,
+        hub: Hub,
+        *,
+        ring_bytes: int,
+        on_received: Callable[[int], None],
+        on_reconnect: Callable[[], None],
+    ) -> None:
+        self._address = address
+        self._keys = EventKeys(event)
+        self._hub = hub
+        self._ring_bytes = ring_bytes
+        self._on_received = on_received
+        self._on_reconnect = on_reconnect
+        self._broker = Broker()
+        self._looking = trio.Lock()
+        self._log = get_logger()
+        self.stations: dict[str, GatewayStation] = {}
+        self.problem: str | None = f"broker {address}: not connected yet"
+        """Why nothing comes; `None` when all is well."""
+
+    @property
+    def connected(self) -> bool:
+        """The broker answers, and its stations are known."""
+        return self.problem is None
+
+    async def run(self) -> None:
+        """Reads until cancelled."""
+        await keep_connected(self._address, self._session, self._lost)
+
+    def _lost(self, reason: str) -> None:
+        if self.connected:
+            self._on_reconnect()
+        if self.problem is None or not self.problem.endswith(reason):
+            self._log.warning("broker lost", broker=str(self._address), what=reason)
+        self.problem = f"broker {self._address}: {reason}"
+
+    # -- a session ---------------------------------------------------------------------------------------------------
+
+    async def _session(self, client: Client) -> None:
+        async with self._broker.using(client), trio.open_nursery() as nursery:
+            newest = entries_of(await client.xrevrange(self._keys.status, count=1))
+            status_at = newest[0].id if newest else b"0-0"
+            for station in list(self.stations.values()):
+                for mode in MODES:
+                    await station.check_whole(mode)
+                await self._hear_state(client, station)
+            readers = _Readers(nursery, client, self._address.cluster, self._on_received)
+            for station in self.stations.values():
+                readers.add(station)
+            await self._look(client, readers)
+            nursery.start_soon(self._listen, client, status_at, readers)
+            self.problem = None
+            self._log.info("broker connected", broker=str(self._address), stations=len(self.stations))
+            while True:
+                await trio.sleep(_LOOK_SECONDS)
+                await self._look(client, readers)
+
+    async def _look(self, client: Client, readers: _Readers) -> None:
+        """Which stations there are, and whose ingest is alive."""
+        async with self._looking:  # else two that look would make a station twice
+            found = await client.hgetall(self._keys.stations)
+            for name, text in found.items():
+                known = await self._station(name.decode(errors="replace"), readers)
+                known.ingest = str(object_in(text).get("ingest", ""))
+            ingests = sorted({station.ingest for station in self.stations.values()})
+            async with client.pipeline(transaction=False) as pipeline:
+                asked = [pipeline.exists([self._keys.ingest(ingest)]) for ingest in ingests]
+            alive = {ingest: bool(await answer) for ingest, answer in zip(ingests, asked, strict=True)}
+            for station in self.stations.values():
+                station.heard(alive[station.ingest])
+
+    async def _station(self, name: str, readers: _Readers) -> GatewayStation:
+        station = self.stations.get(name)
+        if station is None:
+            station = GatewayStation(self._broker, StationKeys(self._keys.event, name), ring_bytes=self._ring_bytes)
+            await station.open()
+            self.stations[name] = station
+            self._hub.add(station.channel)
+            readers.add(station)
+            self._log.info("station found", station=name)
+        return station
+
+    async def _hear_state(self, client: Client, station: GatewayStation) -> None:
+        """What was said while nobody listened."""
+        told = await client.hgetall(StationKeys(self._keys.event, station.id).state)
+        for kind, text in told.items():
+            if kind in (b"station", b"set"):
+                station.apply(object_in(text))
+
+    async def _listen(self, client: Client, at: bytes, readers: _Readers) -> None:
+        """States as they change."""
+        while True:
+            answer = await client.xread({self._keys.status: at}, block=_WAIT_MILLISECONDS)
+            for entries in (answer or {}).values():
+                for entry in entries_of(entries):
+                    at = entry.id
+                    message = object_in(entry.line)
+                    name = str(message.get("station"))
+                    if name not in self.stations:
+                        await self._look(client, readers)
+                    station = self.stations.get(name)
+                    if station is not None:
+                        station.apply(message)
+
+
+class _Readers:
+    """The calls of one session, and which streams each waits on."""
+
+    def __init__(
+        self, nursery: trio.Nursery, client: Client, cluster: bool, on_received: Callable[[int], None]
+    ) -> None:
+        self._nursery = nursery
+        self._client = client
+        self._each = 1 if cluster else _STREAMS_A_CALL
+        self._on_received = on_received
+        self._calls: list[dict[bytes, Lane]] = []
+
+    def add(self, station: GatewayStation) -> None:
+        """From now on a station's streams are read."""
+        for mode in MODES:
+            if not self._calls or len(self._calls[-1]) >= self._each:
+                self._calls.append({})
+                self._nursery.start_soon(self._read, self._calls[-1])
+            self._calls[-1][station.histories[mode].stream.encode()] = (station, mode)
+
+    async def _read(self, lanes: Mapping[bytes, Lane]) -> None:
+        while True:
+            began = trio.current_time()
+            at = {stream: station.position(mode) for stream, (station, mode) in lanes.items()}
+            count = max(_FEWEST_A_STREAM, min(_MOST_A_STREAM, _MOST_ENTRIES // len(at)))
+            answer = await self._client.xread(at, count=count, block=_WAIT_MILLISECONDS)
+            most = 0
+            for stream, found in (answer or {}).items():
+                station, mode = lanes[stream]
+                if len(found) >= count:
+                    await station.check_whole(mode)
+                entries = entries_of(found)
+                self._on_received(await station.take(mode, entries))
+                most = max(most, len(found))
+            if most < count // 2:
+                await trio.sleep_until(began + _BETWEEN_CALLS_SECONDS)

@@ -1,0 +1,177 @@
+"""One log of a station as it lies in the broker: which turns there are, and any part of it by its range of ids.
+
+What a stream's trimming has taken is gone, and that is said (`CursorGone`): a reader never gets what follows a gap as
+if there were none. Whether a range is whole is known by the oldest entry that is left, asked behind the range itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from slpstream.daemon.gateway.broker import Broker
+from slpstream.daemon.gateway.lines import message_in
+from slpstream.model.errors import CursorGone
+from slpstream.model.messages import START, FramesMode, LogMessage, Position
+from slpstream.outputs.redis.connection import Client, Entry, entries_of
+from slpstream.outputs.redis.streams import StationKeys, Turn, ids_of_turn, just_before, pack, parse_turns, unpack
+
+_READ_AT_ONCE = 256
+_LOOKED_AT = 16
+_NEAR_BYTES = 64 * 1024
+_ROLLED_BACK_FRAMES = 64
+"""In a live log a number can come after a higher one, but not after one that is so much higher."""
+
+
+class History:
+    """One log of a station in the broker."""
+
+    def __init__(self, broker: Broker, keys: StationKeys, mode: FramesMode) -> None:
+        self._broker = broker
+        self._keys = keys
+        self.mode = mode
+        self.stream = keys.stream(mode)
+        self.turns: dict[int, Turn] = {}
+        """By ordinal, oldest first."""
+
+    def of_game(self, game_id: str) -> list[Turn]:
+        """The turns of a game, oldest first."""
+        return [turn for turn in self.turns.values() if turn.game_id == game_id]
+
+    async def refresh(self) -> None:
+        """Asks which turns there are."""
+        turns = await self._broker.ask(lambda client: client.hgetall(self._keys.turns(self.mode)))
+        self.turns = {turn.ordinal: turn for turn in parse_turns(turns)}
+
+    async def turn_of(self, entry: Entry) -> Turn | None:
+        """The turn of an entry. One that was not written down is known by its first entry; `None` when that is none of
+        ours."""
+        turn = self.turns.get(entry.ordinal)
+        if turn is not None:
+            return turn
+        await self.refresh()
+        turn = self.turns.get(entry.ordinal)
+        if turn is None:
+            message = message_in(entry.line)
+            if message is None:
+                return None
+            behind = START if message.type == "game_start" else just_before(message.position)
+            turn = Turn(entry.ordinal, message.game_id or "", behind)
+            self.turns = {known.ordinal: known for known in sorted([*self.turns.values(), turn])}
+        return turn
+
+    async def messages(self, game_id: str, position: Position) -> Sequence[LogMessage]:
+        """The next messages behind a position; empty at the end of what the broker has. Raises `CursorGone`."""
+        for fresh in (False, True):
+            if fresh:
+                await self.refresh()
+            turns = self.of_game(game_id)
+            first = next((i for i in reversed(range(len(turns))) if turns[i].behind <= position), None)
+            if first is None:
+                if turns:
+                    raise CursorGone("the broker does not have what follows any more")
+                continue
+            for turn in turns[first:]:
+                found = await self._range(turn, max(position, turn.behind), _READ_AT_ONCE)
+                if found:
+                    return found
+        return []
+
+    async def last(self, game_id: str) -> LogMessage | None:
+        """The last message of a game; `None` when all are trimmed."""
+        found = await self.last_few(game_id, 1)
+        return found[-1] if found else None
+
+    async def last_few(self, game_id: str, count: int = _LOOKED_AT) -> list[LogMessage]:
+        """The last messages of a game, of its newest turn that has any."""
+        for turn in reversed(self.of_game(game_id)):
+            found = await self._broker.ask(partial(self._backwards, turn, count))
+            if found:
+                return messages_of(found[::-1])
+        return []
+
+    async def first_of(self, game_id: str) -> LogMessage | None:
+        """The oldest message of a game; `None` when all are trimmed."""
+        for turn in self.of_game(game_id):
+            found = messages_of(await self._broker.ask(partial(self._forwards, turn, -1, 1)))
+            if found:
+                return found[0]
+        return None
+
+    async def _forwards(self, turn: Turn, behind: int, count: int, client: Client) -> list[Entry]:
+        first_id, last_id = ids_of_turn(turn.ordinal, behind)
+        return entries_of(await client.xrange(self.stream, first_id, last_id, count=count))
+
+    async def _backwards(self, turn: Turn, count: int, client: Client) -> list[Entry]:
+        first_id, last_id = ids_of_turn(turn.ordinal)
+        return entries_of(await client.xrevrange(self.stream, last_id, first_id, count=count))
+
+    async def find_frame(self, game_id: str, number: int) -> Position:
+        """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
+        place = START
+        for turn in self.of_game(game_id):
+            near = await self._near(turn, number - _ROLLED_BACK_FRAMES)
+            if near is None:
+                break
+            place = near
+        while True:
+            found = await self.messages(game_id, place)
+            if not found:
+                raise CursorGone(f"frame {number} is not in the game yet")
+            for message in found:
+                if message.frame is not None and message.frame >= number:
+                    return just_before(message.position)
+            place = found[-1].position
+
+    async def _near(self, turn: Turn, number: int) -> Position | None:
+        """A place in a turn before which all frames have lower numbers, close to the first that has not; `None` when
+        that is before this turn."""
+        newest = await self._frame_behind(turn, -1)
+        if newest is None or newest[1] >= number:
+            return turn.behind if turn.behind == START else None
+        low, high = newest[0], pack(Position((1 << 39) - 1, 0))
+        last = await self.last(turn.game_id)
+        if last is not None:
+            high = min(high, pack(last.position))
+        while high - low > pack(Position(_NEAR_BYTES, 0)):
+            middle = (low + high) // 2
+            found = await self._frame_behind(turn, middle)
+            if found is None or found[1] >= number:
+                high = middle
+            else:
+                low = max(found[0], middle)
+        return just_before(unpack(low))
+
+    async def _frame_behind(self, turn: Turn, place: int) -> tuple[int, int] | None:
+        """Packed place and number of the first frame behind a place."""
+        for message in messages_of(await self._broker.ask(partial(self._forwards, turn, place, _LOOKED_AT))):
+            if message.frame is not None:
+                return pack(message.position), message.frame
+        return None
+
+    async def _range(self, turn: Turn, behind: Position, count: int) -> list[LogMessage]:
+        first_id, last_id = ids_of_turn(turn.ordinal, pack(behind))
+
+        async def question(client: Client) -> tuple[list[Entry], list[Entry]]:
+            async with client.pipeline(transaction=False) as pipeline:
+                wanted = pipeline.xrange(self.stream, first_id, last_id, count=count)
+                oldest = pipeline.xrange(self.stream, count=1)
+            return entries_of(await wanted), entries_of(await oldest)
+
+        wanted, oldest = await self._broker.ask(question)
+        found = messages_of(wanted)
+        if oldest and (oldest[0].ordinal, oldest[0].place) > (turn.ordinal, pack(behind)):
+            begins_with_it = bool(found) and behind == START and found[0].type == "game_start"
+            if not begins_with_it and oldest[0].ordinal >= turn.ordinal:
+                raise CursorGone("the broker does not have what follows any more")
+        return found
+
+
+def messages_of(entries: Sequence[Entry]) -> list[LogMessage]:
+    """The messages of some entries; what is none of ours is left out."""
+    found: list[LogMessage] = []
+    for entry in entries:
+        message = message_in(entry.line)
+        if message is not None:
+            found.append(message)
+    return found

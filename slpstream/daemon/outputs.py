@@ -1,0 +1,246 @@
+"""The sinks of the configuration, put together: webhooks, JSON lines, files for OBS.
+
+Each station has a task for each sink, which ends with the station; sinks do not know of each other. What they need of
+other rooms (the names of characters, a summary of stats, a place where deliveries wait) is handed to them here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import trio
+
+from slpstream.config import Config
+from slpstream.config.sections import JsonLines, Webhook
+from slpstream.formats.slippi.ids import character_name, stage_name
+from slpstream.model.errors import ConfigError, SinkError
+from slpstream.model.messages import TOPICS, Topic
+from slpstream.model.version import __version__
+from slpstream.outputs import Deliverer, JsonLinesSink, ObsFiles, Receiver, WebhookSink, bracket_set
+from slpstream.outputs.obs import PlayerTitle, Titles
+from slpstream.outputs.post import target_of
+from slpstream.outputs.webhook import EventName
+from slpstream.store.deliveries import FILE_NAME, DeliveryStore, open_deliveries
+from slpstream.store.game_facts import stats_summary
+from slpstream.stream import Channel
+from slpstream.system.logs import get_logger
+from slpstream.system.metrics import Metrics
+
+_WRITER_THREADS = 4
+_ALL_EVENTS: frozenset[EventName] = frozenset({"game_start", "game_end", "set"})
+_ALL_BUT_FRAMES: frozenset[Topic] = frozenset(TOPICS) - {"frame"}
+
+Follow = Callable[[Channel], Awaitable[None]]
+
+
+class Outputs:
+    """All sinks of a daemon. `open` it, `run` it once, `follow` each station, `close` it."""
+
+    def __init__(self, config: Config, metrics: Metrics) -> None:
+        """Raises `ConfigError` for a key that cannot be read, and for two sinks that would write the same files."""
+        self._receivers = list(zip(config.webhooks, _receivers(config.webhooks), strict=True))
+        _check_folders(config.jsonl)
+        self._metrics = metrics
+        self._limiter = trio.CapacityLimiter(_WRITER_THREADS)
+        self._jsonl = [self._json_lines(wanted) for wanted in config.jsonl]
+        folder = config.obs.folder
+        self._obs = ObsFiles(Path(folder).expanduser(), titles_of, limiter=self._limiter) if folder else None
+        self._store: DeliveryStore | None = None
+        self._webhooks: list[WebhookSink] = []
+        self._log = get_logger()
+
+    @property
+    def webhooks(self) -> Sequence[WebhookSink]:
+        """Those that run."""
+        return self._webhooks
+
+    def open(self, state_folder: Path) -> None:
+        """Where deliveries wait; blocks. Raises `ConfigError`."""
+        if self._receivers:
+            store = self._store = self._open(state_folder / FILE_NAME)
+            self._webhooks = [self._webhook(wanted, receiver, store) for wanted, receiver in self._receivers]
+
+    def close(self) -> None:
+        """When nothing of it runs any more; blocks."""
+        if self._store is not None:
+            self._store.close()
+
+    async def run(self) -> None:
+        """Posts what waits for webhooks, until cancelled."""
+        async with trio.open_nursery() as nursery:
+            for webhook in self._webhooks:
+                nursery.start_soon(webhook.run)
+
+    async def follow(self, channel: Channel) -> None:
+        """Feeds all sinks with what is played on a station, until cancelled: start one for each, and cancel it when the
+        station goes. What was to be delivered of it still is, and when the station comes back it goes on from there."""
+        async with trio.open_nursery() as nursery:
+            for follow in self._follows():
+                nursery.start_soon(follow, channel)
+
+    # -- what the daemon tells ---------------------------------------------------------------------------------------
+
+    def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
+        """The set of a station has changed: payload of a `set` message. Returns at once."""
+        if self._obs is not None:
+            self._obs.set_changed(station, payload)
+        if self._webhooks:
+            told = dict(payload)
+            bracket = bracket_set(payload)
+            if bracket is not None:
+                told["startgg"] = bracket
+            for webhook in self._webhooks:
+                webhook.set_changed(station, told)
+
+    def not_ready(self) -> list[str]:
+        """What keeps a sink from working. A receiver of webhooks that is down is its own affair: deliveries wait."""
+        reasons = [reason for sink in self._jsonl for reason in sink.not_ready()]
+        return reasons + (self._obs.not_ready() if self._obs is not None else [])
+
+    def register_gauges(self) -> None:
+        """The figures that are asked for at each scrape."""
+        self._metrics.gauge(
+            "slpstream_webhook_waiting_deliveries",
+            "Deliveries that the receiver has not taken yet.",
+            "webhook",
+            lambda: [(webhook.name, webhook.waiting) for webhook in self._webhooks],
+        )
+        self._metrics.gauge(
+            "slpstream_webhook_lag_seconds",
+            "How long the oldest of them has been waiting.",
+            "webhook",
+            lambda: [(webhook.name, webhook.lag_seconds) for webhook in self._webhooks],
+        )
+        self._metrics.gauge(
+            "slpstream_webhook_gone",
+            "1 when the receiver has answered 410: nothing is sent to it until the daemon starts again.",
+            "webhook",
+            lambda: [(webhook.name, float(webhook.gone)) for webhook in self._webhooks],
+        )
+
+    # -- parts -------------------------------------------------------------------------------------------------------
+
+    def _follows(self) -> Iterable[Follow]:
+        yield from (webhook.follow for webhook in self._webhooks)
+        yield from (sink.follow for sink in self._jsonl)
+        if self._obs is not None:
+            yield self._obs.follow
+
+    def _open(self, path: Path) -> DeliveryStore:
+        def warn(aside: Path, what: str) -> None:
+            self._log.error(
+                "deliveries are damaged; what waited is lost", file=str(path), damaged=str(aside), what=what
+            )
+
+        try:
+            store = open_deliveries(path, on_damage=warn)
+        except (OSError, sqlite3.Error) as error:
+            raise ConfigError("configuration", "store.folder", f"cannot be used for deliveries: {error}") from error
+        try:
+            store.retain({receiver.id for _, receiver in self._receivers})
+        except SinkError as error:
+            store.close()
+            raise ConfigError("configuration", "store.folder", f"cannot be written to: {error.what}") from error
+        return store
+
+    def _webhook(self, wanted: Webhook, receiver: Receiver, store: DeliveryStore) -> WebhookSink:
+        outcomes = self._metrics.webhook_deliveries
+        return WebhookSink(
+            Deliverer(receiver, store, on_outcome=lambda outcome, count: outcomes.labels(outcome).inc(count)),
+            store,
+            id=receiver.id,
+            name=receiver.name,
+            events=frozenset(wanted.events) or _ALL_EVENTS,
+            stations=frozenset(wanted.stations) or None,
+            summarise=stats_summary,
+        )
+
+    def _json_lines(self, wanted: JsonLines) -> JsonLinesSink:
+        metric = self._metrics.jsonl_bytes
+        return JsonLinesSink(
+            Path(wanted.folder).expanduser(),
+            stations=frozenset(wanted.stations) or None,
+            topics=frozenset(wanted.topics) or _ALL_BUT_FRAMES,
+            frames=wanted.frames,
+            limiter=self._limiter,
+            on_bytes=lambda station, count: metric.labels(station).inc(count),
+        )
+
+
+def _receivers(webhooks: Sequence[Webhook]) -> list[Receiver]:
+    """By the URL, so that a receiver stays what it is when the configuration is put in another order."""
+    found: list[Receiver] = []
+    ids, names = Counter[str](), Counter[str]()
+    for i, wanted in enumerate(webhooks):
+        try:
+            secret = Path(wanted.secret_file).expanduser().read_bytes().split(b"\n", 1)[0].strip()
+            name = target_of(wanted.url).authority
+        except OSError as error:
+            raise ConfigError("configuration", f"webhooks[{i}].secret_file", f"cannot be read: {error}") from error
+        except ValueError as error:
+            raise ConfigError("configuration", f"webhooks[{i}].url", str(error)) from error
+        if not secret:
+            raise ConfigError("configuration", f"webhooks[{i}].secret_file", "the first line is empty")
+        id = hashlib.sha256(wanted.url.encode()).hexdigest()[:16]
+        found.append(
+            Receiver(
+                id=_numbered(id, ids),
+                name=_numbered(name, names),
+                url=wanted.url,
+                secret=secret,
+                timeout_seconds=wanted.timeout_seconds,
+                keep_seconds=wanted.keep_hours * 3600,
+                user_agent=f"slpstream/{__version__}",
+            )
+        )
+    return found
+
+
+def _numbered(name: str, seen: Counter[str]) -> str:
+    seen[name] += 1
+    return name if seen[name] == 1 else f"{name}-{seen[name]}"
+
+
+def _check_folders(jsonl: Sequence[JsonLines]) -> None:
+    folders = [Path(wanted.folder).expanduser().resolve() for wanted in jsonl]
+    for i, folder in enumerate(folders):
+        if folder in folders[:i]:
+            raise ConfigError("configuration", f"jsonl[{i}].folder", f"is there twice: {folder}")
+
+
+# -- names for people --------------------------------------------------------------------------------------------------
+
+
+def titles_of(start: Mapping[str, Any]) -> Titles:
+    """Stage and players of the payload of a `game_start`, of any format."""
+    settings = start.get("settings") or {}
+    if start.get("format") == "slippi":
+        players = [
+            PlayerTitle(
+                player["playerIndex"],
+                player["port"],
+                player.get("displayName") or player.get("nametag") or "",
+                player.get("connectCode") or "",
+                character_name(player.get("characterId", -1)) or "",
+            )
+            for player in settings["players"]
+        ]
+        return Titles(stage_name(settings.get("stageId", -1)) or "", players)
+    riders = settings.get("racers") or [settings[key] for key in ("player", "opponent") if settings.get(key)]
+    titles = [
+        PlayerTitle(i, i + 1, _named(rider.get("name")), "", _named(rider.get("machine") or rider.get("car")))
+        for i, rider in enumerate(riders)
+        if isinstance(rider, dict)
+    ]
+    return Titles(_named(settings.get("course") or settings.get("track")), titles)
+
+
+def _named(value: Any) -> str:
+    """A name, or the name of an object that has one."""
+    name = value.get("name") if isinstance(value, dict) else value
+    return name if isinstance(name, str) else ""

@@ -1,0 +1,331 @@
+"""The replay body: racers, checkpoints and runs of inputs, as rows of a bit stream; both ways.
+
+Which fields are there depends on the racer array type (5 in every replay that was seen) and on whether a racer is
+human. A stream that ends early still gives what came before: `Body` has what was read, `Reading.damage` says where it
+ended. Only the first fields, up to the number of laps, must be there.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import msgspec
+
+from slpstream.formats.gci.bits import BitReader, BitWriter
+from slpstream.formats.gci.custom import CUSTOM_BYTES, CustomMachine, read_custom, write_custom
+from slpstream.formats.gci.rows import BitRow, as_float, put_rows, take_rows
+from slpstream.model.errors import FormatError
+
+FRAMES_PER_SECOND = 60
+"""Nominal."""
+GO_FRAME = 182
+"""The native frame at which the race timer starts; 0 is the start of the countdown."""
+GRAND_PRIX, TIME_ATTACK = 1, 2
+USUAL_TYPE = 5
+"""The racer array type of every known replay."""
+MOST_RACERS = 31
+MOST_RUNS = 1 << 14
+MOST_RUN_FRAMES = 256
+PLACES = 4
+
+FIRST_FIELDS = (
+    BitRow("tick_low", 8, "Low byte of the console's tick counter."),
+    BitRow("array_type", 7, "Racer array type; it decides which fields there are.", sure="observed"),
+    BitRow("course", 6, "Course id; there are gaps."),
+    BitRow("unknown_a", 32, "Unknown.", sure="guessed"),
+    BitRow("unknown_b", 32, "Unknown; begins with CAE8 often.", sure="guessed"),
+    BitRow("racer_count", 5, "1 in Time Attack, 30 in Grand Prix."),
+    BitRow("difficulty", 3, "0 Novice to 3 Master; 0 in Time Attack.", sure="observed"),
+    BitRow("mode", 2, "1 Grand Prix, 2 Time Attack."),
+    BitRow("unknown_flag", 1, "0.", sure="observed"),
+    BitRow("laps", 7, "3.", sure="observed"),
+)
+
+RACER_FIELDS = (
+    BitRow("human", 1, "1 for a human, 0 for a CPU."),
+    BitRow("machine", 6, "Machine id; 50 is built of custom parts."),
+    BitRow("ai", 5, "How the CPU drives; 0 in Time Attack.", since=4, sure="observed"),
+    BitRow("slider", 7, "Acceleration (0) to maximum speed (100); the game discards that of a CPU.", since=3),
+    BitRow("color", 2, "Color swap, 0 to 3.", human_only=True),
+    BitRow("old_slider", 7, "The slider of older types; in no known replay.", until=1, human_only=True),
+    BitRow("custom_flag", 1, "1 when the block of a custom machine follows.", human_only=True),
+)
+
+HUMAN_FLAG = BitRow("human_flag", 1, "Unknown, one for each human; 1 in a real replay.", since=5, sure="observed")
+HUMAN_PAIR = BitRow("human_pair", 2, "Unknown, one for each human; 0 in a real replay.", sure="observed")
+TOTAL_FRAMES = BitRow("total_frames", 20, "From the start of the countdown to the finish line.", since=5)
+CHECKPOINT_COUNT = BitRow("checkpoint_count", 8, "4.", sure="observed")
+
+CHECKPOINT_FIELDS = (
+    BitRow("frame1", 14, "Native frame of the positions 1 and 3; the first checkpoint has 182."),
+    BitRow("frame2", 14, "Native frame of the positions 2 and 4; smaller than frame1: the checkpoint is off."),
+    BitRow("unknown_1", 4, "Unknown.", sure="guessed"),
+    *(BitRow(f"unknown_{number}", 5, "Unknown.", sure="guessed") for number in range(2, 7)),
+)
+_COORDINATES = 3 * PLACES
+CHECKPOINT_BITS = sum(row.bits for row in CHECKPOINT_FIELDS) + 32 * _COORDINATES
+
+LAST_INPUT = BitRow("last_input", 14, "Number of input runs less 1.")
+
+INPUT_FIELDS = (
+    BitRow("buttons", 8, "0x80 side attack, 0x40 boost, 0x20 spin attack, 0x10 both strafe triggers; low bits 4."),
+    BitRow("strafe", 8, "Right less left trigger, signed: -100 to 100."),
+    BitRow("accel", 7, "0 to 100."),
+    BitRow("brake", 7, "0 to 100."),
+    BitRow("frames", 8, "For how many frames it holds, less 1."),
+    BitRow("steer_x", 8, "Signed: -100 to 100, right positive.", sure="observed"),
+    BitRow("steer_y", 8, "Signed: -100 to 100; which way is up nobody has written down.", sure="observed"),
+)
+INPUT_BITS = sum(row.bits for row in INPUT_FIELDS)
+
+Place = tuple[int, int, int]
+"""x, y (up), z as 32-bit patterns."""
+
+
+class Racer(msgspec.Struct, frozen=True, kw_only=True):
+    """A racer: the rows of `RACER_FIELDS`, `None` for those that the stream does not have."""
+
+    human: int = 1
+    machine: int = 6
+    ai: int | None = 0
+    slider: int | None = 50
+    color: int | None = None
+    old_slider: int | None = None
+    custom: CustomMachine | None = None
+
+    @property
+    def custom_flag(self) -> int:
+        """Whether the block of a custom machine follows."""
+        return int(self.custom is not None)
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the machine must be at a frame. The game compares the first place only.
+
+    `places`: the player at frame1, the player at frame2; in Grand Prix the CPU with racer index 1 at both frames, in
+    Time Attack the player again.
+    """
+
+    frame1: int
+    frame2: int
+    places: tuple[Place, Place, Place, Place]
+    unknown_1: int = 0
+    unknown_2: int = 0
+    unknown_3: int = 0
+    unknown_4: int = 0
+    unknown_5: int = 0
+    unknown_6: int = 0
+
+    @property
+    def unknown(self) -> tuple[int, ...]:
+        """The six numbers of unknown meaning."""
+        return (
+            self.unknown_1, self.unknown_2, self.unknown_3, self.unknown_4, self.unknown_5, self.unknown_6,
+        )  # fmt: skip
+
+    @property
+    def enabled(self) -> bool:
+        """Whether the game looks at it."""
+        return self.frame2 >= self.frame1
+
+    @property
+    def positions(self) -> list[tuple[float, ...]]:
+        """The places as numbers; may be NaN or infinite."""
+        return [tuple(as_float(pattern) for pattern in place) for place in self.places]
+
+    @property
+    def finite(self) -> bool:
+        """No coordinate is NaN or infinite."""
+        return all(math.isfinite(value) for place in self.positions for value in place)
+
+
+class InputRun(NamedTuple):
+    """The same inputs for 1 to 256 frames, as the file has them: signed where signed."""
+
+    buttons: int = 4
+    strafe: int = 0
+    accel: int = 0
+    brake: int = 0
+    frames: int = 1
+    steer_x: int = 0
+    steer_y: int = 0
+
+
+class Body(msgspec.Struct, frozen=True, kw_only=True):
+    """What a replay body says. `human_flags` and `human_pairs` have one number for each human."""
+
+    tick_low: int = 0
+    array_type: int = USUAL_TYPE
+    course: int = 1
+    unknown_a: int = 0
+    unknown_b: int = 0xCAE80000
+    difficulty: int = 0
+    mode: int = TIME_ATTACK
+    unknown_flag: int = 0
+    laps: int = 3
+    racers: tuple[Racer, ...] = ()
+    human_flags: tuple[int, ...] = ()
+    human_pairs: tuple[int, ...] = ()
+    total_frames: int | None = None
+    """`None` when the racer array type has no such field, or the stream ends before it."""
+    checkpoints: tuple[Checkpoint, ...] = ()
+    inputs: tuple[InputRun, ...] = ()
+    rest: bytes = b""
+    """What is behind the last run and not zero: from the byte of the next bit on, the bits before it cleared."""
+
+    @property
+    def racer_count(self) -> int:
+        """How many racers there are."""
+        return len(self.racers)
+
+    @property
+    def humans(self) -> tuple[int, ...]:
+        """Indices of the human racers."""
+        return tuple(index for index, racer in enumerate(self.racers) if racer.human)
+
+
+class Reading(NamedTuple):
+    """A body, and where its parts are: bits counted from the start of the body."""
+
+    body: Body
+    racer_bits: tuple[int, ...]
+    checkpoints_bit: int
+    inputs_bit: int
+    """Of the number of runs."""
+    end_bit: int
+    damage: FormatError | None
+    """Where the stream ended early; what was read until then is in `body`."""
+
+
+def read_body(data: bytes, *, file_offset: int = 0) -> Reading:
+    """`data` goes to the end of the file, which has it at `file_offset`. Raises `OutOfBits` when not even the first
+    fields are there; later ends are `damage`."""
+    reader = BitReader(data, file_offset=file_offset)
+    first = take_rows(reader, FIRST_FIELDS, USUAL_TYPE)
+    racer_count, array_type = first.pop("racer_count"), first["array_type"]
+    racers: list[Racer] = []
+    racer_bits: list[int] = []
+    flags: list[int] = []
+    pairs: list[int] = []
+    checkpoints: list[Checkpoint] = []
+    inputs: list[InputRun] = []
+    total_frames: int | None = None
+    checkpoints_bit = inputs_bit = reader.at
+    damage: FormatError | None = None
+    try:
+        for index in range(racer_count):
+            racer_bits.append(reader.at)
+            racers.append(_take_racer(reader, array_type, index))
+        humans = sum(racer.human for racer in racers)
+        if HUMAN_FLAG.present(array_type):
+            flags += (reader.take(HUMAN_FLAG.bits, HUMAN_FLAG.name) for _ in range(humans))
+        pairs += (reader.take(HUMAN_PAIR.bits, HUMAN_PAIR.name) for _ in range(humans))
+        if TOTAL_FRAMES.present(array_type):
+            total_frames = reader.take(TOTAL_FRAMES.bits, TOTAL_FRAMES.name)
+        checkpoint_count = reader.take(CHECKPOINT_COUNT.bits, CHECKPOINT_COUNT.name)
+        checkpoints_bit = inputs_bit = reader.at
+        for index in range(checkpoint_count):
+            checkpoints.append(_take_checkpoint(reader, index))
+            inputs_bit = reader.at
+        count = reader.take(LAST_INPUT.bits, LAST_INPUT.name) + 1
+        whole = min(count, reader.left_bits // INPUT_BITS)
+        inputs += map(_as_run, reader.take_each(INPUT_BITS, whole))
+        reader.need(INPUT_BITS * (count - whole), f"the inputs {whole} to {count - 1} of {count}")
+    except FormatError as error:
+        damage = error
+    body = Body(
+        **first,
+        racers=tuple(racers),
+        human_flags=tuple(flags),
+        human_pairs=tuple(pairs),
+        total_frames=total_frames,
+        checkpoints=tuple(checkpoints),
+        inputs=tuple(inputs),
+        rest=reader.rest() if damage is None else b"",
+    )
+    return Reading(body, tuple(racer_bits), checkpoints_bit, inputs_bit, reader.at, damage)
+
+
+def write_body(body: Body) -> bytes:
+    """The mirror of `read_body`, without the zeros up to the end of the file. Raises `ValueError` for what does not
+    fit."""
+    writer = BitWriter()
+    humans = [racer for racer in body.racers if racer.human]
+    for name, least, most, there in (
+        ("racers", 0, MOST_RACERS, len(body.racers)),
+        ("inputs", 1, MOST_RUNS, len(body.inputs)),
+        ("human_pairs", len(humans), len(humans), len(body.human_pairs)),
+    ):
+        if not least <= there <= most:
+            raise ValueError(f"{name}: {there}, where {least} to {most} can be written")
+    put_rows(writer, FIRST_FIELDS, body, body.array_type)
+    for racer in body.racers:
+        put_rows(writer, RACER_FIELDS, racer, body.array_type, bool(racer.human))
+        if racer.custom is not None:
+            if not racer.human:
+                raise ValueError("a CPU has no custom machine")
+            writer.put_octets(write_custom(racer.custom))
+    if HUMAN_FLAG.present(body.array_type):
+        if len(body.human_flags) != len(humans):
+            raise ValueError(f"human_flags: {len(body.human_flags)} for {len(humans)} humans")
+        for flag in body.human_flags:
+            writer.put(flag, HUMAN_FLAG.bits, HUMAN_FLAG.name)
+    for pair in body.human_pairs:
+        writer.put(pair, HUMAN_PAIR.bits, HUMAN_PAIR.name)
+    put_rows(writer, (TOTAL_FRAMES,), body, body.array_type)
+    writer.put(len(body.checkpoints), CHECKPOINT_COUNT.bits, CHECKPOINT_COUNT.name)
+    for checkpoint in body.checkpoints:
+        put_rows(writer, CHECKPOINT_FIELDS, checkpoint, body.array_type)
+        for pattern in (pattern for place in checkpoint.places for pattern in place):
+            writer.put(pattern, 32, "a coordinate")
+    writer.put(len(body.inputs) - 1, LAST_INPUT.bits, LAST_INPUT.name)
+    for run in body.inputs:
+        _put_run(writer, run)
+    return writer.finish(body.rest)
+
+
+def _take_racer(reader: BitReader, array_type: int, index: int) -> Racer:
+    human = reader.take(1, f"racer {index}")
+    values = take_rows(reader, RACER_FIELDS[1:], array_type, bool(human))
+    custom = None
+    if values.pop("custom_flag", 0):
+        custom = read_custom(reader.take_octets(CUSTOM_BYTES, f"the custom machine of racer {index}"))
+    absent = {"ai": None, "slider": None}
+    return Racer(human=human, custom=custom, **(absent | values))  # type: ignore[arg-type]
+
+
+def _take_checkpoint(reader: BitReader, index: int) -> Checkpoint:
+    reader.need(CHECKPOINT_BITS, f"checkpoint {index}")
+    values = take_rows(reader, CHECKPOINT_FIELDS, USUAL_TYPE)
+    x = reader.take_each(32, _COORDINATES)
+    places = ((x[0], x[1], x[2]), (x[3], x[4], x[5]), (x[6], x[7], x[8]), (x[9], x[10], x[11]))
+    return Checkpoint(places=places, **values)
+
+
+def _as_run(element: int) -> InputRun:
+    """An input element of 54 bits; the shifts are the widths of `INPUT_FIELDS` from the right. This runs 16,384 times
+    for the longest file, hence no loop over the rows."""
+    strafe, x, y = element >> 38 & 0xFF, element >> 8 & 0xFF, element & 0xFF
+    return InputRun(
+        element >> 46,
+        strafe - (strafe >> 7 << 8),
+        element >> 31 & 0x7F,
+        element >> 24 & 0x7F,
+        (element >> 16 & 0xFF) + 1,
+        x - (x >> 7 << 8),
+        y - (y >> 7 << 8),
+    )
+
+
+_SIGNED = frozenset({"strafe", "steer_x", "steer_y"})
+
+
+def _put_run(writer: BitWriter, run: InputRun) -> None:
+    for row, value in zip(INPUT_FIELDS, run, strict=True):
+        if row.name in _SIGNED:
+            if not -128 <= value <= 127:
+                raise ValueError(f"{row.name}: {value} does not fit a signed byte")
+            writer.put(value & 0xFF, row.bits, row.name)
+        else:
+            writer.put(value - (row.name == "frames"), row.bits, row.name)

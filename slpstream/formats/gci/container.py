@@ -1,0 +1,215 @@
+"""The GameCube container of a `.gci`: directory entry, checksum, title, comment, banner and icon; and which kind of
+F-Zero GX file it holds.
+
+A `.gci` is the 64 bytes of the memory card's directory entry and then the file's blocks of 8,192 bytes. Everything here
+is big-endian and byte aligned; the kind of the file decides what follows at 0x20A0. The two offsets that the directory
+entry has (of the image and of the comment) are the same in every file of this game, and the game reads them at fixed
+places; so does this module.
+"""
+
+from __future__ import annotations
+
+import binascii
+import datetime as dt
+import re
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from slpstream.formats.gci import names
+from slpstream.formats.gci.bits import REVERSED_BITS
+from slpstream.formats.gci.rows import ByteRow, ByteTable
+from slpstream.model.errors import FramingError, Unsupported, WrongFormat
+
+BLOCK_BYTES = 0x2000
+ENTRY_BYTES = 0x40
+BODY_AT = 0x20A0
+"""Where the replay body begins; what a file needs at least."""
+
+MOST_BYTES = 2 << 20
+"""The largest body that can be written (31 custom machines, 16,384 inputs) takes about 1.1 MiB."""
+
+REPLAY = 0x0504
+"""The file type of replays."""
+
+CHECKSUM_AT = 0x40
+CHECKED_FROM = 0x42
+FILE_TYPE_AT = 0x42
+BLOCK_COUNT_AT = 0x38
+BANNER_AT, BANNER_SIZE = 0xA0, (96, 32)
+"""Width and height in pixels, as RGB5A3 in tiles of 4 by 4: 2 bytes a pixel."""
+ICON_AT, ICON_SIZE = 0x18A0, (32, 32)
+
+EPOCH = dt.datetime(2000, 1, 1)
+"""Of the console's clock, which has no zone."""
+TICKS_PER_SECOND = 40_500_000
+
+ENTRY = ByteTable(
+    [
+        ByteRow("game_code", 0x00, "4s", "GFZE (NTSC-U), GFZP (PAL), GFZJ (Japan)."),
+        ByteRow("maker", 0x04, "2s", "8P."),
+        ByteRow("unused_6", 0x06, "B", "0xFF.", sure="observed"),
+        ByteRow("banner_flags", 0x07, "B", "Format of banner and icon: 2.", sure="observed"),
+        ByteRow("file_name", 0x08, "32s", "The name on the card: ASCII, NUL padded."),
+        ByteRow("modified", 0x28, "I", "Seconds since 2000-01-01 00:00, console local time; changes when copied."),
+        ByteRow("image_offset", 0x2C, "I", "0x60, counted from 0x40.", sure="observed"),
+        ByteRow("icon_format", 0x30, "H", "2.", sure="observed"),
+        ByteRow("animation_speed", 0x32, "H", "3.", sure="observed"),
+        ByteRow("permissions", 0x34, "B", "4.", sure="observed"),
+        ByteRow("copy_count", 0x35, "B", "How often it was copied."),
+        ByteRow("first_block", 0x36, "H", "Where it lay on the card."),
+        ByteRow("block_count", 0x38, "H", "Blocks of 8,192 bytes behind the entry."),
+        ByteRow("unused_3a", 0x3A, "H", "0xFFFF.", sure="observed"),
+        ByteRow("comment_offset", 0x3C, "I", "4, counted from 0x40.", sure="observed"),
+        ByteRow("checksum", 0x40, "H", "CRC-16/X-25 of everything from 0x42 on, padding included."),
+        ByteRow("file_type", 0x42, "H", "Which kind of file of the game it is; 0x0504 is a replay."),
+        ByteRow("title", 0x44, "32s", "Title: F-ZERO GX, NUL padded; cp1252, cp932 in Japan."),
+        ByteRow("comment", 0x64, "60s", "Comment: the time of creation, YY/MM/DD HH:MM.", sure="observed"),
+    ]
+)
+
+_CREATED = re.compile(r"(\d\d)/(\d\d)/(\d\d) (\d\d):(\d\d)", re.ASCII)
+_REPLAY_NAME = re.compile(r"fzr[0-9A-Fa-f]{8}([0-9A-Fa-f]{14})\.dat", re.ASCII)
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """What precedes the pictures: the rows of `ENTRY`, texts as the file's own bytes."""
+
+    game_code: bytes = b"GFZE"
+    maker: bytes = b"8P"
+    unused_6: int = 0xFF
+    banner_flags: int = 2
+    file_name: bytes = bytes(32)
+    modified: int = 0
+    image_offset: int = 0x60
+    icon_format: int = 2
+    animation_speed: int = 3
+    permissions: int = 4
+    copy_count: int = 0
+    first_block: int = 0
+    block_count: int = 2
+    unused_3a: int = 0xFFFF
+    comment_offset: int = 4
+    checksum: int = 0
+    file_type: int = REPLAY
+    title: bytes = b"F-ZERO GX".ljust(32, b"\0")
+    comment: bytes = bytes(60)
+
+    @property
+    def encoding(self) -> str:
+        """Of title and comment. Plain Shift JIS would refuse the full-width minus."""
+        return "cp932" if self.game_code == b"GFZJ" else "cp1252"
+
+    @property
+    def file_name_text(self) -> str:
+        """The name on the card, up to its first NUL."""
+        return _text(self.file_name, "ascii")
+
+    @property
+    def title_text(self) -> str:
+        """The title, up to its first NUL."""
+        return _text(self.title, self.encoding)
+
+    @property
+    def comment_text(self) -> str:
+        """The comment, up to its first NUL."""
+        return _text(self.comment, self.encoding)
+
+    @property
+    def modified_at(self) -> dt.datetime:
+        """Console local time; a copy of the file has the time of the copy."""
+        return EPOCH + dt.timedelta(seconds=self.modified)
+
+    @property
+    def created_at(self) -> dt.datetime | None:
+        """To the minute, from the comment; `None` when that says something else."""
+        match = _CREATED.fullmatch(self.comment_text)
+        if match is None:
+            return None
+        year, month, day, hour, minute = (int(part) for part in match.groups())
+        try:
+            return dt.datetime(2000 + year, month, day, hour, minute)
+        except ValueError:
+            return None
+
+    @property
+    def named_at(self) -> dt.datetime | None:
+        """To the second, from the clock ticks in the name of a replay; `None` for other names. Anybody may rename a
+        file."""
+        match = _REPLAY_NAME.fullmatch(self.file_name_text)
+        if match is None:
+            return None
+        return EPOCH + dt.timedelta(seconds=int(match[1], 16) // TICKS_PER_SECOND)
+
+    @property
+    def saved_at(self) -> dt.datetime:
+        """When the replay was saved, console local time: the minute of the comment, with the seconds of whichever other
+        time falls into it; without a comment the time of the directory entry."""
+        created = self.created_at
+        if created is None:
+            return self.modified_at
+        times = (self.modified_at, self.named_at)
+        return next((time for time in times if time is not None and time.replace(second=0) == created), created)
+
+
+class Container(NamedTuple):
+    """The parts of a file, and what the checksum should be."""
+
+    entry: Entry
+    banner: bytes
+    icon: bytes
+    body: bytes
+    computed_checksum: int
+
+
+def checksum(data: bytes) -> int:
+    """CRC-16/X-25 of everything from 0x42 on.
+
+    It is the CRC-CCITT of the standard library with all bits the other way round: of the bytes and of the result. So
+    the loop over the bytes is C, which a file of 2 MiB needs.
+    """
+    crc = binascii.crc_hqx(data[CHECKED_FROM:].translate(REVERSED_BITS), 0xFFFF)
+    return int(f"{crc:016b}"[::-1], 2) ^ 0xFFFF
+
+
+def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no", "maybe"]:
+    """Whether the first bytes are a file of F-Zero GX: `yes` for its known kinds, also those that are then refused by
+    name. Needs 0x44 bytes to be sure; with fewer that fit so far, or of an unknown kind, `maybe`. Never raises."""
+    code = head[:4]
+    if size_bytes == 0 or not code:
+        return "maybe" if size_bytes != 0 and name.lower().endswith(".gci") else "no"
+    if not any(known.encode().startswith(code) for known in names.REGIONS):
+        return "no"
+    if len(head) < FILE_TYPE_AT + 2:
+        return "maybe"
+    return "yes" if int.from_bytes(head[FILE_TYPE_AT : FILE_TYPE_AT + 2], "big") in names.FILE_KINDS else "maybe"
+
+
+def read_container(data: bytes) -> Container:
+    """The parts of a replay file. Raises `WrongFormat`, `Unsupported` for the other kinds, `FramingError` for a length
+    that cannot be."""
+    if data[:4].decode("latin-1") not in names.REGIONS:
+        raise WrongFormat(f"not a file of F-Zero GX: the game code is {data[:4]!r}", offset=0)
+    if len(data) < FILE_TYPE_AT + 2:
+        raise FramingError(f"the file ends inside its header of {BODY_AT} bytes", offset=len(data))
+    file_type = int.from_bytes(data[FILE_TYPE_AT : FILE_TYPE_AT + 2], "big")
+    if file_type != REPLAY:
+        kind = names.FILE_KINDS.get(file_type, "unknown kind")
+        raise Unsupported(
+            f"an F-Zero GX file, but no replay: {kind} (file type 0x{file_type:04X})", offset=FILE_TYPE_AT
+        )
+    if len(data) < BODY_AT:
+        raise FramingError(f"the file ends inside its header of {BODY_AT} bytes", offset=len(data))
+    if len(data) > MOST_BYTES:
+        raise FramingError(f"the file is longer than {MOST_BYTES} bytes", offset=MOST_BYTES)
+    entry = Entry(**ENTRY.unpack(data))
+    return Container(entry, data[BANNER_AT:ICON_AT], data[ICON_AT:BODY_AT], data[BODY_AT:], checksum(data))
+
+
+def length_of(block_count: int) -> int:
+    """Bytes of a file with that many blocks."""
+    return ENTRY_BYTES + BLOCK_BYTES * block_count
+
+
+def _text(raw: bytes, encoding: str) -> str:
+    return raw.partition(b"\0")[0].decode(encoding, errors="replace")

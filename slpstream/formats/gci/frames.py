@@ -1,0 +1,145 @@
+"""The frames of a replay: runs of inputs, made into one entry for each frame when somebody takes it."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import accumulate
+
+import msgspec
+
+from slpstream.formats.gci import names
+from slpstream.formats.gci.body import GO_FRAME, InputRun
+from slpstream.model.events import Inputs, State
+
+FULL = 100
+"""What the game's calibration makes of a stick or trigger at its end."""
+
+
+class RawInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """The file's own values, signed where signed."""
+
+    buttons: int
+    strafe: int
+    accel: int
+    brake: int
+    steer_x: int
+    steer_y: int
+
+
+class WireInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
+    """The inputs of a frame. Axes in [-1, 1], right positive (which way is up for `pitch` nobody has written down),
+    throttle and brake in [0, 1]; values that the game never makes are cut, `raw` has them."""
+
+    steer: float
+    pitch: float
+    strafe: float
+    throttle: float
+    brake: float
+    buttons: tuple[str, ...]
+    raw: RawInputs
+
+
+class PlayerFrame(msgspec.Struct, frozen=True, kw_only=True, rename={"wire_inputs": "inputs"}, gc=False):
+    """A player's part of a frame."""
+
+    wire_inputs: WireInputs
+
+    @property
+    def inputs(self) -> Inputs:
+        """In the words that all games share."""
+        wire = self.wire_inputs
+        return Inputs(
+            steer=wire.steer,
+            pitch=wire.pitch,
+            strafe=wire.strafe,
+            throttle=wire.throttle,
+            brake=wire.brake,
+            buttons=frozenset(wire.buttons),
+        )
+
+    @property
+    def state(self) -> State | None:
+        """Positions are stored for checkpoints only."""
+        return None
+
+
+class FrameEntry(msgspec.Struct, kw_only=True, rename="camel", gc=False):
+    """A frame. `frame` 0 is GO; `native_frame` is the game's own number, 182 more. `players` by racer index."""
+
+    frame: int
+    native_frame: int
+    revision: int
+    players: dict[int, PlayerFrame]
+
+
+class RunFrames:
+    """The runs on the line of frames: which run holds at a frame, and when it ends."""
+
+    def __init__(self, runs: Sequence[InputRun], player_index: int) -> None:
+        self._runs = runs
+        self._stops = list(accumulate(run.frames for run in runs))
+        self._player_index = player_index
+
+    @property
+    def frames(self) -> int:
+        """All runs together; 0 without runs."""
+        return self._stops[-1] if self._stops else 0
+
+    def between(self, first: int, stop: int) -> Iterator[tuple[int, FrameEntry]]:
+        """The entries of the native frames `first` to `stop - 1`, each with the index of its run. There is at least
+        one run; the last one is held for as long as frames are asked for."""
+        last = len(self._runs) - 1
+        index = min(bisect_right(self._stops, first), last)
+        players = self._players(index)
+        for native in range(first, stop):
+            while index < last and native >= self._stops[index]:
+                index += 1
+                players = self._players(index)
+            entry = FrameEntry(frame=native - GO_FRAME, native_frame=native, revision=0, players=players)
+            yield index, entry
+
+    def _players(self, index: int) -> dict[int, PlayerFrame]:
+        return {self._player_index: PlayerFrame(wire_inputs=wire_inputs(self._runs[index]))}
+
+
+def wire_inputs(run: InputRun) -> WireInputs:
+    """A run in the words of the wire."""
+    return WireInputs(
+        steer=_axis(run.steer_x),
+        pitch=_axis(run.steer_y),
+        strafe=_axis(run.strafe),
+        throttle=_axis(run.accel),
+        brake=_axis(run.brake),
+        buttons=button_names(run.buttons),
+        raw=RawInputs(
+            buttons=run.buttons,
+            strafe=run.strafe,
+            accel=run.accel,
+            brake=run.brake,
+            steer_x=run.steer_x,
+            steer_y=run.steer_y,
+        ),
+    )
+
+
+def in_range(run: InputRun) -> bool:
+    """Whether the game could have made these values."""
+    return (
+        -FULL <= run.strafe <= FULL
+        and -FULL <= run.steer_x <= FULL
+        and -FULL <= run.steer_y <= FULL
+        and run.accel <= FULL
+        and run.brake <= FULL
+    )
+
+
+@lru_cache(maxsize=256)
+def button_names(buttons: int) -> tuple[str, ...]:
+    """The names of the bits that are set, the highest first."""
+    return tuple(name for bit, name in names.BUTTONS.items() if buttons & bit)
+
+
+def _axis(value: int) -> float:
+    return max(-1.0, min(1.0, value / FULL))

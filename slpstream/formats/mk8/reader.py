@@ -1,0 +1,218 @@
+"""The reader of a Mario Kart 8 ghost: a whole file to Game Start, laps, closed sections, Game End.
+
+There are no frames, as the coding of the sections is not public. Of a section is said how large it and its subsections
+are and whether its checksum is right. A damaged replay part costs the sections only: Game Start, laps and Game End come
+from the header.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from slpstream.formats.mk8.file_name import FileName, parse_file_name
+from slpstream.formats.mk8.header import (
+    BODY_BYTES,
+    MII_CRC_AT,
+    OUTER_BYTES,
+    TOTAL_AT,
+    Header,
+    OuterHeader,
+    read_header,
+    read_outer,
+)
+from slpstream.formats.mk8.sections import FRAMES_PER_SECTION, Section, Sections, read_info
+from slpstream.formats.mk8.settings import settings_of
+from slpstream.formats.whole_file import Recording, WholeFileReader
+from slpstream.model.errors import FieldError, FormatError
+from slpstream.model.events import Diagnostic, Event, GameEnd, GameEvent, GameStart
+
+_RATE = (60, 1)
+"""Of the game; no message depends on it."""
+
+
+class Mk8Recording(Recording):
+    """One ghost, read. The sections are unpacked when somebody asks for their events."""
+
+    def __init__(self, data: bytes, name: str, personal: bool) -> None:
+        self.outer: OuterHeader | None = read_outer(data)
+        self.body_offset = OUTER_BYTES if self.outer else 0
+        self.header: Header = read_header(data, self.body_offset, personal=personal)
+        self.file_name: FileName | None = parse_file_name(name)
+        self.sections: Sections | None = None
+        """The replay part; `None` when there is none, or its header and tables cannot be followed."""
+        self._size_bytes = len(data)
+        self._header_end = self.body_offset + BODY_BYTES
+        odd = self._oddities(len(data), name) + self._open_replay(data)
+        info = self.sections.info if self.sections else None
+        start = GameStart(
+            self._header_end,
+            "mk8",
+            hashlib.sha256(data).hexdigest()[:32],
+            settings_of(self.header, self.outer, self.file_name, info),
+            _RATE,
+        )
+        self.head = [start, *odd, *self._laps()]
+        self.end = GameEnd(
+            len(data),
+            "file_end",
+            duration_seconds=self.header.total.total_milliseconds / 1000 if self.header.total.valid else None,
+            values=self._result(),
+        )
+        self._sections_end: int | None = None
+        """The first section that cannot be unpacked, once somebody came upon it."""
+
+    @property
+    def frame_count(self) -> int:
+        """There are no frames."""
+        return 0
+
+    def frame_events(self, first: int, stop: int) -> list[Event]:
+        """There are no frames."""
+        return []
+
+    @property
+    def tail(self) -> Sequence[Event]:  # type: ignore[override]
+        """All sections, and Game End. Unpacks what is not unpacked."""
+        return [*self.section_events(0, self.section_count), self.end]
+
+    @property
+    def section_count(self) -> int:
+        """How many sections the header declares."""
+        return len(self.sections) if self.sections else 0
+
+    def section_events(self, first: int, stop: int) -> list[Event]:
+        """The events of the sections with index `first` to `stop - 1`. Where the packed data is damaged the sections
+        end, with one diagnostic."""
+        sections, events = self.sections, list[Event]()
+        if sections is None:
+            return events
+        at = sections.file_offset(first - 1) if first else self._header_end
+        for index in range(first, min(stop, self.section_count)):
+            if self._sections_end is not None and index > self._sections_end:
+                break
+            try:
+                section = sections.section(index)
+            except FormatError as error:
+                self._sections_end = index
+                events.append(_damaged(at, error, f", so sections {index} to {len(sections) - 1} are lost"))
+                break
+            at = sections.file_offset(index)
+            events += _section_events(section, at)
+        return events
+
+    def _open_replay(self, data: bytes) -> list[Diagnostic]:
+        part = data[self._header_end :]
+        if not part:
+            message = "the file ends behind the header: there is no replay part"
+            return [Diagnostic(self._header_end, "info", "no_replay", self._header_end, message)]
+        try:
+            info = read_info(part, self._header_end)
+        except FormatError as error:
+            return [_damaged(self._header_end, error, "")]
+        self.sections = Sections(part, info, self._header_end)
+        return self._checksum("the replay part's header", info.crc, info.computed_crc, self._header_end, 8)
+
+    def _oddities(self, size_bytes: int, name: str) -> list[Diagnostic]:
+        """What is odd about the headers and the name."""
+        outer, header, at = self.outer, self.header, self.body_offset
+        odd: list[Diagnostic] = []
+        if outer is not None:
+            odd += self._size("the outer header", outer.file_size, "the file", size_bytes, 8)
+            odd += self._checksum("the outer header", outer.crc, outer.computed_crc, 0x38, 8)
+        odd += self._size("the header", header.payload_size, "the body", header.body_size, at + 8)
+        odd += self._checksum("the Mii", header.mii_crc, header.computed_mii_crc, at + MII_CRC_AT, 4)
+        if name and self.file_name is None:
+            odd.append(self._warning("file_name", 0, "the file's name is not one that the game gives to ghosts"))
+        if not header.total.valid or not header.laps_add_up:
+            odd.append(self._warning("lap_sum", at + TOTAL_AT, "the laps do not add up to the total time"))
+        return odd
+
+    def _checksum(self, what: str, stored: int, computed: int, offset: int, digits: int) -> list[Diagnostic]:
+        if stored == computed:
+            return []
+        message = f"the checksum of {what} is {stored:0{digits}x}; the bytes give {computed:0{digits}x}"
+        return [self._warning("checksum", offset, message)]
+
+    def _size(self, who: str, declared: int, what: str, real: int, offset: int) -> list[Diagnostic]:
+        if declared == real:
+            return []
+        return [self._warning("size_mismatch", offset, f"{who} declares {declared} bytes; {what} has {real}")]
+
+    def _warning(self, code: str, offset: int, message: str) -> Diagnostic:
+        return Diagnostic(self._header_end, "warning", code, offset, message)
+
+    def _laps(self) -> list[GameEvent]:
+        return [
+            GameEvent(
+                self._header_end,
+                "lap",
+                None,
+                {"index": index, "milliseconds": lap.total_milliseconds, "basis": "stored"},
+            )
+            for index, lap in enumerate(self.header.driven_laps)
+        ]
+
+    def _result(self) -> dict[str, Any]:
+        total = self.header.total
+        return {"totalMilliseconds": total.total_milliseconds, "basis": "stored"} if total.valid else {}
+
+
+class Mk8Reader(WholeFileReader):
+    """Reads one ghost.
+
+    `name` is the file's name, which carries data. `strict` refuses wrong checksums, and therefore unpacks the sections
+    at once. `personal` reports the Mii, the profile's id and the region.
+    """
+
+    format: ClassVar[str] = "mk8"
+
+    def __init__(self, *, strict: bool = False, name: str = "", personal: bool = False) -> None:
+        super().__init__()
+        self.strict = strict
+        self.name = name
+        self.personal = personal
+
+    def read(self, data: bytes) -> Mk8Recording:
+        """A complete file.
+
+        Raises `WrongFormat` for what is no ghost, `Unsupported` for MKTV replays and Deluxe ghosts, `FramingError` when
+        the headers are cut off, and, when `strict`, `FieldError` for a wrong checksum.
+        """
+        recording = Mk8Recording(data, self.name, self.personal)
+        if self.strict:
+            for event in (*recording.head, *recording.tail):
+                if isinstance(event, Diagnostic) and event.code == "checksum":
+                    raise FieldError(event.message, offset=event.offset)
+        return recording
+
+    def more(self, most_frames: int) -> list[Event]:
+        """As many sections as hold `most_frames` frames, at least one; behind the last one, Game End."""
+        recording = self._recording
+        if not isinstance(recording, Mk8Recording) or self._tail_taken:
+            return []
+        first, self._next = self._next, self._next + max(1, most_frames // FRAMES_PER_SECTION)
+        events = recording.section_events(first, self._next)
+        if self._next >= recording.section_count:
+            self._tail_taken = True
+            events.append(recording.end)
+        return events
+
+
+def _section_events(section: Section, at: int) -> list[Event]:
+    values: dict[str, Any] = {"index": section.index, "sizeBytes": section.size_bytes, "crcOk": section.crc_ok}
+    events: list[Event] = []
+    if not section.crc_ok:
+        events.append(Diagnostic(at, "warning", "checksum", at, f"the checksum of section {section.index} is wrong"))
+    if section.sizes is None:
+        message = f"the sizes in section {section.index} do not add up to its {section.size_bytes} bytes"
+        events.append(Diagnostic(at, "warning", "section_sizes", at, message))
+    else:
+        values["sizes"] = section.sizes
+    return [GameEvent(at, "section", None, values), *events]
+
+
+def _damaged(at: int, error: FormatError, consequence: str) -> Diagnostic:
+    message = f"the replay part is damaged: {error.what}{consequence}"
+    return Diagnostic(at, "warning", "replay_damaged", error.offset, message)

@@ -1,0 +1,295 @@
+"""Columns as Arrow tables (extra `analysis`): frames, items, how games were set up, how they ended.
+
+The columns of each table are fixed: all fields of the newest version, made from the same field tables as the decoder,
+so that the tables of replays of any age can be laid below each other. What a replay does not have is null. A NaN that
+stands in the replay stays NaN. Each column of a field carries its documentation and unit as metadata of the Arrow
+field.
+
+Whole columns are handed over; nothing here loops over frames.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, get_type_hints
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+from msgspec import UNSET
+
+from slpstream.formats.slippi import game_start
+from slpstream.formats.slippi.columns import Array, Character, EventColumns, Frames
+from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, GAME_END, ITEM_UPDATE, POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSettings, Settings
+from slpstream.formats.slippi.ids import character_name, stage_name
+from slpstream.model.events import GameEnd
+from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Table
+
+_OF_KIND = {
+    U8: pa.uint8(),
+    I8: pa.int8(),
+    U16: pa.uint16(),
+    I16: pa.int16(),
+    U32: pa.uint32(),
+    I32: pa.int32(),
+    F32: pa.float32(),
+    BOOL: pa.bool_(),
+}
+_OF_PYTHON = {bool: pa.bool_(), int: pa.uint8(), float: pa.float32(), str: pa.string()}
+"""For settings that are no field of their own but made of one: all integers among them are small but one."""
+
+_KEYS = ("frame", "player_index", "is_follower")
+"""Fields that every event of a frame repeats."""
+
+KEY = pa.dictionary(pa.int32(), pa.string())
+"""The type of the columns `file` and `game_id`."""
+
+
+class _Source(NamedTuple):
+    """A column of `frames_table`: the event that it comes from, the field there, its name and type here."""
+
+    event: str
+    field: str
+    column: Any
+
+
+def _column(name: str, type: Any, doc: str, unit: str = "", since: str = "") -> Any:
+    notes = {"doc": doc, "unit": unit, "since": since}
+    return pa.field(name, type, metadata={key: text for key, text in notes.items() if text})
+
+
+def _of_field(field: Field, name: str) -> Any:
+    return _column(name, _OF_KIND[field.kind], field.doc, field.unit, field.since)
+
+
+def _sources(event: str, table: Table, prefix: str = "", renamed: Mapping[str, str] | None = None) -> Iterator[_Source]:
+    for field in table.fields:
+        if field.name not in _KEYS:
+            name = (renamed or {}).get(field.name, prefix + field.name.replace(".", "_"))
+            yield _Source(event, field.name, _of_field(field, name))
+
+
+_FRAME_SOURCES = (
+    *_sources("start", FRAME_START, renamed={"seed": "start_seed"}),
+    *_sources("bookend", FRAME_BOOKEND),
+)
+_CHARACTER_SOURCES = (*_sources("pre", PRE_FRAME, "pre_"), *_sources("post", POST_FRAME, "post_"))
+_ITEM_SOURCES = tuple(_sources("items", ITEM_UPDATE))
+
+_FRAME_KEYS = (
+    _of_field(PRE_FRAME.fields[0], "frame"),
+    _column("revision", pa.int32(), "How often the number had been sent before: 0 the first time."),
+)
+FRAMES_SCHEMA = pa.schema(
+    [
+        *_FRAME_KEYS,
+        *(_of_field(field, field.name) for field in PRE_FRAME.fields[1:3]),
+        *(source.column for source in (*_FRAME_SOURCES, *_CHARACTER_SOURCES)),
+    ]
+)
+"""The columns of `frames_table`."""
+
+ITEMS_SCHEMA = pa.schema([*_FRAME_KEYS, *(source.column for source in _ITEM_SOURCES)])
+"""The columns of `items_table`."""
+
+
+def frames_table(frames: Frames) -> pa.Table:
+    """One row for each frame and character, with the columns of `FRAMES_SCHEMA`.
+
+    `frame` (int32), `revision` (int32), `player_index` (uint8), `is_follower` (bool); of the whole frame `start_seed`,
+    `scene_frame_counter`, `latest_finalized_frame`; then the fields of the Pre-Frame Update as `pre_NAME` and those of
+    the Post-Frame Update as `post_NAME`, with `_` for the dot of a nested name: `post_self_induced_speeds_air_x`.
+
+    Character by character (players by index, each with its follower behind it), the frames in the order of `frames`:
+    ascending numbers, or for `frames.sendings` the order of the file. There is no row where a character has neither
+    event. Null: a field that the replay does not have, the fields of an event that the character does not have there.
+    """
+    return pa.concat_tables(
+        [_character_table(frames, one) for one in frames.characters] or [FRAMES_SCHEMA.empty_table()]
+    )
+
+
+def items_table(frames: Frames) -> pa.Table:
+    """One row for each item of each frame, in the order of `frames` and of the events: `frame`, `revision`, then the
+    fields of the Item Update under their own names. Item types are in `slpstream.formats.slippi.item_types`."""
+    items = frames.items
+    counts = items.counts
+    keys = [_array(np.repeat(column, counts), pa.int32()) for column in (frames.number, frames.revision)]
+    values = _Values(items, None)
+    return pa.Table.from_arrays([*keys, *(values.of(source) for source in _ITEM_SOURCES)], schema=ITEMS_SCHEMA)
+
+
+def _character_table(frames: Frames, character: Character) -> pa.Table:
+    """The rows of one character."""
+    present = character.pre.present | character.post.present
+    rows = None if present.all() else np.flatnonzero(present)
+    count = len(present) if rows is None else len(rows)
+    arrays = [_array(_taken(column, rows), pa.int32()) for column in (frames.number, frames.revision)]
+    arrays.append(_array(np.full(count, character.player_index, np.uint8), pa.uint8()))
+    arrays.append(_array(np.full(count, character.is_follower), pa.bool_()))
+    events = {"start": frames.start, "bookend": frames.bookend, "pre": character.pre, "post": character.post}
+    values = {name: _Values(columns, rows) for name, columns in events.items()}
+    arrays += [values[source.event].of(source) for source in (*_FRAME_SOURCES, *_CHARACTER_SOURCES)]
+    return pa.Table.from_arrays(arrays, schema=FRAMES_SCHEMA)
+
+
+class _Values:
+    """The columns of one event in some rows (`None` for all), null where it did not come."""
+
+    def __init__(self, columns: EventColumns, rows: Array | None) -> None:
+        self._columns = columns
+        self._rows = rows
+        present = _taken(columns.present, rows)
+        self._count = len(present)
+        self._valid = None if present.all() else _bits(present)
+
+    def of(self, source: _Source) -> Any:
+        """The column that a field makes."""
+        if source.field not in self._columns.fields:
+            return pa.nulls(self._count, source.column.type)
+        return _array(_taken(self._columns[source.field], self._rows), source.column.type, self._valid)
+
+
+def _array(values: Array, type: Any, valid: Any = None) -> Any:
+    """An Arrow array of a contiguous column, without a copy; `valid` is a buffer of bits. (`pyarrow.array` would load
+    pandas, and that takes a second.)"""
+    data = _bits(values) if type == pa.bool_() else pa.py_buffer(values)
+    return pa.Array.from_buffers(type, len(values), [valid, data])
+
+
+def _bits(flags: Array) -> Any:
+    return pa.py_buffer(np.packbits(flags, bitorder="little"))
+
+
+def _taken(column: Array, rows: Array | None) -> Array:
+    return np.ascontiguousarray(column if rows is None else column[rows])
+
+
+# -- how a game was set up, how it ended
+# --------------------------------------------------------------------------------------------------------------------
+
+_FIELDS = {field.name: field for field in (*game_start.FIELDS, *game_start.PLAYER_FIELDS)}
+_OTHER_TYPES = {
+    "enabled_items": pa.uint64(),
+    "item_spawn_behavior": pa.uint8(),
+}
+_DOCS = {
+    "slp_version": "Version of the replay format, major.minor.build.",
+    "timer_type": "0 none, 2 counts down, 3 counts up.",
+    "in_game_mode": "Bits 0xE0 of the first game bitfield: 32 is stock.",
+    "friendly_fire_enabled": "Team attack.",
+    "enabled_items": "Bit mask of the items that can spawn, 40 bits.",
+    "scene": "Minor scene.",
+    "game_mode": "Major scene: 2 versus, 8 online.",
+    "port": "Player index + 1.",
+    "player_index": "0 to 3.",
+    "controller_fix": "None, UCF, Dween or Mixed.",
+    "match_id": "The same as session_id.",
+}
+
+
+def _settings_columns(cls: type[Any]) -> Iterator[Any]:
+    """A column for each plain value of a settings class, in its order."""
+    for name, hint in get_type_hints(cls).items():
+        kind = next((plain for plain in _OF_PYTHON if hint is plain or plain in getattr(hint, "__args__", ())), None)
+        field = _FIELDS.get(name)
+        if field is not None and field.kind in _OF_KIND:
+            yield _of_field(field, name)
+        elif kind is not None:
+            doc = _DOCS.get(name, "" if field is None else field.doc)
+            yield _column(name, _OTHER_TYPES.get(name, _OF_PYTHON[kind]), doc)
+
+
+_GAME_COLUMNS = tuple(_settings_columns(Settings))
+_INFO_COLUMNS = tuple(_settings_columns(GameInfo))
+_MATCH_COLUMNS = tuple(column for column in _settings_columns(MatchInfo) if column.name != "match_id")
+_PLAYER_COLUMNS = tuple(_settings_columns(PlayerSettings))
+
+GAME_STARTS_SCHEMA = pa.schema(
+    [
+        *_GAME_COLUMNS,
+        _column("stage_name", pa.string(), "Name of the stage, null where the id is unknown."),
+        *_INFO_COLUMNS,
+        *_MATCH_COLUMNS,
+        *_PLAYER_COLUMNS,
+        _column("character_name", pa.string(), "Name of the character, null where the id is unknown."),
+    ]
+)
+"""The columns of `game_start_table`."""
+
+GAME_ENDS_SCHEMA = pa.schema(
+    [
+        _column("reason", pa.string(), "game_end, raw_length, incomplete (the file just stops) or error (bad bytes)."),
+        *(_of_field(field, field.name) for field in GAME_END.fields),
+        _column("winners", pa.list_(pa.uint8()), "Player indices; empty when nobody won or it is not known."),
+        _column("last_frame", pa.int32(), "The highest frame number.", "frame number"),
+        _column("duration_seconds", pa.float64(), "Length of the playable part.", "seconds"),
+        _column("started_at", pa.string(), "As the metadata has it: ISO 8601, on consoles without a time zone."),
+        _column("played_on", pa.string(), "dolphin, nintendont, network and others."),
+        _column("console_nick", pa.string(), "Name of the console."),
+    ]
+)
+"""The columns of `game_end_table`."""
+
+
+def game_start_table(settings: Settings) -> pa.Table:
+    """One row for each player of a game, with the columns of `GAME_STARTS_SCHEMA`.
+
+    First those of the game, the same in each row: `Settings`, `GameInfo` and `MatchInfo` with their own names, and
+    `stage_name`. Then those of the player: `PlayerSettings`, and `character_name`. Null: what the version of the
+    replay does not have; names and ids of players that are absent are empty.
+    """
+    game = {
+        **_plain(settings, _GAME_COLUMNS),
+        "stage_name": stage_name(settings.stage_id) or None,
+        **_plain(settings.game_info_block, _INFO_COLUMNS),
+        **_plain(settings.match_info, _MATCH_COLUMNS),
+    }
+    rows = [
+        {**game, **_plain(player, _PLAYER_COLUMNS), "character_name": character_name(player.character_id) or None}
+        for player in settings.players
+    ]
+    return pa.Table.from_pylist(rows, schema=GAME_STARTS_SCHEMA)
+
+
+def game_end_table(end: GameEnd, metadata: Mapping[str, Any] | None) -> pa.Table:
+    """One row for a game, with the columns of `GAME_ENDS_SCHEMA`.
+
+    `reason`; the fields of the Game End event, where `placement_1` to `placement_4` are those of ports 1 to 4 (0 is
+    first, -1 not in the game) and null where the replay has no such event or field; `winners`, `last_frame`,
+    `duration_seconds`; and from the metadata `started_at`, `played_on`, `console_nick`, null where it has none.
+    """
+    payload = end.game_end
+    row: dict[str, Any] = {
+        "reason": end.reason,
+        "winners": [winner.player_index for winner in end.winners],
+        "last_frame": end.last_frame,
+        "duration_seconds": end.duration_seconds,
+    }
+    if payload is not None:
+        row["game_end_method"] = payload.game_end_method
+        row["lras_initiator_index"] = _null(payload.lras_initiator_index)
+        for place in payload.placements:
+            row[f"placement_{place.player_index + 1}"] = _null(place.position)
+    for column, key in (("started_at", "startAt"), ("played_on", "playedOn"), ("console_nick", "consoleNick")):
+        text = (metadata or {}).get(key)
+        row[column] = text if isinstance(text, str) else None
+    return pa.Table.from_pylist([row], schema=GAME_ENDS_SCHEMA)
+
+
+def _plain(values: msgspec.Struct, columns: Sequence[Any]) -> dict[str, Any]:
+    return {column.name: _null(getattr(values, column.name)) for column in columns}
+
+
+def _null(value: Any) -> Any:
+    return None if value is UNSET else value
+
+
+def of_game(table: pa.Table, *, file: str, game_id: str) -> pa.Table:
+    """A table with the columns `file` and `game_id` in front, for tables of many games."""
+    which = _array(np.zeros(len(table), np.int32), pa.int32())
+    for place, (name, text) in enumerate((("file", file), ("game_id", game_id))):
+        words = pa.array([text], pa.string())
+        table = table.add_column(place, pa.field(name, KEY), pa.DictionaryArray.from_arrays(which, words))
+    return table

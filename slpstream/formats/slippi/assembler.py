@@ -1,0 +1,351 @@
+"""Events to frames: what belongs together, when a frame is complete, and when it is final.
+
+Complete: at its Frame Bookend; before 3.0, which has none, when the next frame number begins or the game ends. The
+same number can begin again (a rollback on netplay): that is a new sending with `revision` one higher, and it starts
+empty, so items and stage events never double.
+
+Final (spec page, rule 3), one of four ways that the Game Start and the declared sizes pick:
+
+- no bookends: when complete; no rollback was ever seen there;
+- 3.7 and not online: at its bookend;
+- online with `latest finalized frame`: what that says, never falling;
+- bookends without those fields: when 7 newer numbers have been closed.
+
+Frames that are complete but not final are few (at most 7 on real netplay). A file whose finalized frame never moves
+would keep them all; beyond `MAX_LAG_FRAMES` the oldest become final anyway, and a diagnostic says so.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, Self
+
+import msgspec
+from msgspec import UNSET
+
+from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
+from slpstream.formats.slippi.diagnostics import Oddities
+from slpstream.model.events import Event, Frame, FrameFinalized, Inputs, State
+
+ROLLBACK_FRAMES = 7
+MAX_LAG_FRAMES = 120
+MAX_THINGS = 1024
+"""Items and stage events of one sending; the game sends at most 15 and 3."""
+MAX_NUMBERS_APART = 1 << 17
+"""Frame numbers that are remembered one by one because they did not come one after the other."""
+_PHYSICAL_BUTTONS = {
+    0x1: "dpad_left",
+    0x2: "dpad_right",
+    0x4: "dpad_down",
+    0x8: "dpad_up",
+    0x10: "z",
+    0x20: "r",
+    0x40: "l",
+    0x100: "a",
+    0x200: "b",
+    0x400: "x",
+    0x800: "y",
+    0x1000: "start",
+}
+
+
+class PlayerFrame(msgspec.Struct, gc=False):
+    """One character's part of a frame: `pre` and `post`, each absent when its event did not come."""
+
+    pre: Any = UNSET
+    post: Any = UNSET
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """The format-neutral view of `pre`."""
+        pre = self.pre
+        if pre is UNSET:
+            return None
+        pressed = pre.physical_buttons
+        return Inputs(
+            steer=pre.joystick_x,
+            pitch=pre.joystick_y,
+            stick=(pre.joystick_x, pre.joystick_y),
+            c_stick=(pre.c_stick_x, pre.c_stick_y),
+            triggers=(pre.physical_l_trigger, pre.physical_r_trigger),
+            buttons=frozenset(name for bit, name in _PHYSICAL_BUTTONS.items() if pressed & bit),
+        )
+
+    @property
+    def state(self) -> State | None:
+        """The format-neutral view of `post`."""
+        post = self.post
+        if post is UNSET:
+            return None
+        return State(
+            position=(post.position_x, post.position_y),
+            facing=post.facing_direction,
+            damage=post.percent,
+            lives=post.stocks_remaining,
+        )
+
+
+class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
+    """slippi-js `FrameEntryType`; `players` and `followers` are keyed by player index. What is empty is absent."""
+
+    frame: int
+    revision: int
+    start: Any
+    players: dict[int, PlayerFrame]
+    followers: Any
+    items: Any
+    stage_events: Any
+
+
+class StageEvent(msgspec.Struct, gc=False, omit_defaults=True):
+    """A stage event with its `kind` beside its slippi-js fields."""
+
+    kind: str
+    frame: int
+    platform: Any = UNSET
+    height: Any = UNSET
+    direction: Any = UNSET
+    event: Any = UNSET
+    transformation: Any = UNSET
+
+
+class Assembler:
+    """Puts decoded events into frames; appends `Frame` and `FrameFinalized` to `out`."""
+
+    def __init__(self, oddities: Oddities, *, bookends: bool, online: bool | None, finalized_field: bool) -> None:
+        """`online`: major scene 8, or `None` where the replay does not say."""
+        self.out: list[Event] = []
+        self._oddities = oddities
+        self._bookends = bookends
+        self._finalize: Callable[[Assembler, Any, int], None] = _rule(bookends, online, finalized_field)
+        # the sending that is open
+        self._number: int | None = None
+        self._start: Any = UNSET
+        self._players: dict[int, PlayerFrame] = {}
+        self._followers: dict[int, PlayerFrame] = {}
+        self._items: list[Any] = []
+        self._stage_events: list[Any] = []
+        # what was closed
+        self._revisions: dict[int, int] = {}
+        self._first: int | None = None
+        self._next = 0
+        self._pending: list[int] = []
+        self.through: int | None = None
+        self.last: Frame | None = None
+
+    def copy(self, oddities: Oddities) -> Self:
+        """An independent assembler at the same place. Closed frames are values and shared."""
+        twin = copy.copy(self)
+        twin._oddities = oddities
+        twin._players = {index: copy.copy(player) for index, player in self._players.items()}
+        twin._followers = {index: copy.copy(player) for index, player in self._followers.items()}
+        twin._items = list(self._items)
+        twin._stage_events = list(self._stage_events)
+        twin._revisions = dict(self._revisions)
+        twin._pending = list(self._pending)
+        return twin
+
+    # -- events, in the order of the file; `end` is the offset just past each -------------------------------------
+
+    def frame_start(self, event: Any, end: int) -> None:
+        """Frame Start: a sending begins."""
+        if self._number is not None:
+            self._close_early(event.frame, end)
+        self._number = event.frame
+        self._start = event
+
+    def pre_frame(self, event: Any, end: int) -> None:
+        """Pre-Frame Update of a player or a follower."""
+        if event.frame != self._number:
+            self._open(event.frame, end)
+        side = self._followers if event.is_follower else self._players
+        if event.player_index in side:
+            # The same player again under the same number: before 2.2 nothing else tells a second sending.
+            self._close_early(event.frame, end)
+            self._number = event.frame
+            side = self._followers if event.is_follower else self._players
+        side[event.player_index] = PlayerFrame(event)
+
+    def post_frame(self, event: Any, end: int) -> None:
+        """Post-Frame Update of a player or a follower."""
+        if event.frame != self._number:
+            self._open(event.frame, end)
+        side = self._followers if event.is_follower else self._players
+        player = side.get(event.player_index)
+        if player is None:
+            side[event.player_index] = PlayerFrame(UNSET, event)
+        else:
+            player.post = event
+
+    def item(self, event: Any, end: int) -> None:
+        """Item Update."""
+        if event.frame != self._number:
+            self._open(event.frame, end)
+        if self._has_room(self._items, end):
+            self._items.append(event)
+
+    def stage_event(self, event: Any, end: int, command: int) -> None:
+        """One of the stage events."""
+        if event.frame != self._number:
+            self._open(event.frame, end)
+        if self._has_room(self._stage_events, end):
+            values = {name: getattr(event, name) for name in event.__struct_fields__}
+            self._stage_events.append(StageEvent(STAGE_EVENT_KINDS[command], **values))
+
+    def bookend(self, event: Any, end: int) -> None:
+        """Frame Bookend: the frame is complete, and perhaps some are final."""
+        if event.frame != self._number:
+            if self._number is None:
+                self._diagnose("empty_frame", f"Frame Bookend {event.frame} without a frame", end)
+            self._open(event.frame, end)
+        self._close(end)
+        self._finalize(self, event, end)
+
+    def whole_frame(self, frame: tuple[int, Any, dict[int, PlayerFrame], Any, Any, Any], end: int) -> None:
+        """All of a frame at once: number, start, players, followers, items, bookend. Only while `between_frames`."""
+        number, start, players, followers, items, bookend = frame
+        self._emit(number, end, start, players, followers, items, UNSET)
+        self._finalize(self, bookend, end)
+
+    @property
+    def between_frames(self) -> bool:
+        """No frame is open."""
+        return self._number is None
+
+    def finish(self, end: int, *, clean: bool) -> None:
+        """No more frames will come: what is open is complete if the end is `clean`, and all that is complete is
+        final."""
+        if self._number is not None:
+            if clean:
+                if self._bookends:
+                    self._diagnose("frame_without_bookend", f"frame {self._number} has no Frame Bookend", end)
+                self._close(end)
+            self._drop_open()
+        if self._pending:
+            self._final_through(max(self._pending), end)
+
+    # -- frames ------------------------------------------------------------------------------------------------------
+
+    def _open(self, number: int, end: int) -> None:
+        if self._number is not None:
+            self._close_early(number, end)
+        self._number = number
+
+    def _close_early(self, next_number: int, end: int) -> None:
+        """Another sending begins while one is open: without bookends that is how a frame ends."""
+        if self._bookends:
+            self._diagnose("frame_without_bookend", f"frame {self._number} has no Frame Bookend", end)
+        closed = self._number
+        self._close(end)
+        if self._bookends:
+            self._bound_lag(end)
+        elif closed is not None:
+            self._final_through(closed, end)
+
+    def _has_room(self, things: list[Any], end: int) -> bool:
+        if len(things) < MAX_THINGS:
+            return True
+        self._diagnose("crowded_frame", f"frame {self._number} has more than {MAX_THINGS} items or stage events", end)
+        return False
+
+    def _close(self, end: int) -> None:
+        number = self._number
+        if number is None:
+            return
+        self._emit(
+            number,
+            end,
+            self._start,
+            self._players,
+            self._followers or UNSET,
+            self._items or UNSET,
+            self._stage_events or UNSET,
+        )
+        self._drop_open()
+
+    def _emit(
+        self, number: int, end: int, start: Any, players: Any, followers: Any, items: Any, stage_events: Any
+    ) -> None:
+        revision = self._revision(number, end)
+        if self.through is not None and number <= self.through:
+            self._diagnose("final_frame_again", f"frame {number} comes after {self.through} was final", end)
+        entry = FrameEntry(number, revision, start, players, followers, items, stage_events)
+        frame = Frame(end, number, revision, entry)
+        self.out.append(frame)
+        if self.last is None or number >= self.last.number:
+            self.last = frame
+
+    def _drop_open(self) -> None:
+        self._number = None
+        self._start = UNSET
+        self._players = {}
+        self._followers = {}
+        if self._items:
+            self._items = []
+        if self._stage_events:
+            self._stage_events = []
+
+    def _revision(self, number: int, end: int) -> int:
+        """How often the number was closed before. Numbers that come one after the other cost no memory."""
+        if number == self._next and self._first is not None and number not in self._revisions:
+            self._next += 1
+            revision = 0
+        elif self._first is None:
+            self._first, self._next = number, number + 1
+            revision = 0
+        else:
+            if len(self._revisions) == MAX_NUMBERS_APART:
+                self._diagnose("numbers_forgotten", "too many frame numbers out of order; revisions start anew", end)
+                self._revisions.clear()
+            seen = number in self._revisions or self._first <= number < self._next
+            revision = self._revisions[number] = self._revisions.get(number, 0) + 1 if seen else 0
+        if revision == 0 and (self.through is None or number > self.through):
+            self._pending.append(number)
+        return revision
+
+    # -- the four ways to become final -------------------------------------------------------------------------------
+
+    def _when_complete(self, bookend: Any, end: int) -> None:
+        self._final_through(bookend.frame, end)
+
+    def _as_told(self, bookend: Any, end: int) -> None:
+        self._final_through(min(bookend.latest_finalized_frame, bookend.frame), end)
+        self._bound_lag(end)
+
+    def _by_age(self, bookend: Any, end: int) -> None:
+        if len(self._pending) > ROLLBACK_FRAMES:
+            self._pending.sort()
+            self._final_through(self._pending[-ROLLBACK_FRAMES - 1], end)
+
+    def _bound_lag(self, end: int) -> None:
+        if len(self._pending) > MAX_LAG_FRAMES:
+            self._diagnose("finality_lag", f"more than {MAX_LAG_FRAMES} frames are not final; the oldest are now", end)
+            self._pending.sort()
+            self._final_through(self._pending[-MAX_LAG_FRAMES // 2], end)
+
+    def _final_through(self, number: int, end: int) -> None:
+        if self.through is not None and number <= self.through:
+            return
+        if self._pending == [number]:  # nearly always, when frames are final at their bookends
+            self._pending = []
+            self.through = number
+            self.out.append(FrameFinalized(end, number))
+            return
+        pending = [n for n in self._pending if n > number]
+        if len(pending) == len(self._pending):
+            return
+        self._pending = pending
+        self.through = number
+        self.out.append(FrameFinalized(end, number))
+
+    def _diagnose(self, code: str, message: str, end: int) -> None:
+        """Something is odd."""
+        self._oddities.say(self.out, "warning", code, message, end, end)
+
+
+def _rule(bookends: bool, online: bool | None, finalized_field: bool) -> Callable[[Assembler, Any, int], None]:
+    """How frames become final. A function and no bound method: the assembler would hold itself."""
+    if not bookends or online is False:
+        return Assembler._when_complete
+    return Assembler._as_told if online and finalized_field else Assembler._by_age

@@ -1,0 +1,427 @@
+"""A whole game as columns: each field of each event as one numpy array over all frames.
+
+`frame_index` says where the events are; this module makes arrays of them when somebody asks. A row of an event is a
+structured array with the dtype of its field table, taken straight from the file's bytes: a strided view where the
+events lie at one stride, a gather elsewhere. A column is such a field in the machine's byte order, converted when it is
+touched and kept.
+
+Frames are addressed the way analysts think. `Frames` has one row for each frame number, ascending, with the values of
+its last sending, so rollbacks are right by default; `Frames.sendings` has them all, in the order of the file. All
+columns of a `Frames` are aligned: row i of every one is frame `number[i]`. Where a character has no event in a frame
+(out of stocks, a follower who is gone) `present` is false, floats are NaN, and the rest is 0 or False.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from slpstream.formats.slippi.commands import (
+    FRAME_BOOKEND,
+    FRAME_START,
+    ITEM_UPDATE,
+    POST_FRAME,
+    PRE_FRAME,
+    STAGE_EVENT_KINDS,
+    TABLES,
+)
+from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, Offsets, Slot, Things, stride_of
+from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Block, Layout, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+_NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I8, U16, I16, U32, I32, F32)}
+_NATIVE[BOOL.numpy] = np.dtype(np.uint8)
+
+_BLOCKS_BEFORE_ALL = 3
+_KEYS = frozenset({"frame", "player_index", "is_follower"})
+_BLOCK_NAMES = [str(index) for index in range(256)]
+_LARGE_BLOCK_BYTES = 31 << 20
+"""Just below the 32 MiB up to which glibc learns."""
+
+_AS_BYTE = {BOOL.numpy: U8.numpy}
+"""A flag can be any byte, and numpy's bool only 0 or 1."""
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Once in a process: lets the allocator keep what it frees, for those who read one replay after the other.
+
+    glibc gives memory back to the system as soon as more is free than twice the largest block freed so far; the next
+    replay then faults the same pages in again, which takes longer than reading it. One large block, never touched,
+    raises that limit for the process.
+    """
+    np.empty(_LARGE_BLOCK_BYTES, np.uint8)
+
+
+class EventColumns:
+    """One event over many rows: `columns["percent"]`, `columns.percent`, or all at once as the structured `rows`.
+
+    Fields that the replay does not have raise `KeyError` (`AttributeError` by attribute); `fields` lists those it has.
+    Nested fields have dotted names, `columns["self_induced_speeds.air_x"]`.
+    """
+
+    def __init__(self, data: bytes, layout: Layout | None, offsets: Offsets) -> None:
+        """`layout` is `None` when the replay does not declare the event."""
+        self._data = data
+        self._layout = layout
+        self._offsets = offsets
+        self._columns: dict[str, Array] = {}
+        self._converted: set[int] = set()
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the fields that the replay has."""
+        return () if self._layout is None else tuple(self._layout.kinds)
+
+    @cached_property
+    def present(self) -> Mask:
+        """Where the event came, bool of shape (rows,)."""
+        present: Mask = self._offsets != ABSENT
+        return present
+
+    @cached_property
+    def rows(self) -> Array:
+        """The events as they are in the file, big-endian: a structured array of shape (rows,), read-only. Where the
+        event did not come, NaN and zeros."""
+        if self._layout is None or not len(self._offsets):
+            return np.zeros(len(self._offsets), _dtype(self._layout))
+        dtype, offsets = _dtype(self._layout), self._offsets
+        stride = stride_of(offsets)
+        if stride is None:
+            return _gathered(self._data, offsets, dtype, np.flatnonzero(offsets == ABSENT))
+        return np.ndarray(offsets.shape, dtype, self._data, int(offsets[0]), (stride,))
+
+    def __getitem__(self, name: str) -> Array:
+        """The column of a field, in the machine's byte order, of shape (rows,)."""
+        column = self._columns.get(name)
+        if column is None:
+            if self._layout is None:
+                raise KeyError(name)
+            self._convert(self._layout, self._layout.block_of[name])
+            column = self._columns[name]
+        return column
+
+    def __getattr__(self, name: str) -> Any:
+        """The column of a field; for a nested object the columns below it."""
+        if not name.startswith("_"):
+            if name in self.fields:
+                return self[name]
+            if any(field.startswith(f"{name}.") for field in self.fields):
+                return _Nested(self, name)
+        raise AttributeError(f"the replay has no field {name!r} here")
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self.fields]
+
+    @cached_property
+    def _blocks(self) -> Array:
+        """The rows as blocks of fields of one type that lie side by side, named by their index."""
+        rows = self.rows
+        return rows.view(_block_dtype(self._layout)) if self._layout is not None else rows
+
+    def _convert(self, layout: Layout, index: int) -> None:
+        """The columns of one block: its fields together cost little more than one of them. When a third block is
+        touched, all will be; then a copy of the rows is not needed any more."""
+        converted = self._converted
+        self._convert_block(layout, index)
+        converted.add(index)
+        if len(converted) != _BLOCKS_BEFORE_ALL or not len(self._offsets) or isinstance(self.rows.base, bytes):
+            return
+        for other, block in enumerate(layout.blocks):
+            wanted = not _KEYS.issuperset(block.names)  # whose event it is, the character says; they cost another copy
+            if (wanted and other not in converted) or (other in converted and block.kind.width_bytes == 1):
+                self._convert_block(layout, other, copied=True)
+        del self.__dict__["rows"], self.__dict__["_blocks"]
+
+    def _convert_block(self, layout: Layout, index: int, *, copied: bool = False) -> None:
+        """`copied`: nothing may lie in the rows afterwards."""
+        _, kind, names = layout.blocks[index]
+        values = self._blocks[_BLOCK_NAMES[index]]
+        if kind.width_bytes > 1 or copied:  # a byte has no order: the field in the rows is the column
+            values = values.astype(_NATIVE[kind.numpy], order="F")
+        if kind is BOOL:
+            values = values != 0
+        columns = self._columns
+        if len(names) == 1:
+            columns[names[0]] = values
+        else:
+            for i, name in enumerate(names):
+                columns[name] = values[:, i]
+
+
+class _Nested:
+    """The columns of a nested object: `post.self_induced_speeds.air_x`."""
+
+    def __init__(self, columns: EventColumns, name: str) -> None:
+        self._columns = columns
+        self._name = name
+
+    def __getattr__(self, name: str) -> Array:
+        try:
+            return self._columns[f"{self._name}.{name}"]
+        except KeyError as error:
+            raise AttributeError(f"the replay has no field {self._name}.{name}") from error
+
+    def __dir__(self) -> list[str]:
+        start = f"{self._name}."
+        return [*super().__dir__(), *(f[len(start) :] for f in self._columns.fields if f.startswith(start))]
+
+
+class Character:
+    """One character of a game, a player's own or a follower: its Pre-Frame and Post-Frame Updates."""
+
+    def __init__(self, player_index: int, is_follower: bool, pre: EventColumns, post: EventColumns) -> None:
+        self.player_index = player_index
+        self.is_follower = is_follower
+        self.pre = pre
+        self.post = post
+
+    def __repr__(self) -> str:
+        return f"<{'follower' if self.is_follower else 'player'} {self.player_index}, {len(self.post)} frames>"
+
+
+class ThingColumns(EventColumns):
+    """Events that a frame can have many of, grouped by frame: those of row i are `firsts[i]` to `firsts[i + 1]`."""
+
+    def __init__(self, data: bytes, layout: Layout | None, offsets: Offsets, firsts: Offsets) -> None:
+        super().__init__(data, layout, offsets)
+        self.firsts = firsts
+        """int64 of shape (frames + 1,)."""
+
+    @property
+    def counts(self) -> Offsets:
+        """How many each frame has, of shape (frames,)."""
+        return np.diff(self.firsts)
+
+    def of_row(self, row: int) -> Array:
+        """The events of one frame, a structured array; `row` is the frame's index, not its number."""
+        return self.rows[self.firsts[row] : self.firsts[row + 1]]
+
+
+class Frames:
+    """Frames as columns. One row a frame number with its last sending, or (`sendings`) one row a sending."""
+
+    def __init__(
+        self, data: bytes, index: FrameIndex, sizes: Mapping[int, int], which: Offsets | None = None, *, last: bool
+    ) -> None:
+        """`sizes`: declared payload sizes by command byte. `which` sendings, `None` for all; `last`: only the last
+        one of each number."""
+        self._data = data
+        self._index = index
+        self._sizes = sizes
+        self._which = which
+        self.last_sendings_only = last
+
+    @classmethod
+    def of(cls, data: bytes, index: FrameIndex, sizes: Mapping[int, int]) -> Frames:
+        """The last sending of each frame number, ascending."""
+        keep_freed_memory()
+        numbers = index.numbers
+        if len(numbers) < 2 or bool((numbers[1:] > numbers[:-1]).all()):
+            return cls(data, index, sizes, None, last=True)
+        order = np.argsort(numbers, kind="stable")
+        ends = np.append(np.flatnonzero(np.diff(numbers[order])), len(order) - 1)
+        return cls(data, index, sizes, order[ends], last=True)
+
+    @cached_property
+    def sendings(self) -> Frames:
+        """Every sending of every frame in the order of the file: what a live reader saw."""
+        return Frames(self._data, self._index, self._sizes, None, last=False)
+
+    def between(self, first: int, last: int) -> Frames:
+        """The frames with numbers from `first` to `last`, both included."""
+        which = np.flatnonzero((self.number >= first) & (self.number <= last))
+        chosen = which if self._which is None else self._which[which]
+        return Frames(self._data, self._index, self._sizes, chosen, last=self.last_sendings_only)
+
+    def row_of(self, number: int) -> int:
+        """The row of a frame number; of several sendings the last. Raises `KeyError`."""
+        rows = np.flatnonzero(self.number == number)
+        if not len(rows):
+            raise KeyError(number)
+        return int(rows[-1])
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    def __repr__(self) -> str:
+        span = f", {self.number.min()} to {self.number.max()}" if len(self) else ""
+        kind = "frames" if self.last_sendings_only else "sendings"
+        return f"<{len(self)} {kind}{span}, players {sorted(self.players)}>"
+
+    @cached_property
+    def number(self) -> npt.NDArray[np.int32]:
+        """Frame numbers, int32 of shape (frames,); the first of a game is -123."""
+        return self._chosen(self._index.numbers)
+
+    @cached_property
+    def revision(self) -> npt.NDArray[np.int32]:
+        """How often the number had been sent before: 0 the first time."""
+        return self._chosen(_revisions(self._index.numbers))
+
+    @cached_property
+    def is_last_revision(self) -> Mask:
+        """Where the sending is the last one of its number: the mask that takes rollbacks out of `sendings`."""
+        numbers = self._index.numbers
+        last = np.zeros(len(numbers), np.bool_)
+        last[len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]] = True
+        return self._chosen(last)
+
+    @cached_property
+    def players(self) -> dict[int, Character]:
+        """By player index (port is index + 1)."""
+        return self._characters(is_follower=False)
+
+    @cached_property
+    def followers(self) -> dict[int, Character]:
+        """Nana, by the player index of her Popo."""
+        return self._characters(is_follower=True)
+
+    @property
+    def characters(self) -> Iterator[Character]:
+        """Players, each with its follower behind it."""
+        for index in sorted({*self.players, *self.followers}):
+            for side in (self.players, self.followers):
+                if index in side:
+                    yield side[index]
+
+    @cached_property
+    def start(self) -> EventColumns:
+        """Frame Start, since 2.2.0: `seed`, `scene_frame_counter`."""
+        return self._event(FRAME_START, Slot(FRAME_START.command))
+
+    @cached_property
+    def bookend(self) -> EventColumns:
+        """Frame Bookend, since 3.0.0: `latest_finalized_frame`."""
+        return self._event(FRAME_BOOKEND, Slot(FRAME_BOOKEND.command))
+
+    @cached_property
+    def items(self) -> ThingColumns:
+        """Item Updates, since 3.0.0."""
+        return self._things(ITEM_UPDATE)
+
+    @cached_property
+    def stage_events(self) -> dict[str, ThingColumns]:
+        """By kind (`fod_platform`, `whispy`, `stadium`), since 3.18.0: only what the replay has."""
+        commands = self._index.things
+        return {kind: self._things(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
+
+    def to_arrow(self) -> pa.Table:
+        """One row for each frame and character: `frame`, `revision`, `player_index`, `is_follower`, then the fields as
+        `pre_...` and `post_...`; null where the character has no event or the replay no such field."""
+        from slpstream.formats.slippi.arrow import frames_table  # noqa: PLC0415 -- pyarrow is for those who ask
+
+        return frames_table(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The same as `to_arrow`."""
+        return self.to_arrow().to_pandas()
+
+    def _chosen(self, values: Array) -> Array:
+        return values if self._which is None else values[self._which]
+
+    def _layout(self, table: Table) -> Layout | None:
+        size = self._sizes.get(table.command)
+        return None if size is None else table.layout(size)
+
+    def _event(self, table: Table, slot: Slot) -> EventColumns:
+        offsets = self._index.slots.get(slot)
+        if offsets is None:
+            return EventColumns(self._data, None, np.full(len(self), ABSENT, np.int64))
+        return EventColumns(self._data, self._layout(table), self._chosen(offsets))
+
+    def _characters(self, *, is_follower: bool) -> dict[int, Character]:
+        wanted = sorted({slot.player for slot in self._index.slots if slot.follower is is_follower and slot.is_player})
+        return {
+            index: Character(
+                index,
+                is_follower,
+                self._event(PRE_FRAME, Slot(PRE_FRAME.command, index, is_follower)),
+                self._event(POST_FRAME, Slot(POST_FRAME.command, index, is_follower)),
+            )
+            for index in wanted
+        }
+
+    def _things(self, table: Table) -> ThingColumns:
+        found = self._index.things.get(table.command)
+        if found is None:
+            none = np.empty(0, np.int64)
+            return ThingColumns(self._data, self._layout(table), none, np.zeros(len(self) + 1, np.int64))
+        chosen = found if self._which is None else _things_of(found, self._which)
+        return ThingColumns(self._data, self._layout(table), *chosen)
+
+
+@cache
+def _dtype(layout: Layout | None) -> np.dtype[Any]:
+    rows: Any = [] if layout is None else layout.dtype()
+    dtype: np.dtype[Any] = np.dtype(rows)
+    return dtype
+
+
+@cache
+def _block_dtype(layout: Layout) -> np.dtype[Any]:
+    """The same rows as blocks of fields of one type, named by their index."""
+    dtype: np.dtype[Any] = np.dtype(
+        {
+            "names": _BLOCK_NAMES[: len(layout.blocks)],
+            "formats": [_block_format(block) for block in layout.blocks],
+            "offsets": [block.offset for block in layout.blocks],
+            "itemsize": layout.payload_size_bytes + 1,
+        }
+    )
+    return dtype
+
+
+def _block_format(block: Block) -> Any:
+    code = _AS_BYTE.get(block.kind.numpy, block.kind.numpy)
+    return code if len(block.names) == 1 else (code, (len(block.names),))
+
+
+def _gathered(data: bytes, offsets: Offsets, dtype: np.dtype[Any], absent: Offsets) -> Array:
+    """A copy of the structured rows at these offsets."""
+    opaque = np.dtype(f"V{dtype.itemsize}")
+    windows = np.ndarray((len(data) - dtype.itemsize + 1,), opaque, data, strides=(1,))
+    rows = windows[offsets]
+    rows[absent] = _nothing(dtype).view(opaque)
+    return rows.view(dtype)
+
+
+def _nothing(dtype: np.dtype[Any]) -> Array:
+    """The row of an event that did not come: NaN in floats, else zeros."""
+    row = np.zeros((), dtype)
+    for name in dtype.names or ():
+        if dtype[name].kind == "f":
+            row[name] = np.nan
+    return row
+
+
+def _revisions(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+    order = np.argsort(numbers, kind="stable")
+    ordered = numbers[order]
+    place = np.arange(len(numbers), dtype=np.int32)
+    begins = np.ones(len(numbers), np.bool_)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    revisions = np.empty(len(numbers), np.int32)
+    revisions[order] = place - np.maximum.accumulate(np.where(begins, place, 0))
+    return revisions
+
+
+def _things_of(things: Things, which: Offsets) -> Things:
+    """The things of some frames."""
+    counts = np.diff(things.firsts)[which]
+    firsts = np.concatenate([[0], np.cumsum(counts)])
+    place = np.arange(firsts[-1]) + np.repeat(things.firsts[which] - firsts[:-1], counts)
+    return Things(things.offsets[place], firsts)

@@ -1,0 +1,333 @@
+"""Game Start 0x36: how the game was set up, and the `settings` that go onto the wire.
+
+The event comes once, so it is read row by row and not for speed. Most of it is a block of the game's own that nobody
+fully understands; the event therefore keeps its payload, and the writer changes single fields in it.
+
+`settings` has the shape of slippi-js's `GameStartType`, with the differences that the contract names: the eight
+player flags come from the player bitfield at 0x71, and there are `damageStart`, `damageSpawn`, `dashbackFix` and
+`shieldDropFix`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from slpstream.formats.slippi.commands import GAME_START
+from slpstream.formats.slippi.text import decode_ascii, decode_name
+from slpstream.model.errors import FieldError
+from slpstream.model.fields import BOOL, F32, I8, U8, U16, U32, Field, camel, octets, parse_version
+
+PLAYERS = 4
+PLAYER_TYPE_EMPTY = 3
+MAJOR_SCENE_ONLINE = 8
+
+SURE_OF_ZELDA_AND_SHEIK = (1, 6, 0)
+"""Before this version Game Start names Zelda where a player begins as Sheik; frame -123 tells them apart."""
+
+_ZELDA, _SHEIK = 18, 19
+_EXTERNAL_OF_INTERNAL = {7: _SHEIK, 19: _ZELDA}
+
+FIELDS = (
+    Field("version", 0x1, octets(4), "0.1.0", "major.minor.build.unused"),
+    Field("game_bitfield_1", 0x5, U8, "0.1.0", "0x03 timer (0 none, 2 down, 3 up), 0xE0 mode (0x20 stock).", "bits"),
+    Field("game_bitfield_2", 0x6, U8, "0.1.0", "0x01 friendly fire.", "bits"),
+    Field("game_bitfield_3", 0x7, U8, "0.1.0", "0x10 single-button mode, 0x80 pause.", "bits"),
+    Field("game_bitfield_4", 0x8, U8, "0.1.0", "0x02 hide HUD in pause, 0x04 LRAS, 0x08 no pause, 0x40 stick.", "bits"),
+    Field("bomb_rain", 0xB, BOOL, "0.1.0", "Sudden-death bombs."),
+    Field("is_teams", 0xD, BOOL, "0.1.0", "Any value but 0."),
+    Field("item_spawn_behavior", 0x10, U8, "0.1.0", "255 off, 0 very low to 8."),
+    Field("self_destruct_score_value", 0x11, I8, "0.1.0", "-2, -1 or 0."),
+    Field("stage_id", 0x13, U16, "0.1.0", "Stage."),
+    Field("starting_timer_seconds", 0x15, U32, "0.1.0", "Set in every mode.", "seconds"),
+    Field("item_spawn_bitfield_1", 0x28, U8, "0.1.0", "0x04 Poke Ball, 0x02 cloaking device, 0x01 metal box.", "bits"),
+    Field("item_spawn_bitfield_2", 0x29, U8, "0.1.0", "0x80 bunny hood ... 0x01 fan.", "bits"),
+    Field("item_spawn_bitfield_3", 0x2A, U8, "0.1.0", "0x80 lip's stick ... 0x01 ray gun.", "bits"),
+    Field("item_spawn_bitfield_4", 0x2B, U8, "0.1.0", "0x80 red shell ... 0x01 heart container.", "bits"),
+    Field("item_spawn_bitfield_5", 0x2C, U8, "0.1.0", "0x80 Mr. Saturn ... 0x01 capsule.", "bits"),
+    Field("damage_ratio", 0x35, F32, "0.1.0", "Damage ratio."),
+    Field("random_seed", 0x13D, U32, "0.1.0", "Random seed before the game."),
+    Field("is_pal", 0x1A1, BOOL, "1.5.0", "PAL version."),
+    Field("is_frozen_ps", 0x1A2, BOOL, "2.0.0", "Pokemon Stadium is frozen."),
+    Field("minor_scene", 0x1A3, U8, "3.7.0", "2 in game; also 1, 3."),
+    Field("major_scene", 0x1A4, U8, "3.7.0", "2 versus, 8 online, 15 target test, 32 home-run contest."),
+    Field("language", 0x2BD, U8, "3.12.0", "0 Japanese, 1 English."),
+    Field("session_id", 0x2BE, octets(51), "3.14.0", "Id of the online session."),
+    Field("game_number", 0x2F1, U32, "3.14.0", "Number of the game in the session."),
+    Field("tiebreaker_number", 0x2F5, U32, "3.14.0", "0 unless a tiebreaker."),
+)
+"""Rows that the game has once."""
+
+PLAYER_FIELDS = (
+    Field("character_id", 0x65, U8, "0.1.0", "External character id.", stride_bytes=0x24),
+    Field("type", 0x66, U8, "0.1.0", "0 human, 1 CPU, 2 demo, 3 empty.", stride_bytes=0x24),
+    Field("start_stocks", 0x67, U8, "0.1.0", "Stocks at the start.", "stocks", 0x24),
+    Field("character_color", 0x68, U8, "0.1.0", "Costume index.", stride_bytes=0x24),
+    Field("team_shade", 0x6C, U8, "0.1.0", "0 normal, 1 light, 2 dark.", stride_bytes=0x24),
+    Field("handicap", 0x6D, U8, "0.1.0", "Handicap.", stride_bytes=0x24),
+    Field("team_id", 0x6E, U8, "0.1.0", "0 red, 1 blue, 2 green; of use in teams.", stride_bytes=0x24),
+    Field("player_bitfield", 0x71, U8, "0.1.0", "The eight flags, stamina 0x01 to rumble 0x80.", "bits", 0x24),
+    Field("cpu_level", 0x74, U8, "0.1.0", "Set for humans too.", stride_bytes=0x24),
+    Field("damage_start", 0x75, U16, "0.1.0", "Percent at the start.", "percent", 0x24),
+    Field("damage_spawn", 0x77, U16, "0.1.0", "Percent after a death.", "percent", 0x24),
+    Field("offense_ratio", 0x7D, F32, "0.1.0", "Knockback dealt (the seed has 0x79, which is 0.0).", stride_bytes=0x24),
+    Field("defense_ratio", 0x81, F32, "0.1.0", "Knockback taken (the seed has 0x7D).", stride_bytes=0x24),
+    Field("model_scale", 0x85, F32, "0.1.0", "Size of the model (the seed has 0x81).", stride_bytes=0x24),
+    Field("dashback_fix", 0x141, U32, "1.0.0", "0 off, 1 UCF, 2 Dween.", stride_bytes=0x8),
+    Field("shield_drop_fix", 0x145, U32, "1.0.0", "0 off, 1 UCF, 2 Dween.", stride_bytes=0x8),
+    Field("nametag", 0x161, octets(16), "1.3.0", "Shift JIS, 8 characters of two bytes.", stride_bytes=0x10),
+    Field("display_name", 0x1A5, octets(31), "3.9.0", "Shift JIS, 15 characters and a NUL.", stride_bytes=0x1F),
+    Field("connect_code", 0x221, octets(10), "3.9.0", "Shift JIS, `#` is 0x8194.", stride_bytes=0xA),
+    Field("user_id", 0x249, octets(29), "3.11.0", "Slippi UID.", stride_bytes=0x1D),
+)
+"""Rows that each of the four players has, `stride_bytes` apart."""
+
+PLAYER_FLAGS = (
+    "stamina_mode",
+    "silent_character",
+    "low_gravity",
+    "invisible",
+    "black_stock_icon",
+    "metal",
+    "start_on_angel_platform",
+    "rumble_enabled",
+)
+"""The bits of the player bitfield, lowest first."""
+
+_CONTROLLER_FIXES = {1: "UCF", 2: "Dween"}
+_TEXT = {
+    "nametag": decode_name,
+    "display_name": decode_name,
+    "connect_code": decode_name,
+    "user_id": decode_ascii,
+    "session_id": decode_ascii,
+}
+_BY_NAME = {f.name: f for f in (*FIELDS, *PLAYER_FIELDS)}
+_SMALLEST_PAYLOAD_BYTES = 0x140
+_GAME_INFO_ROWS = (
+    *(f"game_bitfield_{i}" for i in range(1, 5)),
+    "self_destruct_score_value",
+    *(f"item_spawn_bitfield_{i}" for i in range(1, 6)),
+    "damage_ratio",
+)
+_RENAME = {"is_pal": "isPAL", "is_frozen_ps": "isFrozenPS"}
+
+
+class PlayerSettings(msgspec.Struct, rename="camel", gc=False):
+    """slippi-js `PlayerType`, and four fields that it leaves out."""
+
+    player_index: int
+    port: int
+    character_id: int
+    type: int
+    start_stocks: int
+    character_color: int
+    team_shade: int
+    handicap: int
+    team_id: int
+    stamina_mode: bool
+    silent_character: bool
+    low_gravity: bool
+    invisible: bool
+    black_stock_icon: bool
+    metal: bool
+    start_on_angel_platform: bool
+    rumble_enabled: bool
+    cpu_level: int
+    damage_start: int
+    damage_spawn: int
+    offense_ratio: float
+    defense_ratio: float
+    model_scale: float
+    controller_fix: str
+    dashback_fix: int | UnsetType
+    shield_drop_fix: int | UnsetType
+    nametag: str
+    display_name: str
+    connect_code: str
+    user_id: str
+
+
+class GameInfo(msgspec.Struct, rename="camel", gc=False):
+    """slippi-js `GameInfoType`."""
+
+    game_bitfield_1: int
+    game_bitfield_2: int
+    game_bitfield_3: int
+    game_bitfield_4: int
+    bomb_rain_enabled: bool
+    self_destruct_score_value: int
+    item_spawn_bitfield_1: int
+    item_spawn_bitfield_2: int
+    item_spawn_bitfield_3: int
+    item_spawn_bitfield_4: int
+    item_spawn_bitfield_5: int
+    damage_ratio: float
+
+
+class MatchInfo(msgspec.Struct, rename="camel", gc=False):
+    """slippi-js `MatchInfo`; `match_id` is the old name of `session_id`."""
+
+    session_id: str
+    game_number: int | UnsetType
+    tiebreaker_number: int | UnsetType
+    match_id: str
+
+
+class Settings(msgspec.Struct, rename=lambda name: _RENAME.get(name) or camel(name), gc=False):
+    """slippi-js `GameStartType`. `scene` is the minor and `game_mode` the major scene."""
+
+    slp_version: str
+    timer_type: int
+    in_game_mode: int
+    friendly_fire_enabled: bool
+    is_teams: bool
+    item_spawn_behavior: int
+    stage_id: int
+    starting_timer_seconds: int
+    enabled_items: int
+    players: list[PlayerSettings]
+    scene: int | UnsetType
+    game_mode: int | UnsetType
+    language: int | UnsetType
+    game_info_block: GameInfo
+    random_seed: int
+    is_pal: bool | UnsetType
+    is_frozen_ps: bool | UnsetType
+    match_info: MatchInfo
+
+    def player(self, index: int) -> PlayerSettings | None:
+        """The settings of a player index, `None` where the port is empty."""
+        return next((p for p in self.players if p.player_index == index), None)
+
+    def has_zelda_or_sheik(self) -> bool:
+        """Whether a character is declared of whom old versions do not say which of the two it is."""
+        return any(p.character_id in (_ZELDA, _SHEIK) for p in self.players)
+
+    def as_played(self, internal_ids: Mapping[int, int]) -> Settings:
+        """The settings with Zelda and Sheik as the internal character ids of frame -123 have them, by player index."""
+
+        def played(player: PlayerSettings) -> PlayerSettings:
+            external_id = _EXTERNAL_OF_INTERNAL.get(internal_ids.get(player.player_index, -1), player.character_id)
+            return msgspec.structs.replace(player, character_id=external_id)
+
+        return msgspec.structs.replace(self, players=[played(player) for player in self.players])
+
+
+class GameStartPayload:
+    """The bytes of a Game Start event, from the command byte on, addressed by field name."""
+
+    def __init__(self, data: bytes, *, offset: int = 0) -> None:
+        if len(data) <= _SMALLEST_PAYLOAD_BYTES or data[0] != GAME_START:
+            raise FieldError(f"Game Start: {len(data)} bytes are too few", offset=offset, command=GAME_START)
+        self.data = data
+
+    def get(self, name: str, player: int = 0) -> Any:
+        """The value of a row, `UNSET` where the declared size does not reach it."""
+        field = _BY_NAME[name]
+        at = field.offset + field.stride_bytes * player
+        if at + field.kind.width_bytes > len(self.data):
+            return UNSET
+        value = struct.unpack_from(">" + field.kind.code, self.data, at)[0]
+        text = _TEXT.get(name)
+        return text(value) if text is not None else value
+
+    def text(self, name: str, player: int = 0) -> str:
+        """A text row; absent is the empty string, as in slippi-js."""
+        value = self.get(name, player)
+        return "" if value is UNSET else value
+
+    @property
+    def version(self) -> tuple[int, int, int]:
+        """What the header claims; presence of fields never follows from it."""
+        major, minor, build = self.data[1:4]
+        return major, minor, build
+
+    @property
+    def major_scene(self) -> int | None:
+        """`None` before 3.7."""
+        value = self.get("major_scene")
+        return None if value is UNSET else value
+
+    def settings(self) -> Settings:
+        """The settings as they go onto the wire."""
+        get = self.get
+        mode = get("game_bitfield_1")
+        session_id = self.text("session_id")
+        return Settings(
+            slp_version="{}.{}.{}".format(*self.version),
+            timer_type=mode & 0x03,
+            in_game_mode=mode & 0xE0,
+            friendly_fire_enabled=bool(get("game_bitfield_2") & 0x01),
+            is_teams=get("is_teams"),
+            item_spawn_behavior=get("item_spawn_behavior"),
+            stage_id=get("stage_id"),
+            starting_timer_seconds=get("starting_timer_seconds"),
+            enabled_items=sum(get(f"item_spawn_bitfield_{i + 1}") << (8 * i) for i in range(5)),
+            players=[self._player(i) for i in range(PLAYERS) if get("type", i) != PLAYER_TYPE_EMPTY],
+            scene=get("minor_scene"),
+            game_mode=get("major_scene"),
+            language=get("language"),
+            game_info_block=GameInfo(
+                bomb_rain_enabled=get("bomb_rain"),
+                **{name: get(name) for name in _GAME_INFO_ROWS},
+            ),
+            random_seed=get("random_seed"),
+            is_pal=get("is_pal"),
+            is_frozen_ps=get("is_frozen_ps"),
+            match_info=MatchInfo(session_id, get("game_number"), get("tiebreaker_number"), session_id),
+        )
+
+    def _player(self, index: int) -> PlayerSettings:
+        def get(name: str) -> Any:
+            return self.get(name, index)
+
+        flags = get("player_bitfield")
+        dashback, shield_drop = get("dashback_fix"), get("shield_drop_fix")
+        return PlayerSettings(
+            player_index=index,
+            port=index + 1,
+            character_id=get("character_id"),
+            type=get("type"),
+            start_stocks=get("start_stocks"),
+            character_color=get("character_color"),
+            team_shade=get("team_shade"),
+            handicap=get("handicap"),
+            team_id=get("team_id"),
+            **{name: bool(flags >> bit & 1) for bit, name in enumerate(PLAYER_FLAGS)},
+            cpu_level=get("cpu_level"),
+            damage_start=get("damage_start"),
+            damage_spawn=get("damage_spawn"),
+            offense_ratio=get("offense_ratio"),
+            defense_ratio=get("defense_ratio"),
+            model_scale=get("model_scale"),
+            controller_fix="Mixed" if dashback != shield_drop else _CONTROLLER_FIXES.get(dashback, "None"),
+            dashback_fix=dashback,
+            shield_drop_fix=shield_drop,
+            nametag=self.text("nametag", index),
+            display_name=self.text("display_name", index),
+            connect_code=self.text("connect_code", index),
+            user_id=self.text("user_id", index),
+        )
+
+
+def set_field(payload: bytearray, name: str, value: Any, player: int = 0) -> None:
+    """Writes one row into a Game Start event that begins with its command byte; rows beyond its end are left out."""
+    field = _BY_NAME[name]
+    at = field.offset + field.stride_bytes * player
+    if at + field.kind.width_bytes <= len(payload):
+        struct.pack_into(">" + field.kind.code, payload, at, value)
+
+
+def size_at(version: tuple[int, int, int]) -> int:
+    """The payload size in bytes that a version declares for Game Start."""
+    ends = (
+        f.end + f.stride_bytes * (PLAYERS - 1 if f.stride_bytes else 0)
+        for f in (*FIELDS, *PLAYER_FIELDS)
+        if parse_version(f.since) <= version
+    )
+    return max(0x141, *ends) - 1

@@ -1,0 +1,182 @@
+"""The metadata element: a scan that finds its end and refuses what is hostile, then py-ubjson.
+
+py-ubjson trusts counts and types that the bytes claim: nine bytes can ask it for a gigabyte, and a `$Z` container can
+abort the interpreter. So the bytes are walked first, without recursion and within limits that all real metadata keep
+by far, and the library sees only what passed. The scan keeps its place between calls: metadata that arrives byte by
+byte costs no more.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from typing import Any, Self
+
+import ubjson
+
+from slpstream.model.errors import FieldError
+
+MARKER = b"U\x08metadata"
+"""The key of the element, as the game writes it behind the raw array."""
+
+MAX_BYTES = 64 * 1024
+MAX_DEPTH = 16
+MAX_ITEMS = 4096
+
+_OBJECT, _OBJECT_END, _ARRAY, _ARRAY_END, _STRING = b"{}[]S"
+_FIXED_WIDTHS = {ord("Z"): 0, ord("T"): 0, ord("F"): 0} | {
+    ord(code): width for code, width in zip("iUCIldLD", (1, 1, 1, 2, 4, 4, 8, 8), strict=True)
+}
+"""Bytes behind the marker of each value that has no length of its own."""
+
+_LENGTHS = {ord("i"): 1, ord("U"): 1, ord("I"): 2, ord("l"): 4, ord("L"): 8}
+"""The integer types that a length can have."""
+
+
+class MetadataScan:
+    """Walks one UBJSON object of which more bytes may still come."""
+
+    def __init__(self, start: int) -> None:
+        """`start`: file offset of the object's opening brace."""
+        self._start = start
+        self._at = 0
+        self._items = 0
+        self._closers: list[int] = []
+        self._key_next = False
+
+    def copy(self) -> Self:
+        """An independent scan at the same place."""
+        twin = copy.copy(self)
+        twin._closers = list(self._closers)
+        return twin
+
+    def advance(self, data: bytes) -> int | None:
+        """`data` is the object from its first byte on. Its length in bytes, or `None` while bytes are missing.
+
+        Raises `FieldError` for what no game writes: typed containers, depth, size, unknown markers.
+        """
+        while True:
+            step = self._token(data)
+            if step is None:
+                return None
+            self._at += step
+            if self._at > MAX_BYTES:
+                raise self._too_long()
+            if not self._closers:
+                return self._at
+
+    def _token(self, data: bytes) -> int | None:
+        """Length of the token at the current place, which is then taken; `None` while it is incomplete."""
+        at = self._at
+        if at >= len(data):
+            return None
+        code = data[at]
+        if not self._closers and code != _OBJECT:
+            raise self._refuse("metadata is not an object")
+        if self._closers and code == self._closers[-1] and (code != _OBJECT_END or self._key_next):
+            self._closers.pop()
+            self._value_taken()
+            return 1
+        if self._key_next:
+            width = self._counted(data, at)
+            if width is not None:
+                self._key_next = False
+            return width
+        if code in _FIXED_WIDTHS:
+            width = 1 + _FIXED_WIDTHS[code]
+            if at + width > len(data):
+                return None
+            self._value_taken()
+            return width
+        if code == _STRING:
+            width = self._counted(data, at + 1)
+            if width is None:
+                return None
+            self._value_taken()
+            return 1 + width
+        if code in (_OBJECT, _ARRAY):
+            if len(self._closers) == MAX_DEPTH:
+                raise self._refuse(f"metadata is deeper than {MAX_DEPTH}")
+            self._closers.append(_OBJECT_END if code == _OBJECT else _ARRAY_END)
+            self._key_next = code == _OBJECT
+            return 1
+        raise self._refuse(f"metadata has the marker {code:#04x}, which is not accepted")
+
+    def _value_taken(self) -> None:
+        self._items += 1
+        if self._items > MAX_ITEMS:
+            raise self._refuse(f"metadata has more than {MAX_ITEMS} values")
+        self._key_next = bool(self._closers) and self._closers[-1] == _OBJECT_END
+
+    def _counted(self, data: bytes, at: int) -> int | None:
+        """Length of a length and the bytes that it counts."""
+        if at >= len(data):
+            return None
+        width = _LENGTHS.get(data[at])
+        if width is None:
+            raise self._refuse(f"metadata has the length type {data[at]:#04x}, which is not accepted")
+        if at + 1 + width > len(data):
+            return None
+        count = int.from_bytes(data[at + 1 : at + 1 + width], "big", signed=data[at] != ord("U"))
+        if not 0 <= count <= MAX_BYTES:
+            raise self._refuse(f"metadata has a text of {count} bytes")
+        total = 1 + width + count
+        if at + total > MAX_BYTES:  # said before the text is here, so that it does not depend on how much is
+            raise self._too_long()
+        return total if at + total <= len(data) else None
+
+    def _too_long(self) -> FieldError:
+        return self._refuse(f"metadata is longer than {MAX_BYTES} bytes")
+
+    def _refuse(self, what: str) -> FieldError:
+        return FieldError(what, offset=self._start + self._at)
+
+
+def decode(data: bytes, *, offset: int) -> dict[str, Any]:
+    """A scanned object to plain values. Raises `FieldError` for text that is no UTF-8 and the like."""
+    try:
+        value = ubjson.loadb(data, object_pairs_hook=dict)
+    except (ubjson.DecoderException, ValueError) as error:
+        raise FieldError(f"metadata cannot be read: {error}", offset=offset) from error
+    return {str(key): _plain(item) for key, item in value.items()}
+
+
+def encode(metadata: dict[str, Any]) -> bytes:
+    """Plain values to the bytes of the object, integers as the game writes them (`U` and `l`, never `i` or `I`)."""
+    return b"".join(_encode(metadata))
+
+
+def _encode(value: Any) -> list[bytes]:
+    if isinstance(value, dict):
+        parts = [b"{"]
+        for key, item in value.items():
+            text = str(key).encode()
+            parts += [_encode_int(len(text)), text, *_encode(item)]
+        return [*parts, b"}"]
+    if isinstance(value, str):
+        text = value.encode()
+        return [b"S", _encode_int(len(text)), text]
+    if isinstance(value, int) and not isinstance(value, bool):
+        return [_encode_number(value)]
+    encoded: bytes = ubjson.dumpb(value)
+    return [encoded]
+
+
+def _encode_int(value: int) -> bytes:
+    return b"U" + bytes([value]) if value < 256 else b"l" + value.to_bytes(4, "big")
+
+
+def _encode_number(value: int) -> bytes:
+    return b"l" + value.to_bytes(4, "big", signed=True)
+
+
+def _plain(value: Any) -> Any:
+    """What JSON can carry: decimals to floats, what is not finite to null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_plain(item) for item in value]
+    if isinstance(value, (str, int, bool)) or value is None:
+        return value
+    number = float(value)
+    return number if math.isfinite(number) else None

@@ -1,0 +1,119 @@
+"""Who won, and how long the game was: the two conclusions that `game_end` carries.
+
+Source: the rules of slippi-js 9.1 (`getWinners`), less its bugs: a no contest that nobody initiated has no winner, a
+second Game End changes nothing, and before 3.13 a game that was neither quit nor timed out is decided by stocks, then
+percent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
+from slpstream.formats.slippi.game_start import Settings
+
+UNRESOLVED, TIME, GAME, RESOLVED, NO_CONTEST = 0, 1, 2, 3, 7
+_QUIT = (UNRESOLVED, NO_CONTEST)
+
+
+class Placement(msgspec.Struct, rename="camel", frozen=True, gc=False):
+    """slippi-js `PlacementType`: a player and the place, 0 is first."""
+
+    player_index: int
+    position: int | UnsetType
+
+
+class GameEndPayload(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
+    """slippi-js `GameEndType`. `placements` always has four entries, before 3.13 without a `position`."""
+
+    game_end_method: int
+    lras_initiator_index: Any = UNSET
+    placements: list[Placement] = []
+
+
+def game_end_payload(event: Any) -> GameEndPayload:
+    """A decoded Game End event to its shape on the wire."""
+    places = [event.placement_1, event.placement_2, event.placement_3, event.placement_4]
+    placements = [Placement(i, place) for i, place in enumerate(places)]
+    return GameEndPayload(event.game_end_method, event.lras_initiator_index, placements)
+
+
+def winners(settings: Settings, end: GameEndPayload | None, last_posts: Mapping[int, Any]) -> list[Placement]:
+    """The winners: several in teams, with their own positions where the replay has placements, otherwise all at 0.
+
+    `last_posts` has for each player index the post-frame update of the last frame, without those who were out by then.
+    """
+    if end is None:
+        return []
+    players = [p.player_index for p in settings.players]
+    if end.game_end_method in _QUIT:
+        return _first(_who_stayed(players, end.lras_initiator_index))
+    stocks = {p: last_posts[p].stocks_remaining if p in last_posts else 0 for p in players}
+    if not any(stocks.values()):
+        return []
+    if end.game_end_method == TIME and len(players) == 2:
+        return _first(_ahead([[player] for player in players], stocks, last_posts))
+    if any(p.position is not UNSET for p in end.placements):
+        best = next((p.player_index for p in end.placements if p.position == 0), None)
+        return [p for side in _sides(settings) if best in side for p in end.placements if p.player_index in side]
+    if len(players) > 1 and end.game_end_method in (TIME, GAME, RESOLVED):
+        return _first(_ahead(_sides(settings), stocks, last_posts))
+    return []
+
+
+def duration_seconds(last_frame: int | None) -> float | None:
+    """Length of the playable part: frame -39 is the first that players control."""
+    if last_frame is None:
+        return None
+    return max(0, last_frame - FIRST_PLAYABLE_FRAME) / FRAMES_PER_SECOND
+
+
+def standings(settings: Settings, last_posts: Mapping[int, Any]) -> dict[int, dict[str, Any]]:
+    """Stocks and percent of each player index at the end; who was out by then has no stocks. Empty when there was no
+    frame."""
+    if not last_posts:
+        return {}
+    return {
+        p.player_index: {"stocks": post.stocks_remaining, "percent": post.percent}
+        if (post := last_posts.get(p.player_index)) is not None
+        else {"stocks": 0, "percent": 0.0}
+        for p in settings.players
+    }
+
+
+def _who_stayed(players: list[int], initiator: Any) -> list[int]:
+    """Of two players the one who did not quit; nobody when it is not known who quit."""
+    if len(players) != 2 or initiator is UNSET or initiator not in players:
+        return []
+    return [p for p in players if p != initiator]
+
+
+def _sides(settings: Settings) -> list[list[int]]:
+    """Who wins together: the teams, or each player alone."""
+    if not settings.is_teams:
+        return [[p.player_index] for p in settings.players]
+    sides: dict[int, list[int]] = {}
+    for player in settings.players:
+        sides.setdefault(player.team_id, []).append(player.player_index)
+    return list(sides.values())
+
+
+def _ahead(sides: list[list[int]], stocks: Mapping[int, int], last_posts: Mapping[int, Any]) -> list[int]:
+    """The side that has more stocks, then less whole percent; nobody when that is equal."""
+
+    def percent(player: int) -> float:
+        value = last_posts[player].percent if player in last_posts else 0.0
+        return math.trunc(value) if math.isfinite(value) else math.inf
+
+    ranks = [(sum(stocks[p] for p in side), -sum(percent(p) for p in side)) for side in sides]
+    best = max(ranks)
+    return sides[ranks.index(best)] if ranks.count(best) == 1 else []
+
+
+def _first(players: list[int]) -> list[Placement]:
+    return [Placement(player, 0) for player in players]

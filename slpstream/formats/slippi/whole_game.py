@@ -1,0 +1,131 @@
+"""A whole `.slp` in memory: settings from its head, columns of its frames, and how it ended from its tail.
+
+Head and tail are read by the live path's own reader; only the frames between them are found by `frame_index`. So both
+paths say the same of a game, and of what is wrong with it.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from msgspec import UNSET
+
+from slpstream.formats.slippi import container
+from slpstream.formats.slippi.assembler import FrameEntry, PlayerFrame
+from slpstream.formats.slippi.columns import Frames
+from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START, POST_FRAME
+from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, frame_index
+from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.game_start import size_at
+from slpstream.formats.slippi.preview import Head, read_head
+from slpstream.formats.slippi.reader import Stage
+from slpstream.model.errors import FormatError, FramingError
+from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
+
+_LEAST_GAME_START_BYTES = size_at((0, 1, 0))
+_FIRST_FRAME_BYTES = 64 * 1024
+"""Enough for the first frame of a replay of before 1.6, where it completes the settings."""
+
+
+class WholeGame:
+    """A replay, finished or not. Raises `FormatError` when there is no Game Start in it."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        found = _behind_game_start(data)
+        if found is None:
+            head = self._head
+            payloads = head.reader.event_payloads
+            if payloads is None:
+                raise FramingError("the file ends before Game Start", offset=len(data))
+            found = payloads, head.at
+        self._payloads, self._at = found
+
+    @cached_property
+    def _head(self) -> Head:
+        return read_head(self.data)
+
+    @cached_property
+    def start(self) -> GameStart:
+        """The Game Start event."""
+        found = first_of(GameStart, self._head.events)
+        if found is None:  # Zelda or Sheik before 1.6.0: the first frame completes it
+            reader = self._head.reader.copy()
+            found = first_of(GameStart, reader.feed(self.data[self._at : self._at + _FIRST_FRAME_BYTES]))
+            found = found or first_of(GameStart, reader.finish())
+        if found is None:
+            raise FramingError("the file ends before Game Start", offset=len(self.data))
+        return found
+
+    @cached_property
+    def index(self) -> FrameIndex:
+        """Where the events of the frames are."""
+        raw = container.raw_length(self.data)
+        limit = min(len(self.data), container.HEADER_BYTES + raw) if raw else len(self.data)
+        return frame_index(self.data, self._at, limit, self._payloads.widths)
+
+    @cached_property
+    def frames(self) -> Frames:
+        """The frames as columns; see `columns`."""
+        return Frames.of(self.data, self.index, self._payloads.sizes)
+
+    @property
+    def failure(self) -> FormatError | None:
+        """What ended the game, when the bytes were wrong."""
+        return self.index.failure
+
+    @property
+    def end(self) -> GameEnd:
+        """How the game ended; reason `incomplete` when the file just stops."""
+        found = first_of(GameEnd, self._late)
+        if found is None:
+            raise FramingError("the game has no end", offset=len(self.data))
+        return found
+
+    @property
+    def metadata(self) -> Metadata | None:
+        """The metadata, `None` when the file has none."""
+        return first_of(Metadata, self._late)
+
+    @cached_property
+    def _late(self) -> list[Event]:
+        """The events from the end of the frames on."""
+        head = self._head
+        if head.reader.stage is not Stage.EVENTS:  # the raw length ends right behind Game Start
+            reader = head.reader.copy()
+            return [*head.events, *reader.feed(self.data[head.at :]), *reader.finish()]
+        stop = self.index.stop
+        reader = head.reader.behind_frames(stop, self._last_frame())
+        return [*reader.feed(self.data[stop:]), *reader.finish()]
+
+    def _last_frame(self) -> Frame | None:
+        """The last sending of the highest frame number, as far as the end of a game asks for it."""
+        numbers = self.index.numbers
+        if not len(numbers):
+            return None
+        number = int(numbers.max())
+        row = len(numbers) - 1 - int((numbers[::-1] == number).argmax())
+        entry = FrameEntry(number, 0, UNSET, {}, UNSET, UNSET, UNSET)
+        for slot, offsets in self.index.slots.items():
+            at = int(offsets[row])
+            if slot.command == POST_FRAME.command and not slot.follower and at != ABSENT:
+                size = self._payloads.sizes[slot.command]
+                entry.players[slot.player] = PlayerFrame(UNSET, POST_FRAME.layout(size).decode(self.data, at))
+        return Frame(self.index.stop, number, 0, entry)
+
+
+def _behind_game_start(data: bytes) -> tuple[EventPayloads, int] | None:
+    """Event Payloads, and the position behind Game Start, where all is as games write it; else `None`, and the head is
+    read by the book."""
+    at = container.HEADER_BYTES
+    if not data.startswith(container.MAGIC) or data[at : at + 1] != bytes([EVENT_PAYLOADS]):
+        return None
+    width = width_of_event_payloads(data, at, at)
+    if width is None or len(data) <= at + width:
+        return None
+    payloads = read_event_payloads(data[at : at + width])
+    past = at + width + payloads.widths[GAME_START]
+    raw = container.raw_length(data)
+    ordinary = payloads.widths[GAME_START] > _LEAST_GAME_START_BYTES and data[at + width] == GAME_START
+    within = past < len(data) and (not raw or past < container.HEADER_BYTES + raw)
+    return (payloads, past) if ordinary and within else None

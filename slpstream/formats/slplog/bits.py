@@ -1,0 +1,249 @@
+"""The two tools of a replay system: a memory stream of typed values, and a stream of bits.
+
+`BitPacker` is a stream of bits instead of bytes, most significant first: one bit for a truth, n bits for an integer, a
+few for a small delta. `MemoryStream` is the byte stream around it, with the assert mode: the same calls that wrote a
+state compare it, and say which value is another one.
+
+Bits are gathered in one Python integer and given away as bytes in pieces, so that a put is an addition and a shift.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from slpstream.model.errors import FieldError, FormatError
+
+_FLUSH_BITS = 4096
+_LONGEST_PREFIX = 40
+"""Leading zeros of an escaped number: no more than these are ever written."""
+_VARINT_BITS = 7
+_LONGEST_VARINT_BYTES = 10
+
+
+class BitPacker:
+    """Writes values bit by bit."""
+
+    def __init__(self) -> None:
+        self._done = bytearray()
+        self._pending = 0
+        self._count = 0
+
+    def __len__(self) -> int:
+        """How many bits were put."""
+        return 8 * len(self._done) + self._count
+
+    def put_bit(self, value: bool) -> None:
+        """One bit."""
+        self.put(int(value), 1)
+
+    def put(self, value: int, bits: int) -> None:
+        """An unsigned integer of `bits` bits. Raises `ValueError` when it does not fit."""
+        if value < 0 or value >> bits:
+            raise ValueError(f"{value} does not fit {bits} bits")
+        self._pending = self._pending << bits | value
+        self._count += bits
+        if self._count >= _FLUSH_BITS:
+            self._flush()
+
+    def put_number(self, value: int, shift: int = 0) -> None:
+        """Any number from 0 on, short when it is small: Exp-Golomb of order `shift`. 0 takes `1 + shift` bits."""
+        value += 1 << shift
+        width = value.bit_length()
+        self.put(value, 2 * width - shift - 1)
+
+    def put_delta(self, value: int, shift: int = 0) -> None:
+        """Any signed number, short when it is near 0."""
+        self.put_number(2 * value if value >= 0 else -2 * value - 1, shift)
+
+    def to_bytes(self) -> bytes:
+        """All bits; the last byte is filled with zeros."""
+        self._flush()
+        tail = (self._pending << (8 - self._count)).to_bytes(1, "big") if self._count else b""
+        return bytes(self._done) + tail
+
+    def _flush(self) -> None:
+        kept = self._count & 7
+        self._done += (self._pending >> kept).to_bytes((self._count - kept) // 8, "big")
+        self._pending &= (1 << kept) - 1
+        self._count = kept
+
+
+class BitUnpacker:
+    """Reads what `BitPacker` wrote. Every read raises `FieldError` behind the last bit."""
+
+    def __init__(self, data: bytes, *, offset: int = 0) -> None:
+        """`offset`: where `data` begins, for the offsets of errors."""
+        self._data = data
+        self._offset = offset
+        self._size = 8 * len(data)
+        self.at = 0
+        """The bit that comes next."""
+
+    @property
+    def left(self) -> int:
+        """Bits that were not taken yet."""
+        return self._size - self.at
+
+    def take_bit(self) -> bool:
+        """One bit."""
+        at = self.at
+        if at >= self._size:
+            raise self._end()
+        self.at = at + 1
+        return bool(self._data[at >> 3] >> (7 - (at & 7)) & 1)
+
+    def take(self, bits: int) -> int:
+        """An unsigned integer of `bits` bits."""
+        at = self.at
+        past = at + bits
+        if past > self._size:
+            raise self._end()
+        self.at = past
+        last = (past + 7) >> 3
+        window = int.from_bytes(self._data[at >> 3 : last], "big")
+        return window >> (8 * last - past) & ((1 << bits) - 1)
+
+    def take_number(self, shift: int = 0) -> int:
+        """The mirror of `put_number`."""
+        zeros = 0
+        while not self.take_bit():
+            zeros += 1
+            if zeros > _LONGEST_PREFIX:
+                raise FieldError("a number of the bit stream is too long", offset=self._offset + (self.at >> 3))
+        return (1 << (zeros + shift) | self.take(zeros + shift)) - (1 << shift)
+
+    def take_delta(self, shift: int = 0) -> int:
+        """The mirror of `put_delta`."""
+        value = self.take_number(shift)
+        return value >> 1 if not value & 1 else -(value + 1) >> 1
+
+    def _end(self) -> FieldError:
+        return FieldError("the bit stream ends too early", offset=self._offset + len(self._data))
+
+
+class Difference(FormatError):
+    """A value that was asserted is another one."""
+
+    code = "difference"
+
+    def __init__(self, name: str, stored: Any, found: Any, offset: int) -> None:
+        super().__init__(f"{name}: {stored!r} is stored, {found!r} was found", offset=offset)
+        self.name = name
+        self.stored = stored
+        self.found = found
+
+
+class MemoryStream:
+    """Typed values in bytes: written at the end, read from `at` on, or compared there with what they should be.
+
+    Integers are varints, floats keep their bits. Reading past the end raises `FieldError`.
+    """
+
+    def __init__(self, data: bytes = b"", *, offset: int = 0) -> None:
+        """`offset`: where `data` begins, for the offsets of errors."""
+        self._data = bytearray(data)
+        self._offset = offset
+        self.at = 0
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    @property
+    def left(self) -> int:
+        """Bytes that were not read yet."""
+        return len(self._data) - self.at
+
+    def to_bytes(self) -> bytes:
+        """All that was written."""
+        return bytes(self._data)
+
+    def write_number(self, value: int) -> None:
+        """An integer from 0 on: 7 bits a byte, the lowest first, the high bit set on all but the last byte."""
+        if value < 0:
+            raise ValueError(f"{value} is negative")
+        while value >> _VARINT_BITS:
+            self._data.append(value & 0x7F | 0x80)
+            value >>= _VARINT_BITS
+        self._data.append(value)
+
+    def write_signed(self, value: int) -> None:
+        """Any integer: its zigzag number."""
+        self.write_number(2 * value if value >= 0 else -2 * value - 1)
+
+    def write_float(self, value: float) -> None:
+        """Eight bytes, bit-exact."""
+        self._data += struct.pack(">d", value)
+
+    def write_octets(self, value: bytes) -> None:
+        """Bytes, with their number in front."""
+        self.write_number(len(value))
+        self._data += value
+
+    def write_bits(self, packer: BitPacker) -> None:
+        """What a bit packer holds, with its number of bytes in front."""
+        self.write_octets(packer.to_bytes())
+
+    def read_number(self, most: int | None = None) -> int:
+        """The mirror of `write_number`. Raises `FieldError` for one above `most`."""
+        value, shift = 0, 0
+        while True:
+            byte = self.read_raw(1)[0]
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += _VARINT_BITS
+            if shift >= _VARINT_BITS * _LONGEST_VARINT_BYTES:
+                raise FieldError("a number is too long", offset=self._offset + self.at)
+        if most is not None and value > most:
+            raise FieldError(f"the number {value} is larger than {most}", offset=self._offset + self.at)
+        return value
+
+    def read_signed(self) -> int:
+        """The mirror of `write_signed`."""
+        value = self.read_number()
+        return value >> 1 if not value & 1 else -(value + 1) >> 1
+
+    def read_float(self) -> float:
+        """The mirror of `write_float`."""
+        value: float = struct.unpack(">d", self.read_raw(8))[0]
+        return value
+
+    def read_octets(self, most: int | None = None) -> bytes:
+        """The mirror of `write_octets`."""
+        return self.read_raw(self.read_number(most))
+
+    def read_bits(self) -> BitUnpacker:
+        """The mirror of `write_bits`."""
+        data = self.read_octets()
+        return BitUnpacker(data, offset=self._offset + self.at - len(data))
+
+    def read_raw(self, count: int) -> bytes:
+        """The next `count` bytes."""
+        if count > self.left:
+            raise FieldError("the stream ends too early", offset=self._offset + len(self._data))
+        at = self.at
+        self.at = at + count
+        return bytes(self._data[at : self.at])
+
+    def assert_number(self, name: str, value: int) -> None:
+        """Reads a number, which must be `value`. Raises `Difference`."""
+        self._compare(name, self.read_number(), value)
+
+    def assert_signed(self, name: str, value: int) -> None:
+        """The same for a signed one."""
+        self._compare(name, self.read_signed(), value)
+
+    def assert_float(self, name: str, value: float) -> None:
+        """The same for a float, bit by bit: a NaN is equal to itself, 0.0 is not -0.0."""
+        stored = self.read_float()
+        if struct.pack(">d", stored) != struct.pack(">d", value):
+            raise Difference(name, stored, value, self._offset + self.at - 8)
+
+    def assert_octets(self, name: str, value: bytes) -> None:
+        """The same for bytes."""
+        self._compare(name, self.read_octets(), value)
+
+    def _compare(self, name: str, stored: Any, found: Any) -> None:
+        if stored != found:
+            raise Difference(name, stored, found, self._offset + self.at)

@@ -1,0 +1,55 @@
+"""Replay logs on disk: a `.slplog` opened at any frame, or read as the replay that it is of."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import BinaryIO
+
+from slpstream.formats.slplog.container import MAGIC, SUFFIX, read_header
+from slpstream.formats.slplog.reader import ReplayLog
+from slpstream.model.errors import FormatError
+from slpstream.system.files import open_regular
+
+
+def is_log(path: Path) -> bool:
+    """By its name."""
+    return path.suffix.lower() == SUFFIX
+
+
+def log_in(file: BinaryIO) -> ReplayLog:
+    """The log in an open file. Raises `FormatError`, `OSError`."""
+
+    def read_at(offset: int, size: int) -> bytes:
+        file.seek(offset)
+        return file.read(size)
+
+    size = file.seek(0, io.SEEK_END)
+    return ReplayLog(read_at, size)
+
+
+def as_replay(file: BinaryIO) -> BinaryIO:
+    """The same file; of a log the replay that it is of, in memory. Raises `FormatError`."""
+    head = file.read(len(MAGIC))
+    file.seek(0)
+    if head != MAGIC:
+        return file
+    with file:
+        return io.BytesIO(log_in(file).unpack())
+
+
+def replay_name(path: Path) -> str:
+    """The name of a replay, without its folder; of a log that of its replay. Raises `OSError`."""
+    if not is_log(path):
+        return path.name
+    with open_regular(path) as file:
+
+        def read_at(offset: int, size: int) -> bytes:
+            file.seek(offset)
+            return file.read(size)
+
+        try:
+            header, _ = read_header(read_at)
+        except FormatError:
+            return path.name
+    return header.name or path.name

@@ -1,0 +1,131 @@
+"""The header of a Stunts replay in both layouts, and how they are told apart.
+
+A replay is a header, a copy of the track file, and one input byte a tic; little-endian, without a magic number or a
+checksum. The layout of 1990 has no frequency, which makes its header two bytes shorter. Only the file's length says
+which one it is: the tic count must account for every byte. Both fit when the frequency is the tic count plus two;
+then the new layout is taken and the reader says so.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from slpstream.formats.stunts.inputs import InputRuns
+from slpstream.formats.stunts.track import HIGHEST_TERRAIN, TRACK_BYTES, Track
+
+LayoutName = Literal["new", "old"]
+
+OLD_FREQUENCY_HZ = 20
+USUAL_FREQUENCIES_HZ = (20, 10)
+BUFFER_TICKS = 12000
+"""What the game's own buffer holds: ten minutes at 20 Hz. Beyond it the game writes over other things."""
+
+
+class Row(NamedTuple):
+    """A field of the header: name, `struct` code, what it is, how sure we are, and whether the old layout has it."""
+
+    name: str
+    code: str
+    doc: str
+    sure: str = "documented"
+    old: bool = True
+
+
+ROWS: tuple[Row, ...] = (
+    Row("car", "4s", "Id of the player's car, printable ASCII."),
+    Row("color", "B", "Paint job of the player's car, 0 to 6 for stock cars."),
+    Row("transmission", "B", "0 manual, else automatic."),
+    Row("opponent_id", "B", "0 none, 1 to 6 stock opponents."),
+    Row("opponent_car", "4s", "Id of the opponent's car; solo: 0xFF and three leftover bytes.", "observed"),
+    Row("opponent_color", "B", "Paint job of the opponent's car; may be set when solo.", "observed"),
+    Row("opponent_transmission", "B", "0 manual, else automatic."),
+    Row("track_name", "9s", "Ends at the first NUL; leftover bytes follow.", "observed"),
+    Row("frequency_hz", "H", "Tics a second, 20 or 10.", "documented", False),
+    Row("ticks", "H", "Input bytes in the file."),
+)
+
+
+class Layout:
+    """One of the two layouts."""
+
+    def __init__(self, name: LayoutName) -> None:
+        rows = [row for row in ROWS if row.old or name == "new"]
+        self.name = name
+        self.names = tuple(row.name for row in rows)
+        self.struct = struct.Struct("<" + "".join(row.code for row in rows))
+        self.header_bytes = self.struct.size
+        self.inputs_offset = self.header_bytes + TRACK_BYTES
+
+    def offset_of(self, name: str) -> int:
+        """Where a field of the header is."""
+        at = self.names.index(name)
+        return struct.calcsize("<" + "".join(row.code for row in ROWS[:at]))
+
+    def fits(self, head: bytes, size_bytes: int) -> bool:
+        """Whether the tic count accounts for a file of this size; `head` is at least its header."""
+        if len(head) < self.header_bytes or size_bytes < self.inputs_offset:
+            return False
+        ticks = int.from_bytes(head[self.header_bytes - 2 : self.header_bytes], "little")
+        return ticks + self.inputs_offset == size_bytes
+
+
+NEW, OLD = Layout("new"), Layout("old")
+LAYOUTS: tuple[Layout, ...] = (NEW, OLD)
+"""In the order in which they are preferred."""
+
+SHORTEST_BYTES = OLD.inputs_offset
+LONGEST_BYTES = NEW.inputs_offset + 0xFFFF
+
+
+class StuntsReplay(msgspec.Struct, frozen=True, kw_only=True):
+    """A replay as it is in the file, leftover bytes included: what the writer turns into the same bytes again."""
+
+    layout: LayoutName = "new"
+    car: bytes
+    color: int = 0
+    transmission: int = 1
+    opponent_id: int = 0
+    opponent_car: bytes = b"\xff\0\0\0"
+    opponent_color: int = 0
+    opponent_transmission: int = 0
+    track_name: bytes
+    frequency_hz: int = OLD_FREQUENCY_HZ
+    track: Track
+    inputs: InputRuns
+
+    @property
+    def manual(self) -> bool:
+        """The player changes gears."""
+        return self.transmission == 0
+
+
+def fitting(head: bytes, size_bytes: int) -> list[Layout]:
+    """The layouts that fit a file of `size_bytes` whose first bytes are `head`, the preferred one first."""
+    return [layout for layout in LAYOUTS if layout.fits(head, size_bytes)]
+
+
+def plausible(head: bytes, layout: Layout) -> bool:
+    """Whether the first bytes could be a replay's: asked where no file name says it, as there is no magic number."""
+    if len(head) < layout.header_bytes:
+        return False
+    values = dict(zip(layout.names, layout.struct.unpack_from(head), strict=True))
+    if not all(0x20 <= byte <= 0x7E for byte in values["car"]) or values["transmission"] > 1:
+        return False
+    terrain = head[layout.header_bytes + TRACK_BYTES // 2 : layout.inputs_offset - 1]
+    return all(byte <= HIGHEST_TERRAIN for byte in terrain)
+
+
+def unpack(data: bytes, layout: Layout) -> StuntsReplay:
+    """A whole file that `fits` the layout."""
+    values = dict(zip(layout.names, layout.struct.unpack_from(data), strict=True))
+    del values["ticks"]
+    track = Track(data[layout.header_bytes : layout.inputs_offset])
+    return StuntsReplay(layout=layout.name, track=track, inputs=InputRuns(data[layout.inputs_offset :]), **values)
+
+
+def text(raw: bytes) -> str:
+    """A text of the header: up to the first NUL, in the DOS code page, in which every byte is a character."""
+    return raw.partition(b"\0")[0].decode("cp437")

@@ -1,0 +1,42 @@
+"""A replay's values to its bytes: the mirror of the reader, in both layouts.
+
+What was read is written back byte for byte, because `StuntsReplay` keeps what the game left over behind the texts.
+Editing tools take a replay, replace values with `msgspec.structs.replace`, and encode it.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from slpstream.formats.stunts.layout import NEW, OLD, OLD_FREQUENCY_HZ, StuntsReplay
+from slpstream.formats.stunts.track import TRACK_BYTES
+
+_TEXT_BYTES = {"car": 4, "opponent_car": 4, "track_name": 9}
+_MOST_TICKS = 0xFFFF
+
+
+def encode(replay: StuntsReplay) -> bytes:
+    """The file of a replay. Shorter texts are padded with NULs.
+
+    Raises `ValueError` for what the layout cannot say: a number that does not fit, a text that is too long, more than
+    65,535 tics, a frequency other than 20 Hz in the old layout.
+    """
+    layout = NEW if replay.layout == "new" else OLD
+    if layout is OLD and replay.frequency_hz != OLD_FREQUENCY_HZ:
+        raise ValueError(f"the old layout has {OLD_FREQUENCY_HZ} tics a second, not {replay.frequency_hz}")
+    if len(replay.inputs) > _MOST_TICKS:
+        raise ValueError(f"{len(replay.inputs)} tics are more than the {_MOST_TICKS} that a replay can have")
+    if len(replay.track.data) != TRACK_BYTES:
+        raise ValueError(f"a track has {TRACK_BYTES} bytes, not {len(replay.track.data)}")
+    values: list[Any] = []
+    for name in layout.names:
+        value: Any = len(replay.inputs) if name == "ticks" else getattr(replay, name)
+        if name in _TEXT_BYTES and len(value) > _TEXT_BYTES[name]:
+            raise ValueError(f"{name}: {len(value)} bytes are more than {_TEXT_BYTES[name]}")
+        values.append(value)
+    try:
+        header = layout.struct.pack(*values)
+    except struct.error as error:
+        raise ValueError(str(error)) from error
+    return header + replay.track.data + bytes(replay.inputs)

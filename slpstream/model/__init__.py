@@ -1,0 +1,1 @@
+"""The values that every room speaks: events, messages, deltas, field tables, errors."""

@@ -1,0 +1,337 @@
+"""The difference between two nested values, and the messages that consist of it (`slpstream.v1.delta`).
+
+A game says sixty times a second what it said before, but for some thirty numbers. Each side keeps the newest message
+of each type and station; the first is sent whole, what follows as what has changed. The code knows no game: it works
+on maps, arrays and scalars, as JSON has them.
+
+A value is looked at as a flat list of its leaves: those of a container first, in the order of its keys, then those of
+the containers in it, in the same order (keys of maps by code point, places of arrays by number). An empty map or array
+is a leaf. As long as two values have the same shape, the numbers of the leaves that differ and their values say
+everything. Where the shape differs, edits come first, which give the older value the shape of the newer one.
+
+A message with a type of `DELTA_TYPES` is a map like all others, or an array that is to be applied to the message before
+it of the same type and station:
+
+    [station, type, offset, count, edits, ups, singles, floats, others, value...]
+
+`type` is the place in `DELTA_TYPES`. `offset` is to be added to the offset in the cursor, `count` is the new count; the
+game is the same. `edits` is an array of `[path, value]` (put there) and `[path]` (take away), to be done in their
+order. `ups`, `singles` and `others` are leaves: each byte string has how many leaves lie between one and the next, in
+base-128 groups, low ones first, the high bit set on all but the last. `ups` are one more than before; `singles` have
+the values in `floats`, big-endian 32-bit floats; `others` those at the end of the array. Empty strings and arrays may
+be missing at the end: `[station, type, offset, count, [], ups]` is a whole message.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
+from operator import itemgetter, ne
+from typing import Any, NamedTuple
+
+import msgspec
+
+from slpstream.model.errors import ProtocolViolation
+
+SUBPROTOCOL = "slpstream.v1.delta"
+DELTA_TYPES = ("frame", "finalized", "stats")
+"""The types of which the newest message says what the older ones said."""
+
+Path = list[str | int]
+
+_pack = msgspec.msgpack.Encoder().encode
+_ENVELOPE = frozenset({"type", "station", "gameId", "cursor"})
+_WRONG = (AttributeError, IndexError, KeyError, TypeError, ValueError)
+
+
+class _Shape:
+    """What a container consists of, down to its leaves."""
+
+    __slots__ = ("children", "get", "keys", "kind", "size")
+
+    def __init__(self, value: dict[str, Any] | list[Any]) -> None:
+        self.kind = value.__class__
+        self.size = len(value)
+        keys: Sequence[Any] = sorted(value) if isinstance(value, dict) else range(len(value))
+        self.keys = [key for key in keys if not _is_container(value[key])]
+        self.children = [(key, _Shape(value[key])) for key in keys if _is_container(value[key])]
+        self.get: Callable[[Any], tuple[Any, ...]] = _getter(self.keys)
+
+    def read(self, value: Any, into: list[Any]) -> bool:
+        """Appends the leaves of a value; false when it has another shape."""
+        if value.__class__ is not self.kind or len(value) != self.size:
+            return False
+        try:
+            into += self.get(value)
+            for key, child in self.children:
+                if not child.read(value[key], into):
+                    return False
+        except KeyError:
+            return False
+        return True
+
+    def build(self, leaves: Sequence[Any], at: int) -> tuple[Any, int]:
+        """The value whose leaves begin at a place, and the place behind them."""
+        after = at + len(self.keys)
+        value: Any
+        own = [
+            leaf.__class__() if leaf.__class__ is list or leaf.__class__ is dict else leaf for leaf in leaves[at:after]
+        ]
+        pairs = zip(self.keys, own, strict=True)
+        if self.kind is dict:
+            value = dict(pairs)
+        else:
+            value = [None] * self.size
+            for i, leaf in pairs:
+                value[i] = leaf
+        for key, child in self.children:
+            value[key], after = child.build(leaves, after)
+        return value, after
+
+
+def _getter(keys: Sequence[Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """All of them at once; `itemgetter` gives a tuple only for two and more."""
+    if not keys:
+        return lambda value: ()
+    if len(keys) == 1:
+        only = keys[0]
+        return lambda value: (value[only],)
+    return itemgetter(*keys)
+
+
+_CONTAINERS = (dict, list)
+_MINUS_ZERO = msgspec.msgpack.encode(-0.0)
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, _CONTAINERS) and len(value) > 0
+
+
+class Image:
+    """A value with its leaves: what the next one is compared with."""
+
+    __slots__ = ("_shape", "_types", "leaves", "value")
+
+    def __init__(self, value: Any, shape: _Shape | None = None, leaves: list[Any] | None = None) -> None:
+        """`value` is a map or an array that is not empty."""
+        self.value = value
+        self._shape = _Shape(value) if shape is None else shape
+        self._types: tuple[list[type], bool] | None = None
+        self.leaves: list[Any] = [] if leaves is None else leaves
+        if leaves is None:
+            self._shape.read(value, self.leaves)
+
+    def change(self, value: Any) -> tuple[Changes, Image]:
+        """What leads from this value to another one, and the image of that."""
+        leaves: list[Any] = []
+        if self._shape.read(value, leaves):
+            after = Image(value, self._shape, leaves)
+            changed = self._changed(after)
+            if not any(_is_container(leaves[i]) for i in changed):
+                return Changes([], changed, self.leaves, leaves), after
+        edits: list[list[Any]] = []
+        before = Image(_reshape(self.value, value, [], edits))
+        after = Image(value, before._shape)
+        return Changes(edits, before._changed(after), before.leaves, after.leaves), after
+
+    def _changed(self, after: Image) -> list[int]:
+        """Where the leaves differ, exactly: neither 1 and 1.0 nor 0.0 and -0.0 are the same. Those are rare, so it is
+        asked first whether there can be any."""
+        kinds, has_minus_zero = self._kinds()
+        if not has_minus_zero and (kinds, has_minus_zero) == after._kinds():
+            return list(compress(range(len(kinds)), map(ne, self.leaves, after.leaves)))
+        return [
+            i
+            for i, (old, new) in enumerate(zip(self.leaves, after.leaves, strict=True))
+            if old != new or old.__class__ is not new.__class__ or (not old and str(old) != str(new))
+        ]
+
+    def _kinds(self) -> tuple[list[type], bool]:
+        """The types of the leaves, and whether there is a minus zero, or something that looks like it."""
+        if self._types is None:
+            self._types = list(map(type, self.leaves)), _MINUS_ZERO in _pack(self.leaves)
+        return self._types
+
+    def changed(self, delta: Sequence[Any]) -> Image:
+        """The value after the changes of a delta, from its edits on. Raises `ProtocolViolation` for what is none."""
+        try:
+            edits, ups, singles, floats, others, *values = [*delta, *_NOTHING[len(delta) :]]
+            before = Image(_edited(self._shape.build(self.leaves, 0)[0], edits)) if edits else self
+            leaves = list(before.leaves)
+            for i in _places(ups):
+                leaves[i] += 1
+            for i, value in zip(_places(singles), struct.unpack(f">{len(floats) // 4}f", floats), strict=True):
+                leaves[i] = value
+            for i, value in zip(_places(others), values, strict=True):
+                leaves[i] = value
+        except (*_WRONG, struct.error, RecursionError) as error:
+            raise ProtocolViolation(f"not a delta of the value before it: {error}") from None
+        return Image(before._shape.build(leaves, 0)[0], before._shape, leaves)
+
+
+_NOTHING: tuple[Any, ...] = ([], b"", b"", b"", b"")
+
+
+class Changes(NamedTuple):
+    """The difference of two values: edits of the shape, then the places of the leaves that differ in the lists."""
+
+    edits: list[list[Any]]
+    places: list[int]
+    before: list[Any]
+    after: list[Any]
+
+    def parts(self) -> list[Any]:
+        """As they stand in a message, from `edits` on."""
+        before, after = self.before, self.after
+        ups: list[int] = []
+        singles: list[int] = []
+        others: list[int] = []
+        for i in self.places:
+            new = after[i]
+            kind = new.__class__
+            if kind is float:
+                old = before[i]
+                (ups if old.__class__ is float and new and new == old + 1 else singles).append(i)  # -1 to -0.0
+            elif kind is int and before[i].__class__ is int and new == before[i] + 1:
+                ups.append(i)
+            else:
+                others.append(i)
+        floats = _singles([after[i] for i in singles])
+        if floats is None:  # some of them need 64 bits
+            others = sorted([*others, *[i for i in singles if _singles([after[i]]) is None]])
+            singles = [i for i in singles if _singles([after[i]]) is not None]
+            floats = _singles([after[i] for i in singles]) or b""
+        parts = [self.edits, _gaps(ups), _gaps(singles), floats, _gaps(others), *[after[i] for i in others]]
+        while parts and not others and not parts[-1]:
+            parts.pop()
+        return parts
+
+
+def _singles(values: Sequence[float]) -> bytes | None:
+    """As 32-bit floats, `None` when those do not hold all of them exactly."""
+    form = f">{len(values)}f"
+    try:
+        packed = struct.pack(form, *values)
+    except OverflowError:
+        return None
+    return packed if struct.unpack(form, packed) == tuple(values) else None
+
+
+def _gaps(places: Sequence[int]) -> bytes:
+    coded = bytearray()
+    expected = 0
+    for place in places:
+        gap = place - expected
+        expected = place + 1
+        while gap > 0x7F:
+            coded.append(gap & 0x7F | 0x80)
+            gap >>= 7
+        coded.append(gap)
+    return bytes(coded)
+
+
+def _places(coded: bytes) -> list[int]:
+    places: list[int] = []
+    expected = gap = shift = 0
+    for byte in coded:
+        gap |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            places.append(expected + gap)
+            expected += gap + 1
+            gap = shift = 0
+    if shift:
+        raise ValueError("a place ends in the middle")
+    return places
+
+
+# -- edits -------------------------------------------------------------------------------------------------------------
+
+
+def _reshape(old: Any, new: Any, path: Path, edits: list[list[Any]]) -> Any:
+    """`old` in the shape of `new`; appends the edits that make it so."""
+    if isinstance(old, dict) and isinstance(new, dict) and new:
+        edits += [[[*path, key]] for key in old if key not in new]
+        both = {key: _reshape(old[key], new[key], [*path, key], edits) for key in new if key in old}
+        edits += [[[*path, key], new[key]] for key in new if key not in old]
+        return both | {key: new[key] for key in new if key not in old}
+    if isinstance(old, list) and isinstance(new, list) and new:
+        edits += [[[*path, i]] for i in reversed(range(len(new), len(old)))]
+        both_ = [_reshape(old[i], new[i], [*path, i], edits) for i in range(min(len(old), len(new)))]
+        edits += [[[*path, i], new[i]] for i in range(len(old), len(new))]
+        return both_ + new[len(old) :]
+    if _is_container(old) or _is_container(new):
+        edits.append([path, new])
+        return new
+    return old
+
+
+def _edited(value: Any, edits: Iterable[Sequence[Any]]) -> Any:
+    """A value with the edits done; what is not touched is shared with the value before."""
+    root = {"": value}
+    for path, *put in edits:
+        container: Any = root
+        keys: list[Any] = ["", *path]
+        last = keys.pop()
+        for key in keys:
+            container[key] = container[key].copy()
+            container = container[key]
+        if not put:
+            del container[last]
+        elif isinstance(container, list) and last == len(container):
+            container.append(put[0])
+        else:
+            container[last] = put[0]
+    return root[""]
+
+
+# -- messages ----------------------------------------------------------------------------------------------------------
+
+
+def delta_message(kind: str, station: str, step: int, count: int, changes: Changes) -> bytes:
+    """A message of one of `DELTA_TYPES`; `step` is how much further its offset is than that of the one before."""
+    return _pack([station, DELTA_TYPES.index(kind), step, count, *changes.parts()])
+
+
+class _Before(NamedTuple):
+    """The newest message of a type and station."""
+
+    envelope: Mapping[str, Any]
+    image: Image
+
+
+class DeltaDecoder:
+    """The messages of a connection in the order in which they come, whole again: what `slpstream.v1.msgpack` says."""
+
+    def __init__(self) -> None:
+        self._before: dict[tuple[str, str], _Before] = {}
+
+    def decode(self, data: bytes) -> dict[str, Any]:
+        """The message in one websocket message. Raises `ProtocolViolation` for what is none, or does not follow."""
+        try:
+            message = msgspec.msgpack.decode(data)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ProtocolViolation(f"not a message: {error}") from None
+        if isinstance(message, list):
+            return self._apply(message)
+        if not isinstance(message, dict) or "type" not in message:
+            raise ProtocolViolation("a message is a map, or an array")
+        if message["type"] in DELTA_TYPES:
+            envelope = {key: message[key] for key in message if key in _ENVELOPE}
+            image = Image({key: message[key] for key in message if key not in _ENVELOPE})
+            self._before[message.get("station", ""), message["type"]] = _Before(envelope, image)
+        return message
+
+    def _apply(self, delta: list[Any]) -> dict[str, Any]:
+        try:
+            station, type_, step, count, *parts = delta
+            before = self._before[station, DELTA_TYPES[type_]]
+            game, _, place = before.envelope["cursor"].partition("/")
+            offset = int(place[1:].partition(".")[0]) + step
+        except _WRONG as error:
+            raise ProtocolViolation(f"a delta without the message before it: {error!r}") from None
+        image = before.image.changed(parts)
+        envelope = {**before.envelope, "cursor": f"{game}/{place[0]}{offset}.{count}"}
+        self._before[station, DELTA_TYPES[type_]] = _Before(envelope, image)
+        return {**envelope, **image.value}

@@ -1,0 +1,260 @@
+"""What a row of a field table is, and what can be made of rows: `struct` layouts, event classes, names.
+
+A format describes each of its events by one declarative table of `Field` rows. The same rows give the decoder (a
+`struct.Struct` and a msgspec class), the encoder, the names on the wire and the reference page, so that none of them
+can drift from another.
+
+**Presence follows the declared size.** A field exists when `offset + width <= declared payload size + 1` (offsets
+count from the command byte, the declared size does not count it). A `Layout` is a table cut at one declared size;
+the fields behind the cut keep the value `UNSET`, which the encoders leave out.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec import UNSET
+
+from slpstream.model.errors import FieldError
+
+Decode = Callable[[bytes, int], Any]
+"""(buffer, position of the command byte) to an event."""
+
+
+class Kind(NamedTuple):
+    """A type that a field can have: its name in the reference, its `struct` code, width in bytes, numpy code."""
+
+    name: str
+    code: str
+    width_bytes: int
+    numpy: str
+
+
+U8 = Kind("u8", "B", 1, "u1")
+I8 = Kind("i8", "b", 1, "i1")
+U16 = Kind("u16", "H", 2, ">u2")
+I16 = Kind("i16", "h", 2, ">i2")
+U32 = Kind("u32", "I", 4, ">u4")
+I32 = Kind("i32", "i", 4, ">i4")
+F32 = Kind("f32", "f", 4, ">f4")
+BOOL = Kind("bool", "?", 1, "?")
+
+
+def octets(count: int) -> Kind:
+    """A run of `count` bytes that the table does not look into."""
+    return Kind(f"u8[{count}]", f"{count}s", count, f"V{count}")
+
+
+class Field(NamedTuple):
+    """One row: documentation, decoder input and test subject at once.
+
+    `offset` counts from the command byte. A dotted `name` puts the value into a nested object. `stride_bytes` is the
+    distance between the values of two players where a row stands for all four. `since` is the first version that has
+    the field.
+    """
+
+    name: str
+    offset: int
+    kind: Kind
+    since: str
+    doc: str
+    unit: str = ""
+    stride_bytes: int = 0
+    sure: str = "documented"
+
+    @property
+    def end(self) -> int:
+        """Offset just past the field."""
+        return self.offset + self.kind.width_bytes
+
+    @property
+    def wire_name(self) -> str:
+        """The name in messages, camelCase as in slippi-js."""
+        return ".".join(camel(part) for part in self.name.split("."))
+
+
+def camel(snake: str) -> str:
+    """`hitlag_remaining` to `hitlagRemaining`."""
+    first, *rest = snake.split("_")
+    return first + "".join(part[:1].upper() + part[1:] for part in rest)
+
+
+class Group(NamedTuple):
+    """The nested object of a table (one is what the formats have): its class, and the rows `start` to `stop` that it
+    takes."""
+
+    cls: type[Any]
+    start: int
+    stop: int
+
+
+class Block(NamedTuple):
+    """Fields of one type that lie side by side: a matrix with a row for each event."""
+
+    offset: int
+    kind: Kind
+    names: tuple[str, ...]
+
+
+class Layout:
+    """A table cut at one declared payload size: decodes and encodes the payloads of that size."""
+
+    def __init__(self, table: Table, payload_size_bytes: int) -> None:
+        self.table = table
+        self.payload_size_bytes = payload_size_bytes
+        self.fields = tuple(f for f in table.fields if f.end <= payload_size_bytes + 1)
+        self.kinds = {f.name: f.kind for f in self.fields}
+        """The type of each field by its name."""
+        self.blocks = _blocks_of(self.fields)
+        self.block_of = {name: index for index, block in enumerate(self.blocks) for name in block.names}
+        self.struct = _struct_of(self.fields)
+        self.group = self._find_group()
+        self.decode: Decode = self._decoder()
+
+    def dtype(self) -> dict[str, Any]:
+        """What makes a numpy dtype of the rows: fields at their offsets, an item as wide as the event."""
+        return {
+            "names": [f.name for f in self.fields],
+            "formats": [f.kind.numpy for f in self.fields],
+            "offsets": [f.offset for f in self.fields],
+            "itemsize": self.payload_size_bytes + 1,
+        }
+
+    def _decoder(self) -> Decode:
+        if len(self.fields) < self.table.required:
+            return self._refuse
+        cls, unpack, group = self.table.cls, self.struct.unpack_from, self.group
+        if group is None:
+            return lambda buffer, at: cls(*unpack(buffer, at + 1))
+        inner, start, stop = group
+
+        def decode(buffer: bytes, at: int) -> Any:
+            values = unpack(buffer, at + 1)
+            return cls(*values[:start], inner(*values[start:stop]), *values[stop:])
+
+        return decode
+
+    def _find_group(self) -> Group | None:
+        nested = [i for i, f in enumerate(self.fields) if "." in f.name]
+        if not nested:
+            return None
+        name = self.fields[nested[0]].name.partition(".")[0]
+        return Group(self.table.groups[name], nested[0], nested[-1] + 1)
+
+    def _refuse(self, buffer: bytes, at: int) -> Any:
+        size = self.payload_size_bytes
+        raise FieldError(
+            f"{self.table.title}: the declared size of {size} bytes is too small", offset=at, command=self.table.command
+        )
+
+    def values(self, event: Any) -> tuple[Any, ...]:
+        """The values of an event in row order, nested ones flat."""
+        if self.group is None:
+            return tuple(getattr(event, f.name) for f in self.fields)
+        return tuple(_dig(event, f.name) for f in self.fields)
+
+    def encode(self, event: Any, tail: bytes = b"") -> bytes:
+        """An event to its bytes, command byte included; `tail` is what the declared size has beyond the known rows."""
+        body = bytes([self.table.command]) + self.struct.pack(*self.values(event)) + tail
+        return body.ljust(self.payload_size_bytes + 1, b"\0")
+
+
+class Table:
+    """All rows of one event, in the order of their offsets.
+
+    `required` is how many leading rows the oldest version has: a declared size below them is an error, not an absence.
+    """
+
+    def __init__(self, title: str, command: int, since: str, fields: Sequence[Field], *, doc: str) -> None:
+        self.title = title
+        self.command = command
+        self.since = since
+        self.doc = doc
+        self.fields = tuple(fields)
+        self.required = sum(1 for f in self.fields if f.since == since)
+        self.groups = _group_classes(title, self.fields)
+        self.cls = _event_class(title, self.fields, self.groups, doc)
+        self._layouts: dict[int, Layout] = {}
+
+    def layout(self, payload_size_bytes: int) -> Layout:
+        """The layout for a declared payload size (0 to 65,535)."""
+        layout = self._layouts.get(payload_size_bytes)
+        if layout is None:
+            layout = self._layouts[payload_size_bytes] = Layout(self, payload_size_bytes)
+        return layout
+
+    def size_at(self, version: tuple[int, int, int]) -> int:
+        """The payload size that a version of the format declares, in bytes."""
+        return max(f.end for f in self.fields if parse_version(f.since) <= version) - 1
+
+    def new(self, **values: Any) -> Any:
+        """An event of this table from keyword values; what is not given stays absent."""
+        return self.cls(**values)
+
+
+def parse_version(text: str) -> tuple[int, int, int]:
+    """`"3.7.0"` to `(3, 7, 0)`."""
+    major, minor, build = (int(part) for part in text.split("."))
+    return major, minor, build
+
+
+def _blocks_of(fields: Sequence[Field]) -> tuple[Block, ...]:
+    blocks: list[Block] = []
+    for field in fields:
+        last = blocks[-1] if blocks else None
+        if last and last.kind == field.kind and last.offset + len(last.names) * last.kind.width_bytes == field.offset:
+            blocks[-1] = last._replace(names=(*last.names, field.name))
+        else:
+            blocks.append(Block(field.offset, field.kind, (field.name,)))
+    return tuple(blocks)
+
+
+def _struct_of(fields: Sequence[Field]) -> struct.Struct:
+    codes, at = [">"], 1
+    for field in fields:
+        codes.append("x" * (field.offset - at) + field.kind.code)
+        at = field.end
+    return struct.Struct("".join(codes))
+
+
+def _group_classes(title: str, fields: Sequence[Field]) -> dict[str, type[Any]]:
+    members: dict[str, list[str]] = {}
+    for field in fields:
+        group, dot, member = field.name.partition(".")
+        if dot:
+            members.setdefault(group, []).append(member)
+    return {
+        group: msgspec.defstruct(
+            title.replace(" ", "").replace("-", "") + group.title().replace("_", ""),
+            [(name, Any, UNSET) for name in names],
+            rename=_wire_names(names),
+            gc=False,
+            module=__name__,
+        )
+        for group, names in members.items()
+    }
+
+
+def _event_class(title: str, fields: Sequence[Field], groups: Mapping[str, type[Any]], doc: str) -> type[Any]:
+    names = list(dict.fromkeys(field.name.partition(".")[0] for field in fields))
+    return msgspec.defstruct(
+        title.replace(" ", "").replace("-", ""),
+        [(name, Any, UNSET) for name in names],
+        rename=_wire_names(names),
+        gc=False,
+        module=__name__,
+        namespace={"__doc__": doc},
+    )
+
+
+def _wire_names(names: Sequence[str]) -> dict[str, str]:
+    return {name: camel(name) for name in names}
+
+
+def _dig(event: Any, dotted: str) -> Any:
+    for part in dotted.split("."):
+        event = getattr(event, part)
+    return event

@@ -1,0 +1,314 @@
+"""An event to its message: the JSON line, the envelope, the cursor.
+
+A log message is `{"type", "station", "gameId", "cursor", ...payload}`. The payload is encoded once, when the event is
+known; the envelope is put before it by plain concatenation, because only `station` differs between `dump` and the
+wire and only the cursor differs between the two `frames` modes. MessagePack and the cut-down frames of `fields` are
+made from the same JSON when somebody asks for them, so that every form says the same.
+
+A cursor is `gameId/` and a place: the mode's letter, the file offset past the bytes that caused the message, and a
+count of the messages with that offset. It is a function of the file's bytes, hence the same for everybody and after
+every restart; and as it names an offset, a reader who resumes need not read what lies before.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Literal, NamedTuple
+
+import msgspec
+
+from slpstream.model import events
+from slpstream.model.errors import ProtocolViolation
+from slpstream.model.events import Event
+
+FramesMode = Literal["live", "finalized"]
+Topic = Literal["game", "frame", "event", "stats", "diagnostic"]
+TOPICS: tuple[Topic, ...] = ("game", "frame", "event", "stats", "diagnostic")
+
+TOPIC_OF_TYPE: Mapping[str, Topic] = {
+    "game_start": "game",
+    "game_end": "game",
+    "metadata": "game",
+    "frame": "frame",
+    "finalized": "frame",
+    "event": "event",
+    "stats": "stats",
+    "diagnostic": "diagnostic",
+}
+PAYLOADS: Mapping[str, str] = {
+    "game_start": "`format`, `rate` (frames per second as a fraction), `settings` (slippi-js `GameStartType`)",
+    "game_end": "`reason`, `gameEnd` (slippi-js `GameEndType`), `winners`, `lastFrame`, `durationSeconds`",
+    "metadata": "`metadata`, when the game has closed the file",
+    "frame": "`frame` (slippi-js `FrameEntryType`, `players` and `followers` by player index) with its `revision`",
+    "finalized": "`through`: the last frame number that will not change any more; in `live` subscriptions only",
+    "event": "`kind`, `frame` (where the format has frames) and what belongs to the kind",
+    "stats": "`stats` (slippi-js `StatsType`) as of `frame`",
+    "diagnostic": "`severity`, `code`, `offset`, `message`: something is odd about the bytes",
+}
+STATUS_PAYLOADS: Mapping[str, str] = {
+    "hello": "`protocol`, `version`, `stations`: first on every connection",
+    "snapshot": "`gameId`, `settings`, `frame`, `stats`, `set`, `cursor`: when joining a game in progress",
+    "station": "`state` (`idle`, `playing`, `stalled`, `offline`), `reason`, `gameId`, `at`",
+    "set": "`setId`, `gameId`, `state` (`upcoming`, `running`, `over`), `bestOf`, `winsNeeded`, `players`, `score` "
+    "(in their order), `sides`, `winner`, `games`, `olderGames`: the set of a station, whenever it changes; see "
+    "`deploy/docs/sets.md`",
+    "lagged": "`missed`: how many messages this connection did not get",
+    "error": "`code`, `message`: then the connection is closed with that code",
+}
+DROPPABLE_TYPES = frozenset({"frame", "finalized", "stats"})
+"""What a conflating subscriber may miss: the newest one says what the older ones said."""
+
+_encode = msgspec.json.Encoder().encode
+_CURSOR = re.compile(
+    r"(?P<game>[0-9a-f]{32})/"
+    r"(?:(?P<mode>[lf])(?P<offset>[0-9]{1,18})\.(?P<count>[0-9]{1,9})|frame:(?P<frame>-?[0-9]{1,9}))"
+)
+_MODE_LETTERS: Mapping[FramesMode, str] = {"live": "l", "finalized": "f"}
+_LETTER_MODES: Mapping[str, FramesMode] = {letter: mode for mode, letter in _MODE_LETTERS.items()}
+
+
+class Position(NamedTuple):
+    """A place in a game's log: file offset past the bytes that caused the message, and a count within that offset."""
+
+    offset: int
+    count: int  # type: ignore[assignment]  # tuple.count is of no use here
+
+
+START = Position(-1, 0)
+"""Before the first message of a log."""
+
+
+class Cursor(NamedTuple):
+    """A parsed cursor. Either `position` is set or, for a jump, `frame`."""
+
+    game_id: str
+    mode: FramesMode | None
+    position: Position | None
+    frame: int | None = None
+
+    def __str__(self) -> str:
+        if self.position is None or self.mode is None:
+            return f"{self.game_id}/frame:{self.frame}"
+        return f"{self.game_id}/{_MODE_LETTERS[self.mode]}{self.position.offset}.{self.position.count}"
+
+
+def parse_cursor(text: str) -> Cursor:
+    """Raises `ProtocolViolation` for what is no cursor of ours."""
+    match = _CURSOR.fullmatch(text)
+    if match is None:
+        raise ProtocolViolation(f"not a cursor: {text[:80]!r}")
+    if match["frame"] is not None:
+        return Cursor(match["game"], None, None, int(match["frame"]))
+    return Cursor(match["game"], _LETTER_MODES[match["mode"]], Position(int(match["offset"]), int(match["count"])))
+
+
+class LogMessage(msgspec.Struct, gc=False):
+    """One message of a game's log. `json(station)` is the line; other forms are made on demand and kept.
+
+    `frame` is the frame number of `frame` messages, `None` for others. `game_id` is `None` for a diagnostic from before
+    Game Start, which has no place in a log.
+    """
+
+    type: str
+    game_id: str | None
+    mode: FramesMode
+    offset: int
+    count: int
+    body: bytes
+    frame: int | None
+    forms: dict[Any, bytes] | None = None
+
+    @property
+    def topic(self) -> Topic:
+        """What a subscriber asks for to get it."""
+        return TOPIC_OF_TYPE[self.type]
+
+    @property
+    def position(self) -> Position:
+        """The place in the log; of no meaning without a `game_id`."""
+        return Position(self.offset, self.count)
+
+    @property
+    def cursor(self) -> str | None:
+        """The cursor as text."""
+        if self.game_id is None:
+            return None
+        return str(Cursor(self.game_id, self.mode, self.position))
+
+    def json(self, station: str | None = None) -> bytes:
+        """The whole message as one JSON object without a line end; `station` is left out in `dump`."""
+        head = _head(self.type, station, self.game_id, self.mode)
+        if self.game_id is None:
+            return head + self.body
+        return b'%b%d.%d",%b' % (head, self.offset, self.count, self.body)
+
+    def form(self, key: Any, make: Callable[..., bytes], *given: Any) -> bytes:
+        """An encoded form of this message, `make(self, *given)`, made once for each of the first few `key`s: all
+        subscribers that want the same share it."""
+        forms = self.forms
+        if forms is None:
+            forms = self.forms = {}
+        form = forms.get(key)
+        if form is None:
+            form = make(self, *given)
+            if len(forms) < _FORMS_KEPT:
+                forms[key] = form
+        return form
+
+    def entry(self) -> msgspec.Raw:
+        """The `frame` value of a `frame` message, as encoded."""
+        return msgspec.Raw(self.body[len(_FRAME_KEY) : -1])
+
+    def size_bytes(self) -> int:
+        """What keeping this message costs, roughly."""
+        return len(self.body) + _OVERHEAD_BYTES
+
+
+def parse_line(line: bytes) -> LogMessage:
+    """The message that `LogMessage.json` made a line of, with a station or without. Raises `ProtocolViolation` for what
+    is no such line."""
+    head = _LINE_HEAD.match(line)
+    number = None if head is None or head[1] != b"frame" else _FRAME_NUMBER.match(line, head.end())
+    if head is None or (head[1] == b"frame" and number is None):
+        raise ProtocolViolation(f"not a message of a log: {line[:80]!r}")
+    kind, game_id, letter, offset, count = head.groups()
+    return LogMessage(
+        kind.decode(),
+        game_id.decode(),
+        "live" if letter == b"l" else "finalized",
+        int(offset),
+        int(count),
+        line[head.end() :],
+        None if number is None else int(number[1]),
+    )
+
+
+@functools.lru_cache(maxsize=512)
+def timestamp(unix_seconds: float) -> str:
+    """A wall-clock time as status messages and answers have it: ISO 8601, UTC, milliseconds."""
+    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+@functools.lru_cache(maxsize=1024)
+def _head(kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> bytes:
+    """The envelope up to the place in the cursor."""
+    head = b'{"type":%b,' % _encode(kind)
+    if station is not None:
+        head += b'"station":%b,' % _encode(station)
+    if game_id is not None:
+        head += b'"gameId":%b,"cursor":"%b/%b' % (_encode(game_id), game_id.encode(), _MODE_LETTERS[mode].encode())
+    return head
+
+
+_FRAME_KEY = b'"frame":'
+_LINE_HEAD = re.compile(
+    rb'\{"type":"([a-z_]+)",(?:"station":"(?:[^"\\]|\\.)*",)?"gameId":"([0-9a-f]{32})",'
+    rb'"cursor":"\2/([lf])([0-9]{1,18})\.([0-9]{1,9})",'
+)
+_FRAME_NUMBER = re.compile(rb'"frame":\{"frame":(-?[0-9]{1,9})[,}]')
+_OVERHEAD_BYTES = 400
+_FORMS_KEPT = 16
+
+
+def body_of(event: Event) -> tuple[str, bytes, int | None]:
+    """An event to (type, encoded payload up to the closing brace, frame number of a `frame`)."""
+    kind = type(event)
+    if kind is events.Frame:  # the hot one
+        return "frame", b'"frame":%b}' % _encode(event.entry), event.number  # type: ignore[attr-defined]
+    if kind is events.FrameFinalized:
+        return "finalized", b'"through":%d}' % event.through, None  # type: ignore[attr-defined]
+    name, payload = _PAYLOADS[kind](event)
+    return name, _encode(payload)[1:], None
+
+
+def to_messagepack(json: bytes) -> bytes:
+    """The same message as MessagePack."""
+    return msgspec.msgpack.encode(msgspec.json.decode(json))
+
+
+def cut_frame(json: bytes, fields: Sequence[str]) -> bytes:
+    """A `frame` message cut down to `fields`.
+
+    A field is a dotted path. It is looked up in each player and follower (`post.percent`), and, where the
+    frame itself has its first part, in the frame (`items`, `start.seed`). `frame` and `revision` always stay.
+    """
+    message = msgspec.json.decode(json)
+    message["frame"] = cut_entry(message["frame"], fields)
+    return _encode(message)
+
+
+def cut_entry(frame: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    """The `frame` value of a `frame` message, decoded, cut down as `cut_frame` does it."""
+    cut: dict[str, Any] = {key: frame[key] for key in ("frame", "revision") if key in frame}
+    for path in [tuple(field.split(".")) for field in fields]:
+        if path[0] in frame:
+            _copy_path(frame, cut, path)
+            continue
+        for side in ("players", "followers"):
+            for index, player in frame.get(side, {}).items():
+                _copy_path(player, cut.setdefault(side, {}).setdefault(index, {}), path)
+    return cut
+
+
+def _copy_path(source: Any, target: dict[str, Any], path: tuple[str, ...]) -> None:
+    for name in path[:-1]:
+        if not isinstance(source, dict) or name not in source:
+            return
+        source = source[name]
+        if isinstance(source, dict):
+            target = target.setdefault(name, {})
+    if isinstance(source, dict) and path[-1] in source:
+        target[path[-1]] = source[path[-1]]
+
+
+def _game_start(event: events.GameStart) -> tuple[str, dict[str, Any]]:
+    return "game_start", {"format": event.format, "rate": event.rate, "settings": event.settings}
+
+
+def _game_event(event: events.GameEvent) -> tuple[str, dict[str, Any]]:
+    payload: dict[str, Any] = {"kind": event.kind}
+    if event.frame is not None:
+        payload["frame"] = event.frame
+    return "event", payload | dict(event.values)
+
+
+def _stats(event: events.StatsUpdate) -> tuple[str, dict[str, Any]]:
+    return "stats", {"frame": event.frame, "stats": event.stats}
+
+
+def _game_end(event: events.GameEnd) -> tuple[str, dict[str, Any]]:
+    payload: dict[str, Any] = {"reason": event.reason}
+    if event.game_end is not None:
+        payload["gameEnd"] = event.game_end
+    payload |= {"winners": event.winners}
+    if event.last_frame is not None:
+        payload["lastFrame"] = event.last_frame
+    if event.duration_seconds is not None:
+        payload["durationSeconds"] = event.duration_seconds
+    return "game_end", payload | dict(event.values)
+
+
+def _metadata(event: events.Metadata) -> tuple[str, dict[str, Any]]:
+    return "metadata", {"metadata": event.metadata}
+
+
+def _diagnostic(event: events.Diagnostic) -> tuple[str, dict[str, Any]]:
+    return "diagnostic", {
+        "severity": event.severity,
+        "code": event.code,
+        "offset": event.offset,
+        "message": event.message,
+    }
+
+
+_PAYLOADS: Mapping[type[Event], Callable[[Any], tuple[str, dict[str, Any]]]] = {
+    events.GameStart: _game_start,
+    events.GameEvent: _game_event,
+    events.StatsUpdate: _stats,
+    events.GameEnd: _game_end,
+    events.Metadata: _metadata,
+    events.Diagnostic: _diagnostic,
+}

@@ -1,0 +1,197 @@
+"""Log messages as files of JSON lines, one for each game: `<folder>/<station>/<gameId>.jsonl`.
+
+A file is its own state. Its last whole line has the cursor of the last message that was written, so after a crash a
+torn line is cut off and the log goes on behind it: what is in the file is what `dump` prints with the same mode and
+topics, each line once. While the disk takes no more nothing is read from the log either, so nothing is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import BinaryIO, TypeVar
+
+import msgspec
+import trio
+
+from slpstream.model.errors import ProtocolViolation
+from slpstream.model.messages import START, Cursor, FramesMode, Topic, parse_cursor
+from slpstream.stream import Batch, Bookmark, Channel, Tap
+from slpstream.system.logs import get_logger
+
+SUFFIX = ".jsonl"
+_COLLECT_SECONDS = 0.25
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 30.0
+_FILES_LOOKED_AT = 16
+_BLOCK_BYTES = 64 * 1024
+_SIZES_KEPT = 32
+_FILE_NAME = re.compile(r"[0-9a-f]{32}\.jsonl")
+
+Result = TypeVar("Result")
+
+
+class _Line(msgspec.Struct):
+    """What of a line says where it belongs."""
+
+    type: str
+    cursor: str = ""
+
+
+class JsonLinesSink:
+    """One collection. `follow` each station."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        stations: frozenset[str] | None,
+        topics: frozenset[Topic],
+        frames: FramesMode,
+        limiter: trio.CapacityLimiter,
+        on_bytes: Callable[[str, int], None] = lambda station, count: None,
+    ) -> None:
+        """`stations` is `None` for all. `on_bytes` is told how much was written of a station."""
+        self._folder = folder
+        self._stations = stations
+        self._topics = topics
+        self._frames: FramesMode = frames
+        self._limiter = limiter
+        self._on_bytes = on_bytes
+        self._failing: dict[str, str] = {}
+        self._log = get_logger()
+
+    def wants(self, station: str) -> bool:
+        """Whether its games are written."""
+        return self._stations is None or station in self._stations
+
+    def not_ready(self) -> list[str]:
+        """What keeps it from writing."""
+        stations: dict[str, list[str]] = {}
+        for station, what in self._failing.items():
+            stations.setdefault(what, []).append(station)
+        return [f"JSON lines: {what} (stations: {', '.join(names)})" for what, names in stations.items()]
+
+    async def follow(self, channel: Channel) -> None:
+        """Writes a station's games, until cancelled."""
+        station = channel.station
+        if not self.wants(station):
+            return
+        folder = self._folder / station
+        try:
+            marks = await self._try(station, lambda: _mend(folder, self._frames))
+            tap = Tap(channel, frames=self._frames, topics=self._topics, marks=marks, collect_seconds=_COLLECT_SECONDS)
+            sizes: dict[str, int] = {}
+            async for batch in tap:
+                if batch.gone is not None:
+                    self._log.warning(
+                        "JSON lines end before the game", station=station, game_id=batch.game_id, what=batch.gone
+                    )
+                if batch.messages:
+                    await self._write(station, folder, batch, sizes)
+        finally:
+            self._failing.pop(station, None)
+
+    async def _write(self, station: str, folder: Path, batch: Batch, sizes: dict[str, int]) -> None:
+        path = folder / f"{batch.game_id}{SUFFIX}"
+        data = b"".join([message.json() + b"\n" for message in batch.messages])
+        known = sizes.pop(batch.game_id, None)
+        sizes[batch.game_id] = await self._try(station, lambda: _append(path, data, known))
+        while len(sizes) > _SIZES_KEPT:
+            del sizes[next(iter(sizes))]
+        self._on_bytes(station, len(data))
+
+    async def _try(self, station: str, work: Callable[[], Result]) -> Result:
+        """In a worker thread, again and again until the disk takes it."""
+        pause_seconds = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                result = await trio.to_thread.run_sync(work, limiter=self._limiter)
+            except OSError as error:
+                what = error.strerror or str(error)
+                if station not in self._failing:
+                    self._log.error("JSON lines cannot be written; trying again", station=station, what=what)
+                self._failing[station] = what
+                await trio.sleep(pause_seconds)
+                pause_seconds = min(2 * pause_seconds, _LONGEST_PAUSE_SECONDS)
+                continue
+            if self._failing.pop(station, None) is not None:
+                self._log.info("JSON lines are written again", station=station)
+            return result
+
+
+# -- files, in worker threads ------------------------------------------------------------------------------------------
+
+
+def _append(path: Path, data: bytes, known: int | None) -> int:
+    """All of the data or nothing; the size that the file has now. What is behind the size that is known was written by
+    a try that failed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab", buffering=0) as file:
+        size = os.fstat(file.fileno()).st_size
+        if known is not None and size > known:
+            file.truncate(known)
+            size = known
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[file.write(rest) :]
+        except OSError:
+            with suppress(OSError):
+                file.truncate(size)
+            raise
+    return size + len(data)
+
+
+def _mend(folder: Path, frames: FramesMode) -> list[Bookmark]:
+    """Cuts torn lines off the newest files of a folder; where each ends, oldest file first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with os.scandir(folder) as entries:
+        files = sorted((e.stat().st_mtime_ns, e.name) for e in entries if _FILE_NAME.fullmatch(e.name))
+    marks = [_mended(folder / name, frames) for _, name in files[-_FILES_LOOKED_AT:]]
+    return [mark for mark in marks if mark is not None]
+
+
+def _mended(path: Path, frames: FramesMode) -> Bookmark | None:
+    """The last whole line of a file says where it is; what is behind it is cut off. One of the other mode is put
+    aside."""
+    game_id = path.name.removesuffix(SUFFIX)
+    with path.open("r+b") as file:
+        size = os.fstat(file.fileno()).st_size
+        end = _line_end(file, size)
+        while end:
+            start = _line_end(file, end - 1)
+            file.seek(start)
+            line = file.read(end - start)
+            try:
+                last = msgspec.json.decode(line, type=_Line)
+                cursor = parse_cursor(last.cursor)
+            except (msgspec.DecodeError, UnicodeDecodeError, ProtocolViolation):
+                end = start  # not ours: a disk that lost power can leave anything
+                continue
+            if cursor.game_id == game_id and cursor.mode == frames:
+                break
+            if cursor.game_id == game_id and cursor.mode is not None:
+                path.rename(path.with_name(f"{game_id}.{cursor.mode}{SUFFIX}"))
+                return None
+            end = start
+        if end < size:
+            file.truncate(end)
+    if not end:
+        return Bookmark(Cursor(game_id, frames, START))
+    return Bookmark(cursor, over=last.type == "metadata")
+
+
+def _line_end(file: BinaryIO, before: int) -> int:
+    """The place behind the last line feed before a place; 0 when there is none."""
+    while before > 0:
+        start = max(0, before - _BLOCK_BYTES)
+        file.seek(start)
+        found = file.read(before - start).rfind(b"\n")
+        if found >= 0:
+            return start + found + 1
+        before = start
+    return 0

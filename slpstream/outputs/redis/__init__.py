@@ -1,0 +1,1 @@
+"""Redis Streams as an output: every message of every station, for gateways and workers."""

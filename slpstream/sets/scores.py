@@ -1,0 +1,190 @@
+"""A set as it is said to the outside: the payload of `set` messages and of `/v1/stations/{id}/set`.
+
+The same state is the same payload, byte for byte: no time is in it, and nothing is counted that was said before.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from slpstream.sets.corrections import NOTHING, Corrections, PlayerIndex
+from slpstream.sets.games import Player
+from slpstream.sets.grouping import Member, Set, SetGame, Side
+from slpstream.sets.verdicts import Verdict
+
+MOST_GAMES = 20
+"""Games of a set that are said; a set that is never over does not grow without bound."""
+
+SideNumber = Annotated[int, Meta(ge=0, description="Place in `sides`.")]
+
+
+class _Said(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
+    """Base of all: camelCase names, nothing that is not known."""
+
+
+class SetPlayer(_Said, kw_only=True, frozen=True):
+    """Somebody of a set, by the newest game."""
+
+    player_index: PlayerIndex
+    port: int
+    side: SideNumber
+    score: Annotated[int, Meta(description="Games won, of the side.")]
+    name: Annotated[
+        str | None, Meta(description="The operator's, or else netplay name or tag; left out when nobody says any.")
+    ] = None
+    named_by_operator: bool = False
+    connect_code: str | None = None
+    netplay_name: str | None = None
+    tag: Annotated[str | None, Meta(description="In-game name tag.")] = None
+    character_id: int | None = None
+    character_color: int | None = None
+    team: Annotated[int | None, Meta(description="0 red, 1 blue, 2 green; only where there are teams.")] = None
+
+
+class SetSide(_Said, kw_only=True, frozen=True):
+    """A player, or a team."""
+
+    name: Annotated[str | None, Meta(description="Names of its players, when all have one.")] = None
+    score: Annotated[int, Meta(description="`won` and `added`, never below 0.")]
+    won: Annotated[int, Meta(description="Games that count.")]
+    added: Annotated[int, Meta(description="By the operator.")] = 0
+    players: Annotated[list[PlayerIndex], Meta(description="Player indices.")]
+
+
+class GamePlayer(_Said, kw_only=True, frozen=True):
+    """Somebody in one game of a set."""
+
+    player_index: PlayerIndex
+    port: int
+    side: SideNumber
+    character_id: int | None = None
+    character_color: int | None = None
+    stocks: Annotated[int | None, Meta(description="At the end.")] = None
+    percent: Annotated[float | None, Meta(description="At the end.")] = None
+
+
+class Said(_Said, kw_only=True, frozen=True):
+    """What the operator has said of a game."""
+
+    counts: bool | None = None
+    winner: Annotated[int | None, Meta(description="Player index in this game.")] = None
+    begins_set: bool | None = None
+
+
+class ScoredGame(_Said, kw_only=True, frozen=True):
+    """One game of a set."""
+
+    game_id: str
+    stage_id: int | None = None
+    duration_seconds: float | None = None
+    verdict: Verdict
+    counts: Annotated[bool, Meta(description="Whether it is a point for `winner`.")]
+    reason: Annotated[str, Meta(description="Why it counts or does not, for people.")]
+    winner: Annotated[SideNumber | None, Meta(description="Who won it; also when it does not count.")] = None
+    score: Annotated[list[int], Meta(description="Of each side, after it.")]
+    players: list[GamePlayer]
+    operator: Said | None = None
+
+
+class SetScore(_Said, kw_only=True, frozen=True):
+    """The set that is played, or was played last, or comes next."""
+
+    set_id: Annotated[str | None, Meta(description="Id of its first game; left out before that.")] = None
+    game_id: Annotated[str | None, Meta(description="Its newest game: the one that player indices are of.")] = None
+    state: Annotated[Literal["upcoming", "running", "over"], Meta(description="`upcoming`: no game of it has begun.")]
+    best_of: int
+    wins_needed: int
+    players: Annotated[list[SetPlayer], Meta(description="In the order of `sides`.")]
+    score: Annotated[list[int], Meta(description="Games won, in the order of `players`.")]
+    sides: list[SetSide]
+    winner: Annotated[SideNumber | None, Meta(description="Who won; left out while nobody has, and for a tie.")] = None
+    games: Annotated[list[ScoredGame], Meta(description=f"In order, the newest {MOST_GAMES}.")]
+    older_games: Annotated[int, Meta(description="Games of it that are not in `games`.")] = 0
+
+
+def score_of(found: Set, corrections: Corrections) -> SetScore:
+    """A set as the outside sees it."""
+    last = found.last
+    players = [_player(member, at, side) for at, side in enumerate(found.sides) for member in side.members]
+    return SetScore(
+        set_id=found.games[0].game_id if found.entries else None,
+        game_id=None if last is None else last.game_id,
+        state="upcoming" if last is None else "over" if found.over else "running",
+        best_of=found.best_of,
+        wins_needed=found.wins_needed,
+        players=players,
+        score=[player.score for player in players],
+        sides=[_side(side) for side in found.sides],
+        winner=found.winner,
+        games=[_game(entry, corrections) for entry in found.entries[-MOST_GAMES:]],
+        older_games=max(0, len(found.entries) - MOST_GAMES),
+    )
+
+
+def name_of(member: Member) -> str | None:
+    """What somebody is called."""
+    return member.name or member.netplay_name or member.tag or None
+
+
+def _player(member: Member, at: int, side: Side) -> SetPlayer:
+    return SetPlayer(
+        player_index=member.index,
+        port=member.port,
+        side=at,
+        score=side.score,
+        name=name_of(member),
+        named_by_operator=bool(member.name),
+        connect_code=member.connect_code or None,
+        netplay_name=member.netplay_name or None,
+        tag=member.tag or None,
+        character_id=member.character_id,
+        character_color=member.character_color,
+        team=member.team,
+    )
+
+
+def _side(side: Side) -> SetSide:
+    names = [name for member in side.members if (name := name_of(member)) is not None]
+    return SetSide(
+        name=" & ".join(names) if len(names) == len(side.members) else None,
+        score=side.score,
+        won=side.won,
+        added=side.added,
+        players=[member.index for member in side.members],
+    )
+
+
+def _game(entry: SetGame, corrections: Corrections) -> ScoredGame:
+    game = entry.game
+    said = corrections.games.get(game.game_id, NOTHING)
+    operator = Said(counts=said.counts, winner=said.winner, begins_set=said.begins_set)
+    return ScoredGame(
+        game_id=game.game_id,
+        stage_id=game.stage_id,
+        duration_seconds=game.duration_seconds,
+        verdict=entry.judgement.verdict,
+        counts=entry.judgement.counts,
+        reason=entry.judgement.reason,
+        winner=entry.winner,
+        score=list(entry.score),
+        players=[
+            _game_player(player, at) for team, at in zip(game.sides(), entry.places, strict=True) for player in team
+        ],
+        operator=None if said == NOTHING else operator,
+    )
+
+
+def _game_player(player: Player, side: int) -> GamePlayer:
+    return GamePlayer(
+        player_index=player.index,
+        port=player.port,
+        side=side,
+        character_id=player.character_id,
+        character_color=player.character_color,
+        stocks=player.stocks,
+        percent=player.percent if player.percent is None or math.isfinite(player.percent) else None,
+    )

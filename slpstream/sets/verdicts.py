@@ -1,0 +1,121 @@
+"""Whether a game counts, and for whom: each game has a verdict and a sentence that says why.
+
+The questions are asked in this order, and the first that has an answer decides: what did the operator say; is it still
+played; has it an end; was everybody human; was it played to its end; if it was quit, was that early (a handwarmer), or
+do quits count; is it known who won. Who won is what `game_end` says (slippi-js's rules).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from slpstream.sets.corrections import GameCorrection
+from slpstream.sets.games import PlayedGame, Player, Rules, clock
+
+Verdict = Literal[
+    "playing", "counted", "handwarmer", "quit", "unfinished", "no_winner", "with_cpu", "not_counted_by_operator"
+]
+
+_METHODS = {1: "decided by time", 2: "played to its end", 3: "played to its end"}
+"""Game End methods of games that were not quit. In 0 (before 2.0.0) and 7 somebody quit."""
+
+
+class Judgement(NamedTuple):
+    """The verdict on a game."""
+
+    verdict: Verdict
+    reason: str
+    """One sentence without its full stop."""
+    side: int | None = None
+    """The place in `PlayedGame.sides` of who won; of a game that does not count too."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it is a point for `side`."""
+        return self.verdict == "counted"
+
+
+def judge(game: PlayedGame, said: GameCorrection, rules: Rules, *, newest: bool) -> Judgement:
+    """The verdict on a game. `newest`: no game of the station has begun since."""
+    sides = game.sides()
+    side = _side_of(game.winners, sides)
+    if said.counts is False:
+        return Judgement("not_counted_by_operator", "the operator says that it does not count", side)
+    if said.winner is not None:
+        named = _side_of([said.winner], sides)
+        if named is not None:
+            return Judgement("counted", "the operator says who won", named)
+    if game.in_progress and newest:
+        return Judgement("playing", "it is being played")
+    if said.counts:
+        if side is None:
+            return Judgement("no_winner", "the operator says that it counts, and nobody won")
+        return Judgement("counted", "the operator says that it counts", side)
+    for question in _QUESTIONS:
+        answer = question(game, side, rules)
+        if answer is not None:
+            return answer._replace(side=side)
+    return Judgement("no_winner", "nobody won", side)
+
+
+def _unfinished(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
+    if game.reason is None or game.in_progress:
+        return Judgement("unfinished", "another game began before it ended")
+    if game.reason == "error":
+        return Judgement("unfinished", "its replay is damaged")
+    if game.end_method is None:
+        return Judgement("unfinished", "its replay has no end")
+    return None
+
+
+def _with_cpu(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
+    return None if all(player.human for player in game.players) else Judgement("with_cpu", "a CPU plays in it")
+
+
+def _played(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
+    how = _METHODS.get(-1 if game.end_method is None else game.end_method)
+    if how is None:
+        return None
+    return Judgement("no_winner", f"{how}, and nobody won") if side is None else Judgement("counted", how)
+
+
+def _handwarmer(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
+    seconds = game.duration_seconds or 0.0
+    if seconds < rules.handwarmer_seconds:
+        return Judgement("handwarmer", f"quit after {clock(seconds)}, before {clock(rules.handwarmer_seconds)}")
+    lost = _most_lost(game)
+    fewest = min((p.start_stocks for p in game.players if p.start_stocks is not None), default=0)
+    # Who has no more to lose than that cannot show that it was in earnest.
+    if lost is not None and lost <= rules.handwarmer_stocks < fewest:
+        stocks = "a stock" if lost == 0 else f"more than {lost} stock{'s' if lost > 1 else ''}"
+        return Judgement("handwarmer", f"quit after {clock(seconds)}, when nobody had lost {stocks}")
+    return None
+
+
+def _quit(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
+    quitter = next((p for p in game.players if p.index == game.quitter), None)
+    who = "quit" if quitter is None else f"port {quitter.port} quit"
+    how = f"{who} after {clock(game.duration_seconds or 0.0)}"
+    if not rules.quit_counts:
+        return Judgement("quit", f"{how}, and quits do not count")
+    if side is None:
+        return Judgement("no_winner", f"{how}, and {'it is not known by whom' if quitter is None else 'nobody won'}")
+    return Judgement("counted", how)
+
+
+_QUESTIONS: Sequence[Callable[[PlayedGame, int | None, Rules], Judgement | None]] = (
+    _unfinished, _with_cpu, _played, _handwarmer, _quit,
+)  # fmt: skip
+
+
+def _side_of(winners: Sequence[int], sides: Sequence[Sequence[Player]]) -> int | None:
+    """The one side that won; `None` when that is none, or several."""
+    won = [at for at, side in enumerate(sides) if any(player.index in winners for player in side)]
+    return won[0] if len(won) == 1 else None
+
+
+def _most_lost(game: PlayedGame) -> int | None:
+    """Stocks that the player with the most losses has lost; `None` when it is not known."""
+    lost = [p.start_stocks - p.stocks for p in game.players if p.start_stocks is not None and p.stocks is not None]
+    return max(lost) if len(lost) == len(game.players) and lost else None

@@ -1,8 +1,0 @@
-"""Stunts (4D Sports Driving) replays, `.rpl`: header, track, one input byte a tic. Sans-IO; reader and writer.
-
-Sources: the Stunts Wiki's pages "Replay file format" and "Track file", checked against five replays of real races.
-"""
-
-from slpstream.stunts.sniff import sniff
-
-__all__ = ["sniff"]

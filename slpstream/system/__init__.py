@@ -1,0 +1,1 @@
+"""What the operating system provides: safe file access, logging, metrics, systemd, staggered timers."""

@@ -1,0 +1,47 @@
+"""The reference pages name everything there is, each with a description."""
+
+from __future__ import annotations
+
+import pytest
+
+from slpstream import config
+from slpstream.cli.reference import PAGES
+from slpstream.formats.slippi import commands, game_start
+from slpstream.model.messages import STATUS_PAYLOADS, TOPIC_OF_TYPE
+
+
+def page(name: str) -> str:
+    return "\n".join(PAGES[name]())
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_row_is_without_a_description(name: str) -> None:
+    rows = [line for line in page(name).splitlines() if line.startswith("|") and not line.startswith("| ---")]
+    assert rows
+    assert all(row.rstrip(" |").count("|") >= 2 for row in rows)
+    assert not [row for row in rows if row.rstrip().endswith("|  |")]
+
+
+def test_every_message_is_documented() -> None:
+    text = page("messages")
+    assert all(f"| `{kind}` |" in text for kind in (*TOPIC_OF_TYPE, *STATUS_PAYLOADS))
+
+
+def test_every_field_is_documented() -> None:
+    text = page("fields")
+    fields = [field for table in commands.TABLES.values() for field in table.fields]
+    for field in (*fields, *game_start.FIELDS, *game_start.PLAYER_FIELDS):
+        assert field.doc
+        assert f"| `{field.wire_name}` |" in text
+
+
+def test_every_metric_is_documented() -> None:
+    text = page("metrics")
+    for name in ("slpstream_frames_total", "slpstream_append_to_publish_seconds", "slpstream_tail_lag_seconds"):
+        assert f"| `{name}` |" in text
+    assert all(line.split("|")[1].strip(" `").startswith(("slpstream_", "process_")) for line in text.splitlines()[4:])
+
+
+def test_every_key_is_documented() -> None:
+    text = page("config")
+    assert all(f"| `{key.section}.{key.name}` |" in text for key in config.all_keys())

@@ -1,0 +1,164 @@
+"""The configuration: one list of keys, all documented, and errors that name the file, the key and what was expected."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import re
+import tomllib
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slpstream import config
+from slpstream.model.errors import ConfigError
+from tests.project import ROOT
+
+REQUIRED: dict[str, dict[str, str]] = {
+    "stations": {"id": "a", "folder": "/x"},
+    "webhooks": {"url": "https://example.org/hook", "secret_file": __file__},
+    "jsonl": {"folder": "/x"},
+}
+"""What a section must have."""
+SHIPPED = ROOT / "config" / "slpstream.toml"
+
+
+def test_the_shipped_file_is_all_defaults() -> None:
+    assert config.load(SHIPPED) == config.Config()
+
+
+@pytest.mark.parametrize("key", list(config.all_keys()), ids=lambda key: f"{key.section}.{key.name}")
+def test_every_key_is_in_the_shipped_file_with_its_description_and_default(key: config.Key) -> None:
+    text = SHIPPED.read_text(encoding="utf-8")
+    assert key.description
+    if key.section in config.LISTED:
+        assert re.search(rf"^# {re.escape(key.description)}\n# {key.name} = ", text, re.MULTILINE)
+        return
+    assert re.search(rf"^# {re.escape(key.description)}\n{key.name} = ", text, re.MULTILINE)
+    assert tomllib.loads(text)[key.section][key.name] == key.default
+
+
+@pytest.mark.parametrize(
+    ("table", "key", "expected"),
+    [
+        ({"server": {"prt": 1}}, "server.prt", "unknown key"),
+        ({"bogus": 1}, "bogus", "unknown key"),
+        ({"server": {"port": "x"}}, "server.port", "expected `int`"),
+        ({"server": {"port": 70000}}, "server.port", "65535"),
+        ({"watch": {"poll_seconds": 0}}, "watch.poll_seconds", "> 0"),
+        ({"watch": {"idle_seconds": 1.0, "stalled_seconds": 5.0}}, "watch.idle_seconds", "stalled_seconds"),
+        ({"log": {"format": "xml"}}, "log.format", "xml"),
+        ({"stations": [{"id": "a b", "folder": "/x"}]}, "stations[0].id", "letters"),
+        ({"stations": [{"id": "a", "folder": "/x"}, {"id": "a", "folder": "/y"}]}, "stations[1].id", "twice"),
+        ({"stations": [{"id": "a"}]}, "stations[0].folder", "one source"),
+        ({"stations": [{"id": "a", "folder": ""}]}, "stations[0].folder", "folder"),
+        ({"server": {"token_file": "/nowhere/token"}}, "server.token_file", "/nowhere/token"),
+        ({"server": {"token_file": "/a\0b"}}, "server.token_file", "cannot be read"),
+        ({"server": {"operate_token_file": "/a\0b"}}, "server.operate_token_file", "cannot be read"),
+        ({"fanout": {"ca_file": "/a\0b"}}, "fanout.ca_file", "cannot be read"),
+        ({"webhooks": [{"url": "http://x", "secret_file": "/a\0b"}]}, "webhooks[0].secret_file", "cannot be read"),
+        ({"webhooks": [{"url": "http://x", "secret_file": ""}]}, "webhooks[0].secret_file", "a file"),
+        ({"watch": {"poll_seconds": math.nan}}, "watch.poll_seconds", "float"),
+        ({"watch": {"idle_seconds": math.inf}}, "watch.idle_seconds", "a number"),
+        ({"sets": {"handwarmer_seconds": math.inf}}, "sets.handwarmer_seconds", "a number"),
+        (
+            {"webhooks": [{"url": "http://x", "secret_file": __file__, "keep_hours": math.inf}]},
+            "webhooks[0].keep_hours",
+            "a number",
+        ),
+        ({"store": {"folder": __file__}}, "store.folder", "is a file"),
+        ({"server": {"allowed_origins": ["example"]}}, "server.allowed_origins", "scheme"),
+        ({"stations": [{"id": "a", "folder": "~nobody-of-this-name/x"}]}, "stations[0].folder", "home"),
+        ({"stations": [{"id": "a", "folder": "/x\0y"}]}, "stations[0].folder", "path"),
+        ({"stations": [{"id": "a", "console": "192.168..1"}]}, "stations[0].console", "host"),
+        ({"stations": [{"id": "a", "dolphin": "x" * 64}]}, "stations[0].dolphin", "host"),
+        ({"relay": {"host": "a..b"}}, "relay.host", "host"),
+        ({"webhooks": [{**REQUIRED["webhooks"], "events": ["game_ended"]}]}, "webhooks[0].events[0]", '"game_end"'),
+        ({"jsonl": [{"folder": "/x", "topics": ["game", "frames"]}]}, "jsonl[0].topics[1]", '"frame"'),
+        ({"jsonl": [{"folder": "/x"}, {"folder": "/y", "frames": "all"}]}, "jsonl[1].frames", '"finalized"'),
+    ],
+)
+def test_an_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: str, expected: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        config.check(table, file="my.toml")
+    assert refused.value.key == key
+    assert str(refused.value).startswith(f"my.toml: {key}: ")
+    assert expected in refused.value.expected
+
+
+@pytest.mark.parametrize("key", list(config.all_keys()), ids=lambda key: f"{key.section}.{key.name}")
+@pytest.mark.parametrize(
+    "value", ["no such value", ["no such value"], {"no": 1}, -1, 1e300, math.nan, True, "a\0b"], ids=repr
+)
+def test_any_value_is_taken_or_refused_by_its_key(key: config.Key, value: object) -> None:
+    """Somebody who has the configuration read again has a daemon that runs."""
+    section = {**REQUIRED.get(key.section, {}), key.name: value}
+    with suppress(ConfigError):
+        config.check({key.section: [section] if key.section in config.LISTED else section})
+
+
+def test_a_share_that_is_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing can be learned of it, and the other stations are not to blame."""
+    stat = os.stat
+
+    def away(path: Any, **options: Any) -> os.stat_result:
+        if str(path) == "/share/replays":
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), path)
+        return stat(path, **options)
+
+    monkeypatch.setattr(os, "stat", away)
+    assert config.check({"stations": [{"id": "a", "folder": "/share/replays"}]}).stations[0].folder == "/share/replays"
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        config.load(tmp_path / "nothing.toml")
+    bad = tmp_path / "bad.toml"
+    bad.write_text("[server\n")
+    with pytest.raises(ConfigError, match="not TOML"):
+        config.load(bad)
+    bad.write_bytes(b"\xff\xfe")
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        config.load(bad)
+
+
+def test_folders_become_stations_with_names_of_their_own(tmp_path: Path) -> None:
+    folders = [tmp_path / "a" / "Slippi", tmp_path / "b" / "Slippi", tmp_path / "c" / "Slippi", tmp_path / "My Setup"]
+    assert [s.id for s in config.stations_of_folders(folders)] == ["Slippi", "Slippi-2", "Slippi-3", "My-Setup"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "first"), [("linux", "Slippi"), ("darwin", "Slippi"), ("win32", "Documents/Slippi")]
+)
+def test_the_usual_folders(platform: str, first: str, tmp_path: Path) -> None:
+    assert config.usual_folders(tmp_path, platform) == [tmp_path / first]
+    (tmp_path / "Documents" / "Slippi").mkdir(parents=True)
+    assert config.usual_folders(tmp_path, platform) == [tmp_path / "Documents" / "Slippi"]
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)]
+)
+def test_what_is_loopback(host: str, loopback: bool) -> None:
+    assert config.is_loopback(host) is loopback
+
+
+@pytest.mark.parametrize(
+    ("configured", "environ", "platform", "expected"),
+    [
+        ("/data", {"STATE_DIRECTORY": "/var/lib/slpstream"}, "linux", "/data"),
+        ("", {"STATE_DIRECTORY": "/var/lib/slpstream", "XDG_STATE_HOME": "/x"}, "linux", "/var/lib/slpstream"),
+        ("", {"STATE_DIRECTORY": "/var/lib/a:/var/lib/b"}, "linux", "/var/lib/a"),
+        ("", {"XDG_STATE_HOME": "/x"}, "linux", "/x/slpstream"),
+        ("", {}, "linux", "/home/me/.local/state/slpstream"),
+        ("", {}, "darwin", "/home/me/Library/Application Support/slpstream"),
+        ("", {"LOCALAPPDATA": "/local"}, "win32", "/local/slpstream"),
+        ("", {}, "win32", "/home/me/AppData/Local/slpstream"),
+    ],
+)
+def test_where_state_is_kept(configured: str, environ: dict[str, str], platform: str, expected: str) -> None:
+    found = config.state_folder(configured, environ=environ, home=Path("/home/me"), platform=platform)
+    assert found == Path(expected)

@@ -1,0 +1,233 @@
+"""The whole way, in real processes: a game writes, the daemon tails, a client reads; and the same with the daemon
+killed.
+
+Determinism: daemons listen on free ports of 127.0.0.1 and are always stopped; replays are written faster than real
+time, with the same cuts; nothing is judged by time but the five seconds that a stop may take.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from slpstream.api import messages
+from slpstream.model.messages import FramesMode
+from slpstream.simulate.match import synthetic_match
+from tests.daemon_process import DaemonProcess, LogReader, running
+from tests.shared_data import SHARED, needs_shared
+
+
+def dump_lines(replay: Path, frames: FramesMode = "live") -> list[bytes]:
+    """What `dump` prints with all topics, but for an `incomplete` ending."""
+    lines = [message.json() for message in messages(replay, frames=frames)]
+    return [line for line in lines if b'"reason":"incomplete"' not in line]
+
+
+def simulate(replay: Path, into: Path, *, writer: str, speed: float) -> subprocess.Popen[bytes]:
+    """The `simulate` command in a process of its own."""
+    command = [sys.executable, "-m", "slpstream", "simulate", str(replay), "--into", str(into)]
+    return subprocess.Popen([*command, "--writer", writer, "--speed", str(speed)], stdout=subprocess.DEVNULL)
+
+
+def append(path: Path, data: bytes) -> None:
+    """What the file does not have yet."""
+    with path.open("ab") as file:
+        file.write(data[file.tell() :])
+
+
+def has_all(count: int) -> object:
+    return lambda reader: len(reader.lines) >= count
+
+
+def check_equal(got: list[bytes], expected: list[bytes]) -> None:
+    """Byte for byte; names the first line that differs."""
+    for number, (ours, theirs) in enumerate(zip(got, expected, strict=False)):
+        assert ours == theirs, f"line {number}: {ours[:200]!r} is not {theirs[:200]!r}"
+    assert len(got) == len(expected)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "station"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def match(tmp_path: Path) -> Path:
+    """A synthetic netplay match with rollbacks, as a file outside the watched folder."""
+    path = tmp_path / "Game_synthetic.slp"
+    path.write_bytes(synthetic_match(seed=3, rollbacks=True, items=True, frames=3000))
+    return path
+
+
+def follow_simulation(replay: Path, folder: Path, frames: FramesMode, *, speed: float) -> None:
+    expected = dump_lines(replay, frames)
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        reader = LogReader("station", frames)
+        writing = simulate(replay, folder, writer="dolphin", speed=speed)
+        assert reader.read(daemon, lambda r: len(r.lines) >= len(expected))
+        assert writing.wait(timeout=60) == 0
+        code, seconds = daemon.terminate()
+    assert (code, seconds < 5) == (0, True)
+    check_equal(reader.lines, expected)
+    assert (folder / replay.name).read_bytes() == replay.read_bytes()
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["items", "rollbackFrameTest", "geckoCodes", "v2.0"])
+def test_a_simulated_replay_is_streamed_as_dump_prints_it(name: str, folder: Path) -> None:
+    follow_simulation(SHARED / "slp" / f"{name}.slp", folder, "live", speed=60)
+
+
+@pytest.mark.parametrize("frames", ["live", "finalized"])
+def test_a_simulated_match_is_streamed_as_dump_prints_it(frames: FramesMode, match: Path, folder: Path) -> None:
+    follow_simulation(match, folder, frames, speed=30)
+
+
+@pytest.mark.parametrize("frames", ["live", "finalized"])
+def test_killed_in_mid_game_and_resumed(frames: FramesMode, match: Path, folder: Path) -> None:
+    expected = dump_lines(match, frames)
+    reader = LogReader("station", frames)
+    writing = simulate(match, folder, writer="dolphin", speed=8)
+    chance = random.Random(7)
+    kills = sorted(chance.sample(range(1, len(expected) - 1), 4))
+    try:
+        for kill_at in kills:
+            with running(folder) as daemon:
+                reader.read(daemon, lambda r, n=kill_at: len(r.lines) >= n)  # type: ignore[misc]
+                daemon.kill()
+        with running(folder) as daemon:
+            assert reader.read(daemon, lambda r: len(r.lines) >= len(expected)), (reader.ended, reader.statuses[-3:])
+    finally:
+        writing.wait(timeout=60)
+    check_equal(reader.lines, expected)
+
+
+def test_the_game_ends_while_the_daemon_is_down_and_another_is_played(
+    match: Path, folder: Path, tmp_path: Path
+) -> None:
+    second = tmp_path / "Game_second.slp"
+    second.write_bytes(synthetic_match(seed=9, frames=600))
+    third = tmp_path / "Game_third.slp"
+    third.write_bytes(synthetic_match(seed=10, frames=600))
+    expected = dump_lines(match) + dump_lines(second) + dump_lines(third)
+    reader = LogReader("station")
+    writing = simulate(match, folder, writer="dolphin", speed=8)
+    with running(folder) as daemon:
+        reader.read(daemon, lambda r: len(r.lines) >= 900)
+        daemon.kill()
+    assert writing.wait(timeout=60) == 0
+    assert simulate(second, folder, writer="frame", speed=0).wait(timeout=60) == 0
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        assert simulate(third, folder, writer="frame", speed=20).wait(timeout=60) == 0
+        assert reader.read(daemon, lambda r: len(r.lines) >= len(expected))
+    check_equal(reader.lines, expected)
+
+
+@pytest.mark.parametrize("frames", ["live", "finalized"])
+@pytest.mark.parametrize("stopped_at", [0.0, 0.4, 1.0])
+def test_between_two_restarts_a_game_ends_one_is_played_and_one_begins(
+    stopped_at: float, frames: FramesMode, folder: Path
+) -> None:
+    """At the restart two games are over and young, and a third is running: all that is missing comes, in order."""
+    games = [folder / f"Game_{number}.slp" for number in range(3)]
+    written = [synthetic_match(seed=40 + number, frames=500, rollbacks=True) for number in range(3)]
+    reader = LogReader("station", frames)
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        games[0].write_bytes(written[0][: len(written[0]) // 2])
+        daemon.until(lambda: (daemon.get("/v1/stations/station").get("game") or {}).get("inProgress") is True)
+        reader.read(daemon, lambda r: bool(r.lines))
+        if stopped_at:
+            append(games[0], written[0])
+            expected = dump_lines(games[0], frames)
+            reader.read(daemon, lambda r: len(r.lines) >= stopped_at * len(expected))
+        daemon.kill()
+    append(games[0], written[0])
+    games[1].write_bytes(written[1])
+    games[2].write_bytes(written[2][: len(written[2]) // 2])
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        append(games[2], written[2])
+        expected = [line for game in games for line in dump_lines(game, frames)]
+        assert reader.read(daemon, lambda r: len(r.lines) >= len(expected)), reader.ended
+    check_equal(reader.lines, expected)
+
+
+def test_files_that_were_finished_before_are_listed_and_not_streamed(match: Path, folder: Path) -> None:
+    (folder / "2026-11").mkdir()
+    (folder / "2026-11" / "Game_old.slp").write_bytes(match.read_bytes())
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        station = daemon.get("/v1/stations/station")
+        assert station["files"]["finished"] == 1
+        assert [recording["file"] for recording in station["recordings"]] == ["2026-11/Game_old.slp"]
+        assert "game" not in station
+        # what appears finished is streamed at once
+        (folder / "2026-11" / "Game_new.slp").write_bytes(synthetic_match(seed=5, frames=300))
+        daemon.until(lambda: "game" in daemon.get("/v1/stations/station"))
+        assert 'slpstream_games_total{outcome="game_end",station="station"} 1.0' in daemon.text("/metrics")
+
+
+def test_sigterm_says_1001_to_all(match: Path, folder: Path) -> None:
+    with running(folder) as daemon:
+        with ExitStack() as stack:
+            url = daemon.stream_url(station="station")
+            sockets = [stack.enter_context(connect(url)) for _ in range(20)]
+            code, seconds = daemon.terminate()
+            assert (code, seconds < 5) == (0, True)
+            for socket in sockets:
+                with pytest.raises(ConnectionClosed) as closed:
+                    while True:
+                        socket.recv(timeout=5)
+                assert closed.value.rcvd is not None
+                assert closed.value.rcvd.code == 1001
+        stopped = [line for line in daemon.lines if line["event"] == "stopped"]
+        assert stopped[0]["frames"] == 0
+
+
+def test_rubbish_in_the_folder_is_said_once_and_does_no_harm(folder: Path) -> None:
+    (folder / "rubbish.slp").write_bytes(b"this is not a replay" * 100)
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        (folder / "more rubbish.slp").write_bytes(bytes(random.Random(1).randbytes(5000)))
+        broken = bytearray(synthetic_match(seed=2, frames=400))
+        broken[len(broken) // 2 : len(broken) // 2 + 400] = b"\xee" * 400
+        (folder / "broken.slp").write_bytes(broken)
+        daemon.until(lambda: 'slpstream_games_total{outcome="error",station="station"} 1.0' in daemon.text("/metrics"))
+        (folder / "good.slp").write_bytes(synthetic_match(seed=4, frames=300))
+        daemon.until(
+            lambda: 'slpstream_games_total{outcome="game_end",station="station"} 1.0' in daemon.text("/metrics")
+        )
+        said = [line for line in daemon.lines if line["event"] == "diagnostic"]
+        assert {line["file"] for line in said} == {"rubbish.slp", "more rubbish.slp", "broken.slp"}
+        assert all("offset" in line for line in said)
+        assert daemon.terminate()[0] == 0
+
+
+def test_a_running_daemon_serves_its_pages(folder: Path) -> None:
+    with running(folder) as daemon:
+        assert daemon.get("/healthz") == {"status": "ok"}
+        daemon.wait_ready()
+        assert daemon.get("/readyz") == {"status": "ready", "missing": []}
+        assert "<html" in daemon.text("/overlay/station")
+        assert json.loads(daemon.text("/v1/stations"))["stations"][0]["id"] == "station"
+
+
+def test_a_daemon_starts_quickly_enough_to_be_restarted(folder: Path) -> None:
+    began = time.monotonic()
+    daemon = DaemonProcess(folder)
+    daemon.kill()
+    assert time.monotonic() - began < 20

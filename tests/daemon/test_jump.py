@@ -1,0 +1,228 @@
+"""Instant replay on the wire: a jump into a game that is running, of a real daemon, and into the same game when it is
+over. The game is one of netplay: frames come again.
+
+Determinism: the file grows when the test says so; a reader knows which message is the last one that can come.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+from websockets.typing import Subprotocol
+
+from slpstream.formats.slippi.container import HEADER_BYTES, header
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.game.log_reader import MODES
+from slpstream.game.pipeline import Pipeline
+from slpstream.model.delta import SUBPROTOCOL, DeltaDecoder
+from slpstream.model.messages import DROPPABLE_TYPES, FramesMode, LogMessage
+from slpstream.simulate.match import synthetic_match
+from tests.daemon_process import STATUS_TYPES, DaemonProcess, running
+from tests.shared_data import IN_CI, SLP
+
+STATION = "main"
+SECONDS = 20.0
+REAL_BYTES = 600_000
+"""Enough of a real game."""
+
+
+class Running:
+    """A game of which a part is written, and the daemon that reads it."""
+
+    def __init__(self, daemon: DaemonProcess, path: Path, data: bytes) -> None:
+        self.daemon = daemon
+        self._path = path
+        self._data = data
+        self._half = len(data) * 3 // 5
+        written = header(0) + data[HEADER_BYTES : self._half]
+        path.write_bytes(written)
+        self.logs = _logs(written)
+        self.whole = _logs(data)
+        self.game_id = str(self.logs["live"][0].game_id)
+        daemon.until(lambda: self._newest() == self.newest)
+
+    def _newest(self) -> int | None:
+        stations = self.daemon.get("/v1/stations")["stations"]
+        if stations[0].get("game", {}).get("gameId") != self.game_id:
+            return None
+        frames = self.daemon.get(f"/v1/games/{self.game_id}/frames?from={self.final}&fields=post.percent")["frames"]
+        return self.newest if frames and frames[-1]["frame"] == self.final else None
+
+    @property
+    def newest(self) -> int:
+        """Highest frame number of the live log so far."""
+        return max(message.frame for message in self.logs["live"] if message.frame is not None)
+
+    @property
+    def final(self) -> int:
+        """Highest frame number that is final so far."""
+        return max(message.frame for message in self.logs["finalized"] if message.frame is not None)
+
+    def end(self) -> None:
+        """The rest is written, and the header."""
+        with self._path.open("r+b") as file:
+            file.seek(self._half)
+            file.write(self._data[self._half :])
+            file.seek(0)
+            file.write(self._data[:HEADER_BYTES])
+
+
+def _logs(data: bytes) -> dict[FramesMode, list[LogMessage]]:
+    return dict(zip(MODES, Pipeline(SlippiReader(), MODES).feed(data), strict=True))
+
+
+@contextmanager
+def in_mid_game(data: bytes, folder: Path) -> Iterator[Running]:
+    """A daemon with a game that has begun."""
+    folder.mkdir()
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        yield Running(daemon, folder / "Game_1.slp", data)
+
+
+@pytest.fixture(scope="module")
+def game(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    real = SLP / "duplicate_game_end.slp"
+    if real.exists() or IN_CI:
+        data = header(0) + real.read_bytes()[HEADER_BYTES:REAL_BYTES]
+    else:
+        data = synthetic_match(seed=8, frames=1500, rollbacks=True)
+    with in_mid_game(data, tmp_path_factory.mktemp("jump") / STATION) as game:
+        yield game
+
+
+def jump(
+    game: Running,
+    cursor: str,
+    until: Callable[[dict[str, Any]], bool],
+    *,
+    delta: bool = False,
+    then: Callable[[], None] | None = None,
+    **query: str,
+) -> list[dict[str, Any]]:
+    """The log messages up to one; `then` is done after the first."""
+    url = game.daemon.stream_url(station=STATION, cursor=cursor, **{"delivery": "lossless", **query})
+    decoder, found = DeltaDecoder(), list[dict[str, Any]]()
+    subprotocols = [Subprotocol(SUBPROTOCOL)] if delta else None
+    deadline = time.monotonic() + SECONDS
+    with connect(url, max_size=None, subprotocols=subprotocols, close_timeout=0.2) as socket:
+        while not found or not until(found[-1]):
+            data = socket.recv(timeout=max(0.01, deadline - time.monotonic()), decode=False)
+            message = decoder.decode(data) if delta else json.loads(data)
+            if message["type"] not in STATUS_TYPES:
+                found.append(message)
+                if then is not None:
+                    then()
+                    then = None
+    return found
+
+
+def decoded(log: Sequence[LogMessage]) -> list[dict[str, Any]]:
+    return [json.loads(message.json(STATION)) for message in log]
+
+
+def from_frame(log: Sequence[LogMessage], number: int) -> Sequence[LogMessage]:
+    """What a jump to a frame gives."""
+    return log[next(at for at, m in enumerate(log) if m.frame is not None and m.frame >= number) :]
+
+
+def at(message: LogMessage) -> Callable[[dict[str, Any]], bool]:
+    return lambda said: said["cursor"] == message.cursor
+
+
+def refusal(game: Running, **query: str) -> int:
+    """The code that a subscription is closed with."""
+    with connect(game.daemon.stream_url(station=STATION, **query), close_timeout=0.2) as socket:
+        with pytest.raises(ConnectionClosed) as closed:
+            while True:
+                socket.recv(timeout=SECONDS)
+        assert closed.value.rcvd is not None
+        return closed.value.rcvd.code
+
+
+@pytest.mark.parametrize("delta", [False, True])
+@pytest.mark.parametrize("mode", MODES)
+def test_a_lossless_jump_in_a_running_game(mode: FramesMode, delta: bool, game: Running) -> None:
+    log = game.logs[mode]
+    newest = game.newest if mode == "live" else game.final
+    for number in (-500, -123, 0, 300, newest):
+        cursor = f"{game.game_id}/frame:{number}"
+        expected = from_frame(log, number)
+        found = jump(game, cursor, at(log[-1]), delta=delta, frames=mode)
+        assert found == decoded(expected)
+        assert found[0]["frame"]["frame"] == max(number, -123)
+
+
+def test_a_frame_that_came_again_comes_again(game: Running) -> None:
+    """The jump goes to where the number came first."""
+    log = game.logs["live"]
+    again = next(m for m in log if m.frame is not None and m.frame > 100 and b'"revision":1' in m.body[:60])
+    found = jump(game, f"{game.game_id}/frame:{again.frame}", at(again), frames="live")
+    revisions = [said["frame"]["revision"] for said in found if said.get("frame", {}).get("frame") == again.frame]
+    assert revisions == [0, 1]
+    assert found[0]["frame"]["frame"] == again.frame
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("delivery", ["lossless", "conflate"])
+def test_a_frame_that_was_not_played_yet(delivery: str, mode: FramesMode, game: Running) -> None:
+    beyond = game.newest + 1 if mode == "live" else game.final + 1
+    for number in (beyond, beyond + 5000):
+        cursor = f"{game.game_id}/frame:{number}"
+        assert refusal(game, cursor=cursor, frames=mode, delivery=delivery) == 4410
+
+
+def test_a_game_that_there_is_not(game: Running) -> None:
+    assert refusal(game, cursor=f"{'0' * 32}/frame:0") == 4404
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_who_conflates_has_what_may_not_be_dropped_and_the_newest_of_the_rest(mode: FramesMode, game: Running) -> None:
+    expected = from_frame(game.logs[mode], 60)
+    newest_frame = next(message for message in reversed(expected) if message.type == "frame")
+    found = jump(
+        game, f"{game.game_id}/frame:60", at(expected[-1]), frames=mode, delivery="conflate",
+    )  # fmt: skip
+    kept = [message["cursor"] for message in found]
+    assert [m.cursor for m in expected if m.type not in DROPPABLE_TYPES] == [
+        message["cursor"] for message in found if message["type"] not in DROPPABLE_TYPES
+    ]
+    assert newest_frame.cursor in kept
+    assert len(found) < len(expected) / 2
+    by_cursor = {message.cursor: message for message in expected}
+    assert found == decoded([by_cursor[cursor] for cursor in kept])
+
+
+def test_frames_over_http_while_it_runs(game: Running) -> None:
+    final = {m.frame: json.loads(bytes(m.entry())) for m in game.logs["finalized"] if m.frame is not None}
+    path = f"/v1/games/{game.game_id}/frames"
+
+    def numbered(first: int, last: int) -> list[Any]:
+        return [final[number] for number in range(first, last + 1)]
+
+    assert game.daemon.get(f"{path}?from=100&to=160")["frames"] == numbered(100, 160)
+    assert game.daemon.get(f"{path}?from=-500&to=-120")["frames"] == numbered(-123, -120)
+    assert game.daemon.get(f"{path}?from={game.final - 3}&to=99999")["frames"] == numbered(game.final - 3, game.final)
+    assert game.daemon.get(f"{path}?from={game.final + 1}&to=99999")["frames"] == []
+
+
+def test_whoever_has_jumped_gets_what_follows_and_so_does_who_comes_when_it_is_over(tmp_path: Path) -> None:
+    with in_mid_game(synthetic_match(seed=8, frames=1500, rollbacks=True), tmp_path / STATION) as game:
+        for mode, then in (("live", game.end), ("finalized", None)):
+            whole = game.whole["live" if mode == "live" else "finalized"]
+            cursor = f"{game.game_id}/frame:300"
+            found = jump(game, cursor, at(whole[-1]), frames=mode, delta=True, then=then)
+            assert found == decoded(from_frame(whole, 300))
+        whole, later = game.whole["live"], game.final + 50
+        assert whole[-1].type == "metadata"
+        found = jump(game, f"{game.game_id}/frame:{later}", at(whole[-1]), frames="live")
+        assert found == decoded(from_frame(whole, later))
+        assert refusal(game, cursor=f"{game.game_id}/frame:100000") == 4410

@@ -1,0 +1,157 @@
+"""Games that never end: nothing is kept open for them for long, and should one go on, so does its log."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+
+from slpstream.api import messages
+from slpstream.formats.interface import REST_SECONDS
+from slpstream.model.messages import Position
+from slpstream.simulate.match import synthetic_match
+from slpstream.stream import Tap
+from tests.formats.games import games
+from tests.running_station import running_station, until
+
+pytestmark = pytest.mark.trio
+IDLE_SECONDS = 0.3
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
+
+
+following = partial(running_station, stalled_seconds=0.1, idle_seconds=IDLE_SECONDS)
+
+
+def half(data: bytes) -> int:
+    return len(data) // 2
+
+
+async def test_a_game_that_was_left_is_given_back_and_can_go_on(tmp_path: Path) -> None:
+    left, other = (synthetic_match(seed=seed, frames=300, rollbacks=True) for seed in (5, 6))
+    path = tmp_path / "Game_1.slp"
+    got: list[bytes] = []
+    async with following(tmp_path) as station, trio.open_nursery() as nursery:
+
+        async def listen() -> None:
+            async for batch in Tap(station.channel, frames="live", collect_seconds=0.01):
+                got.extend(message.json() for message in batch.messages if batch.game_id == game_id)
+
+        path.write_bytes(left[: half(left)])
+        await until(lambda: station.channel.current is not None)
+        game = station.channel.current
+        assert game is not None
+        game_id = game.game_id
+        nursery.start_soon(listen)
+        await trio.sleep(3 * IDLE_SECONDS)
+        assert station.followed == [path], "the current game may be paused"
+
+        (tmp_path / "Game_2.slp").write_bytes(other[: half(other)])
+        await until(lambda: station.channel.current is not game)
+        await until(lambda: station.followed == [tmp_path / "Game_2.slp"])
+        assert all(log.size_bytes == 0 for log in game.logs.values())
+        assert not game.in_progress
+
+        with path.open("ab") as file:
+            file.write(left[half(left) :])
+        expected = [message.json() for message in messages(path)]
+        await until(lambda: len(got) >= len(expected) and game.ended)
+        assert got == expected
+        assert [known.game_id for known in station.channel.games].count(game.game_id) == 1
+        nursery.cancel_scope.cancel()
+
+
+async def test_what_never_becomes_a_game_is_given_back(tmp_path: Path) -> None:
+    data = synthetic_match(seed=7, frames=130)
+    async with following(tmp_path) as station:
+        for number in range(20):
+            (tmp_path / f"Game_{number}.slp").write_bytes(data[: 40 + number])
+        await until(lambda: station.active_files > 0)
+        await until(lambda: station.active_files == 0)
+        assert not station.channel.games
+
+
+async def test_while_it_is_read_again_nobody_is_turned_away(tmp_path: Path) -> None:
+    left, other = (synthetic_match(seed=8, frames=4000), synthetic_match(seed=9, frames=200))
+    path = tmp_path / "Game_1.slp"
+    async with following(tmp_path) as station:
+        path.write_bytes(left[: half(left)])
+        await until(lambda: station.channel.current is not None)
+        game = station.channel.current
+        assert game is not None
+        (tmp_path / "Game_2.slp").write_bytes(other[: half(other)])
+        await until(lambda: game.left)
+        known = game.logs["live"].head
+        seen = 0
+        with path.open("ab") as file:
+            file.write(left[half(left) :])
+        while not game.ended:
+            if not game.left:
+                assert await game.replay("live", Position(known.offset - 5000, 0))
+                seen += 1
+            await trio.sleep(0)
+        assert seen
+
+
+async def test_a_game_that_went_out_of_sight_goes_on_in_its_old_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slpstream.stream.channel._KNOWN_GAMES", 2)
+    left = synthetic_match(seed=10, frames=300)
+    path = tmp_path / "Game_00.slp"
+    got: list[bytes] = []
+    async with following(tmp_path) as station, trio.open_nursery() as nursery:
+
+        async def listen() -> None:
+            async for batch in Tap(station.channel, collect_seconds=0.01):
+                got.extend(message.json() for message in batch.messages)
+
+        nursery.start_soon(listen)
+        path.write_bytes(left[: half(left)])
+        await until(lambda: station.channel.current is not None)
+        game = station.channel.current
+        assert game is not None
+        paths = [path]
+        for number in range(1, 7):
+            paths.append(tmp_path / f"Game_{number:02}.slp")
+            paths[-1].write_bytes(synthetic_match(seed=10 + number, frames=130))
+            await until(lambda: len(station.channel.games) > 0 and station.channel.current is not game)
+            await until(lambda: all(known.ended for known in station.channel.games if known is not game))
+            await trio.sleep(0.05)
+            if number == 1:
+                await until(lambda: game.left)
+        assert game not in station.channel.games
+        with path.open("ab") as file:
+            file.write(left[half(left) :])
+        await until(lambda: game.ended)
+        expected = [line for one in paths for line in (message.json() for message in messages(one))]
+        await until(lambda: len(got) >= len(expected))
+        assert sorted(got) == sorted(expected)
+        assert station.channel.games[0] is game, "an old one, not the newest"
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_file_that_waits_for_a_thread_is_not_given_back(tmp_path: Path) -> None:
+    limiter = trio.CapacityLimiter(1)
+    async with following(tmp_path, limiter=limiter) as station:
+        limiter.acquire_on_behalf_of_nowait("somebody")
+        (tmp_path / "race.gci").write_bytes(games()["race.gci"])
+        await trio.sleep(REST_SECONDS + 3 * IDLE_SECONDS)
+        assert station.active_files == 1
+        limiter.release_on_behalf_of("somebody")
+        await until(lambda: station.channel.current is not None and station.channel.current.ended)
+
+
+async def test_what_the_disk_never_took_is_bounded(tmp_path: Path) -> None:
+    async with following(tmp_path) as station:
+        for number in range(20):
+            data = synthetic_match(seed=100 + number, frames=130)
+            station.feed_unwritten(tmp_path / f"Game_{number}.slp", 0, data)
+        assert station.active_files == 20
+        await until(lambda: station.active_files <= 9)
+        assert all(game.ended for game in station.channel.games)

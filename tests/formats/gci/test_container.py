@@ -1,0 +1,190 @@
+"""The container: checksum, times, texts, kinds of files, and what the first bytes say."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import fields, replace
+
+from slpstream.formats.gci import sniff
+from slpstream.formats.gci.body import (
+    CHECKPOINT_BITS,
+    CHECKPOINT_FIELDS,
+    FIRST_FIELDS,
+    INPUT_BITS,
+    INPUT_FIELDS,
+    RACER_FIELDS,
+    Body,
+    Checkpoint,
+    InputRun,
+    Racer,
+)
+from slpstream.formats.gci.container import (
+    BANNER_AT,
+    BODY_AT,
+    ENTRY,
+    ICON_AT,
+    MOST_BYTES,
+    Entry,
+    checksum,
+    read_container,
+)
+from slpstream.formats.gci.custom import CUSTOM, CUSTOM_BYTES, EMBLEM, EMBLEM_BYTES, CustomMachine, Emblem
+from slpstream.formats.gci.rows import ByteTable
+from slpstream.formats.gci.writer import encode
+from slpstream.model.errors import FormatError, FramingError, Unsupported, WrongFormat
+from tests.formats.gci.logs import time_attack
+
+
+def crc_x25(data: bytes) -> int:
+    """CRC-16/X-25 bit by bit, as its definition says."""
+    crc = 0xFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x8408 if crc & 1 else 0)
+    return crc ^ 0xFFFF
+
+
+def test_the_checksum_has_the_check_value_of_its_definition() -> None:
+    assert crc_x25(b"123456789") == 0x906E
+    assert checksum(bytes(0x42) + b"123456789") == 0x906E
+
+
+@given(st.binary(max_size=300))
+def test_the_checksum_is_that_of_the_definition(data: bytes) -> None:
+    assert checksum(data) == crc_x25(data[0x42:])
+
+
+@pytest.mark.parametrize(
+    ("table", "cls", "size_bytes"),
+    [(ENTRY, Entry, BANNER_AT), (CUSTOM, CustomMachine, CUSTOM_BYTES), (EMBLEM, Emblem, EMBLEM_BYTES)],
+)
+def test_byte_tables_have_no_gap_and_the_fields_of_their_class(table: ByteTable, cls: Any, size_bytes: int) -> None:
+    at = 0
+    for row in table.rows:
+        assert row.offset == at, row.name
+        at += ByteTable([row]).size_bytes
+    assert at == table.size_bytes == size_bytes
+    assert [row.name for row in table.rows] == [field.name for field in fields(cls)]
+    assert all(row.doc and row.sure in {"documented", "observed", "guessed"} for row in table.rows)
+
+
+def test_bit_rows_have_the_fields_of_their_class() -> None:
+    for rows, cls in ((FIRST_FIELDS, Body), (RACER_FIELDS, Racer), (CHECKPOINT_FIELDS, Checkpoint)):
+        assert all(hasattr(cls, row.name) for row in rows)
+        assert all(row.doc and row.sure in {"documented", "observed", "guessed"} for row in rows)
+    assert tuple(row.name for row in INPUT_FIELDS) == InputRun._fields
+    assert (CHECKPOINT_BITS, INPUT_BITS) == (441, 54)
+    assert sum(row.bits for row in RACER_FIELDS if row.present(5)) == 22
+    assert sum(row.bits for row in RACER_FIELDS if row.present(5, human=False)) == 19
+
+
+def test_pictures_are_where_their_sizes_say() -> None:
+    assert BANNER_AT + 96 * 32 * 2 == ICON_AT
+    assert ICON_AT + 32 * 32 * 2 == BODY_AT
+
+
+@pytest.mark.parametrize(
+    ("comment", "modified", "name", "saved"),
+    [
+        # The comment says the minute, the entry agrees and has the seconds.
+        (b"18/05/08 12:34", 579098096, b"", "2018-05-08T12:34:56"),
+        # A copy: the entry has another time, the name has the seconds.
+        (b"18/05/08 12:34", 600000000, b"fzr000035805352CF304F4256.dat", "2018-05-08T12:34:56"),
+        (b"18/05/08 12:34", 600000000, b"anything.dat", "2018-05-08T12:34:00"),
+        # No time in the comment.
+        (b"18/13/08 12:34", 579098096, b"fzr000035805352CF304F4256.dat", "2018-05-08T12:34:56"),
+        (b"my best race", 0, b"", "2000-01-01T00:00:00"),
+        (b"", 0xFFFFFFFF, b"fzrFFFFFFFFFFFFFFFFFFFFFF.dat", "2136-02-07T06:28:15"),
+    ],
+)
+def test_when_it_was_saved(comment: bytes, modified: int, name: bytes, saved: str) -> None:
+    assert Entry(comment=comment, modified=modified, file_name=name).saved_at.isoformat() == saved
+
+
+def test_the_name_of_a_replay_has_the_console_clock() -> None:
+    assert Entry(file_name=b"fzr000035804D31D70EE97E77.dat\0\0\0").named_at == dt.datetime(2016, 12, 31, 12, 37, 15)
+    assert Entry(file_name=b"fzg000035804D31D70EE97E77.dat\0\0\0").named_at is None
+
+
+@pytest.mark.parametrize(
+    ("game_code", "raw", "text"),
+    [
+        (b"GFZE", b"F-ZERO GX\0leftover", "F-ZERO GX"),
+        (b"GFZP", b"Caf\xe9 \x81", "Café �"),
+        (b"GFZJ", "エフゼロ－".encode("cp932"), "エフゼロ－"),
+        (b"GFZJ", b"\x81 \x81", "� �"),
+    ],
+)
+def test_texts_end_at_the_first_nul(game_code: bytes, raw: bytes, text: str) -> None:
+    entry = Entry(game_code=game_code, title=raw.ljust(32, b"\0"), comment=raw.ljust(60, b"\0"))
+    assert (entry.title_text, entry.comment_text) == (text, text)
+
+
+GOOD = encode(time_attack(20))
+
+
+def altered(at: int, octets: bytes) -> bytes:
+    return GOOD[:at] + octets + GOOD[at + len(octets) :]
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "offset", "message"),
+    [
+        (b"", WrongFormat, 0, "game code"),
+        (b"GFZ", WrongFormat, 0, "game code"),
+        (altered(0, b"GALE"), WrongFormat, 0, "GALE"),
+        (altered(3, b"\xc9"), WrongFormat, 0, "game code"),
+        (GOOD[:4], FramingError, 4, "ends inside"),
+        (GOOD[: BODY_AT - 1], FramingError, BODY_AT - 1, "ends inside"),
+        (altered(0x42, b"\x02\x01"), Unsupported, 0x42, "no replay: ghost"),
+        (altered(0x42, b"\x03\x01")[:0x100], Unsupported, 0x42, "no replay: garage"),
+        (altered(0x42, b"\x04\x01"), Unsupported, 0x42, "no replay: emblem"),
+        (altered(0x42, b"\x01\x0b"), Unsupported, 0x42, "no replay: save"),
+        (altered(0x42, b"\x99\x99"), Unsupported, 0x42, "unknown kind .file type 0x9999"),
+        (GOOD.ljust(MOST_BYTES + 1, b"\0"), FramingError, MOST_BYTES, "longer"),
+    ],
+)
+def test_what_is_refused(data: bytes, error: type[FormatError], offset: int, message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
+        read_container(data)
+    assert type(caught.value) is error
+    assert caught.value.offset == offset
+
+
+@pytest.mark.parametrize(
+    ("head", "size_bytes", "name", "answer"),
+    [
+        (GOOD[:0x500], len(GOOD), "a.gci", "yes"),
+        (GOOD[:0x44], None, "", "yes"),
+        (GOOD[:0x43], None, "a.gci", "maybe"),
+        (b"G", None, "", "maybe"),
+        (altered(0x42, b"\x02\x01")[:0x500], None, "", "yes"),
+        (altered(0x42, b"\x99\x99")[:0x500], None, "", "maybe"),
+        (altered(0, b"GALE")[:0x500], len(GOOD), "a.gci", "no"),
+        (b"{U\x03raw", None, "a.gci", "no"),
+        (b"", None, "A.GCI", "maybe"),
+        (b"", None, "a.slp", "no"),
+        (b"", 0, "a.gci", "no"),
+    ],
+)
+def test_what_the_first_bytes_say(head: bytes, size_bytes: int | None, name: str, answer: str) -> None:
+    assert sniff(head, size_bytes, name) == answer
+
+
+@settings(max_examples=60)
+@given(st.binary(max_size=0x60), st.none() | st.integers(0, 1 << 40), st.sampled_from(["", "a.gci", "\udcff"]))
+def test_sniffing_never_raises(head: bytes, size_bytes: int | None, name: str) -> None:
+    assert sniff(head, size_bytes, name) in {"yes", "no", "maybe"}
+    assert sniff(GOOD[: len(head)] + head, size_bytes, name) in {"yes", "no", "maybe"}
+
+
+def test_texts_of_another_length_are_refused() -> None:
+    replay = time_attack(5)
+    with pytest.raises(ValueError, match="title: exactly 32 bytes"):
+        encode(replace(replay, entry=replace(replay.entry, title=b"short")))

@@ -1,0 +1,298 @@
+"""Every file of the data folder decodes to its expected values: every field of the oracle is compared."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slpstream.formats.gci import names
+from slpstream.formats.gci.body import GO_FRAME, Racer, Reading, read_body
+from slpstream.formats.gci.container import BODY_AT, Container, read_container
+from slpstream.formats.gci.custom import CustomMachine, write_custom
+from slpstream.model.events import GameEnd, GameStart
+from tests.formats.gci.logs import GCI, codes, events_of, files, payload
+from tests.shared_data import SHARED, needs_shared
+
+GOOD = [pytest.param(path, id=path.stem) for path in files()]
+
+
+def header_of(container: Container) -> dict[str, Any]:
+    """The container in the words of the oracle."""
+    entry = container.entry
+    return {
+        "game": entry.game_code.decode(),
+        "maker": entry.maker.decode(),
+        "unused_6": entry.unused_6,
+        "banner_flags": entry.banner_flags,
+        "filename": entry.file_name_text,
+        "mtime_seconds_since_2000": entry.modified,
+        "image_offset": entry.image_offset,
+        "icon_format": entry.icon_format,
+        "anim_speed": entry.animation_speed,
+        "permissions": entry.permissions,
+        "copy_count": entry.copy_count,
+        "first_block": entry.first_block,
+        "block_count": entry.block_count,
+        "comment_address": entry.comment_offset,
+        "checksum": f"{entry.checksum:04x}",
+        "checksum_computed": f"{container.computed_checksum:04x}",
+        "file_type": f"{entry.file_type:04x}",
+        "title": entry.title_text,
+        "comment": entry.comment_text,
+    }
+
+
+def custom_of(machine: CustomMachine) -> dict[str, Any]:
+    """A custom machine in the words of the oracle."""
+    return {
+        "unknown_0_hex": machine.kind.hex(),
+        "machine": machine.machine,
+        "color_swap_related": machine.color_swap,
+        "emblem_count": machine.emblem_count,
+        "unknown_8_hex": machine.unknown_8.hex(),
+        "slider": machine.slider,
+        "emblems": [
+            {
+                "part": emblem.part,
+                "rot_v": emblem.rotation_vertical,
+                "rot_h": emblem.rotation_horizontal,
+                "base": list(emblem.base),
+                "size": list(emblem.size),
+                "pixels_sha256": emblem.pixels_sha256,
+            }
+            for emblem in machine.emblems
+        ],
+        "pilot": machine.pilot,
+        "body": machine.body,
+        "body_color_hex": machine.body_color.hex(),
+        "cockpit": machine.cockpit,
+        "cockpit_color_hex": machine.cockpit_color.hex(),
+        "booster": machine.booster,
+        "booster_color_hex": machine.booster_color.hex(),
+        "sha256": hashlib.sha256(write_custom(machine)).hexdigest(),
+    }
+
+
+def racer_of(racer: Racer) -> dict[str, Any]:
+    """A racer in the words of the oracle, which leaves out what a CPU has not."""
+    values: dict[str, Any] = {"human": racer.human, "machine": racer.machine, "ai": racer.ai, "slider": racer.slider}
+    if racer.human:
+        values |= {"color": racer.color, "custom": racer.custom_flag}
+    if racer.custom is not None:
+        values["custom_data"] = custom_of(racer.custom)
+    return values
+
+
+def replay_of(reading: Reading) -> dict[str, Any]:
+    """A body in the words of the oracle."""
+    body = reading.body
+    return {
+        "tick_low": body.tick_low,
+        "type": body.array_type,
+        "course": body.course,
+        "unk32_a": body.unknown_a,
+        "unk32_b": body.unknown_b,
+        "racer_count": body.racer_count,
+        "difficulty": body.difficulty,
+        "mode": body.mode,
+        "unk1": body.unknown_flag,
+        "laps": body.laps,
+        "racers": [racer_of(racer) for racer in body.racers],
+        "humans": len(body.humans),
+        "h1": list(body.human_flags),
+        "h2": list(body.human_pairs),
+        "total_frames": body.total_frames,
+        "checkpoint_count": len(body.checkpoints),
+        "checkpoints": [
+            {
+                "frame1": checkpoint.frame1,
+                "frame2": checkpoint.frame2,
+                "unk": list(checkpoint.unknown),
+                "pos": [list(position) for position in checkpoint.positions],
+            }
+            for checkpoint in body.checkpoints
+        ],
+        "input_header_bit": reading.inputs_bit,
+        "input_last": len(body.inputs) - 1,
+        "inputs": [
+            {
+                "buttons": run.buttons,
+                "strafe": run.strafe,
+                "accel": run.accel,
+                "brake": run.brake,
+                "frames_minus_1": run.frames - 1,
+                "steer_x": run.steer_x,
+                "steer_y": run.steer_y,
+            }
+            for run in body.inputs
+        ],
+        "end_bit": reading.end_bit,
+        "tail_zero": not body.rest,
+        "input_count": len(body.inputs),
+        "input_frames_sum": sum(run.frames for run in body.inputs),
+        "pos_float_bits": [
+            [[f"{pattern:08x}" for pattern in place] for place in checkpoint.places] for checkpoint in body.checkpoints
+        ],
+    }
+
+
+@needs_shared
+@pytest.mark.parametrize("path", GOOD)
+def test_every_value_is_the_expected_one(path: Path) -> None:
+    expected = json.loads(path.with_name(path.name + ".expected.json").read_text())
+    data = path.read_bytes()
+    assert expected["file"] == path.name
+    assert (len(data), hashlib.sha256(data).hexdigest()) == (expected["size"], expected["sha256"])
+    container = read_container(data)
+    reading = read_body(container.body, file_offset=BODY_AT)
+    assert reading.damage is None
+    assert header_of(container) == expected["header"]
+    ours, theirs = replay_of(reading), expected["replay"]
+    assert ours.keys() == theirs.keys()
+    for key, value in theirs.items():
+        assert ours[key] == value, key
+
+
+@needs_shared
+def test_all_oracles_are_used() -> None:
+    assert len(GOOD) == len(list(GCI.glob("*.expected.json"))) == 6
+
+
+WARNINGS_OF_GOOD = {
+    "ta_inputs_long": [("info", "clamped")],
+    "ta_minimal": [("info", "held")],
+}
+
+
+@needs_shared
+@pytest.mark.parametrize("path", GOOD)
+def test_the_log_says_what_the_oracle_says(path: Path) -> None:
+    expected = json.loads(path.with_name(path.name + ".expected.json").read_text())
+    theirs = expected["replay"]
+    data = path.read_bytes()
+    events = events_of(data)
+    start, end = events[0], events[-1]
+    assert isinstance(start, GameStart)
+    assert isinstance(end, GameEnd)
+    assert start.game_id == hashlib.sha256(data[BODY_AT:]).hexdigest()[:32]
+    settings: Any = payload(start)["settings"]
+    assert settings["gameCode"] == expected["header"]["game"]
+    assert settings["course"] == {"id": theirs["course"], "name": names.COURSES[theirs["course"]]}
+    assert (settings["mode"], settings["difficulty"]) == (theirs["mode"], theirs["difficulty"])
+    assert [racer["machine"]["id"] for racer in settings["racers"]] == [racer["machine"] for racer in theirs["racers"]]
+    assert [racer["human"] for racer in settings["racers"]] == [bool(racer["human"]) for racer in theirs["racers"]]
+    frames = [payload(event)["frame"] for event in events if type(event).__name__ == "Frame"]
+    assert frames == list(expected_frames(theirs))
+    assert end.last_frame == theirs["total_frames"] - 1 - GO_FRAME
+    assert end.duration_seconds == (theirs["total_frames"] - GO_FRAME) / 60
+    checkpoints = [payload(event) for event in events if getattr(event, "kind", "") == "checkpoint"]
+    assert [checkpoint["positions"] for checkpoint in checkpoints] == [c["pos"] for c in theirs["checkpoints"]]
+    assert codes(events) == WARNINGS_OF_GOOD.get(path.stem, [])
+
+
+def expected_frames(theirs: dict[str, Any]) -> list[dict[str, Any]]:
+    """The frames of the oracle's runs, expanded here in the plainest way."""
+    bits = {0x80: "side_attack", 0x40: "boost", 0x20: "spin_attack", 0x10: "both_strafe"}
+    per_frame = [run for run in theirs["inputs"] for _ in range(run["frames_minus_1"] + 1)]
+    per_frame += [theirs["inputs"][-1]] * (theirs["total_frames"] - len(per_frame))
+    human = next(index for index, racer in enumerate(theirs["racers"]) if racer["human"])
+    return [
+        {
+            "frame": native - 182,
+            "nativeFrame": native,
+            "revision": 0,
+            "players": {
+                str(human): {
+                    "inputs": {
+                        "steer": run["steer_x"] / 100,
+                        "pitch": run["steer_y"] / 100,
+                        "strafe": run["strafe"] / 100,
+                        "throttle": run["accel"] / 100,
+                        "brake": run["brake"] / 100,
+                        "buttons": [name for bit, name in bits.items() if run["buttons"] & bit],
+                        "raw": {
+                            "buttons": run["buttons"],
+                            "strafe": run["strafe"],
+                            "accel": run["accel"],
+                            "brake": run["brake"],
+                            "steerX": run["steer_x"],
+                            "steerY": run["steer_y"],
+                        },
+                    }
+                }
+            },
+        }
+        for native, run in enumerate(per_frame[: theirs["total_frames"]])
+    ]
+
+
+# -- the bad ones ------------------------------------------------------------------------------------------------------
+
+BAD: dict[str, tuple[list[tuple[str, str]], int | None, list[tuple[str, str]]]] = {
+    # file: diagnostics, frames (None: refused), diagnostics when strict
+    "bad_checksum": ([("warning", "checksum")], 6000, [("error", "checksum")]),
+    "body_bitflip": ([("warning", "checksum")], 6000, [("error", "checksum")]),
+    "padding_not_zero": ([("warning", "padding")], 6000, [("warning", "padding")]),
+    "block_count_mismatch": ([("warning", "size_mismatch")], 6000, [("warning", "size_mismatch")]),
+    "hostile_max_values": (
+        [("warning", "clamped"), ("warning", "input_range")],
+        100_000,
+        [("warning", "clamped"), ("warning", "input_range")],
+    ),
+    "type0_racer_array": ([("warning", "racer_array_type")], 1, [("warning", "racer_array_type")]),
+    "truncated_header": ([("error", "framing")], None, [("error", "framing")]),
+    "type_ghost": ([("error", "unsupported")], None, [("error", "unsupported")]),
+    "emblem": ([("error", "unsupported")], None, [("error", "unsupported")]),
+    "other_game": ([("error", "wrong_format")], None, [("error", "wrong_format")]),
+}
+
+
+@needs_shared
+@pytest.mark.parametrize("name", BAD)
+def test_every_bad_file_has_its_outcome(name: str) -> None:
+    diagnostics, frames, when_strict = BAD[name]
+    data = (GCI / "bad" / f"{name}.gci").read_bytes()
+    events = events_of(data)
+    assert codes(events) == diagnostics
+    if frames is None:
+        assert len(events) == 1
+    else:
+        assert isinstance(events[0], GameStart)
+        assert isinstance(events[-1], GameEnd)
+        assert sum(type(event).__name__ == "Frame" for event in events) == frames
+    assert codes(events_of(data, strict=True)) == when_strict
+
+
+@needs_shared
+def test_all_bad_files_have_an_outcome() -> None:
+    listed = set(json.loads((GCI / "bad" / "bad.json").read_text()))
+    assert {path.name for path in files(GCI / "bad")} == listed == {f"{name}.gci" for name in BAD}
+
+
+@needs_shared
+def test_the_names_are_those_of_the_tables() -> None:
+    tables = json.loads((SHARED.parent / "formats" / "tables.json").read_text())["fzero_gx"]
+    by_number = {
+        "machines": names.MACHINES,
+        "pilots": names.PILOTS,
+        "courses": names.COURSES,
+        "bodies": names.BODIES,
+        "cockpits": names.COCKPITS,
+        "boosters": names.BOOSTERS,
+        "difficulty": names.DIFFICULTIES,
+        "mode": names.MODES,
+        "emblem_part": names.EMBLEM_PARTS,
+    }
+    for table, ours in by_number.items():
+        theirs = {int(key): name for key, name in tables[table].items()}
+        if table == "machines":
+            theirs[50] = "original machine"
+        assert ours == theirs, table
+    assert {f"{number:04x}": kind for number, kind in names.FILE_KINDS.items()} == tables["file_types"]
+    words = {int(key, 16): name.split(" trigger")[0].replace(" ", "_") for key, name in tables["buttons"].items()}
+    words.pop(0x04)
+    assert words == names.BUTTONS

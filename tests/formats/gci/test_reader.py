@@ -1,0 +1,461 @@
+"""The events of a replay: the same however the bytes were cut and the frames were taken; and what is odd is said."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from slpstream.formats.gci.body import InputRun, Racer
+from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT, MOST_BYTES
+from slpstream.formats.gci.custom import CUSTOM_BYTES, EMBLEM, PILOT_EXCLUSIVE, write_emblems
+from slpstream.formats.gci.frames import wire_inputs
+from slpstream.formats.gci.reader import MOST_FRAMES, GciReader, read_replay
+from slpstream.formats.gci.rows import as_pattern
+from slpstream.formats.gci.settings import Replay
+from slpstream.formats.gci.writer import encode, fitted, new_replay
+from slpstream.game.pipeline import Pipeline
+from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, GameEvent, GameStart
+from tests.formats.gci.logs import (
+    codes,
+    custom_machine,
+    events_of,
+    grand_prix,
+    lines,
+    of_kind,
+    payload,
+    read,
+    runs,
+    time_attack,
+    with_checksum,
+    with_custom,
+)
+
+NAN = 0x7FC00001
+
+
+def diagnostic(events: list[Event], code: str) -> Diagnostic:
+    (found,) = [event for event in events if isinstance(event, Diagnostic) and event.code == code]
+    return found
+
+
+# -- the shape of the log ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("replay", [time_attack(), grand_prix(), with_custom()], ids=["ta", "gp", "custom"])
+def test_the_log_is_the_same_however_it_was_read(replay: Replay) -> None:
+    data = encode(replay)
+    whole = lines(events_of(data))
+    assert lines(events_of(data, pieces=(data[at : at + 1] for at in range(len(data))))) == whole
+    cuts = sorted(random.Random(5).sample(range(len(data)), 20))
+    pieces = [data[a:b] for a, b in pairwise([0, *cuts, len(data)])]
+    assert lines(events_of(data, pieces=pieces)) == whole
+    for step in (1, 7, 100_000):
+        assert lines(events_of(data, step=step)) == whole
+
+
+def test_start_frames_end() -> None:
+    replay = time_attack()
+    total = replay.body.total_frames
+    assert total is not None
+    data = encode(replay)
+    events = events_of(data)
+    start, end = events[0], events[-1]
+    assert isinstance(start, GameStart)
+    assert (start.format, start.rate) == ("gci", (60, 1))
+    assert start.game_id == hashlib.sha256(data[BODY_AT:]).hexdigest()[:32]
+    frames = [event for event in events if isinstance(event, Frame)]
+    assert [frame.number for frame in frames] == list(range(-182, total - 182))
+    assert [frame.entry.native_frame for frame in frames] == list(range(total))
+    assert [event.through for event in events if isinstance(event, FrameFinalized)] == [f.number for f in frames]
+    assert isinstance(end, GameEnd)
+    assert (end.reason, end.last_frame, end.end_offset) == ("file_end", total - 183, len(data))
+    assert end.duration_seconds == (total - 182) / 60
+    assert end.values == {"finished": "assumed", "raceFrames": total - 182, "basis": "estimated"}
+    offsets = [event.end_offset for event in events]
+    assert offsets == sorted(offsets)
+
+
+def test_the_same_race_has_the_same_id_in_another_container() -> None:
+    replay = time_attack()
+    copied = replace(replay, entry=replace(replay.entry, copy_count=3, modified=600_000_000))
+    first, second = events_of(encode(replay))[0], events_of(encode(copied))[0]
+    assert isinstance(first, GameStart)
+    assert isinstance(second, GameStart)
+    assert first.game_id == second.game_id
+    assert first.settings.modified_at != second.settings.modified_at
+
+
+def test_nothing_is_said_before_the_end_of_the_file() -> None:
+    data = encode(time_attack())
+    reader = read(data)
+    assert (reader.recording, reader.pending, reader.more(5)) == (None, False, [])
+    head = reader.finish()
+    assert isinstance(head[0], GameStart)
+    assert reader.pending
+    assert not reader.closed
+    assert reader.finish() == []
+    assert reader.feed(b"more") == []
+
+
+def test_a_copy_goes_on_by_itself() -> None:
+    data = encode(time_attack())
+    whole = lines(events_of(data))
+    reader = GciReader()
+    reader.feed(data[:9000])
+    early = reader.copy()
+    reader.feed(data[9000:])
+    events = reader.finish() + reader.more(50)
+    twin = reader.copy()
+    for one in (reader, twin):
+        rest: list[Event] = []
+        while one.pending:
+            rest += one.more(33)
+        assert lines(events + rest) == whole
+    early.feed(data[9000:])
+    again = early.finish()
+    while early.pending:
+        again += early.more(1000)
+    assert lines(again) == whole
+
+
+def test_frames_are_not_made_before_somebody_takes_them() -> None:
+    reader = read(encode(new_replay([InputRun(frames=256)] * 390)))
+    reader.finish()
+    assert reader.recording is not None
+    assert reader.recording.frame_count == 99_840
+    middle = [event for event in reader.recording.frame_events(50_000, 50_002) if isinstance(event, Frame)]
+    assert [frame.number for frame in middle] == [49_818, 49_819]
+
+
+def test_the_pipeline_makes_both_logs_of_it() -> None:
+    data = encode(time_attack(300))
+    pipeline = Pipeline(GciReader(), ["live", "finalized"])
+    assert pipeline.feed(data) == [[], []]
+    live, finalized = pipeline.finish()
+    while pipeline.pending:
+        for log, more in zip((live, finalized), pipeline.more(100), strict=True):
+            log.extend(more)
+    assert pipeline.ended
+    for log in (live, finalized):
+        positions = [message.position for message in log]
+        assert positions == sorted(set(positions))
+        assert [message.type for message in (log[0], log[-1])] == ["game_start", "game_end"]
+    frames = [message for message in live if message.type == "frame"]
+    assert [message.frame for message in frames] == list(range(-182, len(frames) - 182))
+    assert [message.body for message in finalized if message.type == "frame"] == [message.body for message in frames]
+    assert [message.body for message in finalized if message.type == "event"] == [
+        message.body for message in live if message.type == "event"
+    ]
+    assert sum(message.type == "event" for message in live) == 7
+
+
+# -- settings ----------------------------------------------------------------------------------------------------------
+
+
+def test_settings_of_a_grand_prix() -> None:
+    settings: Any = payload(events_of(encode(grand_prix()))[0])["settings"]
+    assert (settings["gameCode"], settings["region"]) == ("GFZE", "NTSC-U")
+    assert settings["course"] == {"id": 17, "name": "Fire Field: Undulation"}
+    assert (settings["mode"], settings["modeName"]) == (1, "Grand Prix")
+    assert (settings["difficulty"], settings["difficultyName"]) == (3, "Master")
+    assert len(settings["racers"]) == 30
+    human, cpu = settings["racers"][:2]
+    assert human == {
+        "index": 0,
+        "human": True,
+        "machine": {"id": 6, "name": "Blue Falcon"},
+        "ai": 1,
+        "slider": 50,
+        "color": 1,
+    }
+    assert cpu == {
+        "index": 1,
+        "human": False,
+        "machine": {"id": 1, "name": "White Cat"},
+        "ai": 1,
+        "slider": 0,
+    }
+    assert settings["savedAt"] == "2018-05-08T12:34:56"
+    assert settings["title"] == "F-ZERO GX"
+
+
+def test_settings_of_a_custom_machine() -> None:
+    replay = with_custom()
+    reader = read(encode(replay))
+    settings: Any = payload(reader.finish()[0])["settings"]
+    custom = settings["racers"][0]["custom"]
+    assert custom["kind"] == "original"
+    assert custom["pilot"] == {"id": 37, "name": "Lily Flyer"}
+    assert custom["body"] == {"id": 12, "name": "Big Tyrant", "color": [255, 10, 20]}
+    assert custom["cockpit"]["name"] == "Crystal Egg"
+    assert custom["booster"]["name"] == "Crown -77"
+    assert [emblem["part"]["name"] for emblem in custom["emblems"]] == ["body", "cockpit", "body", "body"]
+    assert reader.recording is not None
+    pictures = read_replay(encode(replay)).pictures
+    for emblem in custom["emblems"]:
+        picture = pictures[emblem["pixelsSha256"]]
+        assert (picture.width, picture.height, len(picture.pixels)) == (64, 64, 8192)
+        assert hashlib.sha256(picture.pixels).hexdigest() == emblem["pixelsSha256"]
+    banner = pictures[settings["banner"]["sha256"]]
+    assert (banner.width, banner.height, len(banner.pixels)) == (96, 32, 0x1800)
+    assert b'pixels"' not in msgspec.json.encode(settings)
+
+
+def test_a_machine_of_the_game_has_no_part_names() -> None:
+    machine = replace(custom_machine(), kind=PILOT_EXCLUSIVE, machine=6, body=0, cockpit=0, booster=0)
+    replay = new_replay(runs(20), racers=[Racer(color=0, custom=machine)])
+    settings: Any = payload(events_of(encode(replay))[0])["settings"]
+    custom = settings["racers"][0]["custom"]
+    assert (custom["kind"], custom["body"]["name"]) == ("pilot_exclusive", None)
+
+
+def test_unknown_ids_have_no_name() -> None:
+    replay = new_replay(runs(20), racers=[Racer(machine=63, color=0)], course=63, mode=3, difficulty=7)
+    settings: Any = payload(events_of(encode(replay))[0])["settings"]
+    assert settings["course"] == {"id": 63, "name": None}
+    assert settings["racers"][0]["machine"] == {"id": 63, "name": None}
+    assert (settings["mode"], settings["modeName"]) == (3, None)
+
+
+# -- frames ------------------------------------------------------------------------------------------------------------
+
+
+def test_inputs_in_the_words_of_all_games() -> None:
+    run = InputRun(buttons=0xD4, strafe=-100, accel=100, brake=25, frames=200, steer_x=50, steer_y=-7)
+    frame = events_of(encode(new_replay([run])))[1]
+    assert isinstance(frame, Frame)
+    player = frame.players[0]
+    assert player.state is None
+    inputs = player.inputs
+    assert inputs is not None
+    assert (inputs.steer, inputs.pitch, inputs.strafe, inputs.throttle, inputs.brake) == (0.5, -0.07, -1.0, 1.0, 0.25)
+    assert inputs.buttons == {"side_attack", "boost", "both_strafe"}
+    assert payload(frame)["frame"] == {
+        "frame": -182,
+        "nativeFrame": 0,
+        "revision": 0,
+        "players": {
+            "0": {
+                "inputs": {
+                    "steer": 0.5,
+                    "pitch": -0.07,
+                    "strafe": -1.0,
+                    "throttle": 1.0,
+                    "brake": 0.25,
+                    "buttons": ["side_attack", "boost", "both_strafe"],
+                    "raw": {"buttons": 212, "strafe": -100, "accel": 100, "brake": 25, "steerX": 50, "steerY": -7},
+                }
+            }
+        },
+    }
+
+
+def test_values_that_the_game_does_not_make_are_cut_and_kept_raw() -> None:
+    run = InputRun(strafe=-128, accel=127, brake=101, frames=200, steer_x=127, steer_y=-101)
+    wire = wire_inputs(run)
+    assert (wire.steer, wire.pitch, wire.strafe, wire.throttle, wire.brake) == (1.0, -1.0, -1.0, 1.0, 1.0)
+    assert (wire.raw.strafe, wire.raw.accel, wire.raw.steer_x) == (-128, 127, 127)
+    events = events_of(encode(new_replay([InputRun(frames=200), run, run])))
+    found = diagnostic(events, "input_range")
+    assert "2 of 3 runs" in found.message
+
+
+@pytest.mark.parametrize(
+    ("frames", "total", "taken", "code"),
+    [(400, 400, 400, None), (400, 390, 390, "clamped"), (400, 450, 450, "held"), (3000, 181, 181, "total_frames")],
+)
+def test_the_race_decides_how_many_frames_there_are(frames: int, total: int, taken: int, code: str | None) -> None:
+    inputs = [InputRun(accel=1, frames=100)] * (frames // 100 - 1) + [InputRun(accel=2, frames=100)]
+    events = events_of(encode(new_replay(inputs, total_frames=total, checkpoints=[])))
+    seen = [event.players[0].inputs.throttle for event in events if isinstance(event, Frame)]  # type: ignore[union-attr]
+    plain = [run.accel / 100 for run in inputs for _ in range(run.frames)]
+    assert seen == (plain + [plain[-1]] * (taken - len(plain)))[:taken]
+    assert code is None or diagnostic(events, code)
+    assert codes(events) if code else not codes(events)
+
+
+def test_more_frames_than_anybody_drives_are_clamped_and_said() -> None:
+    reader = read(encode(new_replay([InputRun(frames=256)] * 16_384, total_frames=(1 << 20) - 1)))
+    events = reader.finish()
+    found = diagnostic(events, "clamped")
+    assert found.severity == "warning"
+    assert reader.recording is not None
+    assert reader.recording.frame_count == MOST_FRAMES
+    end = reader.recording.tail[-1]
+    assert isinstance(end, GameEnd)
+    assert end.last_frame == MOST_FRAMES - 183
+
+
+# -- checkpoints and laps ----------------------------------------------------------------------------------------------
+
+
+def test_checkpoints_and_laps_come_behind_the_frame_they_fall_in() -> None:
+    replay = new_replay(runs(400), total_frames=1082)
+    events = events_of(encode(replay))
+    falling = [
+        (event.kind, event.frame, getattr(events[index - 1], "through", None))
+        for index, event in enumerate(events)
+        if isinstance(event, GameEvent)
+    ]
+    assert falling == [
+        ("checkpoint", 0, 0),
+        ("checkpoint", 300, 300),
+        ("lap", 300, None),
+        ("checkpoint", 600, 600),
+        ("lap", 600, None),
+        # One frame behind the finish, as in real replays: behind the last frame, before the end.
+        ("checkpoint", 901, 899),
+        ("lap", 901, None),
+    ]
+    assert [lap.values for lap in of_kind(events, "lap")][:1] == [
+        {"index": 0, "basis": "inferred", "frames": 300, "milliseconds": 5000, "millisecondsBasis": "estimated"}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"mode": 1}, "not Time Attack"),
+        ({"laps": 2}, "more checkpoints than laps"),
+        ({"total_frames": 1086}, "the last one is not at the finish"),
+        ({"array_type": 4, "total_frames": None, "human_flags": ()}, "no number of frames"),
+    ],
+)
+def test_laps_are_concluded_only_where_everything_fits(change: dict[str, Any], why: str) -> None:
+    replay = new_replay(runs(400), total_frames=1082)
+    assert len(of_kind(events_of(encode(replay)), "lap")) == 3
+    changed = fitted(replace(replay, body=replace(replay.body, **change)))
+    assert of_kind(events_of(encode(changed)), "lap") == [], why
+
+
+def test_laps_that_do_not_rise_are_none() -> None:
+    replay = new_replay(runs(400), total_frames=1082)
+    first, second, third, last = replay.body.checkpoints
+    for order in ((first, third, second, last), (first, second, second, last)):
+        changed = fitted(replace(replay, body=replace(replay.body, checkpoints=order)))
+        assert of_kind(events_of(encode(changed)), "lap") == []
+
+
+def test_positions_that_are_no_numbers_are_null_and_raw() -> None:
+    replay = time_attack()
+    first, second, *others = replay.body.checkpoints
+    odd = (NAN, as_pattern(1.5), 0xFF800000)
+    changed = replace(second, places=(odd, *second.places[1:]), frame2=second.frame1 - 1)
+    data = encode(fitted(replace(replay, body=replace(replay.body, checkpoints=(first, changed, *others)))))
+    events = events_of(data)
+    plain, found = (payload(event) for event in of_kind(events, "checkpoint")[:2])
+    assert (found["positions"][0], found["enabled"]) == ([None, 1.5, None], False)  # type: ignore[index]
+    assert found["rawPositions"][0] == ["7fc00001", "3fc00000", "ff800000"]  # type: ignore[index]
+    assert (plain["enabled"], plain["basis"]) == (True, "stored")
+    assert "rawPositions" not in plain
+    assert codes(events) == [("warning", "position")]
+    assert encode(read_replay(data)) == data
+
+
+# -- what is odd -------------------------------------------------------------------------------------------------------
+
+
+def test_numbers_of_emblems_that_are_no_numbers_are_null_and_raw() -> None:
+    emblems = custom_machine().emblems
+    machine = replace(custom_machine(), emblem_blocks=write_emblems(replace(emblems[0], width=NAN), *emblems[1:]))
+    settings: Any = payload(events_of(encode(new_replay(runs(9), racers=[Racer(color=0, custom=machine)])))[0])
+    first, second = settings["settings"]["racers"][0]["custom"]["emblems"][:2]
+    assert first["size"] == [None, pytest.approx(0.2)]
+    assert first["raw"] == ["00000000", "00000000", "7fc00001", "3e4ccccd"]
+    assert "raw" not in second
+    assert EMBLEM.pack(machine.emblems[0])[64:68] == NAN.to_bytes(4, "big")
+
+
+def test_parts_of_the_exploit_are_numbers_and_flagged() -> None:
+    machine = replace(custom_machine(), booster=0xEE)
+    events = events_of(encode(new_replay(runs(90), racers=[Racer(color=0, custom=machine)])))
+    found = diagnostic(events, "part_id")
+    assert "booster 238" in found.message
+    settings: Any = payload(events[0])["settings"]
+    assert settings["racers"][0]["custom"]["booster"]["id"] == 238
+
+
+@pytest.mark.parametrize(
+    ("racers", "index", "said"),
+    [
+        ([Racer(human=0), Racer(color=1), Racer(color=2)], 1, "2 racers are human"),
+        ([Racer(human=0)], 0, "no racer is human"),
+        ([], 0, "no racer is human"),
+    ],
+)
+def test_the_inputs_are_those_of_the_first_human(racers: list[Racer], index: int, said: str) -> None:
+    events = events_of(encode(new_replay(runs(100), racers=racers)))
+    frame = next(event for event in events if isinstance(event, Frame))
+    assert list(frame.players) == [index]
+    assert said in diagnostic(events, "humans").message
+
+
+def test_types_without_a_number_of_frames_have_those_of_their_inputs() -> None:
+    racer = Racer(ai=None, slider=None, old_slider=77, color=1)
+    replay = new_replay(runs(100), racers=[racer], array_type=1)
+    events = events_of(encode(replay))
+    settings: Any = payload(events[0])["settings"]
+    assert "totalFrames" not in settings
+    assert settings["racers"][0]["slider"] == 77
+    count = sum(isinstance(event, Frame) for event in events)
+    assert count == sum(run.frames for run in replay.body.inputs)
+    assert codes(events) == [("warning", "racer_array_type")]
+
+
+def test_wrong_checksums_are_a_warning_and_strictly_an_error() -> None:
+    data = bytearray(encode(time_attack()))
+    data[CHECKSUM_AT] ^= 1
+    events = events_of(bytes(data))
+    assert diagnostic(events, "checksum").offset == CHECKSUM_AT
+    assert isinstance(events[-1], GameEnd)
+    (refused,) = events_of(bytes(data), strict=True)
+    assert isinstance(refused, Diagnostic)
+    assert (refused.severity, refused.code, refused.offset) == ("error", "checksum", CHECKSUM_AT)
+
+
+def test_a_damaged_body_does_not_cost_what_precedes_it() -> None:
+    replay = with_custom()
+    data = encode(replay)
+    inputs_at = BODY_AT + 20 + CUSTOM_BYTES + 4 * 56
+    for length, racers, checkpoints, some_frames in (
+        (inputs_at + 100, 1, 4, True),
+        (inputs_at - 100, 1, 2, False),
+        (BODY_AT + CUSTOM_BYTES - 1000, 0, 0, False),
+        (BODY_AT + 16, 0, 0, False),
+    ):
+        events = events_of(data[:length])
+        start, end = events[0], events[-1]
+        assert isinstance(start, GameStart)
+        assert isinstance(end, GameEnd)
+        assert start.settings.course.id == replay.body.course
+        assert len(start.settings.racers) == racers
+        assert len(of_kind(events, "checkpoint")) == checkpoints
+        assert any(isinstance(event, Frame) for event in events) == some_frames
+        assert diagnostic(events, "truncated").offset == length
+        assert end.values["finished"] == "unknown"
+        assert codes(events[: 1 + len(codes(events))]) == codes(events)  # right behind the start
+        (refused,) = events_of(with_checksum(data[:length]), strict=True)
+        assert isinstance(refused, Diagnostic)
+        assert (refused.severity, refused.code, refused.offset) == ("error", "truncated", length)
+
+
+def test_what_cannot_say_what_it_is_is_refused() -> None:
+    data = encode(time_attack())
+    (refused,) = events_of(data[: BODY_AT + 12])
+    assert isinstance(refused, Diagnostic)
+    assert (refused.severity, refused.code, refused.offset) == ("error", "truncated", BODY_AT + 12)
+
+
+def test_a_file_that_is_too_long_is_refused_before_it_is_kept() -> None:
+    reader = GciReader()
+    assert reader.feed(bytes(MOST_BYTES)) == []
+    (refused,) = reader.feed(b"\0")
+    assert isinstance(refused, Diagnostic)
+    assert reader.failure is not None
+    assert reader.closed

@@ -1,0 +1,278 @@
+"""Every file of the data folder against its expected values; the bad ones against a table of outcomes.
+
+Not compared: what the two public tools say in words that are theirs alone (`4.0 / 4.1 / 4.2`, names of countries and
+regions), and the version of games before 4, on which they disagree.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from slpstream.formats.mk8.file_name import FileName, parse_file_name
+from slpstream.formats.mk8.header import BODY_BYTES, OUTER_BYTES
+from slpstream.formats.mk8.reader import Mk8Reader
+from slpstream.formats.mk8.sections import Sections
+from slpstream.formats.mk8.times import RaceTime
+from slpstream.model.errors import FormatError
+from slpstream.model.events import Diagnostic, GameEnd, GameEvent, GameStart
+from tests.formats.mk8.built import log
+from tests.shared_data import IN_CI, SHARED, needs_shared
+
+FOLDER = SHARED / "mk8"
+
+REFUSED = {
+    "bad/short.dat": ("framing", 48),
+    "bad/mktv.dat": ("unsupported", 0),
+    "bad/deluxe.dat": ("unsupported", 0),
+}
+"""Of each file that is refused: the code of the error, and the offset it names."""
+
+ODD = {
+    "bad/bad_outer_crc.dat": ([("checksum", 0x38)], 30),
+    "bad/bad_replay_crc.dat": ([("checksum", 0x448)], 30),
+    "bad/bad_mii_crc.dat": ([("checksum", 0x48 + 0x2A2)], 30),
+    "bad/yaz0_bomb.dat": ([("replay_damaged", 1484)], 0),
+    "bad/yaz0_truncated.dat": ([("size_mismatch", 0x50), ("replay_damaged", 90632)], 27),
+    "bad/section_count_huge.dat": ([("replay_damaged", 0x448 + 0x5C)], 0),
+    "bad/header_only.dat": ([("size_mismatch", 0x50), ("no_replay", 0x448)], 0),
+    "mk8_header_stub_0x400.bin": ([("size_mismatch", 8), ("no_replay", 0x400)], 0),
+}
+"""Of each damaged file that is read: the diagnostics with their offsets, and how many sections are still told."""
+
+OF_THE_ORACLE = {"outer_crc": 0x38, "replay_crc": OUTER_BYTES + BODY_BYTES}
+"""The warnings that the oracle has a name for, and where we say `checksum`."""
+
+
+@cache
+def expected() -> dict[str, Any]:
+    path = FOLDER / "expected.json"
+    if not path.is_file():
+        if IN_CI:
+            raise FileNotFoundError(path)
+        return {}
+    values: dict[str, Any] = msgspec.json.decode(path.read_bytes())
+    return values
+
+
+def decoded() -> list[str]:
+    return [name for name, values in expected().items() if "decoded" in values]
+
+
+def time(value: RaceTime) -> dict[str, int]:
+    return {"m": value.minutes, "s": value.seconds, "ms": value.milliseconds}
+
+
+def name_values(name: FileName | None) -> dict[str, Any] | None:
+    if name is None:
+        return None
+    same = ("kind", "number", "track", "character", "variant", "mii_weight", "kart", "wheels", "glider")
+    return {
+        **{key: getattr(name, key) for key in (*same, "player_name", "motion", "layout")},
+        "total": time(name.total),
+        "laps": [time(lap) for lap in name.laps],
+        "flag": name.country,
+    }
+
+
+def replay_values(sections: Sections | None) -> dict[str, Any] | None:
+    if sections is None:
+        return None
+    info = sections.info
+    listed = [sections.section(index) for index in range(len(sections))]
+    return {
+        "crc": f"{info.crc:08x}",
+        "crc_computed": f"{info.computed_crc:08x}",
+        "first_yaz0": info.first,
+        "unk408": info.unknown_08,
+        "unk40c": info.unknown_0c,
+        "subsections": info.subsections,
+        "subsections_repeat": info.subsections_again,
+        "unk418": info.unknown_18,
+        "unk41c": info.unknown_1c,
+        "virtual_end": info.image_end,
+        "sections": info.sections,
+        "unk460": info.unknown_60,
+        "unk464": f"{info.unknown_64:08x}",
+        "blocks": info.blocks,
+        "section_offsets": list(info.section_offsets),
+        "block_offsets": list(info.block_offsets),
+        "block_sizes": list(info.block_sizes),
+        "section_list": [
+            {
+                "size": section.size_bytes,
+                "crc_ok": section.crc_ok,
+                "raw_sizes": list(section.raw_sizes),
+                "absent_marker": section.absent_marker,
+                "absent": [i for i, size in enumerate(section.sizes or ()) if size is None],
+            }
+            for section in listed
+        ],
+    }
+
+
+def described(path: Path) -> dict[str, Any]:
+    """A file in the words of the oracle."""
+    data = path.read_bytes()
+    recording = Mk8Reader(name=path.name, personal=True).read(data)
+    header, outer, at = recording.header, recording.outer, recording.body_offset
+    drivers = [{field: getattr(d, field) for field in d.__struct_fields__} for d in header.drivers]
+    wrong = [event.offset for event in recording.head if isinstance(event, Diagnostic) and event.code == "checksum"]
+    moment = ("year", "month", "day", "weekday", "hour", "minute", "second")
+    values: dict[str, Any] = {
+        "warnings": [warning for warning, offset in OF_THE_ORACLE.items() if offset in wrong],
+        "has_header": outer is not None,
+        "version_raw": header.version_raw,
+        "payload_size": header.payload_size,
+        "body_size": header.body_size,
+        "recorded": {field: getattr(header, field) for field in moment},
+        "drivers": drivers,
+        "race": {
+            "track": header.track,
+            "online": header.online,
+            "mode": header.mode,
+            "unk188": header.unknown_188,
+            "unk18c": header.unknown_18c,
+            "cc": header.cc,
+            "mirror": header.mirror,
+            "team": header.team,
+            "drivers": header.driver_count,
+        },
+        "mii_crc": f"{header.mii_crc:04x}",
+        "mii_crc_computed": f"{header.computed_mii_crc:04x}",
+        "mii_name": header.mii_name,
+        "player_name": header.player_name,
+        "country": header.country,
+        "region": header.region,
+        "total": time(header.total),
+        "laps": [time(lap) for lap in header.laps],
+        "lap6_alt_raw": data[at + 0x378 : at + 0x384].hex(),
+        "laps_used": [lap.total_milliseconds for lap in header.driven_laps],
+        "total_ms": header.total.total_milliseconds,
+        "replay": replay_values(recording.sections),
+    }
+    if outer is not None:
+        values["header"] = {
+            "version": outer.version,
+            "file_size": outer.file_size,
+            "crc": f"{outer.crc:08x}",
+            "crc_computed": f"{outer.computed_crc:08x}",
+        }
+    return values
+
+
+@needs_shared
+@pytest.mark.parametrize("name", decoded())
+def test_a_file_has_its_expected_values(name: str) -> None:
+    values = expected()[name]
+    data = (FOLDER / name).read_bytes()
+    assert (len(data), hashlib.sha256(data).hexdigest()) == (values["size"], values["sha256"])
+    assert name_values(parse_file_name(name)) == values["filename"]
+    assert described(FOLDER / name) == values["decoded"]
+
+
+@needs_shared
+@pytest.mark.parametrize("name", [name for name in decoded() if "reference" in expected()[name]])
+def test_a_file_has_the_values_that_public_tools_find(name: str) -> None:
+    reader = Mk8Reader(name=name)
+    events = reader.feed((FOLDER / name).read_bytes()) + log(reader)
+    start, end = events[0], events[-1]
+    assert isinstance(start, GameStart)
+    assert isinstance(end, GameEnd)
+    found, theirs = start.settings, expected()[name]["reference"]["mk8leaderboards"]
+    driver = found.drivers[0]
+    laps = [e.values["milliseconds"] for e in events if isinstance(e, GameEvent) and e.kind == "lap"]
+    assert {
+        "track": found.track.id,
+        "track_name": found.track.name,
+        "engine": f"{found.cc}cc",
+        "mode": found.mode.id,
+        "character": driver.character.id,
+        "variant": driver.variant,
+        "mii_weight": driver.mii_weight.id,
+        "kart": found.vehicle.kart.id,
+        "wheels": found.vehicle.wheels.id,
+        "glider": found.vehicle.glider.id,
+        "player_name": found.player.name,
+        "mii_name": found.player.name,
+        "total": spelled(end.values["totalMilliseconds"]),
+        "laps": [spelled(lap) for lap in laps],
+    } == {key: value for key, value in theirs.items() if key not in ("version", "date", "country", "subregion")}
+    year, month, day, hour, minute, second = theirs["date"]
+    assert found.recorded_at == f"{year}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"
+    assert found.player.country.name == "US"
+    theirs = expected()[name]["reference"]["poltergust_filename"]
+    parsed = parse_file_name(name)
+    assert parsed is not None
+    times = {"total": parsed.total, **{f"lap{i}": lap for i, lap in enumerate(parsed.laps, 1)}}
+    ours = {
+        "game_version": {"v4": "v4", "v3-short": "v3 (non-standard)"}[parsed.layout],
+        "ghost_type": parsed.kind,
+        "playername": parsed.player_name,
+        "flag_id": parsed.country,
+        "motion_control_flag": parsed.motion,
+        "ghost_number": parsed.number,
+        "track_id": parsed.track,
+        "character_id": parsed.character,
+        "character_variant_id": parsed.variant,
+        "mii_weight_class_id": parsed.mii_weight,
+        "kart_id": parsed.kart,
+        "wheels_id": parsed.wheels,
+        "glider_id": parsed.glider,
+        **{f"{key}_minutes": value.minutes for key, value in times.items()},
+        **{f"{key}_seconds": value.seconds for key, value in times.items()},
+        **{f"{key}_ms": value.milliseconds for key, value in times.items()},
+    }
+    assert ours == {key: value for key, value in theirs.items() if value is not None}
+
+
+def spelled(milliseconds: int) -> str:
+    seconds, rest = divmod(milliseconds, 1000)
+    return f"{seconds // 60}:{seconds % 60:02}.{rest:03}"
+
+
+@needs_shared
+def test_the_oracle_and_the_folder_and_the_tables_name_the_same_files() -> None:
+    files = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.suffix in (".dat", ".bin")}
+    good = {name for name in expected() if not name.startswith("bad/")}
+    assert files == set(expected()) | {"mk8_header_stub_0x400.bin"}
+    assert files - good == REFUSED.keys() | ODD.keys()
+    assert {name for name, values in expected().items() if "error" in values} <= REFUSED.keys() | ODD.keys()
+
+
+@needs_shared
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_refused_file_has_its_outcome(name: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        Mk8Reader(name=name).read((FOLDER / name).read_bytes())
+    assert (caught.value.code, caught.value.offset) == REFUSED[name]
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ODD)
+def test_a_damaged_file_keeps_its_header_and_says_what_is_wrong(name: str) -> None:
+    reader = Mk8Reader()
+    events = reader.feed((FOLDER / name).read_bytes()) + log(reader)
+    odd = [(event.code, event.offset) for event in events if isinstance(event, Diagnostic)]
+    sections = [event for event in events if isinstance(event, GameEvent) and event.kind == "section"]
+    assert (odd, len(sections)) == ODD[name]
+    assert all(event.values["crcOk"] for event in sections)
+    start, end = events[0], events[-1]
+    assert isinstance(start, GameStart)
+    assert isinstance(end, GameEnd)
+    assert (start.settings.track.id, end.values["totalMilliseconds"]) == (63, 83216)
+
+
+@needs_shared
+@pytest.mark.parametrize("name", [*ODD, *[name for name in decoded() if not name.startswith("bad/")]])
+def test_strict_refuses_wrong_checksums_and_nothing_else(name: str) -> None:
+    wrong = [offset for code, offset in ODD.get(name, ([], 0))[0] if code == "checksum"]
+    reader = Mk8Reader(strict=True)
+    reader.feed((FOLDER / name).read_bytes())
+    reader.finish()
+    assert ([reader.failure.offset] if reader.failure else []) == wrong

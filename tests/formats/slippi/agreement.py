@@ -1,0 +1,114 @@
+"""What it means that both paths agree: the live path and the batch path on the same bytes, compared to the last value.
+
+The live path is the reference. Both read with the same field tables, but find the events in different ways.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+from msgspec import UNSET
+
+from slpstream.formats.slippi.columns import EventColumns, Frames
+from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slippi.whole_game import WholeGame
+from slpstream.model.errors import FormatError
+from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata
+
+
+class Live:
+    """What the live path says of some bytes."""
+
+    def __init__(self, data: bytes) -> None:
+        reader = SlippiReader()
+        self.events: list[Event] = [*reader.feed(data), *reader.finish()]
+        self.failure = reader.failure
+        self.sendings = [event for event in self.events if isinstance(event, Frame)]
+
+    def first(self, kind: type[Event]) -> Any:
+        return next((event for event in self.events if isinstance(event, kind)), None)
+
+
+def same(ours: Any, theirs: Any) -> bool:
+    """Equal, and NaN is itself."""
+    return bool(ours == theirs) or (isinstance(theirs, float) and math.isnan(theirs) and math.isnan(ours))
+
+
+def value_of(event: Any, name: str) -> Any:
+    for part in name.split("."):
+        event = getattr(event, part)
+    return event
+
+
+def event_differs(columns: EventColumns, row: int, event: Any, where: str) -> Iterator[str]:
+    """What differs between a row of columns and a decoded event (`UNSET` when it did not come)."""
+    if bool(columns.present[row]) != (event is not UNSET):
+        yield f"{where}: present {columns.present[row]}"
+    elif event is not UNSET:
+        for name in columns.fields:
+            if not same(columns[name][row].item(), value_of(event, name)):
+                yield f"{where}.{name}: {columns[name][row]!r}, not {value_of(event, name)!r}"
+
+
+def sending_differs(frames: Frames, row: int, frame: Frame) -> Iterator[str]:
+    """What differs between a row of `sendings` and the frame that the live path gives."""
+    where, entry = f"frame {frame.number} revision {frame.revision}", frame.entry
+    if (frames.number[row], frames.revision[row]) != (frame.number, frame.revision):
+        yield f"{where}: columns have {frames.number[row]} revision {frames.revision[row]}"
+        return
+    yield from event_differs(frames.start, row, entry.start, f"{where} start")
+    for side, of_entry in ((frames.players, entry.players), (frames.followers, entry.followers or {})):
+        if not of_entry.keys() <= side.keys():
+            yield f"{where}: characters {sorted(of_entry)}"
+        for index, character in side.items():
+            of_live = of_entry.get(index)
+            for name in ("pre", "post"):
+                event = UNSET if of_live is None else getattr(of_live, name)
+                yield from event_differs(getattr(character, name), row, event, f"{where} {character!r} {name}")
+    items = entry.items or []
+    if frames.items.counts[row] != len(items):
+        yield f"{where}: {frames.items.counts[row]} items, not {len(items)}"
+    else:
+        for i, of_live in enumerate(items):
+            yield from event_differs(frames.items, int(frames.items.firsts[row]) + i, of_live, f"{where} item {i}")
+    for kind in STAGE_EVENT_KINDS.values():
+        of_live = [event for event in entry.stage_events or [] if event.kind == kind]
+        columns = frames.stage_events.get(kind)
+        count = 0 if columns is None else int(columns.counts[row])
+        if count != len(of_live):
+            yield f"{where}: {count} {kind}, not {len(of_live)}"
+        elif columns is not None:
+            for i, event in enumerate(of_live):
+                yield from event_differs(columns, int(columns.firsts[row]) + i, event, f"{where} {kind} {i}")
+
+
+def assert_agree(data: bytes, *, every: int = 1) -> None:
+    """Both paths say the same of these bytes; the values of every `every`-th sending are compared one by one."""
+    live = Live(data)
+    start = live.first(GameStart)
+    if start is None:
+        with pytest.raises(FormatError) as raised:
+            WholeGame(data)
+        assert told(raised.value) == told(live.failure)
+        return
+    game = WholeGame(data)
+    assert msgspec.json.encode(game.start) == msgspec.json.encode(start)
+    sendings = game.frames.sendings
+    assert sendings.number.tolist() == [frame.number for frame in live.sendings]
+    assert sendings.revision.tolist() == [frame.revision for frame in live.sendings]
+    rows = range(0, len(live.sendings), every)
+    differences = (text for row in rows for text in sending_differs(sendings, row, live.sendings[row]))
+    assert next(differences, None) is None
+    assert told(game.failure) == told(live.failure)
+    assert msgspec.json.encode(game.end) == msgspec.json.encode(live.first(GameEnd))
+    assert msgspec.json.encode(game.metadata) == msgspec.json.encode(live.first(Metadata))
+
+
+def told(error: FormatError | None) -> tuple[str, str] | None:
+    """What an error says: its kind, and its text with the offset."""
+    return None if error is None else (error.code, str(error))

@@ -1,0 +1,78 @@
+"""`python -m tests.formats.slippi.fuzz [--seconds N]`: mutated, cut and spliced replays; both reading paths must agree.
+
+The engine is atheris (libFuzzer), guided by the coverage of our own code; it starts from pieces of the real replays,
+and of replays that the project's own writer made. Prints how many inputs were tried. An input on which the paths do not
+agree is written to a file, and its name is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+_MOST_BYTES = 24_000
+_FRAMES_OF_A_PIECE = 24
+_DONE = re.compile(r"^Done (\d+) runs in (\d+) second", re.MULTILINE)
+
+
+def main() -> None:
+    """Runs the engine in a process of its own, since it never returns, and reports."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.formats.slippi.fuzz", description="Both paths on hostile bytes."
+    )
+    parser.add_argument("--seconds", type=int, default=3600, help="how long; default an hour")
+    parser.add_argument("--findings", type=Path, default=Path(), metavar="DIR", help="where findings are written")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="slpstream-fuzz-") as folder:
+        seeds = write_seeds(Path(folder))
+        done = subprocess.run(
+            [
+                *(sys.executable, "-m", "tests.formats.slippi.fuzz_engine", folder),
+                *(f"-max_total_time={arguments.seconds}", f"-max_len={_MOST_BYTES}", "-timeout=60"),
+                *("-rss_limit_mb=4096", f"-artifact_prefix={arguments.findings.resolve()}/"),
+            ],
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    found = _DONE.search(done.stderr)
+    if done.returncode or found is None:
+        print(done.stderr[-6000:], file=sys.stderr)
+        print(f"fuzz: the paths do not agree, or the engine failed (exit code {done.returncode})", file=sys.stderr)
+        sys.exit(1)
+    print(f"fuzz: {int(found[1]):,} inputs from {seeds} seeds in {found[2]} seconds; both paths agree on all of them")
+
+
+def write_seeds(folder: Path) -> int:
+    """Writes the seeds; how many. Pieces of replays: the head, some frames from anywhere, the tail."""
+    from tests.formats.slippi.logs import event_boundaries
+    from tests.formats.slippi.test_columns import built_replays
+    from tests.shared_data import replays
+
+    seeds = dict(built_replays())
+    choice = random.Random(2026)
+    for path in replays():
+        data = path.read_bytes()
+        if len(data) <= _MOST_BYTES:
+            seeds[path.stem] = data
+            continue
+        events = event_boundaries(data[: 1 << 20])
+        heads = [at for at in events if at <= _MOST_BYTES // 2][:6]
+        starts = [at for at in events if data[at : at + 1] in (b"\x3a", b"\x37")]
+        if not heads or len(starts) <= _FRAMES_OF_A_PIECE:
+            continue
+        first = choice.randrange(len(starts) - _FRAMES_OF_A_PIECE)
+        middle = data[starts[first] : starts[first + _FRAMES_OF_A_PIECE]]
+        seeds[path.stem] = (data[: heads[-1]] + middle + data[-400:])[:_MOST_BYTES]
+    for name, data in seeds.items():
+        (folder / name).write_bytes(data)
+    return len(seeds)
+
+
+if __name__ == "__main__":
+    main()

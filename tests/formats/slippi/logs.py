@@ -1,0 +1,125 @@
+"""The two logs of a replay, from its bytes cut in whatever way; and where two logs first differ.
+
+Whatever the cuts, the logs must be the same: that is the property most tests of the decoding path come down to.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise, zip_longest
+
+import msgspec
+
+from slpstream.formats.slippi.container import HEADER_BYTES, header
+from slpstream.formats.slippi.framing import read_event_payloads
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.game.pipeline import Pipeline
+from slpstream.model.messages import LogMessage
+
+Log = list[LogMessage]
+
+
+def pipeline() -> Pipeline:
+    """A pipeline that writes both logs."""
+    return Pipeline(SlippiReader(), ("live", "finalized"))
+
+
+class Logs:
+    """Both logs of one game, as they come out of a pipeline."""
+
+    def __init__(self) -> None:
+        self.live: Log = []
+        self.finalized: Log = []
+
+    def take(self, new: Sequence[Log]) -> None:
+        """Appends what a call of the pipeline returned."""
+        live, finalized = new
+        if live:
+            self.live += live
+        if finalized:
+            self.finalized += finalized
+
+    def lines(self) -> tuple[list[bytes], list[bytes]]:
+        """The message lines of the live and of the finalized log, without line ends."""
+        return [m.json() for m in self.live], [m.json() for m in self.finalized]
+
+    def of_type(self, kind: str) -> list[dict[str, object]]:
+        """The decoded messages of one type in the live log."""
+        return [msgspec.json.decode(m.json()) for m in self.live if m.type == kind]
+
+
+def logs_of(pieces: Iterable[bytes], *, finish: bool = True) -> Logs:
+    """The logs of a replay that comes in `pieces`."""
+    reading, logs = pipeline(), Logs()
+    for piece in pieces:
+        logs.take(reading.feed(piece))
+    if finish:
+        logs.take(reading.finish())
+    return logs
+
+
+def bytewise(data: bytes) -> Iterator[bytes]:
+    """One byte after the other."""
+    return (data[at : at + 1] for at in range(len(data)))
+
+
+def cut_at(data: bytes, cuts: Iterable[int]) -> list[bytes]:
+    """The pieces between sorted places."""
+    return [data[a:b] for a, b in pairwise((0, *cuts, len(data)))]
+
+
+def random_cuts(length: int, seed: int) -> list[int]:
+    """Places to cut at, for a seed: crumbs, events, blocks and large pieces mixed."""
+    rng, at = random.Random(seed), 0
+    cuts: list[int] = []
+    while True:
+        at += rng.choice((rng.randint(1, 8), rng.randint(1, 700), 4096, rng.randint(1, 50_000)))
+        if at >= length:
+            return cuts
+        cuts.append(at)
+
+
+def as_live(data: bytes, cuts: Iterable[int]) -> Logs:
+    """The logs while a game writes `data`: raw length 0 first, the rest in pieces, the real header over it last."""
+    growing = header(0) + data[HEADER_BYTES:]
+    reading, logs = pipeline(), Logs()
+    for piece in cut_at(growing, cuts):
+        logs.take(reading.feed(piece))
+    logs.take(reading.rewrite(data[:HEADER_BYTES]))
+    logs.take(reading.finish())
+    return logs
+
+
+def event_boundaries(data: bytes) -> list[int]:
+    """File offsets of the events of a well-formed replay, Event Payloads first, and of the end of the last one."""
+    at = HEADER_BYTES
+    payloads = read_event_payloads(data[at : at + 1 + data[at + 1]])
+    boundaries = [at]
+    at += 1 + data[at + 1]
+    while at < len(data) and payloads.widths[data[at]] and not data.startswith(b"U\x08metadata", at):
+        boundaries.append(at)
+        at += payloads.widths[data[at]]
+    return [*boundaries, at]
+
+
+def first_difference(expected: Sequence[bytes], seen: Sequence[bytes]) -> str | None:
+    """Where two lists of message lines first differ, for people; `None` when they are equal."""
+    if expected == seen:
+        return None
+    for index, (a, b) in enumerate(zip_longest(expected, seen)):
+        if a != b:
+            return f"message {index} ({_name(a)}, {_name(b)}):\n  expected {_text(a)}\n  seen     {_text(b)}"
+    return None
+
+
+def _name(line: bytes | None) -> str:
+    if line is None:
+        return "nothing"
+    message = msgspec.json.decode(line)
+    frame = message.get("frame")
+    return f"frame {frame['frame']}" if isinstance(frame, dict) else str(message["type"])
+
+
+def _text(line: bytes | None) -> str:
+    return "nothing" if line is None else line[:2000].decode()

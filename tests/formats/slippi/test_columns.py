@@ -1,0 +1,158 @@
+"""The batch path against the live path: the same frames, the same values, the same errors; and what analysts ask of it.
+
+`agreement` compares both paths on the same bytes; here are the bytes.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import UNSET
+
+from slpstream.formats.slippi.columns import EventColumns
+from slpstream.formats.slippi.whole_game import WholeGame
+from slpstream.model.errors import FieldError
+from slpstream.stats.whole import whole_stats
+from tests.formats.slippi.agreement import Live, assert_agree, value_of
+from tests.formats.slippi.built import OFFLINE, ONLINE, Built, pre, start, varied_replay
+from tests.formats.slippi.logs import event_boundaries
+from tests.shared_data import replays
+
+NOT_REPLAYS = {"not_slp_text"}
+
+
+def era(version: tuple[int, int, int]) -> bytes:
+    """A small replay of a version: players, followers, items and stage events that come and go, a rollback."""
+    game = Built(version, major_scene=ONLINE if version >= (3, 0, 0) else OFFLINE)
+    game.frames(-123, -110)
+    game.frames(-109, -100, followers=(1,), items=2, stage_events=True)
+    game.frames(-99, -95, players=(1,), items=1)
+    game.frames(-97, -80, percent=float("nan"))
+    return game.end().closed()
+
+
+@cache
+def built_replays() -> dict[str, bytes]:
+    """Replays of every era, put together by the project's own writer."""
+    versions = ((0, 1, 0), (2, 0, 1), (2, 2, 0), (3, 3, 0), (3, 18, 0))
+    return {"varied": varied_replay()} | {".".join(map(str, version)): era(version) for version in versions}
+
+
+@pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
+def test_real_replays(path: Path) -> None:
+    """Frames and ends of each; the values of every 16th sending here, of all of them by whole columns below."""
+    assert_agree(path.read_bytes(), every=16)
+
+
+@pytest.mark.parametrize("path", [p for p in replays() if p.stem not in NOT_REPLAYS], ids=lambda path: path.stem)
+def test_every_field_of_every_frame(path: Path) -> None:
+    """Whole columns of the last sendings against the live path's values."""
+    data = path.read_bytes()
+    live = {frame.number: frame for frame in Live(data).sendings}
+    frames = WholeGame(data).frames
+    assert frames.number.tolist() == sorted(live)
+    entries = [live[number].entry for number in frames.number.tolist()]
+
+    def compare(columns: EventColumns, events: list[Any], where: str) -> None:
+        assert columns.present.tolist() == [event is not UNSET for event in events], where
+        got = [event for event in events if event is not UNSET]
+        for name in columns.fields:
+            expected = np.array([value_of(event, name) for event in got])
+            assert np.array_equal(
+                columns[name][columns.present],
+                expected.astype(columns[name].dtype),
+                equal_nan=columns[name].dtype.kind == "f",
+            ), f"{where} {name}"
+
+    compare(frames.start, [entry.start for entry in entries], "start")
+    for side, of_entry in ((frames.players, "players"), (frames.followers, "followers")):
+        for index, character in side.items():
+            of_live = [(getattr(entry, of_entry) or {}).get(index) for entry in entries]
+            compare(character.pre, [UNSET if one is None else one.pre for one in of_live], f"{character!r} pre")
+            compare(character.post, [UNSET if one is None else one.post for one in of_live], f"{character!r} post")
+    items = [event for entry in entries for event in entry.items or []]
+    compare(frames.items, items, "items")
+    assert frames.items.counts.tolist() == [len(entry.items or []) for entry in entries]
+
+
+@pytest.mark.parametrize("name", sorted(built_replays()))
+def test_built_replays_cut_anywhere(name: str) -> None:
+    """At every event boundary, one byte before and one behind it: what is there is a replay that just stops."""
+    data = built_replays()[name]
+    for boundary in event_boundaries(data):
+        for at in (boundary - 1, boundary, boundary + 1):
+            assert_agree(data[:at], every=6)
+
+
+def test_what_a_rollback_sent_again() -> None:
+    """`sendings` has everything as it came, the mask the last of each number; items go with their sending."""
+    frames = WholeGame(era((3, 18, 0))).frames
+    sendings = frames.sendings
+    numbers = sendings.number.tolist()
+    assert len(numbers) > len(frames) == len(set(numbers))
+    lasts = [number not in numbers[row + 1 :] for row, number in enumerate(numbers)]
+    assert sendings.is_last_revision.tolist() == lasts
+    assert frames.is_last_revision.all()
+    firsts = [numbers.index(number) == row for row, number in enumerate(numbers)]
+    assert (sendings.revision == 0).tolist() == firsts
+    row = frames.row_of(-105)
+    of_row = frames.items.of_row(row)
+    assert (len(of_row), set(of_row["frame"].tolist())) == (2, {-105})
+    assert not len(frames.items.of_row(frames.row_of(-123)))
+
+
+def test_a_frame_number_that_differs_within_a_frame() -> None:
+    """The layouts say nothing of frame numbers: such a game is read event by event."""
+    data = bytearray(Built((3, 18, 0)).frames(-123, -60).end().closed())
+    at = data.index(b"\x38" + (-80).to_bytes(4, "big", signed=True))
+    data[at + 1 : at + 5] = (-79).to_bytes(4, "big", signed=True)
+    assert_agree(bytes(data))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_damaged_replays(draw: st.DataObject) -> None:
+    """Bytes flipped, cut out, doubled: the same frames, or the same error at the same offset."""
+    data = bytearray(built_replays()[draw.draw(st.sampled_from(sorted(built_replays())))])
+    for _ in range(draw.draw(st.integers(1, 3))):
+        at = draw.draw(st.integers(0, len(data) - 1))
+        kind = draw.draw(st.sampled_from(["set", "cut", "double", "swap"]))
+        length = draw.draw(st.integers(1, 200))
+        other = draw.draw(st.integers(0, len(data) - 1))
+        if kind == "set":
+            data[at] = draw.draw(st.integers(0, 255))
+        elif kind == "cut":
+            del data[at : at + length]
+        elif kind == "double":
+            data[at:at] = data[at : at + length]
+        else:
+            data[at : at + length], data[other : other + length] = data[other : other + length], data[at : at + length]
+        if not data:
+            break
+    assert_agree(bytes(data))
+
+
+def test_a_small_file_cannot_ask_for_gigabytes() -> None:
+    """Updates of 256 players and their followers in the first frame, and then frames of nine bytes."""
+    game = Built().add(start(-123))
+    game.add(*(pre(-123, index, follower=follower) for index in range(256) for follower in (False, True)))
+    game.add(*(start(number) for number in range(-122, 30_000)))
+    data = game.end().closed()
+    assert len(data) < 1_000_000
+    tracemalloc.start()
+    try:
+        with pytest.raises(FieldError, match="no game has so many"):
+            _ = WholeGame(data).frames
+        with pytest.raises(FieldError, match="no game has so many"):
+            whole_stats(WholeGame(data))
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 32_000_000

@@ -1,0 +1,173 @@
+"""Twelve real replays of all eras give the same messages today as yesterday, however their bytes are cut.
+
+`golden.json` has for each: how many frames and which is the last; messages by type and SHA-256 of the message lines of
+both logs; and in `blocks` four hex digits for every 64 live messages, so that a failure can say where.
+
+After a change of the messages that is meant, look at the difference, then write the file again:
+
+    python -m tests.formats.slippi.test_golden
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slpstream.formats.slippi.container import HEADER_BYTES
+from tests.formats.slippi.built import Built, varied_replay
+from tests.formats.slippi.logs import (
+    Log,
+    Logs,
+    as_live,
+    bytewise,
+    cut_at,
+    event_boundaries,
+    first_difference,
+    logs_of,
+    random_cuts,
+)
+from tests.shared_data import needs_shared, replay
+
+NAMES = (
+    "v0.1",
+    "v2.0",
+    "game",
+    "items",
+    "ics2",
+    "rollbackFrameTest",
+    "FodPlatforms",
+    "doubles",
+    "homeRun_jp",
+    "geckoCodes",
+    "crazy_name_tags",
+    "v3.18",
+)
+GOLDEN_FILE = Path(__file__).with_name("golden.json")
+BLOCK_MESSAGES = 64
+SEEDS = (1, 2, 3)
+
+VERSIONS = [(0, 1, 0), (1, 2, 0), (2, 2, 0), (3, 0, 0), (3, 3, 0), (3, 7, 0), (3, 13, 0), (3, 18, 0)]
+
+
+def digest(log: Log) -> str:
+    """SHA-256 of the message lines."""
+    sha256 = hashlib.sha256()
+    for message in log:
+        sha256.update(message.json() + b"\n")
+    return sha256.hexdigest()
+
+
+def summary(logs: Logs) -> dict[str, Any]:
+    """What `golden.json` keeps of a replay."""
+    numbers = [m.frame for m in logs.finalized if m.frame is not None]
+    return {
+        "frames": len(numbers),
+        "lastFrame": max(numbers),
+        "types": {
+            "live": dict(sorted(Counter(m.type for m in logs.live).items())),
+            "finalized": dict(sorted(Counter(m.type for m in logs.finalized).items())),
+        },
+        "sha256": {"live": digest(logs.live), "finalized": digest(logs.finalized)},
+        "blocks": "".join(
+            digest(logs.live[at : at + BLOCK_MESSAGES])[:4] for at in range(0, len(logs.live), BLOCK_MESSAGES)
+        ),
+    }
+
+
+def first_changed_block(golden: str, logs: Logs) -> str:
+    """Which messages changed against the golden file, as far as it can tell."""
+    seen = summary(logs)["blocks"]
+    for at in range(0, max(len(golden), len(seen)), 4):
+        if golden[at : at + 4] != seen[at : at + 4]:
+            messages = logs.live[at // 4 * BLOCK_MESSAGES :][:BLOCK_MESSAGES]
+            numbers = [m.frame for m in messages if m.frame is not None]
+            where = f"frames {numbers[0]} to {numbers[-1]}" if numbers else "no frames"
+            return f"first changed: {where}, live messages from {at // 4 * BLOCK_MESSAGES}"
+    return "the live log is unchanged, the finalized log differs"
+
+
+class Expected:
+    """The message lines of a replay that is read in one go; the other ways of reading it must give the same."""
+
+    def __init__(self, logs: Logs) -> None:
+        self._lines = logs.lines()
+
+    def check(self, seen: Logs, how: str) -> None:
+        """Fails with the first message that differs."""
+        for mode, a, b in zip(("live", "finalized"), self._lines, seen.lines(), strict=True):
+            difference = first_difference(a, b)
+            assert difference is None, f"{how}, {mode} log: {difference}"
+
+
+@pytest.fixture(scope="module")
+def golden() -> dict[str, Any]:
+    values: dict[str, Any] = json.loads(GOLDEN_FILE.read_text())
+    return values
+
+
+def test_the_golden_file_has_the_replays(golden: dict[str, Any]) -> None:
+    assert tuple(golden) == NAMES
+
+
+@needs_shared
+@pytest.mark.parametrize("name", NAMES)
+def test_golden(name: str, golden: dict[str, Any]) -> None:
+    data = replay(name)
+    logs = logs_of([data])
+    expected, seen = golden[name], summary(logs)
+    assert seen == expected, first_changed_block(expected["blocks"], logs)
+    whole = Expected(logs)
+
+    whole.check(logs_of(bytewise(data)), "byte by byte")
+    for seed in SEEDS:
+        whole.check(logs_of(cut_at(data, random_cuts(len(data), seed))), f"split with seed {seed}")
+    whole.check(as_live(data, random_cuts(len(data), SEEDS[0])), "raw length 0 first")
+    whole.check(as_live(data, ()), "raw length 0 first, in one piece")
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda v: ".".join(map(str, v)))
+def test_built_replay_of_every_era_is_the_same_however_it_is_cut(version: tuple[int, int, int]) -> None:
+    data = Built(version).frames(-123, -103, items=2, followers=(1,), stage_events=True).end().closed()
+    logs = logs_of([data])
+    assert [m.frame for m in logs.finalized if m.frame is not None] == list(range(-123, -102))
+    whole = Expected(logs)
+    whole.check(logs_of(bytewise(data)), "byte by byte")
+    whole.check(as_live(data, range(1, len(data))), "raw length 0 first, byte by byte")
+
+
+def test_every_single_cut_of_a_small_replay() -> None:
+    """One cut, at each event's boundary and one byte to either side, and at every byte behind Game End."""
+    data = varied_replay()
+    whole = Expected(logs_of([data]))
+    boundaries = event_boundaries(data)
+    near = {place + step for place in boundaries for step in (-1, 0, 1)} | set(range(boundaries[-1], len(data)))
+    for cut in sorted(near | set(range(HEADER_BYTES + 1))):
+        whole.check(logs_of([data[:cut], data[cut:]]), f"cut at {cut}")
+        whole.check(as_live(data, [cut]), f"raw length 0 first, cut at {cut}")
+
+
+@needs_shared
+@pytest.mark.parametrize("step", [-1, 0, 1])
+def test_all_boundaries_of_a_real_replay(step: int) -> None:
+    data = replay("v3.12")
+    whole = Expected(logs_of([data]))
+    cuts = [place + step for place in event_boundaries(data)]
+    whole.check(logs_of(cut_at(data, cuts)), f"cut at every boundary {step:+}")
+    whole.check(as_live(data, cuts), f"raw length 0 first, cut at every boundary {step:+}")
+    for cut in cuts:
+        whole.check(logs_of([data[:cut], data[cut:]]), f"cut at {cut}")
+
+
+def write_golden() -> None:
+    """Writes `golden.json` from the replays as they decode now."""
+    values = {name: summary(logs_of([replay(name)])) for name in NAMES}
+    GOLDEN_FILE.write_text(json.dumps(values, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    write_golden()

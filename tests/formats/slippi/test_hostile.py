@@ -1,0 +1,822 @@
+"""Bytes that no game wrote: read as far as they make sense; nothing is raised, nothing depends on how they were cut.
+
+A replay comes from a memory card, a stranger's upload or a disk that was pulled out. Whatever its bytes, the reader
+gives a log that keeps the rules of logs, says in a `diagnostic` what was wrong, and needs bounded memory and time.
+"""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slpstream.formats.slippi import commands, metadata
+from slpstream.formats.slippi.container import HEADER_BYTES, header
+from slpstream.formats.slippi.framing import write_event_payloads
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.game.pipeline import Pipeline
+from slpstream.model.errors import FieldError, FormatError
+from slpstream.model.messages import Position
+from slpstream.simulate.match import synthetic_match
+from tests.formats.slippi.built import METADATA, ONLINE, Built, bookend, item, post, pre, start, varied_replay
+from tests.formats.slippi.logs import (
+    Log,
+    Logs,
+    bytewise,
+    cut_at,
+    event_boundaries,
+    first_difference,
+    logs_of,
+    pipeline,
+    random_cuts,
+)
+from tests.shared_data import SLP, needs_shared, replay
+
+MOST_PENDING_BYTES = 1 << 17
+"""What the reader may keep of bytes: an event of 65,535 bytes, or metadata of 64 KiB with a token cut in half."""
+
+# -- what holds for every log -----------------------------------------------------------------------------------------
+
+
+def assert_is_a_log(logs: Logs, failure: FormatError | None) -> None:
+    """The rules of logs, whatever the bytes were."""
+    for log in (logs.live, logs.finalized):
+        messages = [msgspec.json.decode(m.json()) for m in log]
+        assert all(m.get("cursor", "").startswith(m.get("gameId", "")) for m in messages)
+        types = [m.type for m in log if m.game_id is not None]
+        assert {m.type for m in log if m.game_id is None} <= {"diagnostic"}
+        assert types[:1] in ([], ["game_start"])
+        assert all(types.count(once) <= 1 for once in ("game_start", "game_end", "metadata"))
+        if "game_end" in types:
+            assert set(types[types.index("game_end") + 1 :]) <= {"metadata", "diagnostic"}
+        assert_cursors_rise(log)
+    codes = Counter(str(m["code"]) for m in logs.of_type("diagnostic"))
+    assert max(codes.values(), default=0) <= 16
+    errors = [m for m in logs.of_type("diagnostic") if m["severity"] == "error"]
+    assert [m["code"] for m in errors] == ([] if failure is None else [failure.code])
+    assert_finality(logs)
+
+
+def assert_cursors_rise(log: Log) -> None:
+    places = [m.position for m in log if m.game_id is not None]
+    assert all(a < b for a, b in pairwise(places))
+    assert all(place > Position(-1, 0) for place in places)
+
+
+def assert_finality(logs: Logs) -> None:
+    """The finalized log has what the live log says: each number once, in order, as last sent before it was final."""
+    waiting: dict[int, bytes] = {}
+    expected: list[bytes] = []
+    through: int | None = None
+    for message in logs.live:
+        if message.frame is not None:
+            if through is None or message.frame > through:
+                waiting[message.frame] = message.body
+        elif message.type == "finalized":
+            now = int(msgspec.json.decode(message.json())["through"])
+            assert through is None or now > through
+            through = now
+            expected += [waiting.pop(n) for n in sorted(waiting) if n <= through]
+    assert [m.body for m in logs.finalized if m.frame is not None] == expected
+    if any(m.type == "game_end" for m in logs.live):
+        assert waiting == {}
+
+
+class Reading(NamedTuple):
+    """What reading some bytes to their end gave."""
+
+    logs: Logs
+    before_finish: int
+    """Live messages that were said before anybody knew that no more bytes come."""
+    failure: FormatError | None
+
+
+def read_to_the_end(data: bytes, cuts: Iterable[int] = ()) -> Reading:
+    """The logs; while reading, nothing may be raised and little may be kept."""
+    reading, logs = pipeline(), Logs()
+    for piece in cut_at(data, cuts):
+        logs.take(reading.feed(piece))
+        assert kept_bytes(reading) <= MOST_PENDING_BYTES
+    before_finish = len(logs.live)
+    logs.take(reading.finish())
+    return Reading(logs, before_finish, reading.failure)
+
+
+def kept_bytes(reading: Pipeline) -> int:
+    reader = reading.reader
+    assert isinstance(reader, SlippiReader)
+    return len(reader._buffer)
+
+
+def check(data: bytes, cuts: Iterable[int]) -> Logs:
+    """All that holds for any bytes; returns the logs."""
+    whole, in_pieces = read_to_the_end(data), read_to_the_end(data, cuts)
+    assert_is_a_log(whole.logs, whole.failure)
+    for expected, seen in zip(whole.logs.lines(), in_pieces.logs.lines(), strict=True):
+        assert first_difference(expected, seen) is None
+    assert whole.before_finish == in_pieces.before_finish
+    assert str(whole.failure) == str(in_pieces.failure)
+    return whole.logs
+
+
+# -- any bytes --------------------------------------------------------------------------------------------------------
+
+BASES: dict[str, Callable[[], bytes]] = {
+    "varied": varied_replay,
+    "rollbacks": lambda: synthetic_match(frames=60, rollbacks=True, items=True, gecko=True),
+    "followers": lambda: synthetic_match(version=(3, 3, 0), frames=60, followers=True),
+    "three": lambda: synthetic_match(frames=40, players=3, stage_id=2),
+    "2.2": lambda: synthetic_match(version=(2, 2, 0), frames=60),
+    "0.1": lambda: synthetic_match(version=(0, 1, 0), frames=60),
+    "in progress": lambda: synthetic_match(version=(3, 7, 0), frames=60, ended=False),
+}
+if SLP.is_dir():
+    BASES |= {name: (lambda name=name: replay(name)) for name in ("pal", "nametags2", "v3.12", "v3.16")}  # type: ignore[misc]
+
+
+@cache
+def base(name: str) -> bytes:
+    return BASES[name]()
+
+
+@cache
+def base_events(name: str) -> list[bytes]:
+    """The replay as its pieces: header, Event Payloads, each event, the rest."""
+    data = base(name)
+    return cut_at(data, event_boundaries(data))
+
+
+INTERESTING = [
+    b"\0",
+    b"\xff",
+    b"\0\0\0\0",
+    b"\xff\xff\xff\xff",
+    b"\x7f\xff\xff\xff",
+    b"\x80\0\0\0",
+    b"\x39",
+    b"U\x08metadata",
+]
+
+
+@st.composite
+def broken_replays(draw: st.DrawFn) -> bytes:
+    """A replay with a few of its events moved and a few of its bytes changed, perhaps cut off."""
+    name = draw(st.sampled_from(sorted(BASES)))
+    events = list(base_events(name))
+    place = st.integers(2, len(events) - 2)
+    for _ in range(draw(st.integers(0, 3))):
+        what, at, other = draw(st.sampled_from(["drop", "double", "swap"])), draw(place), draw(place)
+        if what == "drop":
+            events[at] = b""
+        elif what == "double":
+            events.insert(at, events[other])
+        else:
+            events[at], events[other] = events[other], events[at]
+    data = bytearray(b"".join(events))
+    # Where the sizes, the settings and the end are, changes do more than among thousands of frames.
+    spot = st.one_of(
+        st.integers(0, len(data) - 1),
+        st.integers(0, min(1000, len(data) - 1)),
+        st.integers(len(data) - 200, len(data) - 1),
+    )
+    for _ in range(draw(st.integers(0, 4))):
+        at = draw(spot)
+        if draw(st.booleans()):
+            data[at] ^= 1 << draw(st.integers(0, 7))
+        else:
+            octets = draw(st.sampled_from(INTERESTING))
+            data[at : at + len(octets)] = octets
+    if draw(st.booleans()):
+        del data[draw(spot) :]
+    return bytes(data)
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(data=broken_replays(), seed=st.integers(0, 1 << 16))
+def test_broken_replays(data: bytes, seed: int) -> None:
+    check(data, random_cuts(len(data), seed))
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=broken_replays(), seed=st.integers(0, 1 << 16), after=st.integers(0, 40))
+def test_a_copy_at_any_point_goes_on_the_same(data: bytes, seed: int, after: int) -> None:
+    """The checkpoint property; and neither of the two minds what the other reads."""
+    pieces = cut_at(data, random_cuts(len(data), seed))
+    reading, logs = pipeline(), Logs()
+    for piece in pieces[:after]:
+        logs.take(reading.feed(piece))
+    checkpoint = reading.copy()
+    for other in (b"\xff\xff\xff", b"\x39" * 700):
+        distraction = checkpoint.copy()
+        distraction.feed(other)
+        distraction.finish()
+    first, second = continued(reading, pieces[after:]), continued(checkpoint, pieces[after:])
+    assert first.lines() == second.lines()
+    logs.live += second.live
+    logs.finalized += second.finalized
+    assert logs.lines() == logs_of([data]).lines()
+
+
+def continued(reading: Pipeline, pieces: Iterable[bytes]) -> Logs:
+    logs = Logs()
+    for piece in pieces:
+        logs.take(reading.feed(piece))
+    logs.take(reading.finish())
+    return logs
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    head=st.sampled_from([b"", header(0), header(0) + write_event_payloads({0x36: 760, 0x39: 6})]),
+    noise=st.binary(max_size=3000),
+)
+def test_noise(head: bytes, noise: bytes) -> None:
+    check(head + noise, range(1, len(head + noise)))
+
+
+@pytest.mark.parametrize("name", ["varied", "0.1"])
+def test_truncation_at_every_byte(name: str) -> None:
+    """A prefix says what the whole says, as far as it goes; only what `finish` concludes is its own."""
+    data = base(name)
+    whole = logs_of([data], finish=False)
+    reading, so_far = pipeline(), Logs()
+    for at in range(len(data)):
+        if at % 41 == 0:
+            end, failure = Logs(), None
+            twin = reading.copy()
+            end.take(twin.finish())
+            failure = twin.failure
+            assert (failure is not None) == (so_far.live == [])
+            both = Logs()
+            both.live, both.finalized = so_far.live + end.live, so_far.finalized + end.finalized
+            assert_is_a_log(both, failure)
+            if failure is None and not any(m.type == "game_end" for m in so_far.live):
+                (said,) = end.of_type("game_end")
+                assert said["reason"] == "incomplete"
+        so_far.take(reading.feed(data[at : at + 1]))
+    assert so_far.lines() == whole.lines()
+
+
+# -- named cases ------------------------------------------------------------------------------------------------------
+
+
+def ending(logs: Logs) -> str:
+    """How a log ends: the reason, and the codes of its diagnostics."""
+    reasons = [str(m["reason"]) for m in logs.of_type("game_end")]
+    codes = [str(m["code"]) for m in logs.of_type("diagnostic")]
+    return " ".join([*reasons, *codes])
+
+
+def frames_of(logs: Logs) -> list[int]:
+    return [m.frame for m in logs.finalized if m.frame is not None]
+
+
+def checked(data: bytes) -> Logs:
+    """The logs, checked in pieces of one byte."""
+    return check(data, range(1, len(data)))
+
+
+def small() -> Built:
+    return Built().frames(-123, -120)
+
+
+FOUR = [-123, -122, -121, -120]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"GIF89a", b"\0", b"{U\x03raw[$U#L" + bytes(8), b'{"raw":1}', b"{U\x03rax", b"U\x08metadata{}"],
+    ids=["gif", "zero", "long length", "json", "another key", "metadata"],
+)
+def test_not_a_replay(data: bytes) -> None:
+    logs = checked(data)
+    assert ending(logs) == "wrong_format"
+    assert logs.live[0].game_id is None
+    assert "cursor" not in msgspec.json.decode(logs.live[0].json())
+
+
+@pytest.mark.parametrize("length", range(HEADER_BYTES + 4))
+def test_a_file_that_ends_before_game_start(length: int) -> None:
+    assert ending(checked(small().closed()[:length])) == "framing"
+
+
+def test_nothing_is_said_of_a_file_that_is_still_empty() -> None:
+    assert logs_of([b"", b""], finish=False).live == []
+
+
+def test_undeclared_command() -> None:
+    data = small().raw(b"\xe0").frames(-119, -100).end().closed()
+    logs = checked(data)
+    assert ending(logs) == "error framing"
+    (diagnostic,) = logs.of_type("diagnostic")
+    assert diagnostic["offset"] == len(small().so_far())
+    assert "0xe0" in str(diagnostic["message"])
+    assert frames_of(logs) == FOUR
+
+
+def test_declared_but_unknown_command_is_skipped() -> None:
+    sizes = small().writer.payloads.sizes | {0x7E: 3, 0x7F: 0}
+    game = Built(sizes=sizes).frame(-123).raw(b"\x7eabc\x7f").frame(-122)
+    assert ending(checked(game.end().closed())) == "game_end"
+
+
+def test_an_undeclared_command_before_game_start() -> None:
+    data = header(0) + write_event_payloads({commands.GAME_START: 760}) + b"\x37"
+    assert ending(checked(data)) == "framing"
+
+
+@pytest.mark.parametrize("size", [0, 2, 3, 5, 255])
+def test_event_payloads_of_an_impossible_size(size: int) -> None:
+    assert ending(checked(header(0) + bytes([commands.EVENT_PAYLOADS, size]) + bytes(300))) == "framing"
+
+
+def test_event_payloads_without_a_command() -> None:
+    assert ending(checked(header(0) + b"\x35\x01" + small().game_start)) == "framing"
+
+
+def test_something_else_than_event_payloads() -> None:
+    assert ending(checked(header(0) + small().game_start)) == "framing"
+
+
+@pytest.mark.parametrize("table", commands.TABLES.values(), ids=lambda table: table.title)
+@pytest.mark.parametrize("size", [0, 1, 65535])
+def test_declared_sizes_that_no_version_has(table: Any, size: int) -> None:
+    """Too small for the fields that all versions have: the value cannot be read. Too large: the rest is skipped."""
+    usual = Built()
+    game = Built(sizes=usual.writer.payloads.sizes | {table.command: size})
+    if table is commands.GAME_END:
+        assert ending(checked(game.frame(-123).raw(bytes([table.command]) + bytes(size)).closed())) == (
+            "game_end" if size else "error field"
+        )
+        return
+    at = len(game.so_far())
+    game.raw(bytes([table.command]) + bytes(size)).raw(bytes([table.command]) + bytes(size))
+    logs = check(game.closed(), [*range(1, at + 20), at + 1 + size])
+    if size < 65535:
+        assert ending(logs) == "error field"
+        assert [m["offset"] for m in logs.of_type("diagnostic")] == [at]
+    else:
+        assert "error" not in ending(logs)
+
+
+@pytest.mark.parametrize("size", [0, 100, 319])
+def test_game_start_that_is_too_small(size: int) -> None:
+    data = header(0) + write_event_payloads({0x36: size, 0x39: 1}) + b"\x36" + bytes(size)
+    assert ending(checked(data)) == "field"
+
+
+def test_game_start_of_65535_bytes() -> None:
+    payload = small().game_start.ljust(65536, b"\0")
+    data = header(0) + write_event_payloads({0x36: 65535, 0x39: 1}) + payload + b"\x39\x02"
+    assert ending(check(data, [100, 40_000])) == "game_end"
+
+
+def test_message_splitter_that_is_too_small() -> None:
+    data = Built(sizes=small().writer.payloads.sizes | {0x10: 515}).raw(b"\x10" + bytes(515)).closed()
+    assert ending(checked(data)) == "error field"
+
+
+# -- raw length -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("lie", [1 << 20, 2**31 - 1], ids=["beyond the file", "largest"])
+@pytest.mark.parametrize("ended", [True, False])
+def test_raw_length_beyond_the_file(lie: int, ended: bool) -> None:
+    """Game End or the metadata end the events; the raw length is then found to be wrong."""
+    game = small().end() if ended else small()
+    logs = checked(game.closed(raw_length_bytes=lie))
+    assert ending(logs) == ("game_end" if ended else "raw_length") + " raw_length_mismatch"
+    assert frames_of(logs) == FOUR
+    assert [m["metadata"] for m in logs.of_type("metadata")] == [METADATA]
+
+
+@pytest.mark.parametrize("lie", [-1, -(2**31)])
+def test_negative_raw_length_is_none(lie: int) -> None:
+    assert ending(checked(small().end().closed(raw_length_bytes=lie))) == "game_end"
+    assert ending(checked(small().closed(raw_length_bytes=lie))) == "raw_length"
+
+
+def test_raw_length_at_the_end_of_an_event() -> None:
+    shorter = small().writer.raw_length_bytes
+    logs = checked(small().frames(-119, -110).end().closed(raw_length_bytes=shorter))
+    assert ending(logs) == "raw_length garbage_after_end"
+    assert frames_of(logs) == FOUR
+
+
+def test_raw_length_in_the_middle_of_an_event() -> None:
+    shorter = small().writer.raw_length_bytes + 5
+    data = small().frames(-119, -110).end().closed(raw_length_bytes=shorter)
+    logs = checked(data)
+    assert ending(logs) == "raw_length event_crosses_raw_length garbage_after_end"
+    assert frames_of(logs) == FOUR
+    # It is said as soon as the last byte is there, not when more come.
+    assert (
+        ending(logs_of(bytewise(data[: HEADER_BYTES + shorter]), finish=False)) == "raw_length event_crosses_raw_length"
+    )
+
+
+@pytest.mark.parametrize(("lie", "codes"), [(1, "framing"), (20, "framing"), (200, "event_crosses_raw_length framing")])
+def test_raw_length_before_game_start(lie: int, codes: str) -> None:
+    assert ending(checked(small().end().closed(raw_length_bytes=lie))) == codes
+
+
+def test_raw_length_in_the_middle_of_an_event_comes_late() -> None:
+    """The reader waits for the rest of an event; the header then says that there is none."""
+    data = small().raw(b"\x37" + bytes(4)).closed({})
+    cut = data.index(metadata.MARKER)
+    reading, logs = pipeline(), Logs()
+    logs.take(reading.feed(header(0) + data[HEADER_BYTES:cut]))
+    logs.take(reading.rewrite(data[:HEADER_BYTES]))
+    assert ending(logs) == "raw_length event_crosses_raw_length"
+    logs.take(reading.feed(data[cut:]))
+    assert len(logs.of_type("metadata")) == 1
+    assert reading.closed
+
+
+def test_raw_length_zero_for_good() -> None:
+    """Some real files were closed without it. The metadata then lies where an event could be."""
+    logs = checked(small().end().closed(raw_length_bytes=0))
+    assert ending(logs) == "game_end"
+    logs = checked(small().closed(raw_length_bytes=0))
+    assert ending(logs) == "raw_length"
+    assert frames_of(logs) == FOUR
+    assert len(logs.of_type("metadata")) == 1
+
+
+def test_metadata_key_inside_an_event() -> None:
+    """Only at an event's boundary does it mean something."""
+    game = small()
+    nametag = bytearray(game.game_start)
+    at = nametag.index(bytes(40))
+    nametag[at : at + 11] = b"U\x08metadata{"
+    game.parts[1] = bytes(nametag)
+    logs = checked(game.end().closed(raw_length_bytes=0))
+    assert ending(logs) == "game_end"
+    assert frames_of(logs) == FOUR
+
+
+def test_metadata_key_in_half() -> None:
+    """Bytes that begin like the key and go on otherwise are an undeclared command."""
+    assert ending(checked(small().raw(b"U\x08metadatX").closed())) == "error framing"
+    assert ending(checked(small().so_far() + b"U\x08meta")) == "incomplete truncated"
+
+
+# -- hostile metadata -------------------------------------------------------------------------------------------------
+
+
+def nested(depth: int, opening: bytes, closing: bytes) -> bytes:
+    return b"{U\x01a" + opening * depth + closing * depth + b"}"
+
+
+HOSTILE_METADATA = {
+    "typed object": b"{$Z#U\x01U\x05ab}",
+    "counted object": b"{#U\x01U\x01aT}",
+    "typed array of gigabytes": b"{U\x01a[$U#l\x7f\xff\xff\xff}",
+    "typed array of nothing": b"{U\x01a[$Z#l\x7f\xff\xff\xff}",
+    "counted array": b"{U\x01a[#l\x7f\xff\xff\xff]}",
+    "text of gigabytes": b"{U\x01aSl\x7f\xff\xff\xffabc}",
+    "text of negative length": b"{U\x01aSl\xff\xff\xff\xffabc}",
+    "text of 2^63": b"{U\x01aSL\x7f\xff\xff\xff\xff\xff\xff\xffabc}",
+    "key of gigabytes": b"{l\x7f\xff\xff\xffabc",
+    "key of a float length": b"{d\0\0\0\0a}",
+    "high precision number": b"{U\x01aHU\x031e9}",
+    "no-op": b"{NU\x01aT}",
+    "not an object": b"[T]",
+    "not UBJSON": b"\xff\xff",
+    "array closed as object": b"{U\x01a[}}",
+    "a key without a value": b"{U\x01a}",
+    "depth 17, arrays": nested(metadata.MAX_DEPTH, b"[", b"]"),
+    "depth 17, objects": nested(metadata.MAX_DEPTH, b"{U\x01a", b"}"),
+    "depth of thousands": nested(5000, b"[", b"]"),
+    "too many values": b"{" + b"U\x01aT" * metadata.MAX_ITEMS + b"}",
+    "too long, one text": b"{U\x01aSl"
+    + (metadata.MAX_BYTES - 4).to_bytes(4, "big")
+    + b"a" * (metadata.MAX_BYTES - 4)
+    + b"}",
+    "too long, many texts": b"{" + (b"U\x01aSU\xf0" + b"a" * 240) * 300 + b"}",
+    "not UTF-8": b"{U\x01aSU\x02\xff\xfe}",
+    "key not UTF-8": b"{U\x01\xffT}",
+    "lone surrogate": b"{U\x01aSU\x03\xed\xa0\x80}",
+    "character above 127": b"{U\x01aC\xff}",
+}
+
+
+@pytest.mark.parametrize("octets", HOSTILE_METADATA.values(), ids=HOSTILE_METADATA)
+@pytest.mark.parametrize("ended", [True, False], ids=["game end", "no game end"])
+def test_hostile_metadata(octets: bytes, ended: bool) -> None:
+    """The game stands; the metadata is refused, at the same place however it was cut."""
+    game = small().end() if ended else small()
+    data = game.closed(None)[:-1] + metadata.MARKER + octets + b"}"
+    step = 1 if len(octets) < 2000 else 997
+    logs = check(data, range(1, len(data), step))
+    assert ending(logs) == ("game_end" if ended else "raw_length") + " bad_metadata"
+    assert frames_of(logs) == FOUR
+
+
+@pytest.mark.parametrize(
+    ("octets", "values"),
+    [
+        (b"{}", {}),
+        (b"{U\x01a{}U\x01b[]}", {"a": {}, "b": []}),
+        (b"{U\x01aZU\x01bTU\x01cF}", {"a": None, "b": True, "c": False}),
+        (b"{i\x01aI\xff\xffU\x01bi\xff}", {"a": -1, "b": -1}),
+        (b"{U\x01ad\x7f\xc0\0\0U\x01bD\x7f\xf0\0\0\0\0\0\0}", {"a": None, "b": None}),
+        (b"{U\x01aL\x7f\xff\xff\xff\xff\xff\xff\xff}", {"a": 2**63 - 1}),
+        (b"{U\x00T}", {"": True}),
+        (nested(metadata.MAX_DEPTH - 1, b"[", b"]"), None),
+        (b"{" + b"U\x01aT" * (metadata.MAX_ITEMS - 1) + b"}", {"a": True}),
+    ],
+    ids=[
+        "empty",
+        "empty inside",
+        "constants",
+        "small integers",
+        "not finite",
+        "2^63-1",
+        "empty key",
+        "depth 16",
+        "4,096 values",
+    ],
+)
+def test_odd_metadata_that_is_read(octets: bytes, values: Any) -> None:
+    data = small().end().closed(None)[:-1] + metadata.MARKER + octets + b"}"
+    logs = check(data, range(1, len(data), 1 if len(octets) < 2000 else 997))
+    assert ending(logs) == "game_end"
+    (said,) = logs.of_type("metadata")
+    if values is not None:
+        assert said["metadata"] == values
+
+
+def metadata_of_bytes(length: int, last: bytes) -> bytes:
+    """An object of so many bytes: long texts, then `last` as the value of `b`."""
+    head, tail = b"{U\x01aSl", b"U\x01b" + last + b"}"
+    text = b"a" * (length - len(head) - 4 - len(tail))
+    return head + len(text).to_bytes(4, "big") + text + tail
+
+
+@pytest.mark.parametrize("last", [b"T", b"D" + bytes(8), b"SU\x03abc", b"[]"])
+def test_metadata_of_the_greatest_length(last: bytes) -> None:
+    for length, code in ((metadata.MAX_BYTES, ""), (metadata.MAX_BYTES + 1, " bad_metadata")):
+        data = small().end().closed(None)[:-1] + metadata.MARKER + metadata_of_bytes(length, last) + b"}"
+        logs = check(data, [*range(1, 2000, 100), *range(len(data) - 30, len(data))])
+        assert ending(logs) == "game_end" + code
+
+
+def test_a_text_that_is_too_long_is_refused_before_it_comes() -> None:
+    scan = metadata.MetadataScan(0)
+    with pytest.raises(FieldError, match="longer than 65536"):
+        scan.advance(b"{U\x01aSl\x00\x00\xff\xff")
+
+
+@pytest.mark.parametrize("cut", range(1, 40))
+def test_truncated_metadata(cut: int) -> None:
+    logs = checked(small().end().closed()[:-cut])
+    expected = "game_end" if cut == 1 else "game_end truncated"
+    assert ending(logs) == expected
+    assert len(logs.of_type("metadata")) == (cut == 1)
+
+
+@pytest.mark.parametrize(
+    ("tail", "codes"),
+    [(b"}", ""), (b"", ""), (b"x", " not_closed"), (b"}}", " trailing_bytes"), (b"}" + bytes(9000), " trailing_bytes")],
+    ids=["closed", "open", "garbage", "two braces", "zeros"],
+)
+@pytest.mark.parametrize("lie", [None, 7_000_000])
+def test_what_follows_the_metadata(tail: bytes, codes: str, lie: int | None) -> None:
+    data = small().end().closed(raw_length_bytes=lie)[:-1] + tail
+    expected = "game_end"
+    if lie is not None and tail[:1] == b"}":
+        expected += " raw_length_mismatch"
+    assert ending(check(data, range(1, min(len(data), 4000)))) == expected + codes
+
+
+# -- events that come in the wrong order ------------------------------------------------------------------------------
+
+
+def test_duplicate_game_end() -> None:
+    logs = checked(small().end(2, placements=(0, 1, -1, -1)).end(7, lras_initiator=0).closed())
+    assert ending(logs) == "game_end duplicate_game_end"
+    (said,) = logs.of_type("game_end")
+    assert msgspec.json.decode(msgspec.json.encode(said["gameEnd"]))["gameEndMethod"] == 2
+    assert said["winners"] == [{"playerIndex": 0, "position": 0}]
+
+
+def test_events_after_game_end() -> None:
+    logs = checked(small().end().frames(-119, -100).closed())
+    assert ending(logs) == "game_end" + " event_after_end" * 16
+    assert frames_of(logs) == FOUR
+    assert len(logs.of_type("metadata")) == 1
+
+
+def test_a_flood_of_events_after_game_end_takes_no_time() -> None:
+    sizes = small().writer.payloads.sizes | {0x7F: 0}
+    data = Built(sizes=sizes).frame(-123).end().raw(b"\x7f" * 3_000_000).closed()
+    assert ending(logs_of([data])) == "game_end" + " event_after_end" * 16
+
+
+def test_game_start_twice() -> None:
+    other = Built(characters={0: 9, 1: 9}).game_start
+    logs = checked(small().raw(other).frame(-119).end().closed())
+    assert ending(logs) == "game_end duplicate_game_start"
+    assert frames_of(logs) == [*FOUR, -119]
+    assert len({m.game_id for m in logs.live}) == 1
+
+
+@pytest.mark.parametrize("event", [pre(-123), start(-123), bookend(-123), item(-123)], ids=lambda e: type(e).__name__)
+def test_a_frame_event_before_game_start(event: Any) -> None:
+    game = Built()
+    game.parts.insert(1, game.writer.event(event))
+    logs = checked(game.frame(-122).end().closed())
+    assert ending(logs) == "framing"
+    assert logs.live[0].game_id is None
+
+
+def test_game_end_before_game_start() -> None:
+    game = Built()
+    game.parts.insert(1, game.writer.end(2))
+    assert ending(checked(game.closed())) == "framing"
+
+
+def test_game_end_at_once() -> None:
+    logs = checked(Built().end().closed())
+    assert ending(logs) == "game_end"
+    (said,) = logs.of_type("game_end")
+    assert "lastFrame" not in said
+    assert said["winners"] == []
+
+
+def test_posts_before_pres() -> None:
+    """A frame in an order that no game writes, often enough that it would be learned as the usual one."""
+    game = Built()
+    for number in range(-123, -100):
+        game.add(start(number), post(number), pre(number), post(number, 1), pre(number, 1), bookend(number))
+    checked(game.end().closed())
+
+
+PART_OF = {type(pre(0)): "pre", type(post(0)): "post"}
+ODD_FRAMES: Mapping[str, list[Any]] = {
+    "another player": [pre(7, 0), pre(7, 2), post(7, 0), post(7, 2)],
+    "the follower instead": [pre(7, 0), pre(7, 1, follower=True), post(7, 0), post(7, 1, follower=True)],
+    "posts between pres": [pre(7, 0), post(7, 0), pre(7, 1), post(7, 1)],
+    "players exchanged": [pre(7, 1), pre(7, 0), post(7, 1), post(7, 0)],
+    "a pre of another number": [pre(7, 0), pre(8, 1), post(7, 0), post(7, 1)],
+    "a post of another number": [pre(7, 0), pre(7, 1), post(7, 0), post(6, 1)],
+    "a player twice": [pre(7, 0), pre(7, 0), post(7, 0), post(7, 0)],
+    "a post missing": [pre(7, 0), pre(7, 1), post(7, 0)],
+    "a player missing": [pre(7, 0), post(7, 0)],
+    "an item": [pre(7, 0), pre(7, 1), item(7), post(7, 0), post(7, 1)],
+}
+
+
+@pytest.mark.parametrize("odd", ODD_FRAMES.values(), ids=ODD_FRAMES)
+def test_a_frame_that_is_not_like_those_before(odd: list[Any]) -> None:
+    """However usual the frames around it are, it says what its events say."""
+    game = Built().frames(0, 6).add(start(7), *odd, bookend(7)).frames(8, 14)
+    logs = checked(game.end().closed())
+    entries = [msgspec.json.decode(m.entry()) for m in logs.live if m.frame == 7]
+    assert {
+        (side, index, part)
+        for entry in entries
+        for side in ("players", "followers")
+        for index, player in entry.get(side, {}).items()
+        for part in player
+    } == {
+        ("followers" if e.is_follower else "players", str(e.player_index), PART_OF[type(e)])
+        for e in odd
+        if e.frame == 7 and type(e) in PART_OF
+    }
+
+
+@pytest.mark.parametrize("major_scene", [2, ONLINE])
+def test_player_indices_that_there_are_not(major_scene: int) -> None:
+    game = Built(major_scene=major_scene)
+    for number in range(-123, -110):
+        players = (0, 4, 255)
+        game.add(
+            start(number), *[pre(number, p) for p in players], *[post(number, p) for p in players], bookend(number)
+        )
+    logs = checked(game.end().closed())
+    assert ending(logs) == "game_end"
+    assert list(msgspec.json.decode(logs.live[1].entry())["players"]) == ["0", "4", "255"]
+
+
+# -- bounded memory ---------------------------------------------------------------------------------------------------
+
+
+def endless(what: str) -> Iterator[bytes]:
+    """A replay that tries to make its reader remember all of it, in blocks."""
+    game = Built(major_scene=ONLINE)
+    yield game.so_far()
+    if what in UNITS:
+        opening, unit = UNITS[what]
+        yield opening
+        for _ in range(100):
+            yield unit * (65536 // len(unit))
+        return
+    event = game.writer.event
+    for first in range(0, 12_000, 400):
+        parts = []
+        for count in range(first, first + 400):
+            number = count * 3 % 1_000_003 if what == "numbers apart" else count
+            parts += [event(start(number)), event(pre(number))]
+            if what != "no bookends":
+                parts.append(event(bookend(number, -124)))
+        yield b"".join(parts)
+
+
+UNITS = {
+    "items": (b"", b"\x3b" + bytes(44)),
+    "gecko list": (b"", b"\x10" + b"g" * 512 + b"\x02\0\x3d\0"),
+    "empty gecko list": (b"", b"\x10" + bytes(514) + b"\x3d\0"),
+    "metadata": (metadata.MARKER + b"{", b"U\xf0" + b"k" * 240 + b"{"),
+    "one text": (metadata.MARKER + b"{U\x01aSl\x00\x00\xff\xf0", b"x"),
+    "garbage": (b"\xff", b"\xff"),
+}
+
+
+@pytest.mark.parametrize("what", [*UNITS, "no bookends", "numbers apart", "never final"])
+def test_memory_is_bounded(what: str) -> None:
+    reading = pipeline()
+    sent = 0
+    tracemalloc.start()
+    try:
+        for block in endless(what):
+            reading.feed(block)
+            sent += len(block)
+        kept, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert sent > 900_000
+    assert kept < (2_500_000 if what == "numbers apart" else 1_500_000)
+
+
+# -- odd replays that are real ----------------------------------------------------------------------------------------
+
+ODD: Mapping[str, tuple[str, int, int | None, Mapping[str, Any] | None]] = {
+    "corrupt": ("incomplete truncated", 0, None, None),
+    "incomplete": ("incomplete", 7780, 7656, None),
+    "duplicate_game_end": ("game_end duplicate_game_end", 5023, 4899, {}),
+    "unknown_event": ("game_end", 5209, 5085, {"lastFrame": 5085, "playedOn": "dolphin"}),
+    "geckoCodes": ("raw_length", 301, 177, {}),
+    "v0.1": ("game_end", 8236, 8112, {"startAt": "2018-01-24T06:19:54Z", "playedOn": "dolphin"}),
+    "not_slp_text": ("wrong_format", 0, None, None),
+}
+"""Replay: how its log ends, how many frames are final, the last one, and some of the metadata (`None`: none)."""
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ODD)
+def test_odd_replay(name: str) -> None:
+    data = replay(name)
+    logs = check(data, random_cuts(len(data), 4))
+    how, frames, last_frame, told = ODD[name]
+    assert ending(logs) == how
+    assert len(frames_of(logs)) == frames
+    assert [m.get("lastFrame") for m in logs.of_type("game_end")] == ([last_frame] if how != "wrong_format" else [])
+    assert frames_of(logs)[-1:] == ([last_frame] if frames else [])
+    said = [m["metadata"] for m in logs.of_type("metadata")]
+    if told is None:
+        assert said == []
+    else:
+        (metadata_said,) = said
+        assert isinstance(metadata_said, dict)
+        assert {key: metadata_said.get(key) for key in told} == told
+
+
+@needs_shared
+def test_gecko_codes_are_kept() -> None:
+    reader = SlippiReader()
+    reader.feed(replay("geckoCodes"))
+    assert reader.gecko_list is not None
+    assert len(reader.gecko_list) == 70_496
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["v3.12", "pal", "netplay"])
+def test_bytewise_with_trailing_bytes(name: str) -> None:
+    """What is behind the end stays behind the end."""
+    data = replay(name) + b"trailing"
+    assert_is_a_log(logs_of(bytewise(data)), None)
+    assert ending(logs_of(bytewise(data))) == "game_end trailing_bytes"
+
+
+def test_an_item_that_was_not_declared_is_no_item() -> None:
+    """Behind the pre-frames of an ordinary frame stands the byte of an Item Update, which this replay does not declare.
+    (The fuzzer's first finding: the short way for ordinary frames went round for ever.)"""
+    sizes = {c: s for c, s in Built().writer.payloads.sizes.items() if c != commands.ITEM_UPDATE.command}
+    game = Built(sizes=sizes).frames(-123, -110)
+    game.add(start(-109), pre(-109), pre(-109, 1)).raw(bytes([commands.ITEM_UPDATE.command]) * 600)
+    reading = pipeline()
+    logs = Logs()
+    logs.take(reading.feed(game.so_far()))
+    assert isinstance(reading.failure, FormatError)
+    assert reading.failure.command == commands.ITEM_UPDATE.command
+    assert [m.frame for m in logs.live if m.type == "frame"] == list(range(-123, -109))

@@ -1,0 +1,149 @@
+"""Our columns against peppi-py 0.8.6 (Rust), field by field and frame by frame, on every real replay that it can read.
+
+peppi-py is other people's code, run as a black box. Its arrays have an entry for each sending, as our `sendings`, null
+where a character has no event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from slpstream.formats.slippi.columns import EventColumns
+from slpstream.formats.slippi.whole_game import WholeGame
+from tests.shared_data import IN_CI, replays
+
+pytestmark = pytest.mark.skipif(
+    find_spec("peppi_py") is None and not IN_CI, reason="peppi-py is not installed (`uv run --group peers`)"
+)
+
+CANNOT_READ: Mapping[str, str] = {
+    "BTTDK": "invalid game end method: 6",
+    "FodPlatforms": "failed to fill whole buffer",
+    "Whispy": "failed to fill whole buffer",
+    "corrupt": "failed to fill whole buffer",
+    "homeRun_jp": "invalid game end method: 9",
+    "incomplete": "failed to fill whole buffer",
+    "not_slp_text": "expected:",
+}
+"""What peppi-py 0.8.6 refuses, with what it says. We read all but the last, which is none."""
+
+SHIFTED = {"doubles", "sheik_vs_ics_yoshis"}
+"""Where a character is away for a while, peppi-py 0.8.6 puts the values behind one another and the nulls at the end, so
+that they stand in the rows of earlier frames (`doubles` from row 7878, `sheik_vs_ics_yoshis` from row 3266). In `ics2`,
+where a follower is away too, they stand where they belong."""
+
+PRE: Mapping[str, str] = {
+    "random_seed": "seed",
+    "state": "action_state_id",
+    "position.x": "position_x",
+    "position.y": "position_y",
+    "direction": "facing_direction",
+    "joystick.x": "joystick_x",
+    "joystick.y": "joystick_y",
+    "cstick.x": "c_stick_x",
+    "cstick.y": "c_stick_y",
+    "triggers": "trigger",
+    "buttons": "buttons",
+    "buttons_physical": "physical_buttons",
+    "triggers_physical.l": "physical_l_trigger",
+    "triggers_physical.r": "physical_r_trigger",
+    "raw_analog_x": "raw_joystick_x",
+    "percent": "percent",
+    "raw_analog_y": "raw_joystick_y",
+}
+POST: Mapping[str, str] = {
+    "character": "internal_character_id",
+    "state": "action_state_id",
+    "position.x": "position_x",
+    "position.y": "position_y",
+    "direction": "facing_direction",
+    "percent": "percent",
+    "shield": "shield_size",
+    "last_attack_landed": "last_attack_landed",
+    "combo_count": "current_combo_count",
+    "last_hit_by": "last_hit_by",
+    "stocks": "stocks_remaining",
+    "state_age": "action_state_counter",
+    **{f"state_flags.{n}": f"state_flags_{n + 1}" for n in range(5)},
+    "misc_as": "misc_action_state",
+    "airborne": "is_airborne",
+    "ground": "last_ground_id",
+    "jumps": "jumps_remaining",
+    "l_cancel": "l_cancel_status",
+    "hurtbox_state": "hurtbox_collision_state",
+    "velocities.self_x_air": "self_induced_speeds.air_x",
+    "velocities.self_y": "self_induced_speeds.y",
+    "velocities.knockback_x": "self_induced_speeds.attack_x",
+    "velocities.knockback_y": "self_induced_speeds.attack_y",
+    "velocities.self_x_ground": "self_induced_speeds.ground_x",
+    "hitlag": "hitlag_remaining",
+    "animation_index": "animation_index",
+}
+NOT_THEIRS = {
+    "frame",
+    "player_index",
+    "is_follower",
+    "raw_c_stick_x",
+    "raw_c_stick_y",
+    "instance_hit_by",
+    "instance_id",
+}
+"""Fields that peppi-py 0.8.6 does not give."""
+
+
+def theirs(data: Any, name: str) -> Any:
+    """One of peppi's arrays by its dotted name; `None` where it has none."""
+    for part in name.split("."):
+        if data is None:
+            return None
+        data = data[int(part)] if part.isdigit() else getattr(data, part)
+    return data
+
+
+def differences(
+    ours: EventColumns, peppi: Any, names: Mapping[str, str], where: str, *, shifted: bool
+) -> Iterator[str]:
+    """Fields that differ, with the row of the first difference; fields that only one of us has."""
+    for peppis_name, name in names.items():
+        array = theirs(peppi, peppis_name)
+        if (array is None) != (name not in ours.fields):
+            yield f"{where} {name}: only one of us has it"
+        elif array is not None:
+            rows = np.arange(int(ours.present.sum())) if shifted else np.flatnonzero(ours.present)
+            values = array.to_numpy(zero_copy_only=False)[rows]
+            wrong = np.flatnonzero(~np.isclose(ours[name][ours.present], values, rtol=0, atol=0, equal_nan=True))
+            if len(wrong) or array.null_count != len(array) - len(rows):
+                yield f"{where} {name}: {len(wrong)} differ, first at {wrong[:1]}; {array.null_count} nulls"
+    left = set(ours.fields) - set(names.values()) - NOT_THEIRS
+    if left:
+        yield f"{where}: not compared: {sorted(left)}"
+
+
+@pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
+def test_every_field_of_every_frame(path: Path) -> None:
+    import peppi_py
+
+    if path.stem in CANNOT_READ:
+        with pytest.raises(BaseException, match=CANNOT_READ[path.stem]):  # a Rust panic is no Exception
+            peppi_py.read_slippi(str(path))
+        return
+    game = peppi_py.read_slippi(str(path))
+    ours = WholeGame(path.read_bytes()).frames.sendings
+    assert ours.number.tolist() == game.frames.id.to_pylist()
+    assert [player.port for player in game.start.players] == sorted(ours.players)
+    found: list[str] = []
+    shifted = path.stem in SHIFTED
+    for player, port in zip(game.start.players, game.frames.ports, strict=True):
+        for side, data in ((ours.players, port.leader), (ours.followers, port.follower)):
+            character = side.get(player.port)
+            assert (character is None) == (data is None)
+            if character is not None and data is not None:
+                found += differences(character.pre, data.pre, PRE, f"{character!r} pre", shifted=shifted)
+                found += differences(character.post, data.post, POST, f"{character!r} post", shifted=shifted)
+    assert found == []

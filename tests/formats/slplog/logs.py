@@ -1,0 +1,41 @@
+"""Replays for the tests of replay logs."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from slpstream.formats.registry import choose
+from slpstream.simulate.match import synthetic_match
+from tests.formats.slippi.built import varied_replay
+from tests.shared_data import IN_CI, SHARED, replays
+
+_WHOLE_BYTES = 200_000
+"""Of longer replays only so much is packed here, but in CI; the benchmark packs all of them whole."""
+
+
+@cache
+def synthetic() -> bytes:
+    """A match of 700 frames, with rollbacks, items and Ice Climbers."""
+    return synthetic_match(seed=5, frames=700, rollbacks=True, items=True, followers=True, gecko=True)
+
+
+def real_files() -> list[Path]:
+    """Every file of the shared data, of all formats, odd ones too."""
+    others = [path for folder in ("gci", "stunts", "mk8") for path in sorted((SHARED / folder).rglob("*"))]
+    return replays() + [path for path in others if path.is_file() and path.suffix != ".json"]
+
+
+def bytes_of(path: Path) -> bytes:
+    """The file, or its beginning."""
+    data = path.read_bytes()
+    return data if IN_CI or path.suffix != ".slp" or len(data) <= _WHOLE_BYTES else data[:_WHOLE_BYTES]
+
+
+def format_of(name: str, data: bytes) -> str:
+    """The name of its format; empty for a file that is no replay."""
+    found = choose(name, data[:0x500], len(data))
+    return "" if found is None else found.name
+
+
+__all__ = ["bytes_of", "format_of", "real_files", "synthetic", "varied_replay"]

@@ -1,0 +1,48 @@
+"""The figures that must hold, on real replays. Sizes are exact; speed is in the benchmark `replay_log`."""
+
+from __future__ import annotations
+
+import pytest
+
+from slpstream.formats.slplog.melee import MELEE_PAD, melee_pads
+from slpstream.formats.slplog.writer import pack
+from tests.bench.replay_log import (
+    FIVE_MINUTES_TARGET_KB,
+    INPUT_TARGET,
+    RATIO_TARGET,
+    REAL_GX,
+    REAL_STUNTS,
+    bytes_a_frame,
+    gx_bytes_a_frame,
+    stunts_bytes_a_frame,
+    zstd,
+)
+from tests.shared_data import SHARED, needs_shared, replay
+
+pytestmark = needs_shared
+
+GAMES = ("v3.18", "netplay", "homeRun_jp", "unranked_game2", "dash_back", "test")
+"""Of all ages and lengths, the worst ratios of the benchmark among them."""
+
+
+@pytest.mark.parametrize("name", GAMES)
+def test_a_game_is_at_most_nine_tenths_of_zstd_19(name: str) -> None:
+    data, size_of = replay(name), zstd()
+    assert size_of is not None, "zstandard is not installed"
+    assert len(pack(data, "slippi", f"{name}.slp")) <= RATIO_TARGET * size_of(data)
+
+
+@pytest.mark.parametrize("name", REAL_GX)
+def test_gx_inputs(name: str) -> None:
+    assert gx_bytes_a_frame(SHARED / "gci" / name) <= INPUT_TARGET
+
+
+@pytest.mark.parametrize("name", REAL_STUNTS)
+def test_stunts_inputs(name: str) -> None:
+    assert stunts_bytes_a_frame(SHARED / "stunts" / name) <= INPUT_TARGET
+
+
+def test_five_minutes_of_melee() -> None:
+    both = [bytes_a_frame(MELEE_PAD, runs) for runs in melee_pads(replay("v2.0")).values()]
+    assert len(both) == 2
+    assert sum(both) * 18_000 / 1000 <= FIVE_MINUTES_TARGET_KB

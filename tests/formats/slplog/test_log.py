@@ -1,0 +1,306 @@
+"""Replay logs: every replay comes back byte for byte, at any frame, after a crash, and with broken blocks."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from itertools import pairwise
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slpstream.formats.gci import writer as gci_writer
+from slpstream.formats.gci.body import InputRun
+from slpstream.formats.slippi.container import HEADER_BYTES
+from slpstream.formats.slplog import container
+from slpstream.formats.slplog.container import Kind
+from slpstream.formats.slplog.reader import ReplayLog
+from slpstream.formats.slplog.writer import SlippiLogWriter, new_writer, pack
+from slpstream.formats.stunts import writer as stunts_writer
+from slpstream.model.errors import FormatError, FramingError, Unsupported, WrongFormat
+from tests.formats.gci.logs import time_attack
+from tests.formats.slplog.logs import bytes_of, format_of, real_files, synthetic, varied_replay
+from tests.formats.stunts import built as stunts
+from tests.shared_data import needs_shared
+
+
+@needs_shared
+@pytest.mark.parametrize("path", real_files(), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_every_real_file_comes_back(path: Path) -> None:
+    data = bytes_of(path)
+    log = ReplayLog.of(pack(data, format_of(path.name, data), path.name))
+    assert log.unpack() == data
+    assert log.header.name == path.name
+    assert log.end is not None
+    assert log.end.sha256 == hashlib.sha256(data).digest()
+    assert not log.problems
+
+
+def packed(data: bytes, *, keyframe_frames: int = 120) -> bytes:
+    return pack(data, "slippi", "Game_1.slp", keyframe_frames)
+
+
+@pytest.mark.parametrize("keyframe_frames", [1, 50, 10_000])
+def test_made_replays_come_back(keyframe_frames: int) -> None:
+    for data in (varied_replay(), synthetic()[:60_000]):
+        log = ReplayLog.of(packed(data, keyframe_frames=keyframe_frames))
+        assert log.unpack() == data
+        frames = [place for place, block in enumerate(log.blocks) if block.kind == Kind.FRAMES]
+        assert all(log.blocks[place].has_frames for place in frames)
+        assert frames == list(range(frames[0], frames[0] + len(frames)))
+        assert data.index(b"\x3a\xff\xff\xff\x85") == log.blocks[frames[0]].source_offset
+
+
+def test_the_log_of_a_match_is_small() -> None:
+    data = synthetic()
+    assert len(packed(data)) < len(data) / 8
+
+
+def test_a_log_does_not_depend_on_the_cuts() -> None:
+    data = varied_replay()
+    whole = packed(data)
+    chance = random.Random(4)
+    for cuts in (range(len(data)), sorted(chance.sample(range(len(data)), 60))):
+        writer = new_writer("slippi", "Game_1.slp")
+        found = b"".join(writer.feed(data[a:b]) for a, b in pairwise([0, *cuts, len(data)]))
+        assert found + writer.finish() == whole
+
+
+@pytest.mark.parametrize("data", [b"", b"x", b"{U\x03raw[$U#l", b"{U\x03raw[$U#l\0\0\0\0\x35\x04\x36\0\x02\x36"])
+def test_what_is_hardly_a_replay_comes_back(data: bytes) -> None:
+    assert ReplayLog.of(packed(data)).unpack() == data
+
+
+@given(st.binary(max_size=300))
+@settings(deadline=None)
+def test_any_bytes_come_back(data: bytes) -> None:
+    for format_ in ("slippi", "gci", "stunts", "mk8", ""):
+        assert ReplayLog.of(pack(data, format_, "x")).unpack() == data
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_damaged_replays_come_back(data: st.DataObject) -> None:
+    replay = bytearray(varied_replay())
+    for _ in range(data.draw(st.integers(1, 5))):
+        replay[data.draw(st.integers(0, len(replay) - 1))] = data.draw(st.integers(0, 255))
+    cut = bytes(replay[: data.draw(st.integers(0, len(replay)))])
+    assert ReplayLog.of(packed(cut, keyframe_frames=10)).unpack() == cut
+
+
+def test_every_frame_is_reached_by_reading_few_blocks() -> None:
+    data = synthetic()
+    log_bytes = packed(data, keyframe_frames=50)
+    read: list[tuple[int, int]] = []
+
+    def read_at(offset: int, size: int) -> bytes:
+        read.append((offset, size))
+        return log_bytes[offset : offset + size]
+
+    log = ReplayLog(read_at, len(log_bytes))
+    assert len([block for block in log.blocks if block.has_frames]) > 10
+    for frame in (-123, -39, 0, 311, 500):
+        read.clear()
+        span = log.span(frame, frame)
+        assert not span.whole
+        assert data[span.offset : span.offset + len(span.data)] == span.data
+        assert span.lead.startswith(data[:200])
+        assert frame.to_bytes(4, "big", signed=True) in span.data
+        assert sum(size for _, size in read) < len(log_bytes) / 3
+    assert log.span(100_000, 100_001).data == b""
+    block = log.keyframe_of(311)
+    assert block is not None
+    assert block.first_frame <= 311 <= block.last_frame
+    assert log.keyframe_of(100_000) is None
+
+
+def test_a_log_that_was_not_finished_is_read_up_to_the_last_whole_block() -> None:
+    data = synthetic()
+    writer = SlippiLogWriter("Game_1.slp", 60)
+    written = b"".join(writer.feed(data[at : at + 4096]) for at in range(0, len(data), 4096))
+    log = ReplayLog.of(written)
+    assert not log.finished
+    there = log.unpack()
+    assert data.startswith(there)
+    assert len(data) - len(there) < 100 * 2000
+    cut = ReplayLog.of(written[:-10])
+    assert [str(problem) for problem in cut.problems] == [
+        str(problem) for problem in cut.problems if "cut off" in str(problem)
+    ]
+    assert cut.problems
+    readable = b"".join(part for _, part in cut.pieces(partial=True))
+    assert data.startswith(readable)
+    assert 0 < len(readable) < len(there)
+
+
+def test_a_header_that_is_written_again() -> None:
+    data = varied_replay()
+    running = data[: HEADER_BYTES - 4] + bytes(4) + data[HEADER_BYTES:]
+    for known in (b"", hashlib.sha256(data).digest()):
+        writer = SlippiLogWriter("Game_1.slp")
+        written = writer.feed(running)
+        written += writer.rewrite(data[:HEADER_BYTES])
+        log = ReplayLog.of(written + writer.finish(known))
+        assert log.unpack() == data
+        assert log.end is not None
+        assert log.end.sha256 == (known or bytes(32))
+
+
+def test_a_broken_rewrite_leaves_what_was_written_first() -> None:
+    data = varied_replay()
+    running = data[: HEADER_BYTES - 4] + bytes(4) + data[HEADER_BYTES:]
+    writer = SlippiLogWriter("Game_1.slp")
+    bad = bytearray(writer.feed(running) + writer.rewrite(data[:HEADER_BYTES]) + writer.finish(b""))
+    [block] = [block for block in ReplayLog.of(bytes(bad)).blocks if block.kind == Kind.REWRITE]
+    bad[block.offset + container.HEADER_BYTES] ^= 1
+    log = ReplayLog.of(bytes(bad))
+    with pytest.raises(FramingError):
+        log.unpack()
+    assert b"".join(part for _, part in log.pieces(partial=True)) == running
+    assert [problem.offset for problem in log.problems] == [block.offset]
+
+
+def test_broken_blocks_are_named_and_the_others_are_read() -> None:
+    data = synthetic()
+    good = packed(data, keyframe_frames=60)
+    blocks = ReplayLog.of(good).blocks
+    for number in (0, 3, len(blocks) - 1):
+        block = blocks[number]
+        bad = bytearray(good)
+        bad[block.offset + container.HEADER_BYTES + 5] ^= 0x10
+        log = ReplayLog.of(bytes(bad))
+        with pytest.raises(FramingError, match=f"block {number} is damaged, at offset {block.offset}"):
+            log.unpack()
+        there = bytearray(len(data))
+        for offset, part in log.pieces(partial=True):
+            there[offset : offset + len(part)] = part
+        lost = slice(block.source_offset, block.source_offset + block.source_bytes)
+        assert there[: lost.start] == data[: lost.start]
+        assert there[lost.stop :] == data[lost.stop :]
+        assert [problem.offset for problem in log.problems] == [block.offset]
+
+
+def test_a_block_whose_header_is_gone_is_passed_over() -> None:
+    data = synthetic()
+    good = packed(data, keyframe_frames=60)
+    blocks = ReplayLog.of(good).blocks
+    bad = bytearray(good[: -container.END_BYTES])  # no end: the blocks are searched for
+    bad[blocks[4].offset : blocks[4].offset + 8] = bytes(8)
+    log = ReplayLog.of(bytes(bad))
+    assert [problem.offset for problem in log.problems] == [blocks[4].offset]
+    assert "block 4 has no header" in str(log.problems[0])
+    assert [block.offset for block in log.blocks] == [b.offset for b in blocks if b is not blocks[4]]
+    with pytest.raises(FramingError):
+        log.unpack()
+    size = sum(len(part) for _, part in log.pieces(partial=True))
+    assert size == len(data) - blocks[4].source_bytes
+
+
+def test_a_hole_that_cannot_be_is_not_filled() -> None:
+    data = varied_replay()
+    good = packed(data, keyframe_frames=8)
+    blocks = ReplayLog.of(good).blocks
+    block = blocks[-1]
+    payload = good[block.offset + container.HEADER_BYTES : block.past]
+    for offset in (0, (1 << 32) - 1):
+        lying = container.write_block(block._replace(source_offset=offset), payload)
+        log = ReplayLog.of(good[: block.offset] + lying)
+        assert b"".join(part for _, part in log.pieces(partial=True)) == data[: block.source_offset]
+        assert f"goes on at {offset} of the replay" in str(log.problems[0])
+
+
+def test_the_index_says_what_the_blocks_say() -> None:
+    good = packed(synthetic(), keyframe_frames=60)
+    indexed, searched = ReplayLog.of(good), ReplayLog.of(good[: -container.END_BYTES])
+    assert indexed.finished
+    assert not searched.finished
+    assert [b._replace(checksum=0) for b in searched.blocks] == indexed.blocks
+    assert indexed.end is not None
+    assert indexed.end.blocks == len(indexed.blocks)
+
+
+def test_what_is_no_log() -> None:
+    good = packed(b"abc")
+    for bad, kind in (
+        (b"", WrongFormat),
+        (b"{U\x03raw", WrongFormat),
+        (good[:9], FramingError),
+        (good[:8] + b"\x02" + good[9:], Unsupported),
+        (good[:15] + b"\xff" + good[16:], FramingError),
+    ):
+        with pytest.raises(kind):
+            ReplayLog.of(bad)
+    for keyframe_frames in (0, 10_001):
+        with pytest.raises(ValueError, match="keyframe"):
+            new_writer("slippi", "", keyframe_frames)
+
+
+HOSTILE = pack(varied_replay(), "slippi", "Game_1.slp", 8)
+
+
+@given(st.data())
+@settings(max_examples=250, deadline=None)
+def test_a_damaged_log_gives_the_replay_or_a_format_error(data: st.DataObject) -> None:
+    bad = bytearray(HOSTILE)
+    if data.draw(st.booleans()):
+        del bad[data.draw(st.integers(0, len(bad))) :]
+    for _ in range(data.draw(st.integers(0, 3))):
+        if bad:
+            at = data.draw(st.one_of(st.integers(0, len(bad) - 1), st.integers(0, min(len(bad), 200) - 1)))
+            bad[at] ^= 1 << data.draw(st.integers(0, 7))
+    try:
+        log = ReplayLog.of(bytes(bad))
+        found = log.unpack()
+    except FormatError:
+        return
+    assert varied_replay().startswith(found) if not log.finished else found == varied_replay()
+
+
+@given(st.data())
+@settings(max_examples=100, deadline=None)
+def test_a_log_that_lies_gives_a_format_error(data: st.DataObject) -> None:
+    """Blocks with good checksums and other contents: what an attacker would write."""
+    log = ReplayLog.of(HOSTILE)
+    number = data.draw(st.integers(0, len(log.blocks) - 1))
+    block = log.blocks[number]
+    at = block.offset + container.HEADER_BYTES
+    payload = bytearray(HOSTILE[at : at + block.payload_bytes])
+    for _ in range(data.draw(st.integers(0, 4))):
+        payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
+    numbers = st.sampled_from([0, 1, block.source_bytes, 1 << 20, (1 << 32) - 1])
+    lying = block._replace(
+        kind=data.draw(st.sampled_from([block.kind, *Kind])),
+        source_bytes=data.draw(numbers),
+        source_offset=data.draw(st.sampled_from([block.source_offset, 0, (1 << 32) - 1])),
+    )
+    bad = HOSTILE[: block.offset] + container.write_block(lying, bytes(payload))
+    if data.draw(st.booleans()):
+        bad += HOSTILE[block.past :]
+    try:
+        found = ReplayLog.of(bad).unpack()
+    except FormatError:
+        return
+    assert len(found) <= len(varied_replay()) + (1 << 20)
+
+
+def test_inputs_of_gx_and_stunts_are_coded_in_bits() -> None:
+    chance = random.Random(6)
+    ticks = b"".join(bytes([chance.choice((1, 5, 9))]) * chance.randint(5, 90) for _ in range(20))
+    steers = [0]
+    for _ in range(600):
+        steers.append(min(100, max(-100, steers[-1] + chance.randint(-9, 9))))
+    runs = tuple(InputRun(accel=100, frames=chance.randint(1, 4), steer_x=steer) for steer in steers)
+    replay = time_attack(30)
+    replay = msgspec.structs.replace(replay, body=msgspec.structs.replace(replay.body, inputs=runs))
+    for kind, data in (
+        ("gci", gci_writer.encode(replay)),
+        ("stunts", stunts_writer.encode(stunts.replay(inputs=ticks))),
+    ):
+        log = ReplayLog.of(pack(data, kind, "race"))
+        pads = [block for block in log.blocks if block.kind == Kind.PADS]
+        assert len(pads) == 1
+        assert pads[0].payload_bytes < pads[0].source_bytes / 2
+        assert log.unpack() == data

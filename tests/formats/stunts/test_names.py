@@ -1,0 +1,22 @@
+"""The names against the table of the shared pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from slpstream.formats.stunts import names
+from slpstream.formats.stunts.inputs import BITS
+from tests.shared_data import SHARED, needs_shared
+
+
+@needs_shared
+def test_the_names_are_those_of_the_table() -> None:
+    table: dict[str, Any] = msgspec.json.decode((SHARED.parent / "formats" / "tables.json").read_bytes())
+    theirs = table["stunts"]
+    assert theirs["cars"] == names.CARS
+    assert theirs["opponents"] == {"0": None, **{str(number): name for number, name in names.OPPONENTS.items()}}
+    assert theirs["horizons"] == {str(number): name for number, name in names.HORIZONS.items()}
+    assert theirs["bits"][:6] == list(BITS)
+    assert [1 << index for index in range(6)] == list(BITS.values())

@@ -1,0 +1,173 @@
+"""Every file of the data folder against its expected values; the bad ones against a table of outcomes."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from slpstream.formats.stunts.inputs import BITS
+from slpstream.formats.stunts.layout import fitting
+from slpstream.formats.stunts.reader import StuntsReader
+from slpstream.formats.stunts.writer import encode
+from slpstream.model.errors import FormatError
+from slpstream.model.events import Frame, GameEnd, GameStart
+from tests.formats.stunts.built import log
+from tests.shared_data import IN_CI, SHARED, needs_shared
+
+FOLDER = SHARED / "stunts"
+
+BAD = {
+    "empty.rpl": ("framing", 0),
+    "header_only.rpl": ("framing", 26),
+    "plain_track.trk": ("wrong_format", 0),
+    "trailing_junk.rpl": ("framing", 2617),
+    "truncated.rpl": ("framing", 2610),
+    **{
+        f"trackless_{name}.rpl": ("framing", 26)
+        for name in (
+            "01_coun_accel_topspeed",
+            "02_lanc_slalom_corners",
+            "03_vett_brake_turn",
+            "04_p962_highspeed_circuit",
+            "05_lm02_offroad_grass",
+            "06_audi_wall_collision",
+            "07_fgto_aerodrag_test",
+            "08_jagu_endurance_run",
+            "09_pc04_carrera_test",
+            "10_ansx_acura_slalom",
+            "11_pmin_speed_loop",
+        )
+    },
+}
+"""Of each bad file: the code of the error, and the offset it names."""
+
+WARNINGS = {
+    "synthetic/ambiguous_18_ticks.rpl": ["layout_ambiguous"],
+    "synthetic/old_20_ticks_ambiguous.rpl": ["layout_ambiguous"],
+    "synthetic/freq_zero.rpl": ["frequency"],
+}
+"""All other files have none."""
+
+
+@cache
+def expected() -> dict[str, Any]:
+    path = FOLDER / "expected.json"
+    if not path.is_file():
+        if IN_CI:
+            raise FileNotFoundError(path)
+        return {}
+    values: dict[str, Any] = msgspec.json.decode(path.read_bytes())
+    return values
+
+
+def good() -> list[str]:
+    return [name for name, values in expected().items() if "error" not in values]
+
+
+def frames_of(events: list[Any]) -> list[Frame]:
+    return [event for event in events if isinstance(event, Frame)]
+
+
+def described(path: Path) -> dict[str, Any]:
+    """A file in the words of the oracle, from the log and what was read for it."""
+    data = path.read_bytes()
+    reader = StuntsReader(name=path.name)
+    reader.feed(data)
+    events = log(reader)
+    assert reader.failure is None
+    recording: Any = reader.recording
+    start, end, replay = events[0], events[-1], recording.replay
+    assert isinstance(start, GameStart)
+    assert isinstance(end, GameEnd)
+    settings = start.settings
+    raw = bytes(frame.entry.players[0].hands.raw.byte for frame in frames_of(events))
+    player, opponent = settings.player, settings.opponent
+    opponent_raw = replay.opponent_car + bytes([replay.opponent_color, replay.opponent_transmission])
+    return {
+        "size": len(data),
+        "sha256": hashlib.sha256(data).hexdigest(),
+        "layout": settings.layout,
+        "layouts_possible": [layout.name for layout in fitting(data, len(data))],
+        "ticks": settings.ticks,
+        "frequency": settings.frequency_hz,
+        "replay_seconds": end.duration_seconds,
+        "player": {"car": player.car, "color": player.color, "transmission": player.transmission},
+        "opponent": opponent,
+        "opponent_id": replay.opponent_id,
+        "opponent_raw_hex": opponent_raw.hex(),
+        "track_name": settings.track.name,
+        "track_name_raw_hex": replay.track_name.hex(),
+        "horizon": settings.track.horizon,
+        "horizon_name": settings.track.horizon_name or "unknown",
+        "filler": replay.track.filler,
+        "track_sha256": settings.track.sha256,
+        "elements_nonzero": sum(bool(code) for row in replay.track.elements for code in row),
+        "terrain_max": max(max(row) for row in replay.track.terrain),
+        "bits": {name: held(raw, bit) for name, bit in {**BITS, "bit6": 0x40, "bit7": 0x80}.items()},
+        "both_pedals_ticks": sum(byte & 0x03 == 0x03 for byte in raw),
+        "both_steer_ticks": sum(byte & 0x0C == 0x0C for byte in raw),
+        "trailing_zero_ticks": replay.inputs.trailing_idle_frames,
+        "likely_finished": end.values["finished"] == "likely",
+        "race_seconds_if_finished": end.values.get("raceSeconds"),
+        "changes": replay.inputs.run_count,
+        "inputs_sha256": hashlib.sha256(raw).hexdigest(),
+        "first_40_ticks": list(raw[:40]),
+    }
+
+
+def held(raw: bytes, bit: int) -> dict[str, int]:
+    presses = sum(not before & bit and bool(after & bit) for before, after in pairwise(b"\0" + raw))
+    return {"ticks_held": sum(bool(byte & bit) for byte in raw), "presses": presses}
+
+
+@needs_shared
+@pytest.mark.parametrize("name", good())
+def test_a_file_has_its_expected_values(name: str) -> None:
+    assert described(FOLDER / name) == {key: value for key, value in expected()[name].items() if key != "note"}
+
+
+@needs_shared
+@pytest.mark.parametrize("name", good())
+def test_a_file_is_written_back_byte_for_byte(name: str) -> None:
+    data = (FOLDER / name).read_bytes()
+    assert encode(StuntsReader(name=name).read(data).replay) == data
+
+
+@needs_shared
+@pytest.mark.parametrize("name", good())
+def test_warnings(name: str) -> None:
+    reader = StuntsReader(name=name)
+    reader.feed((FOLDER / name).read_bytes())
+    codes = [event.code for event in reader.finish() if hasattr(event, "code")]
+    assert codes == WARNINGS.get(name, [])
+
+
+@needs_shared
+def test_the_oracle_and_the_folder_and_the_table_name_the_same_files() -> None:
+    files = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.*") if path.suffix.lower() in (".rpl", ".trk")}
+    assert files == set(expected())
+    assert {f"bad/{name}" for name in BAD} == files - set(good())
+
+
+@needs_shared
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_file_has_its_outcome(name: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        StuntsReader(name=name).read((FOLDER / "bad" / name).read_bytes())
+    assert (caught.value.code, caught.value.offset) == BAD[name]
+
+
+@needs_shared
+def test_without_its_name_a_good_file_is_still_recognised_and_a_bad_one_is_another_format() -> None:
+    for name in good():
+        StuntsReader().read((FOLDER / name).read_bytes())
+    for name in BAD:
+        with pytest.raises(FormatError) as caught:
+            StuntsReader().read((FOLDER / "bad" / name).read_bytes())
+        assert caught.value.code == "wrong_format"

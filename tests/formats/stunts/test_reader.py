@@ -1,0 +1,263 @@
+"""The reader: cut anywhere it says the same; what it says of a replay; what it refuses."""
+
+from __future__ import annotations
+
+import copy
+import random
+import tracemalloc
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slpstream.formats.stunts.inputs import InputRuns, likely_finished, players_of
+from slpstream.formats.stunts.layout import LONGEST_BYTES, LayoutName
+from slpstream.formats.stunts.reader import StuntsReader
+from slpstream.formats.stunts.sniff import sniff
+from slpstream.formats.stunts.writer import encode
+from slpstream.model.errors import FramingError, WrongFormat
+from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, GameStart
+from slpstream.model.messages import body_of
+from tests.formats.stunts import built
+
+
+def events_of(data: bytes, name: str = "a.rpl") -> list[Event]:
+    reader = StuntsReader(name=name)
+    reader.feed(data)
+    return built.log(reader)
+
+
+def on_the_wire(event: Event) -> dict[str, Any]:
+    kind, body, _ = body_of(event)
+    wire: dict[str, Any] = msgspec.json.decode(b"{" + body)
+    return {"type": kind, **wire}
+
+
+def test_whole_byte_by_byte_and_in_random_splits() -> None:
+    data = encode(built.replay())
+    whole = events_of(data)
+    single = StuntsReader(name="a.rpl")
+    for at in range(len(data)):
+        assert single.feed(data[at : at + 1]) == []
+    assert built.log(single) == whole
+    dice = random.Random(5)
+    for _ in range(5):
+        cuts = sorted(dice.randrange(len(data)) for _ in range(7))
+        reader = StuntsReader(name="a.rpl")
+        for start, stop in zip([0, *cuts], [*cuts, len(data)], strict=True):
+            reader.feed(data[start:stop])
+        assert reader.finish() == whole[: len(whole) - 2 * 300 - 1]
+        rest: list[Event] = []
+        while reader.pending:
+            rest += reader.more(dice.randint(1, 90))
+        assert rest == whole[-2 * 300 - 1 :]
+        assert reader.closed
+
+
+def test_a_copy_goes_its_own_way() -> None:
+    data = encode(built.replay())
+    reader = StuntsReader(name="a.rpl")
+    reader.feed(data[:1000])
+    twin = reader.copy()
+    reader.feed(data[1000:])
+    twin.feed(data[1000:])
+    head = reader.finish()
+    assert twin.finish() == head
+    reader.more(100)
+    third = reader.copy()
+    assert third.more(1000) == reader.more(1000)
+    assert len(twin.more(10)) == 20
+
+
+def test_a_log_and_what_is_on_the_wire() -> None:
+    inputs = bytes([0x01, 0x05, 0x0B, 0x0C, 0x11, 0x30, 0xE2]) + bytes(20)
+    events = events_of(encode(built.replay(inputs=inputs, opponent=3)))
+    start, end = events[0], events[-1]
+    assert [type(event) for event in events] == [GameStart, *[Frame, FrameFinalized] * 27, GameEnd]
+    assert on_the_wire(start) == {
+        "type": "game_start",
+        "format": "stunts",
+        "rate": [20, 1],
+        "settings": {
+            "layout": "new",
+            "ticks": 27,
+            "frequencyHz": 20,
+            "player": {"car": "VETT", "carName": "Corvette ZR1", "color": 3, "transmission": "manual"},
+            "opponent": {
+                "id": 3,
+                "name": "Smokin' Joe Stallin",
+                "car": "PMIN",
+                "carName": "Porsche March Indy",
+                "color": 2,
+                "transmission": "automatic",
+            },
+            "track": {"name": "DEFAULT", "sha256": built.track().sha256, "horizon": 1, "horizonName": "tropical"},
+        },
+    }
+    frames = [on_the_wire(event)["frame"] for event in events if isinstance(event, Frame)]
+    assert [frame["frame"] for frame in frames] == [frame["nativeFrame"] for frame in frames] == list(range(27))
+    hands = [frame["players"]["0"]["inputs"] for frame in frames]
+    assert [(h["steer"], h["throttle"], h["brake"], h["buttons"]) for h in hands[:8]] == [
+        (0.0, 1.0, 0.0, []),
+        (1.0, 1.0, 0.0, []),
+        (-1.0, 0.0, 0.0, []),
+        (0.0, 0.0, 0.0, []),
+        (0.0, 1.0, 0.0, ["gear_up"]),
+        (0.0, 0.0, 0.0, ["gear_up"]),
+        (0.0, 0.0, 1.0, ["gear_down"]),
+        (0.0, 0.0, 0.0, []),
+    ]
+    assert bytes(h["raw"]["byte"] for h in hands) == inputs
+    assert on_the_wire(end) == {
+        "type": "game_end",
+        "reason": "file_end",
+        "winners": [],
+        "lastFrame": 26,
+        "durationSeconds": 27 / 20,
+        "finished": "likely",
+        "basis": "inferred",
+        "raceSeconds": 7 / 20,
+    }
+
+
+def test_inputs_answer_the_same_questions_as_those_of_every_game() -> None:
+    player = players_of(0x15, True)[0]
+    assert (player.inputs.steer, player.inputs.throttle, player.inputs.buttons) == (1.0, 1.0, frozenset({"gear_up"}))
+    assert player.state is None
+    assert players_of(0x15, False)[0].hands.buttons == ()
+
+
+@pytest.mark.parametrize("layout", ["new", "old"])
+def test_offsets_never_fall_and_end_with_the_file(layout: LayoutName) -> None:
+    data = encode(built.replay(layout))
+    events = events_of(data)
+    offsets = [event.end_offset for event in events]
+    assert offsets == sorted(offsets)
+    assert offsets[-1] == offsets[-2] == len(data)
+
+
+def test_the_old_layout_is_told_by_its_length() -> None:
+    data = encode(built.replay("old"))
+    assert built.read(data).replay == built.replay("old")
+    assert events_of(data)[0].rate == (20, 1)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(("ticks", "frequency_hz"), [(18, 20), (8, 10)])
+def test_both_layouts_fit_when_the_frequency_is_two_more_than_the_tics(ticks: int, frequency_hz: int) -> None:
+    data = encode(built.replay(ticks=ticks, frequency_hz=frequency_hz))
+    start, odd = events_of(data)[:2]
+    assert isinstance(start, GameStart)
+    assert start.settings.layout == "new"
+    assert isinstance(odd, Diagnostic)
+    assert (odd.code, odd.offset, odd.end_offset) == ("layout_ambiguous", 24, start.end_offset)
+
+
+def codes(data: bytes) -> list[str]:
+    return [event.code for event in events_of(data) if isinstance(event, Diagnostic)]
+
+
+def test_what_is_odd_is_kept_and_said() -> None:
+    replay = built.replay(ticks=100, frequency_hz=0)
+    assert codes(encode(replay)) == ["frequency"]
+    end = events_of(encode(replay))[-1]
+    assert isinstance(end, GameEnd)
+    assert (end.duration_seconds, end.last_frame, end.values["finished"]) == (None, 99, "unknown")
+    assert codes(encode(built.replay(ticks=12_001))) == ["over_buffer"]
+    assert codes(encode(built.replay(ticks=12_000))) == []
+    assert codes(encode(msgspec.structs.replace(built.replay(), transmission=7))) == ["transmission"]
+    assert codes(encode(msgspec.structs.replace(built.replay(), car=b"AB\x01\xff"))) == ["car_id"]
+
+
+def test_a_replay_without_tics() -> None:
+    events = events_of(encode(built.replay(ticks=0)))
+    assert [type(event) for event in events] == [GameStart, GameEnd]
+    assert events[-1].last_frame is None  # type: ignore[attr-defined]
+
+
+def test_the_finish_hint_needs_a_whole_idle_second_and_something_before_it() -> None:
+    assert likely_finished(InputRuns(b"\x01" + bytes(20)), 20)
+    assert likely_finished(InputRuns(b"\x01" + b"\xc0" * 20), 20)
+    assert not likely_finished(InputRuns(b"\x01" + bytes(19)), 20)
+    assert not likely_finished(InputRuns(bytes(20)), 20)
+    assert not likely_finished(InputRuns(bytes(20)), 0)
+
+
+def test_without_the_name_the_header_must_be_plausible() -> None:
+    data = bytearray(encode(built.replay()))
+    assert built.read(bytes(data), "").frame_count == 300
+    for at, value in ((0, 0x1F), (5, 2), (26 + 901, 19)):
+        damaged = bytearray(data)
+        damaged[at] = value
+        assert built.read(bytes(damaged)).frame_count == 300
+        with pytest.raises(WrongFormat):
+            built.read(bytes(damaged), "a.dat")
+
+
+def test_a_length_that_fits_no_layout() -> None:
+    data = encode(built.replay())
+    for wrong in (data[:-1], data + b"\0", data[:1000], data[:26], b""):
+        with pytest.raises(FramingError):
+            built.read(wrong)
+        with pytest.raises(WrongFormat):
+            built.read(wrong, "")
+    with pytest.raises(WrongFormat, match="plain Stunts track"):
+        built.read(built.track().data, "a.trk")
+
+
+def test_sniffing() -> None:
+    data = encode(built.replay())
+    head = data[:0x500]
+    assert sniff(head, len(data), "A.RPL") == "yes"
+    assert sniff(head, len(data) - 1, "a.rpl") == "maybe"
+    assert sniff(head, None, "a.rpl") == "maybe"
+    assert sniff(b"", 0, "a.rpl") == "maybe"
+    assert sniff(head, len(data), "") == "maybe"
+    assert sniff(head, len(data) + 1, "a") == "no"
+    assert sniff(head, None, "a") == "no"
+    assert sniff(b"\x7fELF" + head[4:], len(data), "a") == "no"
+
+
+def test_sniffing_never_raises() -> None:
+    dice = random.Random(1)
+    for _ in range(300):
+        head = dice.randbytes(dice.randrange(0x600))
+        assert sniff(head, dice.choice((None, 0, 1826, 1828, 67363, 1 << 40)), "x") in ("yes", "no", "maybe")
+
+
+@given(st.binary(max_size=300), st.integers(0, 310), st.integers(0, 310))
+@settings(max_examples=150, deadline=None)
+def test_runs_expand_to_the_bytes_they_were_made_of(data: bytes, first: int, stop: int) -> None:
+    data = bytes(byte & 3 for byte in data)
+    runs = InputRuns(data)
+    assert bytes(runs) == data
+    assert runs.expand(first, stop) == data[first:stop]
+    assert b"".join(bytes([run.byte]) * run.length_frames for run in runs) == data
+    assert [run.start for run in runs] == sorted({run.start for run in runs})
+
+
+def test_the_longest_replay_takes_little_memory_and_a_longer_file_is_refused() -> None:
+    data = encode(built.replay(inputs=random.Random(2).randbytes(0xFFFF)))
+    assert len(data) == LONGEST_BYTES
+    tracemalloc.start()
+    reader = StuntsReader(name="a.rpl")
+    reader.feed(data)
+    reader.finish()
+    count = 0
+    while reader.pending:
+        count += len(reader.more(512))
+    _, peak_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert count == 2 * 0xFFFF + 1
+    assert peak_bytes < 8 << 20
+    longer = StuntsReader(name="a.rpl")
+    assert [type(event) for event in longer.feed(data + b"\0")] == [Diagnostic]
+    assert longer.closed
+
+
+def test_settings_are_shared_by_copies_of_a_recording() -> None:
+    reader = StuntsReader(name="a.rpl")
+    reader.feed(encode(built.replay()))
+    reader.finish()
+    assert reader.copy().recording is copy.copy(reader).recording is reader.recording

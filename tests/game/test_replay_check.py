@@ -1,0 +1,175 @@
+"""Finished games are read again and compared with what was said: the chain, the daemon's task, and a real daemon."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import trio
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slpstream.cli import main
+from slpstream.formats.registry import of_name
+from slpstream.formats.slplog.chain import Chain, Rereading
+from slpstream.game.log_reader import MODES
+from slpstream.game.pipeline import Pipeline
+from slpstream.game.replay_check import FinishedGames, Unproven
+from slpstream.simulate.match import synthetic_match
+from tests.daemon_process import running
+from tests.formats.games import games
+from tests.formats.slippi.built import varied_replay
+
+LINES = st.lists(st.binary(max_size=8), max_size=12)
+
+
+@given(LINES, LINES)
+@settings(deadline=None)
+def test_a_second_reading_finds_the_first_difference(first: list[bytes], second: list[bytes]) -> None:
+    chain = Chain()
+    for line in first:
+        chain.add(line)
+    assert len(chain) == len(first)
+    reading = Rereading(chain)
+    reading.feed(second[:3])
+    reading.feed(second[3:])
+    reading.finish()
+    if first == second:
+        assert reading.divergence is None
+        return
+    assert reading.divergence is not None
+    place, line = reading.divergence
+    assert first[:place] == second[:place]
+    assert first[place : place + 1] != second[place : place + 1]
+    assert line == (second[place] if place < len(second) else b"")
+
+
+def followed(proof: FinishedGames | Unproven, path: Path, *, read: bytes | None = None) -> Pipeline:
+    """A game as a station follows it: its messages published, its file released."""
+    data = path.read_bytes() if read is None else read
+    format_ = of_name(path.name)
+    pipeline = Pipeline(format_.new_reader(path.name), MODES)
+    for at in range(0, len(data), 5000):
+        proof.published(pipeline, pipeline.feed(data[at : at + 5000]))
+    if format_.written_whole:
+        proof.published(pipeline, pipeline.finish())
+        while pipeline.pending:
+            proof.published(pipeline, pipeline.more(100))
+    proof.released("main", path, pipeline)
+    return pipeline
+
+
+async def results(counted: Counter[str], count: int) -> Counter[str]:
+    with trio.fail_after(20):
+        while counted.total() < count:
+            await trio.sleep(0.01)
+    return counted
+
+
+@pytest.mark.trio
+async def test_finished_games_are_equal_different_or_unreadable(tmp_path: Path) -> None:
+    counted: Counter[str] = Counter()
+    proof = FinishedGames(lambda station, result: counted.update([f"{station} {result}"]))
+    good, changed, gone, race = (tmp_path / name for name in ("good.slp", "changed.slp", "gone.slp", "race.rpl"))
+    data = varied_replay()
+    good.write_bytes(data)
+    bad = bytearray(data)
+    bad[data.index(b"\x38\xff\xff\xff\x90") + 0x21] ^= 1
+    changed.write_bytes(bad)
+    race.write_bytes(games()["race.rpl"])
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(proof.run)
+        followed(proof, good)
+        assert await results(counted, 1) == {"main equal": 1}
+        followed(proof, race)
+        assert await results(counted, 2) == {"main equal": 2}
+        followed(proof, changed, read=data)
+        assert await results(counted, 3) == {"main equal": 2, "main different": 1}
+        followed(proof, gone, read=data)
+        assert await results(counted, 4) == {"main equal": 2, "main different": 1, "main unreadable": 1}
+        followed(proof, good, read=data[: len(data) // 2])  # not over: nothing to say
+        followed(proof, good)
+        assert await results(counted, 5) == {"main equal": 3, "main different": 1, "main unreadable": 1}
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_too_many_that_wait_are_skipped(tmp_path: Path) -> None:
+    counted: Counter[str] = Counter()
+    proof = FinishedGames(lambda station, result: counted.update([result]))
+    path = tmp_path / "race.rpl"
+    path.write_bytes(games()["race.rpl"])
+    for _ in range(40):  # nobody runs it yet
+        followed(proof, path)
+    assert counted == {"skipped": 8}
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(proof.run)
+        assert await results(counted, 40) == {"skipped": 8, "equal": 32}
+        nursery.cancel_scope.cancel()
+
+
+def test_nobody_verifies_by_default(tmp_path: Path) -> None:
+    path = tmp_path / "a.slp"
+    path.write_bytes(varied_replay())
+    assert followed(Unproven(), path).ended
+
+
+def test_a_daemon_verifies_its_games_and_is_verified(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "main"
+    folder.mkdir()
+    config = tmp_path / "slpstream.toml"
+    config.write_text("[verify]\nfinished_games = true\n")
+    game = folder / "Game_1.slp"
+    with running(folder, arguments=("--config", str(config))) as daemon:
+        daemon.wait_ready()
+        game.write_bytes(synthetic_match(seed=2, frames=300, rollbacks=True))
+        line = 'slpstream_verified_games_total{result="equal",station="main"} 1.0'
+        daemon.until(lambda: line in daemon.text("/metrics"))
+        said = next(line for line in daemon.lines if line.get("event") == "game verified")
+        assert (said["result"], said["file"]) == ("equal", "Game_1.slp")
+        changed = tmp_path / "changed.slp"
+        data = bytearray(game.read_bytes())
+        data[data.index(b"\x38" + (50).to_bytes(4, "big")) + 0x21] ^= 1
+        changed.write_bytes(data)
+        for arguments, code in (((), 0), ((game,), 0), ((changed,), 1), ((changed, "--frames", "finalized"), 1)):
+            with pytest.raises(SystemExit) as exit_:
+                main(["verify", "--live", f"{daemon.url}/main", *map(str, arguments)])
+            out, err = capfd.readouterr()
+            assert ((exit_.value.code or 0), err) == (code, "")
+            assert out.startswith("equal: ") if not code else "frame 50, player 0, post.stocksRemaining" in out
+        with pytest.raises(SystemExit) as exit_:
+            main(["verify", "--live", f"{daemon.url}/nowhere"])
+        assert exit_.value.code == 74
+        daemon.terminate()
+
+
+def test_a_running_game_is_verified_as_far_as_it_goes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "main"
+    folder.mkdir()
+    game = folder / "Game_1.slp"
+    empty = tmp_path / "empty.slp"
+    empty.touch()
+    data = synthetic_match(seed=2, frames=600, rollbacks=True)
+    data = data[:11] + bytes(4) + data[15:]
+    middle = data.index(b"\x38" + (200).to_bytes(4, "big")) + 3  # of a frame, and of an event
+
+    def verify(*arguments: object) -> int:
+        with pytest.raises(SystemExit) as exit_:
+            main(["verify", "--live", f"{daemon.url}/main", *map(str, arguments)])
+        return int(exit_.value.code or 0)
+
+    with running(folder) as daemon:
+        daemon.wait_ready()
+        game.write_bytes(data[:middle])
+        daemon.until(lambda: any(line.get("event") == "game start" for line in daemon.lines))
+        for arguments in ((), (game,), (game, "--frames", "finalized"), (game, "--topics", "frame,stats,diagnostic")):
+            code = verify(*arguments)
+            out, err = capfd.readouterr()
+            assert (code, err) == (0, ""), out
+        with game.open("ab") as file:
+            file.write(data[middle : middle + 20_001])
+            file.flush()
+            assert verify(game) == 0
+        assert verify(empty) == 1
+        daemon.terminate()

@@ -1,0 +1,221 @@
+"""The sinks in a real daemon: a receiver that is down, a kill in the middle, and everything is there in the end."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from slpstream.api import messages
+from slpstream.config import Config
+from slpstream.config.sections import JsonLines, Webhook
+from slpstream.daemon.outputs import Outputs, titles_of
+from slpstream.model.errors import ConfigError
+from slpstream.simulate.match import synthetic_match
+from slpstream.store.deliveries import FILE_NAME
+from slpstream.system.metrics import Metrics
+from tests.daemon_process import DaemonProcess, running
+from tests.outputs.receivers import SECRET, RealReceiver, real_receiver, verified
+
+FRAMES = 400
+
+
+def until(daemon: DaemonProcess, condition: Callable[[], bool]) -> None:
+    """Other tests may be running on this machine."""
+    daemon.until(condition, 60.0)
+
+
+class Setup:
+    """A station, its replays, and a configuration with every sink."""
+
+    def __init__(self, folder: Path, receiver: RealReceiver) -> None:
+        self.station = folder / "setup"
+        self.station.mkdir()
+        self.state = folder / "state"
+        self.jsonl = folder / "jsonl" / "setup"
+        self.obs = folder / "obs" / "setup"
+        self.config = folder / "slpstream.toml"
+        self.played: list[Path] = []
+        self._folder = folder
+        key = folder / "key"
+        key.write_bytes(SECRET + b"\nnot this\n")
+        self.config.write_text(
+            f'[[webhooks]]\nurl = "{receiver.url}"\nsecret_file = "{key}"\n'
+            f'[[jsonl]]\nfolder = "{self.jsonl.parent}"\n'
+            f'[obs]\nfolder = "{self.obs.parent}"\n'
+        )
+
+    def daemon(self) -> DaemonProcess:
+        return DaemonProcess(self.station, arguments=("--config", str(self.config)), state=self.state)
+
+    def play(self, number: int) -> None:
+        """A whole game is there at once."""
+        path = self.station / f"Game_{number}.slp"
+        beside = self._folder / path.name
+        beside.write_bytes(synthetic_match(seed=number, frames=FRAMES, stocks=1))
+        beside.rename(path)
+        self.played.append(path)
+
+    def begin(self, number: int) -> Callable[[], None]:
+        """The first half of a game; returns what writes the rest."""
+        path = self.station / f"Game_{number}.slp"
+        data = synthetic_match(seed=number, frames=FRAMES, stocks=1)
+        path.write_bytes(data[: len(data) // 2])
+        self.played.append(path)
+
+        def finish() -> None:
+            with path.open("ab") as file:
+                file.write(data[len(data) // 2 :])
+
+        return finish
+
+    def told(self) -> list[str]:
+        """The keys of all games so far."""
+        kinds = ("game_start", "game_end")
+        return [m.cursor or "" for path in self.played for m in messages(path) if m.type in kinds]
+
+    def dumped(self, path: Path) -> tuple[str, bytes]:
+        """Name and content of its file of JSON lines."""
+        topics = frozenset({"game", "event", "stats", "diagnostic"})
+        lines = [message.json() + b"\n" for message in messages(path, frames="finalized", topics=topics)]
+        return json.loads(lines[0])["gameId"] + ".jsonl", b"".join(lines)
+
+    def complete(self) -> bool:
+        """All files of JSON lines are as long as they will be."""
+        expected = [self.dumped(path) for path in self.played]
+        sizes = {path.name: path.stat().st_size for path in self.jsonl.glob("*.jsonl")}
+        return sizes == {name: len(data) for name, data in expected}
+
+
+def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
+    with real_receiver() as receiver:
+        setup = Setup(tmp_path, receiver)
+        receiver.status = 503
+        daemon = setup.daemon()
+        try:
+            daemon.wait_ready()
+            setup.play(1)
+            receiver.wait(lambda: len(receiver.asked) > 0)
+            finish = setup.begin(2)
+            until(daemon, lambda: len(list(setup.jsonl.glob("*.jsonl"))) == 2)
+        finally:
+            daemon.kill()
+        setup.play(3)  # while nobody looks
+        receiver.status = 204
+        daemon = setup.daemon()
+        try:
+            daemon.wait_ready()
+            finish()
+            setup.play(4)
+            receiver.wait(lambda: {got.key for got in receiver.took} >= set(setup.told()))
+            until(daemon, setup.complete)
+            page = daemon.text("/metrics")
+            assert 'slpstream_webhook_deliveries_total{outcome="delivered"} ' in page
+            assert 'slpstream_jsonl_bytes_total{station="setup"} ' in page
+            assert f'slpstream_webhook_waiting_deliveries{{webhook="{receiver.url.split("/")[2]}"}} 0.0' in page
+            until(daemon, lambda: (setup.obs / "state.txt").read_text() == "idle")
+            shown = json.loads((setup.obs / "state.json").read_bytes())
+            assert shown["gameId"] in {key.split("/")[0] for key in setup.told()}
+            assert [player["player"] for player in shown["players"]] == ["Vixen", "Altea"]
+            assert shown["stage"] == "Battlefield"
+            code, _ = daemon.terminate()
+            assert code == 0
+        finally:
+            if daemon.process.poll() is None:
+                daemon.kill()
+        # On a slow machine the set of these games is told as well before the daemon ends.
+        keys = list(dict.fromkeys(got.key for got in receiver.took if got.json["type"] != "set"))
+        assert sorted(keys) == sorted(setup.told())
+        assert keys[:2] == setup.told()[:2]
+        assert all(verified(got) for got in receiver.asked)
+        ends = [got.json for got in receiver.took if got.json["type"] == "game_end"]
+        assert all(end["stats"]["overall"] and end["settings"]["players"] and "durationSeconds" in end for end in ends)
+        assert SECRET not in b"".join(got.body for got in receiver.took)
+        for path in setup.played:
+            name, data = setup.dumped(path)
+            assert (setup.jsonl / name).read_bytes() == data
+
+
+def test_a_sink_that_cannot_write_is_not_ready(tmp_path: Path) -> None:
+    (tmp_path / "setup").mkdir()
+    (tmp_path / "jsonl").mkdir()
+    (tmp_path / "jsonl" / "setup").write_text("in the way")
+    config = tmp_path / "slpstream.toml"
+    config.write_text(f'[[jsonl]]\nfolder = "{tmp_path / "jsonl"}"\n')
+    with running(tmp_path / "setup", arguments=("--config", str(config))) as daemon:
+        daemon.wait_ready()
+
+        def reasons() -> list[str]:
+            import urllib.error
+            import urllib.request
+
+            try:
+                with urllib.request.urlopen(daemon.url + "/readyz", timeout=10):
+                    return []
+            except urllib.error.HTTPError as error:
+                with error:
+                    return [error.read().decode()]
+
+        until(daemon, lambda: any("JSON lines" in reason for reason in reasons()))
+        (tmp_path / "jsonl" / "setup").unlink()
+        until(daemon, lambda: not reasons())
+
+
+def refused(change: Callable[[Path], Config], tmp_path: Path) -> str:
+    with pytest.raises(ConfigError) as raised:
+        Outputs(change(tmp_path), Metrics())
+    return str(raised.value)
+
+
+def test_what_only_the_machine_can_tell(tmp_path: Path) -> None:
+    (tmp_path / "empty").write_text("\nsecret\n")
+    url = "https://example.org/hook"
+
+    def webhook(name: str, url: str = url) -> Callable[[Path], Config]:
+        return lambda folder: Config(webhooks=[Webhook(url=url, secret_file=str(folder / name))])
+
+    assert "webhooks[0].secret_file: cannot be read" in refused(webhook("missing"), tmp_path)
+    assert "webhooks[0].secret_file: the first line is empty" in refused(webhook("empty"), tmp_path)
+    (tmp_path / "key").write_text("secret")
+    assert "webhooks[0].url: " in refused(webhook("key", "http://example.org:123456/"), tmp_path)
+    twice = [JsonLines(folder=str(tmp_path)), JsonLines(folder=str(tmp_path / "x" / ".."))]
+    assert "jsonl[1].folder: is there twice" in refused(lambda folder: Config(jsonl=twice), tmp_path)
+
+
+def test_names_for_people_of_every_format() -> None:
+    players = [{"playerIndex": 1, "port": 2, "characterId": 2, "displayName": "", "nametag": "FOX", "connectCode": ""}]
+    slippi = titles_of({"format": "slippi", "settings": {"stageId": 31, "players": players}})
+    assert slippi == ("Battlefield", [(1, 2, "FOX", "", "Fox")])
+    gci = titles_of(
+        {
+            "format": "gci",
+            "settings": {
+                "course": {"id": 1, "name": "Mute City"},
+                "racers": [{"index": 0, "machine": {"name": "Fox"}}],
+            },
+        }
+    )
+    assert gci == ("Mute City", [(0, 1, "", "", "Fox")])
+    stunts = titles_of({"format": "stunts", "settings": {"track": {"name": "DEFAULT"}, "player": {"car": "PMIN"}}})
+    assert stunts == ("DEFAULT", [(0, 1, "", "", "PMIN")])
+    assert titles_of({"format": "mk8", "settings": {"track": "x", "player": {"name": "Ana"}}}).players[0].name == "Ana"
+    assert titles_of({"format": "new"}) == ("", [])
+
+
+def test_deliveries_that_cannot_be_written_are_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another daemon holds them, say."""
+    monkeypatch.setattr("slpstream.store.database._BUSY_MILLISECONDS", 10)
+    (tmp_path / "key").write_bytes(SECRET)
+    outputs = Outputs(
+        Config(webhooks=[Webhook(url="https://example.org/", secret_file=str(tmp_path / "key"))]), Metrics()
+    )
+    outputs.open(tmp_path)
+    outputs.close()
+    with closing(sqlite3.connect(tmp_path / FILE_NAME, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(ConfigError, match="locked"):
+            outputs.open(tmp_path)

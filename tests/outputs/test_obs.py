@@ -1,0 +1,144 @@
+"""Files for OBS: always all there, never half of one, no more often than somebody can see."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import trio
+from trio.testing import MockClock
+
+from slpstream.model.messages import LogMessage
+from slpstream.outputs.obs import SLOTS, ObsFiles, PlayerTitle, Titles
+from slpstream.stream import Game
+from tests.outputs.hooks import inline
+from tests.stream.fakes import FakeLog, FakeStation
+
+pytestmark = pytest.mark.trio
+NAMES = {"player", "code", "character", "port", "score", "stocks", "percent"}
+
+
+@pytest.fixture
+def autojump_clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
+    monkeypatch.setattr(trio.to_thread, "run_sync", inline)
+    return MockClock(autojump_threshold=0)
+
+
+def titles(start: Mapping[str, Any]) -> Titles:
+    assert start["format"] == "fake"
+    return Titles("Battlefield", [PlayerTitle(0, 1, "", "VIXN#101", "Fox"), PlayerTitle(3, 4, "Altea", "", "Marth")])
+
+
+def texts(folder: Path, *names: str) -> list[str]:
+    return [(folder / "main" / f"{name}.txt").read_text() for name in names]
+
+
+def state(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "main" / "state.json").read_bytes())
+    return found
+
+
+def show(station: FakeStation, game: Game, number: int, *players: tuple[int, float, int]) -> None:
+    """A frame with percent and stocks of players."""
+    posts = {i: {"post": {"percent": percent, "stocksRemaining": stocks}} for i, percent, stocks in players}
+    body = b'"frame":' + json.dumps({"frame": number, "players": posts}).encode() + b"}"
+    station.channel.publish(game, {"live": [LogMessage("frame", game.game_id, "live", number, 0, body, number)]})
+
+
+@contextmanager
+def renames(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """What was put into its place meanwhile."""
+    done: list[str] = []
+    real = Path.replace
+
+    def replace(path: Path, target: Path) -> Path:
+        done.append(Path(target).name)
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "replace", replace)
+    yield done
+    monkeypatch.undo()
+
+
+async def test_a_game_a_set_and_what_is_seen(
+    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    station, log = FakeStation(), FakeLog(1, batches=0)
+    files = ObsFiles(tmp_path, titles, limiter=trio.CapacityLimiter(1))
+    nursery.start_soon(files.follow, station.channel)
+    await trio.sleep(1)
+    present = {path.name for path in (tmp_path / "main").iterdir()}
+    assert present == {
+        "state.json", "state.txt", "stage.txt", "best_of.txt",
+        *(f"{name}{slot}.txt" for name in NAMES for slot in range(1, SLOTS + 1)),
+    }  # fmt: skip
+    assert texts(tmp_path, "player1", "percent1", "stage") == ["", "", ""]
+    game = station.begin(log)
+    station.write(game)
+    station.channel.publish_state({"state": "playing", "reason": "game in progress"})
+    show(station, game, 1000, (0, 12.9, 4), (3, 0.0, 3))
+    await trio.sleep(1)
+    assert texts(tmp_path, "player1", "code1", "character1", "port1", "stocks1", "percent1", "score1") == [
+        "VIXN#101", "VIXN#101", "Fox", "1", "4", "12", "",
+    ]  # fmt: skip
+    assert texts(tmp_path, "player2", "port2", "percent2", "player3", "stage", "state") == [
+        "Altea", "4", "0", "", "Battlefield", "playing",
+    ]  # fmt: skip
+    players = [{"playerIndex": 3, "score": 2, "name": "A. Tea"}, {"playerIndex": 0, "score": 1}]
+    played = {"setId": "s", "gameId": log.game_id, "bestOf": 5, "state": "running", "players": players}
+    files.set_changed("main", played)
+    await trio.sleep(1)
+    # In the order of the set: who is left on the screen stays there when the ports change.
+    assert texts(tmp_path, "player1", "score1", "port1", "player2", "score2", "percent2", "best_of") == [
+        "A. Tea", "2", "4", "VIXN#101", "1", "12", "5",
+    ]  # fmt: skip
+    assert state(tmp_path)["players"][0] == {
+        "player": "A. Tea", "code": "", "character": "Marth", "port": 4, "score": 2, "stocks": 3, "percent": 0,
+    }  # fmt: skip
+    files.set_changed("main", {**played, "gameId": "another"})
+    await trio.sleep(1)
+    assert texts(tmp_path, "player1", "score1") == ["VIXN#101", ""]
+    assert not files.not_ready()
+    assert not list(tmp_path.glob("*/.*"))
+    nursery.cancel_scope.cancel()
+
+
+async def test_no_more_often_than_somebody_can_see(
+    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    station, log = FakeStation(), FakeLog(1, batches=0)
+    nursery.start_soon(ObsFiles(tmp_path, titles, limiter=trio.CapacityLimiter(1)).follow, station.channel)
+    game = station.begin(log)
+    station.write(game)
+    await trio.sleep(1)
+    with renames(tmp_path, monkeypatch) as done:
+        for number in range(600):
+            show(station, game, 1000 + number, (0, float(number), 4))
+            await trio.sleep(1 / 60)
+        await trio.sleep(1)
+    assert set(done) == {"percent1.txt", "stocks1.txt", "state.json"}
+    assert done.count("stocks1.txt") == 1
+    assert 30 <= done.count("percent1.txt") <= 42
+    assert texts(tmp_path, "percent1") == ["599"]
+    nursery.cancel_scope.cancel()
+
+
+async def test_a_folder_that_cannot_be_written_to(
+    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    (tmp_path / "main").write_text("in the way")
+    station = FakeStation()
+    files = ObsFiles(tmp_path, titles, limiter=trio.CapacityLimiter(1))
+    nursery.start_soon(files.follow, station.channel)
+    await trio.sleep(10)
+    [reason] = files.not_ready()
+    assert reason.startswith("OBS files of main: ")
+    (tmp_path / "main").unlink()
+    await trio.sleep(10)
+    assert not files.not_ready()
+    assert texts(tmp_path, "state") == ["offline"]
+    nursery.cancel_scope.cancel()

@@ -1,0 +1,80 @@
+"""The page on outputs: its examples run, and what it says is so."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import time
+import tomllib
+from typing import Any
+
+import msgspec
+import pytest
+
+from slpstream.config.sections import Config
+from slpstream.outputs.delivery import MOST_REFUSALS, MOST_WAITING, signature
+from slpstream.outputs.obs import SLOTS
+from slpstream.outputs.startgg import PLACEHOLDERS, SET_PLACEHOLDER
+from tests.project import ROOT
+from tests.web.javascript import needs_node
+
+TEXT = (ROOT / "deploy" / "docs" / "outputs.md").read_text(encoding="utf-8")
+SECRET, BODY = b"key", '{"type":"set","player":"Æther"}'.encode()
+
+
+def examples(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", TEXT, re.DOTALL)
+
+
+def headers(sent_at: int, body: bytes = BODY) -> dict[str, str]:
+    return {"x-slpstream-timestamp": str(sent_at), "x-slpstream-signature": signature(SECRET, sent_at, body)}
+
+
+@pytest.fixture
+def cases() -> list[tuple[dict[str, str], bool]]:
+    now = int(time.time())
+    forged = {**headers(now), "x-slpstream-timestamp": str(now + 1)}
+    short = {**headers(now), "x-slpstream-signature": "sha256="}
+    return [
+        (headers(now), True),
+        (headers(now - 600), False),
+        (headers(now, b"{}"), False),
+        (forged, False),
+        (short, False),
+    ]
+
+
+def test_the_signature_in_python(cases: list[tuple[dict[str, str], bool]]) -> None:
+    [example] = examples("python")
+    session: dict[str, Any] = {}
+    exec(compile(example, "outputs.md", "exec"), session)
+    assert [session["is_ours"](SECRET, given, BODY) for given, _ in cases] == [ours for _, ours in cases]
+
+
+@needs_node
+def test_the_signature_in_node(cases: list[tuple[dict[str, str], bool]]) -> None:
+    [example] = examples("js")
+    given = json.dumps([case for case, _ in cases])
+    script = f"{example}\nconst body = Buffer.from({BODY.hex()!r}, 'hex');\n"
+    script += f"console.log(JSON.stringify({given}.map((headers) => isOurs('key', headers, body))));"
+    ran = subprocess.run(["node", "-e", script], capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(ran.stdout) == [ours for _, ours in cases]
+
+
+def test_the_configurations_are_ones() -> None:
+    found = [msgspec.convert(tomllib.loads(example), Config) for example in examples("toml")]
+    assert [bool(config.webhooks) for config in found] == [True, False, False]
+    assert [bool(config.jsonl) for config in found] == [False, True, False]
+    assert found[2].obs.folder
+
+
+def test_the_bodies_are_json() -> None:
+    assert [json.loads(example) for example in examples("json")]
+
+
+def test_the_numbers_and_names() -> None:
+    assert f"sent {MOST_REFUSALS} times" in TEXT
+    assert f"more than {MOST_WAITING:,} wait" in TEXT
+    assert f"`player{SLOTS}.txt`" in TEXT
+    assert all(f"`{name}`" in TEXT for name in (SET_PLACEHOLDER, *PLACEHOLDERS))

@@ -1,0 +1,147 @@
+"""A set as start.gg's `reportBracketSet` takes it."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from slpstream.formats.slippi.ids import character_name, stage_name
+from slpstream.outputs.startgg import CHARACTER_IDS, STAGE_IDS, bracket_set
+
+
+def player(side: int, character_id: int, stocks: int | None) -> dict[str, Any]:
+    known = {"playerIndex": side, "port": side + 1, "side": side, "characterId": character_id}
+    return known if stocks is None else {**known, "stocks": stocks}
+
+
+def game(winner: int | None, players: list[dict[str, Any]], stage_id: int = 31, counts: bool = True) -> dict[str, Any]:
+    return {"gameId": "g", "stageId": stage_id, "counts": counts, "winner": winner, "players": players}
+
+
+def best_of_three() -> dict[str, Any]:
+    fox, marth, puff = 2, 9, 15
+    return {
+        "setId": "g",
+        "state": "over",
+        "bestOf": 3,
+        "winner": 1,
+        "sides": [{"score": 1}, {"score": 2}],
+        "games": [
+            game(0, [player(0, fox, 4), player(1, marth, 4)], counts=False),  # a handwarmer
+            game(0, [player(0, fox, 2), player(1, marth, 0)], 31),
+            game(1, [player(1, marth, 1), player(0, fox, 0)], 32),  # ports changed
+            game(1, [player(0, fox, 0), player(1, puff, 3)], 8),
+        ],
+    }
+
+
+def test_a_best_of_three() -> None:
+    assert bracket_set(best_of_three()) == {
+        "setId": "{setId}",
+        "isDQ": False,
+        "winnerId": "{entrant2}",
+        "gameData": [
+            {
+                "gameNum": 1,
+                "winnerId": "{entrant1}",
+                "entrant1Score": 2,
+                "entrant2Score": 0,
+                "stageId": 19,
+                "selections": [
+                    {"entrantId": "{entrant1}", "characterId": 6},
+                    {"entrantId": "{entrant2}", "characterId": 14},
+                ],
+            },
+            {
+                "gameNum": 2,
+                "winnerId": "{entrant2}",
+                "entrant1Score": 0,
+                "entrant2Score": 1,
+                "stageId": 20,
+                "selections": [
+                    {"entrantId": "{entrant2}", "characterId": 14},
+                    {"entrantId": "{entrant1}", "characterId": 6},
+                ],
+            },
+            {
+                "gameNum": 3,
+                "winnerId": "{entrant2}",
+                "entrant1Score": 0,
+                "entrant2Score": 3,
+                "stageId": 5,
+                "selections": [
+                    {"entrantId": "{entrant1}", "characterId": 6},
+                    {"entrantId": "{entrant2}", "characterId": 9},
+                ],
+            },
+        ],
+    }
+
+
+def test_with_the_ids_of_start_gg() -> None:
+    variables = bracket_set(best_of_three(), set_id=65089253, entrants=(14250090, 14259653))
+    assert variables is not None
+    assert (variables["setId"], variables["winnerId"]) == (65089253, 14259653)
+    assert variables["gameData"][0]["winnerId"] == 14250090
+    assert "{" not in str(variables["gameData"]).replace("{'", "")
+
+
+def test_while_it_is_played_nobody_has_won() -> None:
+    played = best_of_three()
+    del played["winner"]
+    played["games"] = played["games"][:2]
+    played["sides"] = [{"score": 1}, {"score": 0}]
+    variables = bracket_set(played)
+    assert variables is not None
+    assert "winnerId" not in variables
+    assert len(variables["gameData"]) == 1
+
+
+def test_games_that_do_not_add_up_to_the_score_are_not_told() -> None:
+    played = best_of_three()
+    played["sides"] = [{"score": 0}, {"score": 2}]  # the operator took one away
+    assert bracket_set(played) == {"setId": "{setId}", "isDQ": False, "winnerId": "{entrant2}"}
+
+
+def test_what_is_not_known_is_left_out() -> None:
+    played = best_of_three()
+    played["sides"] = [{"score": 1}, {"score": 0}]
+    played["games"] = [game(0, [player(0, 2, 1), player(1, 32, None)], stage_id=285)]
+    variables = bracket_set(played)
+    assert variables is not None
+    [told] = variables["gameData"]
+    assert told["selections"] == [{"entrantId": "{entrant1}", "characterId": 6}]
+    assert told.keys() == {"gameNum", "winnerId", "entrant1Score", "selections"}
+
+
+def test_doubles_add_up_the_stocks_of_a_team() -> None:
+    played = {
+        "sides": [{"score": 1}, {"score": 0}],
+        "games": [game(0, [player(0, 2, 1), player(0, 20, 2), player(1, 9, 0), player(1, 9, 0)])],
+    }
+    variables = bracket_set(played)
+    assert variables is not None
+    [told] = variables["gameData"]
+    assert (told["entrant1Score"], told["entrant2Score"], len(told["selections"])) == (3, 0, 4)
+
+
+@pytest.mark.parametrize("sides", [0, 1, 3, 4])
+def test_a_bracket_has_two_sides(sides: int) -> None:
+    assert bracket_set({**best_of_three(), "sides": [{"score": 0}] * sides}) is None
+
+
+def test_without_games_there_is_nothing_to_report() -> None:
+    assert bracket_set({**best_of_three(), "games": []}) is None
+
+
+def test_every_character_and_stage_is_one_of_ours_and_has_an_id_of_its_own() -> None:
+    assert sorted(CHARACTER_IDS) == list(range(26))
+    assert len(set(CHARACTER_IDS.values())) == len(CHARACTER_IDS)
+    assert len(set(STAGE_IDS.values())) == len(STAGE_IDS)
+    assert all(stage_name(stage) for stage in STAGE_IDS)
+    assert {2, 3, 8, 28, 31, 32} <= STAGE_IDS.keys()
+    names = [character_name(ours) or "" for ours, _ in sorted(CHARACTER_IDS.items(), key=lambda pair: pair[1])]
+    assert names[0] == "Bowser"
+    assert sum(a > b for a, b in pairwise(names)) <= 2  # nearly by the alphabet

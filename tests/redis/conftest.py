@@ -1,0 +1,15 @@
+"""One broker for all tests of a module; each test has an event of its own in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.redis.redis_process import RedisProcess, redis
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[RedisProcess]:
+    with redis() as server:
+        yield server

@@ -1,0 +1,114 @@
+"""A sink over stations that are made of nothing, and what the broker has of them.
+
+Determinism: the broker is real, so nothing is judged by time; a test waits until something is so (`until`), for as long
+as it takes, and looks then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import trio
+
+from slpstream.model.messages import FramesMode
+from slpstream.outputs.redis.connection import Client, address_of, connected
+from slpstream.outputs.redis.sink import RedisSink
+from slpstream.outputs.redis.streams import FIELD, StationKeys
+from tests.stream.fakes import FakeLog, FakeStation, lines
+
+PATIENCE_SECONDS = 30.0
+
+
+class Ingest:
+    """A sink that can be stopped at any moment, and started again."""
+
+    def __init__(self, url: str, event: str, *stations: FakeStation, **options: Any) -> None:
+        self.stations = {station.channel.station: station.channel for station in stations}
+        self.sent = 0
+        self.reconnects = 0
+        self._url = url
+        self._event = event
+        self._options = {"max_messages": 1_000_000, "max_age_seconds": 0.0, **options}
+        self._scope: trio.CancelScope | None = None
+        self.sink = self._make()
+
+    def _make(self) -> RedisSink:
+        return RedisSink(
+            address_of(self._url),
+            self._event,
+            lambda: self.stations,
+            on_sent=self._count,
+            on_reconnect=self._count_reconnect,
+            **self._options,
+        )
+
+    def _count(self, station: str, messages: int) -> None:
+        self.sent += messages
+
+    def _count_reconnect(self) -> None:
+        self.reconnects += 1
+
+    @property
+    def running(self) -> bool:
+        return self._scope is not None
+
+    def start(self, nursery: trio.Nursery) -> None:
+        """As a process that has just begun: it knows nothing."""
+        self._scope = trio.CancelScope()
+        self.sink = self._make()
+        nursery.start_soon(self._run, self._scope)
+
+    async def begun(self) -> None:
+        """Until it reads all logs: a sink that nobody has sent anything before begins with the current game."""
+        logs = self.sink._logs
+        await until(lambda: len(logs) == 2 * len(self.stations) and all(log.begun for log in logs.values()))
+
+    def stop(self) -> None:
+        assert self._scope is not None
+        self._scope.cancel()
+        self._scope = None
+
+    async def _run(self, scope: trio.CancelScope) -> None:
+        with scope:
+            await self.sink.run()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Waits for something to become true."""
+    with trio.fail_after(PATIENCE_SECONDS):
+        while not condition():
+            await trio.sleep(0.005)
+
+
+@asynccontextmanager
+async def asking(url: str) -> AsyncIterator[Client]:
+    """A client of the test's own."""
+    async with connected(address_of(url)) as client:
+        yield client
+
+
+async def stored(client: Client, event: str, station: str, mode: FramesMode = "live") -> list[bytes]:
+    """All lines of a log, as the broker has them."""
+    entries = await client.xrange(StationKeys(event, station).stream(mode))
+    found = [entry.field_values[FIELD] for entry in entries]
+    return [line if isinstance(line, bytes) else line.encode() for line in found]
+
+
+async def until_stored(client: Client, event: str, wanted: Mapping[tuple[str, FramesMode], int]) -> None:
+    """Waits until logs have so many messages."""
+    with trio.fail_after(PATIENCE_SECONDS):
+        for (station, mode), count in wanted.items():
+            while await client.xlen(StationKeys(event, station).stream(mode)) < count:
+                await trio.sleep(0.01)
+
+
+def of_game(found: list[bytes], log: FakeLog) -> list[bytes]:
+    """The lines of one game."""
+    return [line for line in found if b'"gameId":"%b"' % log.game_id.encode() in line]
+
+
+def expected(log: FakeLog, station: str = "main", mode: FramesMode = "live") -> list[bytes]:
+    """The lines of one game as they must be."""
+    return lines(log, station, mode=mode)

@@ -1,0 +1,217 @@
+"""Passwords, TLS, a cluster, and what is said when they are wrong."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import trio
+from click.testing import CliRunner
+from coredis.exceptions import RedisError
+
+from slpstream.model.errors import ConfigError
+from slpstream.model.messages import FramesMode
+from slpstream.outputs.redis.connection import BROKER_ERRORS, address_of, connected, reason_of
+from slpstream.outputs.redis.streams import MODES
+from tests.project import ROOT
+from tests.redis.ends import Ingest, asking, expected, stored, until, until_stored
+from tests.redis.redis_process import RedisProcess, free_port, redis
+from tests.redis.test_gateway import Follower, Gateway
+from tests.stream.fakes import FakeLog, FakeStation
+
+
+@pytest.mark.parametrize(
+    ("url", "shown", "username", "password", "database"),
+    [
+        ("redis://localhost", "redis://localhost:6379", None, None, 0),
+        ("redis://:secret@broker:7000/3", "redis://broker:7000/3", None, "secret", 3),
+        ("rediss://venue:p%40ss@[::1]:7000", "rediss://[::1]:7000", "venue", "p@ss", 0),
+        ("redis+cluster://a:1", "redis+cluster://a:1", None, None, 0),
+        ("rediss+cluster://u:p@a", "rediss+cluster://a:6379", "u", "p", 0),
+    ],
+)
+def test_urls(url: str, shown: str, username: str | None, password: str | None, database: int) -> None:
+    address = address_of(url)
+    assert str(address) == shown
+    assert (address.username, address.password, address.database) == (username, password, database)
+    assert address.cluster == ("+cluster" in url)
+    assert (address.context is not None) == url.startswith("rediss")
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["http://a", "redis://", "redis://a:port", "redis://a/x", "redis+cluster://a/1", "redis+sentinel://a", "a:6379"],
+)
+def test_wrong_urls(url: str) -> None:
+    with pytest.raises(ConfigError, match=r"fanout\.url"):
+        address_of(url)
+
+
+def test_the_password_can_be_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "password"
+    file.write_text("from the file\nnot this\n")
+    assert address_of("redis://user@a", str(file)).password == "from the file"
+    file.write_text("\n")
+    with pytest.raises(ConfigError, match="first line is empty"):
+        address_of("redis://a", str(file))
+    with pytest.raises(ConfigError, match="cannot be read"):
+        address_of("redis://a", str(tmp_path / "nowhere"))
+    with pytest.raises(ConfigError, match="ca_file"):
+        address_of("rediss://a", "", str(tmp_path / "nowhere"))
+
+
+async def goes_through(url: str, event: str, gateway_url: str = "") -> None:
+    """From a sink to a subscriber of a gateway, over this connection or over two."""
+    station, log = FakeStation(), FakeLog(1)
+    ingest = Ingest(url, event, station)
+    follower = Follower()
+    async with trio.open_nursery() as nursery:
+        ingest.start(nursery)
+        await ingest.begun()
+        async with Gateway(gateway_url or url, event).running("main") as gateway, follower.at(gateway) as connection:
+            game = station.begin(log)
+            while station.write(game, 4):
+                await trio.sleep(0.002)
+            await until(lambda: len(connection.log) >= len(log.whole()))
+        assert follower.lines == expected(log)
+        nursery.cancel_scope.cancel()
+
+
+async def refused(url: str, ca_file: str = "") -> str:
+    """Why a connection is refused."""
+    said: list[str] = []
+    try:
+        async with connected(address_of(url, "", ca_file)):
+            pass
+    except* BROKER_ERRORS as errors:
+        said.append(reason_of(errors))
+    [reason] = said
+    return reason
+
+
+@pytest.mark.trio
+async def test_a_user_and_a_password() -> None:
+    with redis("--requirepass", "secret", "--user", "venue", "on", ">venue-secret", "~slpstream:*", "+@all") as server:
+        assert "AUTH" in (await refused(server.url)).upper()
+        assert "password" in await refused(server.url.replace("//", "//:wrong@"))
+        await goes_through(server.url.replace("//", "//:secret@"), "password")
+        await goes_through(server.url.replace("//", "//venue:venue-secret@"), "user")
+        station = FakeStation()
+        ingest = Ingest(server.url.replace("//", "//venue:wrong@"), "wrong", station)
+        async with trio.open_nursery() as nursery:
+            ingest.start(nursery)
+            await until(lambda: "not connected yet" not in (ingest.sink.problem or ""))
+            assert "venue" not in (ingest.sink.problem or "")
+            assert not ingest.sink.connected
+            nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_the_rights_of_the_example_are_enough() -> None:
+    acl = ROOT / "deploy" / "examples" / "two_venues" / "users.acl"
+    with redis("--aclfile", str(acl)) as server:
+        venue = server.url.replace("//", "//venue:change-this-one@")
+        gateway = server.url.replace("//", "//gateway:and-this-one@")
+        await goes_through(venue, "rights", gateway)
+        async with asking(gateway) as client:
+            with pytest.raises(RedisError, match="no permissions"):
+                await client.delete(["slpstream:rights:main"])
+        assert await refused(server.url)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of an authority of its own, for 127.0.0.1; key and certificate."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        if os.environ.get("CI") == "true":
+            pytest.fail("openssl is missing")
+        pytest.skip("openssl is missing")
+    folder = tmp_path_factory.mktemp("certificate")
+    subprocess.run(
+        [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=broker",
+         "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", folder / "key.pem", "-out", folder / "cert.pem"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    return folder
+
+
+@pytest.fixture
+def encrypted(certificate: Path) -> Iterator[RedisProcess]:
+    key, cert = str(certificate / "key.pem"), str(certificate / "cert.pem")
+    with redis(
+        "--tls-cert-file", cert, "--tls-key-file", key, "--tls-ca-cert-file", cert, "--tls-auth-clients", "no", tls=True
+    ) as server:
+        yield server
+
+
+@pytest.mark.trio
+async def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(
+    encrypted: RedisProcess, certificate: Path
+) -> None:
+    url = encrypted.url.replace("redis://", "rediss://")
+    trusted = str(certificate / "cert.pem")
+    async with connected(address_of(url, "", trusted)) as client:
+        assert await client.ping()
+    assert "certificate" in (await refused(url)).lower()
+    assert await refused(url.replace("127.0.0.1", "localhost"), trusted)  # the name is not in the certificate
+    assert await refused(encrypted.url)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[RedisProcess]:
+    """Of one node that has all slots."""
+    with redis("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as server:
+        with socket.create_connection(("127.0.0.1", server.port), 5) as sock:
+            sock.sendall(b"CLUSTER ADDSLOTSRANGE 0 16383\r\n")
+            assert sock.recv(100) == b"+OK\r\n"
+            state = b""
+            while b"cluster_state:ok" not in state:
+                sock.sendall(b"CLUSTER INFO\r\n")
+                state = sock.recv(4096)
+        yield server
+
+
+@pytest.mark.trio
+async def test_a_cluster(cluster: RedisProcess) -> None:
+    await goes_through(cluster.url.replace("redis://", "redis+cluster://"), "cluster")
+
+
+@pytest.mark.trio
+async def test_no_command_names_keys_of_two_slots(cluster: RedisProcess) -> None:
+    """What a cluster of one node would not notice."""
+    url = cluster.url.replace("redis://", "redis+cluster://")
+    station, logs = FakeStation(), [FakeLog(n) for n in range(2)]
+    ingest = Ingest(url, "slots", station)
+    async with trio.open_nursery() as nursery, asking(url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        for log in logs:
+            station.play(log)
+        for mode in MODES:
+            wanted: dict[tuple[str, FramesMode], int] = {("main", mode): sum(len(log.whole(mode)) for log in logs)}
+            await until_stored(client, "slots", wanted)
+            found = await stored(client, "slots", "main", mode)
+            assert found == [line for log in logs for line in expected(log, mode=mode)]
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "fanout.url"),
+        (["--url", "http://a"], "fanout.url"),
+        (["--url", "redis://a", "--host", "0.0.0.0"], "token_file"),
+    ],
+)
+def test_the_command_says_what_is_wrong(arguments: list[str], said: str) -> None:
+    from slpstream.cli.gateway import command
+
+    result = CliRunner().invoke(command, arguments)
+    assert isinstance(result.exception, ConfigError)
+    assert said in str(result.exception)

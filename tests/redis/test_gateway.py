@@ -1,0 +1,563 @@
+"""Gateways beside each other, in one process: every subscriber gets what the daemon would have given it, wherever it
+is connected, and is told when that cannot be."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+
+from slpstream.daemon.gateway.feed import Feed
+from slpstream.daemon.gateway.games import BrokerGames
+from slpstream.daemon.gateway.station import GatewayStation
+from slpstream.model.errors import CursorGone, NoSuchGame
+from slpstream.model.messages import START, FramesMode, LogMessage
+from slpstream.outputs.redis.connection import address_of
+from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
+from slpstream.stream import Hub
+from slpstream.web.games import FramesQuery, ListQuery
+from tests.redis.ends import Ingest, asking, expected, of_game, until, until_stored
+from tests.redis.redis_process import RedisProcess
+from tests.stream.fakes import Client, FakeLog, FakeStation, LineWire, subscription
+
+EVERYTHING: dict[str, Any] = {"stations": ["main"], "delivery": "lossless"}
+SCHEDULES = 4
+
+
+class Gateway:
+    """A feed and its hub, without a port."""
+
+    def __init__(self, url: str, event: str, ring_bytes: int = 1 << 20) -> None:
+        self.hub = Hub()
+        self.reconnects = 0
+        self.received = 0
+        self.feed = Feed(
+            address_of(url),
+            event,
+            self.hub,
+            ring_bytes=ring_bytes,
+            on_received=self._count,
+            on_reconnect=self._count_reconnect,
+        )
+
+    def _count(self, messages: int) -> None:
+        self.received += messages
+
+    def _count_reconnect(self) -> None:
+        self.reconnects += 1
+
+    @asynccontextmanager
+    async def running(self, *stations: str) -> AsyncIterator[Gateway]:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self.feed.run)
+            await until(lambda: set(stations) <= set(self.hub.channels))
+            yield self
+            nursery.cancel_scope.cancel()
+
+
+class Follower:
+    """A subscriber that comes and goes, and keeps what it was sent."""
+
+    def __init__(self, mode: FramesMode = "live") -> None:
+        self.lines: list[bytes] = []
+        self.mode: FramesMode = mode
+        self.cursor = "start"
+
+    @asynccontextmanager
+    async def at(self, gateway: Gateway) -> AsyncIterator[Client]:
+        """Connected for a while."""
+        client = Client(wire=LineWire())
+        wanted = subscription(**EVERYTHING, frames=self.mode, cursor=self.cursor)
+        async with client.subscribed(gateway.hub, wanted):
+            try:
+                yield client
+            finally:
+                self.lines += client.log
+                if client.log:
+                    self.cursor = client.cursor()
+
+
+async def play_in_steps(station: FakeStation, log: FakeLog, chance: random.Random) -> None:
+    game = station.begin(log)
+    while station.write(game, chance.choice((1, 2, 8))):
+        await trio.sleep(chance.choice((0, 0.001, 0.005)))
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("seed", range(SCHEDULES))
+async def test_a_subscriber_moves_from_gateway_to_gateway(broker: RedisProcess, seed: int) -> None:
+    chance = random.Random(f"gateway {seed}")
+    event = f"moves-{seed}"
+    station = FakeStation()
+    logs = [FakeLog(n, batches=60, seed=seed) for n in range(4)]
+    ingest = Ingest(broker.url, event, station)
+    mode: FramesMode = MODES[seed % 2]
+    follower = Follower(mode)
+    rings = (1, 4000, 1 << 20)
+    total = sum(len(log.whole(mode)) for log in logs)
+    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        async with (
+            Gateway(broker.url, event, chance.choice(rings)).running("main") as one,
+            Gateway(broker.url, event, chance.choice(rings)).running("main") as two,
+        ):
+            gateways = [one, two]
+            async with follower.at(one):
+                pass
+
+            async def play() -> None:
+                for log in logs:
+                    await play_in_steps(station, log, chance)
+
+            nursery.start_soon(play)
+            with trio.fail_after(60):
+                while len(follower.lines) < total:
+                    async with follower.at(chance.choice(gateways)) as connection:
+                        await trio.sleep(chance.choice((0.0, 0.02, 0.1)))
+                        assert connection.error is None
+                    if chance.random() < 0.2:
+                        await client.client_kill(skipme=True)
+            await trio.sleep(0.05)
+            assert follower.lines == [line for log in logs for line in expected(log, mode=mode)]
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_a_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
+    station, log = FakeStation(), FakeLog(4, batches=60, ended=False)
+    ingest = Ingest(broker.url, "late", station)
+    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        game = station.begin(log)
+        station.write_all(game)
+        await until_stored(client, "late", {("main", mode): len(log.whole(mode)) for mode in MODES})
+        async with Gateway(broker.url, "late").running("main") as gateway:
+            connection = Client(wire=LineWire())
+            async with connection.subscribed(gateway.hub, subscription(stations=["main"])):
+                await until(lambda: bool(connection.of_type("snapshot")))
+            [snapshot] = connection.of_type("snapshot")
+            assert snapshot == msgspec.json.decode(msgspec.json.encode(station.channel.snapshot(game, "live")))
+            assert {"settings", "frame", "stats", "cursor"} <= set(snapshot)
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("mode", MODES)
+async def test_any_place_of_any_game_is_found(broker: RedisProcess, mode: FramesMode) -> None:
+    event = f"places-{mode}"
+    station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=300) for n in range(3)]
+    ingest = Ingest(broker.url, event, station)
+    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        for log in logs:
+            station.play(log)
+        await until_stored(client, event, {("main", m): sum(len(log.whole(m)) for log in logs) for m in MODES})
+        chance = random.Random(mode)
+        async with Gateway(broker.url, event, 1).running("main") as gateway:
+            channel = gateway.hub.channels["main"]
+            for number, log in enumerate(logs):
+                whole = log.whole(mode)
+                rest = [line for later in logs[number + 1 :] for line in expected(later, mode=mode)]
+                at = chance.randrange(len(whole))
+                follower = Follower(mode)
+                follower.cursor = str(whole[at].cursor)
+                wanted = expected(log, mode=mode)[at + 1 :] + rest
+                async with follower.at(gateway) as connection:
+                    await until(lambda c=connection, w=wanted: len(c.log) >= len(w))  # type: ignore[misc]
+                assert follower.lines == wanted
+                game = await channel.locate(log.game_id)
+                for frame in (-5, 0, chance.randrange(300), 299):
+                    place = await game.find_frame(mode, frame)
+                    first = next(i for i, m in enumerate(whole) if m.frame is not None and m.frame >= frame)
+                    assert (await game.replay(mode, place))[0] == whole[first]
+                with pytest.raises(CursorGone):
+                    await game.find_frame(mode, 300)
+            with pytest.raises(NoSuchGame):
+                await channel.locate("f" * 32)
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_what_is_trimmed_is_gone_and_said_so(broker: RedisProcess) -> None:
+    station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=500) for n in range(3)]
+    ingest = Ingest(broker.url, "gone", station, max_messages=400)
+    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        last = expected(logs[-1])[-1]
+        for log in logs:
+            station.play(log)
+        stream = StationKeys("gone", "main").stream("live")
+        while (await client.xrevrange(stream, count=1) or [None])[0] is None or (
+            await client.xrevrange(stream, count=1)
+        )[0].field_values[b"json"] != last:
+            await trio.sleep(0.02)
+        async with Gateway(broker.url, "gone", 1).running("main") as gateway:
+            for log in (logs[0], logs[1], logs[2]):
+                follower = Follower()
+                follower.cursor = str(log.whole()[3].cursor)
+                async with follower.at(gateway) as connection:
+                    await until(lambda c=connection: c.error is not None)  # type: ignore[misc]
+                    assert isinstance(connection.error, CursorGone)
+                assert not follower.lines
+            follower.cursor = str(logs[2].whole()[-100].cursor)
+            async with follower.at(gateway) as connection:
+                await until(lambda: len(connection.log) >= 99)
+            assert follower.lines == expected(logs[2])[-99:]
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("reconnecting", [False, True])
+async def test_a_gateway_that_was_away_too_long_does_not_hide_it(
+    broker: RedisProcess, monkeypatch: pytest.MonkeyPatch, reconnecting: bool
+) -> None:
+    """More was played and trimmed than it has read: who was live there is told."""
+    station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=500) for n in range(4)]
+    ingest = Ingest(broker.url, f"missed-{reconnecting}", station, max_messages=300)
+    async with trio.open_nursery() as nursery:
+        ingest.start(nursery)
+        await ingest.begun()
+        async with Gateway(broker.url, f"missed-{reconnecting}").running("main") as gateway:
+            follower = Follower()
+            async with follower.at(gateway) as connection:
+                game = station.begin(logs[0])
+                station.write(game, 30)
+                await until(lambda: len(connection.log) > 30)
+                at_gateway = gateway.feed.stations["main"]
+                gate, take = trio.Event(), at_gateway.take
+
+                async def gated(mode: FramesMode, entries: Any) -> int:
+                    await gate.wait()
+                    return await take(mode, entries)
+
+                monkeypatch.setattr(at_gateway, "take", gated)
+                station.write_all(game)
+                for log in logs[1:]:
+                    station.play(log)
+                total = sum(len(log.whole(mode)) for log in logs for mode in MODES)
+                await until(lambda: ingest.sent >= total)
+                gate.set()
+                if reconnecting:
+                    async with asking(broker.url) as client:
+                        await client.client_kill(skipme=True)
+                await until(lambda: connection.error is not None)
+                assert isinstance(connection.error, CursorGone)
+            assert follower.lines == expected(logs[0])[: len(follower.lines)]
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_an_ingest_that_is_silent_is_offline(broker: RedisProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.daemon.gateway.feed._LOOK_SECONDS", 0.05)
+    station = FakeStation()
+    ingest = Ingest(broker.url, "silent", station)
+    async with trio.open_nursery() as nursery:
+        ingest.start(nursery)
+        await ingest.begun()
+        station.channel.publish_state({"state": "idle", "reason": "watching"})
+        async with Gateway(broker.url, "silent").running("main") as gateway:
+
+            def state() -> str:
+                told: str = gateway.feed.stations["main"].describe()["state"]
+                return told
+
+            await until(lambda: state() == "idle")
+            ingest.stop()
+            await until(lambda: state() == "offline")
+            assert gateway.feed.stations["main"].describe()["reason"] == "its ingest is silent"
+            ingest.start(nursery)
+            await until(lambda: state() == "idle")
+            station.channel.publish_state({"state": "playing", "reason": "game in progress"})
+            await until(lambda: state() == "playing")
+            other = FakeStation("side")
+            ingest.stations["side"] = other.channel
+            await until(lambda: "side" in gateway.hub.channels)
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_the_games_that_the_broker_has(broker: RedisProcess) -> None:
+    station, logs = FakeStation(), [FakeLog(n, batches=150) for n in range(3)]
+    running = FakeLog(7, batches=100, ended=False)
+    ingest = Ingest(broker.url, "games", station)
+    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        for log in logs:
+            station.play(log)
+            await trio.sleep(0.02)  # a turn has a number of milliseconds
+        station.write_all(station.begin(running))
+        whole = [*logs, running]
+        await until_stored(client, "games", {("main", m): sum(len(log.whole(m)) for log in whole) for m in MODES})
+        async with Gateway(broker.url, "games").running("main") as gateway:
+            games = BrokerGames(lambda: gateway.feed.stations)
+            query = ListQuery(None, None, None, None, None, None, 2)
+            first, after = await games.games(query)
+            rest, end = await games.games(query._replace(after=after))
+            assert [item.game_id for item in first + rest] == [log.game_id for log in reversed(whole)]
+            assert end is None
+            assert [item.in_progress for item in first + rest] == [True, False, False, False]
+            assert [item.reason for item in first + rest] == [None, "game_end", "game_end", "game_end"]
+            assert await games.games(query._replace(station="side")) == ([], None)
+            assert await games.games(query._replace(format="slippi")) == ([], None)
+            game = await games.game(logs[1].game_id)
+            assert game is not None
+            assert (game.format, game.station, game.rate, game.files) == ("fake", "main", [60, 1], [])
+            found = await games.frames(logs[1].game_id, FramesQuery(10, 40, 20, None))
+            assert found is not None
+            frames = [m for m in logs[1].whole("finalized") if m.frame is not None and m.frame >= 10]
+            assert [bytes(frame) for frame in found.frames] == [bytes(m.entry()) for m in frames[:20]]
+            assert (found.next, found.final) == (frames[20].frame, True)
+            stats = await games.stats(running.game_id)
+            newest = [m for m in running.whole() if m.type == "stats"][-1]
+            assert stats is not None
+            assert b'"stats":' + stats.body + b"}" in newest.body
+            assert not stats.final
+            for nothing in (games.game, games.stats, games.replay):
+                assert await nothing("f" * 32) is None
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_a_gateway_that_is_behind_the_other_does_not_refuse_its_cursors(
+    broker: RedisProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The subscriber has seen a game's end, or a whole game, of which this gateway has not read anything yet."""
+    station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
+    ingest = Ingest(broker.url, "behind", station)
+    async with trio.open_nursery() as nursery:
+        ingest.start(nursery)
+        await ingest.begun()
+        one, two = Gateway(broker.url, "behind"), Gateway(broker.url, "behind")
+        async with one.running("main"), two.running("main"):
+            follower = Follower()
+            gate = trio.Event()
+            take = two.feed.stations["main"].take
+
+            async def gated(mode: FramesMode, entries: Any) -> int:
+                await gate.wait()
+                return await take(mode, entries)
+
+            monkeypatch.setattr(two.feed.stations["main"], "take", gated)
+            for log in logs[:2]:
+                async with follower.at(one) as connection:
+                    station.play(log)
+                    await until(lambda c=connection: len(c.log) >= len(log.whole()))  # type: ignore[misc]  # noqa: B023
+            async with follower.at(two) as connection:
+                await trio.sleep(0.05)
+                assert connection.error is None
+                gate.set()
+                station.play(logs[2])
+                await until(lambda: len(connection.log) >= len(logs[2].whole()))
+            assert follower.lines == [line for log in logs for line in expected(log)]
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_what_others_write_into_the_broker_does_no_harm(broker: RedisProcess) -> None:
+    station, log = FakeStation(), FakeLog(1, batches=40)
+    ingest = Ingest(broker.url, "others", station)
+    keys, event = StationKeys("others", "main"), EventKeys("others")
+    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        async with Gateway(broker.url, "others").running("main") as gateway:
+            follower = Follower()
+            async with follower.at(gateway) as connection:
+                game = station.begin(log)
+                station.write(game, 10)
+                await until(lambda: len(connection.log) > 5)
+                await client.hset(event.stations, {b"other": b"\xff", b"\xff": b"[]"})
+                await client.hset(keys.state, {"station": b"{", "set": b"7", "game_start": b"x", "stats": b"y"})
+                await client.hset(keys.turns("live"), {"x": "y"})
+                for rubbish in ({"json": b"["}, {"json": b'{"station":[]}'}, {"x": b"y"}):
+                    await client.xadd(event.status, rubbish)
+                newest = (await client.xrevrange(keys.stream("live"), count=1))[0].identifier
+                place = newest if isinstance(newest, bytes) else newest.encode()
+                for number, rubbish in enumerate(({"json": b"["}, {"x": b"y"}), 1):
+                    ordinal, _, packed = place.partition(b"-")
+                    await client.xadd(
+                        keys.stream("live"), rubbish, identifier=b"%b-%d" % (ordinal, int(packed) + number)
+                    )
+                station.write_all(game)
+                await until(lambda: len(connection.log) >= len(log.whole()))
+            assert follower.lines == expected(log)
+            assert gateway.feed.connected
+        async with Gateway(broker.url, "others").running("main") as late, follower.at(late) as connection:
+            assert connection.error is None
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("seed", range(2))
+async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two files of a station that grow together: each log whole and in order, also read back, also by a latecomer."""
+    monkeypatch.setattr("slpstream.outputs.redis.sink._SHORTEST_TURN_SECONDS", 0.01)
+    event, chance = f"both-{seed}", random.Random(seed)
+    station, logs = FakeStation(), [FakeLog(n, batches=50, seed=seed) for n in range(2)]
+    ingest = Ingest(broker.url, event, station)
+    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        async with Gateway(broker.url, event, chance.choice((1, 1 << 20))).running("main") as gateway:
+            followers = [Follower(mode) for mode in MODES]
+            async with followers[0].at(gateway) as live, followers[1].at(gateway) as finalized:
+                games = [station.begin(log) for log in logs]
+                station.write(games[0])  # a game is known from its first message on
+                while games:
+                    game = chance.choice(games)
+                    if not station.write(game, chance.choice((1, 4))):
+                        games.remove(game)
+                    await trio.sleep(chance.choice((0, 0.005, 0.02)))
+                for mode, connection in zip(MODES, (live, finalized), strict=True):
+                    count = sum(len(log.whole(mode)) for log in logs)
+                    await until(lambda c=connection, n=count: len(c.log) >= n)  # type: ignore[misc]
+            for follower in followers:
+                for log in logs:
+                    assert of_game(follower.lines, log) == expected(log, mode=follower.mode)
+        turns = await client.hgetall(StationKeys(event, "main").turns("live"))
+        assert len(turns) > 2
+        async with Gateway(broker.url, event, 1).running("main") as late:
+            channel = late.hub.channels["main"]
+            for mode in MODES:
+                for log in logs:
+                    game, place, read = await channel.locate(log.game_id), START, list[LogMessage]()
+                    while found := await game.replay(mode, place):
+                        read += found
+                        place = read[-1].position
+                    assert [message.json("main") for message in read] == expected(log, mode=mode)
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_a_game_that_begins_while_another_is_looked_for_is_the_current_one(broker: RedisProcess) -> None:
+    station, logs = FakeStation(), [FakeLog(n, batches=10) for n in (1, 2)]
+    ingest = Ingest(broker.url, "begins", station)
+    keys = StationKeys("begins", "main")
+    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.begun()
+        async with Gateway(broker.url, "begins").running("main") as gateway:
+            channel = gateway.hub.channels["main"]
+            station.write_all(station.begin(logs[0]))
+            await until(lambda: channel.current is not None and channel.current.ended)
+            # The turn is written down before its first message comes.
+            newest = (await client.xrevrange(keys.stream("live"), count=1))[0].identifier
+            text = newest.decode() if isinstance(newest, bytes) else newest
+            ordinal = int(text.partition("-")[0]) + 1
+            await client.hset(keys.turns("live"), {str(ordinal): logs[1].game_id})
+            with pytest.raises(NoSuchGame):
+                await channel.locate("f" * 32)
+            station.write(station.begin(logs[1]), 5)
+            await until(lambda: any(game.start and game.game_id == logs[1].game_id for game in channel.games))
+            assert channel.current is not None
+            assert channel.current.game_id == logs[1].game_id
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_games_that_never_end_are_not_waited_for(broker: RedisProcess) -> None:
+    """A console is switched off in the middle of a game, weekend after weekend: nothing is kept of that."""
+    station, logs = FakeStation(), [FakeLog(n, batches=40, ended=n == 0) for n in range(24)]
+    ingest = Ingest(broker.url, "left", station)
+    async with trio.open_nursery() as nursery:
+        ingest.start(nursery)
+        await ingest.begun()
+        async with Gateway(broker.url, "left").running("main") as gateway:
+            channel = gateway.hub.channels["main"]
+            first = station.begin(logs[0])
+            station.write(first, 20)
+            await until(
+                lambda: channel.current is not None and len(channel.current.logs["live"].since(START) or []) > 10
+            )
+
+            def has(log: FakeLog, mode: FramesMode) -> bool:
+                current = channel.current
+                whole = log.whole(mode)[-1].position
+                return current is not None and current.game_id == log.game_id and current.logs[mode].head == whole
+
+            for log in logs[1:]:
+                station.write_all(station.begin(log))
+                for mode in MODES:
+                    await until(partial(has, log, mode))
+            *others, last = channel.games
+            assert len(others) < 20, "of old ones nothing is known but by the broker"
+            assert [game.game_id for game in channel.games if game.in_progress] == [last.game_id]
+            assert not any(log.size_bytes for game in others[:-1] for log in game.logs.values())
+            found = await channel.locate(logs[0].game_id)
+            assert await found.replay("live", START)
+
+            again = station.begin(FakeLog(99, batches=5))
+            station.write(again)
+            await until(lambda: channel.current is not None and channel.current.game_id == again.game_id)
+            assert [game.game_id for game in channel.games if game.in_progress] == [again.game_id]
+            station.write_all(again)
+            await until(lambda: channel.current is not None and channel.current.ended)
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_two_that_look_at_the_same_time_find_a_station_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told of stations, and the look every few seconds: between asking and knowing are round trips."""
+    made: list[str] = []
+
+    class Slow(GatewayStation):
+        async def open(self) -> None:
+            made.append(self.id)
+            await trio.sleep(0.05)
+
+    class Pipeline:
+        async def __aenter__(self) -> Pipeline:
+            return self
+
+        async def __aexit__(self, *_: object) -> None:
+            await trio.sleep(0.02)
+
+        def exists(self, keys: list[str]) -> Any:
+            async def answer() -> int:
+                return 1
+
+            return answer()
+
+    class Told:
+        def __init__(self) -> None:
+            self.stations = {b"a": b'{"ingest":"one"}'}
+
+        async def hgetall(self, key: str) -> dict[bytes, bytes]:
+            await trio.sleep(0.01)
+            return dict(self.stations)
+
+        def pipeline(self, *, transaction: bool) -> Pipeline:
+            return Pipeline()
+
+    class NoReaders:
+        def add(self, station: GatewayStation) -> None:
+            pass
+
+    monkeypatch.setattr("slpstream.daemon.gateway.feed.GatewayStation", Slow)
+    for delay in range(12):
+        made.clear()
+        gateway, told, readers = Gateway("redis://127.0.0.1", "e"), Told(), NoReaders()
+        look = partial(gateway.feed._look, told, readers)  # type: ignore[arg-type]
+        await look()
+
+        async def joins(told: Told = told, look: Any = look, delay: int = delay) -> None:
+            await trio.sleep(delay / 100)
+            told.stations[b"b"] = b'{"ingest":"two"}'
+            await look()
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(joins)
+            nursery.start_soon(look)
+        assert made == ["a", "b"]
+        assert list(gateway.hub.channels) == ["a", "b"]

@@ -1,0 +1,59 @@
+"""Lines that nobody of ours has written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slpstream.daemon.gateway.broker import Broker
+from slpstream.daemon.gateway.lines import message_in, object_in
+from slpstream.daemon.gateway.station import GatewayStation
+from slpstream.outputs.redis.streams import StationKeys
+from tests.stream.fakes import FakeLog, lines
+
+GAME_ID = b"a" * 32
+WRONG = {
+    "cut off": (b"frame", b'"frame":{"frame":1,"players":{}'),
+    "no JSON": (b"finalized", b"x"),
+    "not UTF-8": (b"event", b'"kind":"\xff"}'),
+    "a number beyond all": (b"event", b'"kind":1e999}'),
+    "too deep": (b"event", b'"kind":' + b"[" * 5000),
+    "players in a list": (b"frame", b'"frame":{"frame":1,"players":[]}}'),
+    "a player that is none": (b"frame", b'"frame":{"frame":1,"players":{"0":7}}}'),
+    "a rate of words": (b"game_start", b'"rate":["a","b"]}'),
+    "no stats": (b"stats", b'"frame":1}'),
+    "metadata that are none": (b"metadata", b'"metadata":[]}'),
+    "a type of others": (b"chat", b'"x":1}'),
+}
+
+
+def line(kind: bytes, body: bytes) -> bytes:
+    return b'{"type":"%b","gameId":"%b","cursor":"%b/l7.0",%b' % (kind, GAME_ID, GAME_ID, body)
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_line_that_is_no_message_of_a_log(what: str) -> None:
+    assert message_in(line(*WRONG[what])) is None
+
+
+def test_a_line_that_is_one() -> None:
+    message = message_in(line(b"frame", b'"frame":{"frame":1,"players":{"0":{"post":{}}}}}'))
+    assert message is not None
+    assert (message.type, message.frame) == ("frame", 1)
+    found = [message_in(said) for said in lines(FakeLog(1, batches=20), "main")]
+    assert [said.json("main") for said in found if said is not None] == lines(FakeLog(1, batches=20), "main")
+
+
+@pytest.mark.parametrize("text", [b"", b"[]", b'{"a":"\xff"}', b'{"a":' * 5000])
+def test_what_is_no_object_is_an_empty_one(text: bytes) -> None:
+    assert object_in(text) == {}
+
+
+def test_states_that_are_none() -> None:
+    station = GatewayStation(Broker(), StationKeys("event", "main"), ring_bytes=1000)
+    before = station.describe()
+    rubbish: list[dict[str, Any]] = [{"type": ["station"]}, {"type": "station"}, {"type": "station", "state": 7}]
+    for message in rubbish:
+        station.apply(message)
+    assert station.describe() == before

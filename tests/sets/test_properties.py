@@ -1,0 +1,208 @@
+"""Any games, any corrections: the sets are consistent, and the same from wherever they are made again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slpstream.sets import (
+    Corrections,
+    ImpossibleCorrection,
+    PlayedGame,
+    Player,
+    Rules,
+    SetPatch,
+    corrected,
+    newest_set,
+    score_of,
+    sets_of,
+    since_break,
+)
+from slpstream.sets.corrections import NOTHING, decode, encode
+from slpstream.sets.grouping import Set
+
+EXAMPLES = 40
+NAMES = ("", "", "Ann", "Bob", "Cyd")
+SETTINGS = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@st.composite
+def players(draw: st.DrawFn) -> list[Player]:
+    indices = draw(st.sampled_from([(0, 1), (0, 1), (1, 0), (0, 2), (2, 3), (0, 1, 2, 3), (0, 1, 2), (1,)]))
+    name = st.sampled_from(NAMES)
+    return [
+        Player(
+            index=index,
+            port=index + 1,
+            connect_code=draw(name),
+            netplay_name=draw(name),
+            tag=draw(name),
+            character_id=draw(st.integers(0, 25)),
+            team=draw(st.integers(0, 2)),
+            human=draw(st.integers(0, 9)) > 0,
+            start_stocks=draw(st.sampled_from([None, 1, 4])),
+            stocks=draw(st.sampled_from([None, 0, 2, 4])),
+            percent=draw(st.sampled_from([None, 0.0, float("nan")])),
+        )
+        for index in indices
+    ]
+
+
+@st.composite
+def games(draw: st.DrawFn) -> list[PlayedGame]:
+    made: list[PlayedGame] = []
+    at_ms = 0
+    seats = draw(players())
+    for number in range(draw(st.integers(0, 14))):
+        if draw(st.integers(0, 3)) == 0:
+            seats = draw(players())
+        seconds = draw(st.sampled_from([None, 5.0, 100.0, 400.0]))
+        at_ms += round(1000 * ((seconds or 0) + draw(st.sampled_from([20, 300, 3600]))))
+        made.append(
+            PlayedGame(
+                game_id=f"{number:032x}",
+                players=seats,
+                is_teams=draw(st.integers(0, 3)) == 0,
+                match_id=draw(st.sampled_from(["", "", "", "one", "two"])),
+                said_at_ms=draw(st.sampled_from([None, at_ms])),
+                written_at_ms=at_ms,
+                duration_seconds=seconds,
+                in_progress=draw(st.integers(0, 9)) == 0,
+                reason=draw(st.sampled_from(["game_end", "game_end", "game_end", "incomplete", "error", None])),
+                end_method=draw(st.sampled_from([None, 0, 1, 2, 2, 2, 2, 3, 7])),
+                quitter=draw(st.sampled_from([None, -1, 0, 1])),
+                winners=draw(st.lists(st.sampled_from([0, 1, 2, 3]), max_size=2)),
+            )
+        )
+    return made
+
+
+KEYS = st.sampled_from(["0", "1", "2", "3"])
+GAME_PATCHES = st.fixed_dictionaries(
+    {},
+    optional={
+        "counts": st.sampled_from([None, True, False]),
+        "winner": st.sampled_from([None, 0, 1]),
+        "beginsSet": st.sampled_from([None, True, False]),
+    },
+)
+PATCHES = st.fixed_dictionaries(
+    {},
+    optional={
+        "names": st.none() | st.dictionaries(KEYS, st.sampled_from([None, "", "Ann", " Bob\n", "Zoe"]), max_size=2),
+        "score": st.none() | st.dictionaries(KEYS, st.none() | st.integers(0, 6), max_size=2),
+        "bestOf": st.none() | st.integers(1, 7),
+        "games": st.none()
+        | st.dictionaries(st.integers(0, 15).map(lambda n: f"{n:032x}"), st.none() | GAME_PATCHES, max_size=3),
+        "newSet": st.booleans(),
+    },
+)
+RULES = st.builds(Rules, best_of=st.integers(1, 7), quit_counts=st.booleans())
+SCRIPTS = st.lists(st.tuples(st.integers(0, 15), PATCHES), max_size=6)
+
+
+def played(games: Sequence[PlayedGame], script: Sequence[tuple[int, dict[str, Any]]], rules: Rules) -> Corrections:
+    """The corrections of an operator who says each thing when so many games had been played."""
+    corrections = Corrections()
+    for count, patch in sorted(script, key=lambda said: said[0]):
+        newest = partial(newest_set, games[:count], rules=rules)
+        try:
+            corrections = corrected(corrections, msgspec.convert(patch, SetPatch), newest)
+        except ImpossibleCorrection:
+            continue
+    return corrections
+
+
+def untouched(found: Set, corrections: Corrections) -> bool:
+    """Whether no operator spoke of this set."""
+    entries = [getattr(corrections, kind).get(key) for kind, key in found.places]
+    silent = all(entry is None or (not entry.score and entry.best_of is None) for entry in entries)
+    return silent and all(corrections.games.get(game.game_id, NOTHING) == NOTHING for game in found.games)
+
+
+@given(games(), SCRIPTS, RULES)
+@SETTINGS
+def test_sets_are_consistent(games: list[PlayedGame], script: list[tuple[int, dict[str, Any]]], rules: Rules) -> None:
+    corrections = played(games, script, rules)
+    sets = sets_of(games, corrections, rules)
+    of_two = [game for game in games if len(game.sides()) > 1]
+    assert [game for each in sets for game in each.games] == of_two, "each game is in one set, in order"
+    for each in sets:
+        said = score_of(each, corrections)
+        for at, side in enumerate(each.sides):
+            counted = sum(entry.judgement.counts and entry.winner == at for entry in each.entries)
+            assert side.won == counted
+            assert side.score == max(0, counted + side.added)
+        for entry in each.entries:
+            assert entry.judgement.reason
+            assert not entry.judgement.counts or entry.winner is not None
+            assert sorted(entry.places) == list(range(len(each.sides)))
+        if untouched(each, corrections):
+            assert each.best_of == rules.best_of
+            assert sum(side.won for side in each.sides) <= each.best_of
+            assert max(side.won for side in each.sides) <= each.wins_needed
+            counted_before = [entry for entry in each.entries[:-1] if entry.judgement.counts]
+            wins = [sum(e.winner == at for e in counted_before) for at in range(len(each.sides))]
+            assert max(wins) < each.wins_needed, "nothing counts once a set is over"
+        members = [(player.player_index, player.side) for player in said.players]
+        assert len({index for index, _ in members}) == len(members), "nobody sits on another's lap"
+        assert said.score == [said.sides[player.side].score for player in said.players]
+        if each.games:
+            assert sorted(index for index, _ in members) == sorted(p.index for p in each.games[-1].players)
+        assert msgspec.json.decode(msgspec.json.encode(said), type=type(said)) == said
+
+
+@given(games(), SCRIPTS, RULES)
+@SETTINGS
+def test_made_again_they_are_the_same(
+    games: list[PlayedGame], script: list[tuple[int, dict[str, Any]]], rules: Rules
+) -> None:
+    corrections = played(games, script, rules)
+    score = score_of(newest_set(games, corrections, rules), corrections)
+    kept = decode(encode(corrections))
+    assert kept == corrections
+    assert score_of(newest_set(tuple(games), kept, rules), kept) == score
+    of_two = [game for game in games if len(game.sides()) > 1]
+    at = since_break(of_two, corrections, rules)
+    if at is not None:
+        assert score_of(newest_set(of_two[at:], kept, rules), kept) == score
+
+
+@given(games(), SCRIPTS, RULES, PATCHES)
+@SETTINGS
+def test_what_an_operator_says_holds(
+    games: list[PlayedGame], script: list[tuple[int, dict[str, Any]]], rules: Rules, patch: dict[str, Any]
+) -> None:
+    corrections = played(games, script, rules)
+
+    def newest(said: Corrections) -> Set:
+        return newest_set(games, said, rules)
+
+    try:
+        after = corrected(corrections, msgspec.convert(patch, SetPatch), newest)
+    except ImpossibleCorrection:
+        return
+    found = newest(after)
+    assert corrected(after, SetPatch(), newest) == after, "who says nothing changes nothing"
+    if patch.get("newSet"):
+        assert all(game.in_progress for game in found.games), "of what is over nothing; two files can grow at a time"
+    if patch.get("bestOf") is not None:
+        assert found.best_of == patch["bestOf"]
+    names = patch.get("names") or {}
+    shown = {member.index: member.name for member in found.members}
+    for key, name in names.items():
+        if len(names) == 1:
+            assert shown[int(key)] == " ".join((name or "").split())
+    scores = patch.get("score") or {}
+    if len(scores) == 1:
+        [(key, score)] = scores.items()
+        side = found.side(int(key))
+        assert side is not None
+        assert side.score == (side.won if score is None else score)
+    if "score" in patch and patch["score"] is None:
+        assert all(side.added == 0 for side in found.sides)

@@ -1,0 +1,40 @@
+"""Disks that take bytes only when they are told to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from slpstream.sources.console.recording import RecordingFile
+
+
+class Disk:
+    """A disk with room for so many bytes; `failing` can be any error number, or `None`."""
+
+    def __init__(self) -> None:
+        self.failing: int | None = None
+        self.refused = 0
+        self.most_at_once = 1 << 30
+
+    def open(self, path: Path) -> RecordingFile:
+        return FileOnDisk(path, self)
+
+    def check(self) -> None:
+        if self.failing is not None:
+            self.refused += 1
+            raise OSError(self.failing, os.strerror(self.failing))
+
+
+class FileOnDisk(RecordingFile):
+    def __init__(self, path: Path, disk: Disk) -> None:
+        super().__init__(path)
+        self._disk = disk
+
+    def create(self) -> None:
+        if not self.is_open:
+            self._disk.check()
+        super().create()
+
+    def write(self, offset: int, data: bytes) -> int:
+        self._disk.check()
+        return super().write(offset, data[: self._disk.most_at_once])

@@ -1,0 +1,282 @@
+"""A whole daemon: a console on TCP becomes a station, is recorded, streamed and served again; consoles that call become
+stations.
+
+Determinism: free ports of 127.0.0.1, a state folder of its own, `fail_after` the only time.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+import pytest
+import trio
+import trio.testing
+
+from slpstream.api import messages
+from slpstream.config import Config, Recordings, Relay, Server, StationConfig, Store
+from slpstream.daemon.consoles import Sources, check_sources, station_of
+from slpstream.daemon.daemon import Daemon
+from slpstream.model.errors import ConfigError
+from slpstream.model.messages import START
+from slpstream.sources.console.discovery import Call, hear, next_call, read_call
+from slpstream.sources.console.session import ConsoleSession
+from slpstream.system.metrics import Metrics
+from tests.formats.slippi.built import Built
+from tests.sources.console.test_server import receive
+from tests.sources.console.wii import Wii, raw_of
+
+ONE = Built().frames(-123, 60).end().closed()
+TIMEOUT_SECONDS = 30.0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+async def until(what: Callable[[], bool]) -> None:
+    while not what():
+        await trio.sleep(0.01)
+
+
+@asynccontextmanager
+async def wii_on_tcp(wii: Wii) -> AsyncIterator[int]:
+    async with trio.open_nursery() as nursery:
+        listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
+        nursery.start_soon(trio.serve_listeners, wii.serve, listeners)
+        yield listeners[0].socket.getsockname()[1]
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
+async def daemon_of(tmp_path: Path, *stations: StationConfig, relay: Relay | None = None) -> AsyncIterator[Daemon]:
+    config = Config(
+        relay=relay or Relay(),
+        server=Server(port=0),
+        store=Store(folder=str(tmp_path / "state"), index_old_files=False),
+        recordings=Recordings(folder=str(tmp_path / "recordings")),
+    )
+    daemon = Daemon(config, list(stations))
+    async with trio.open_nursery() as nursery:
+        await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
+        yield daemon
+        daemon.stop()
+
+
+@pytest.mark.trio
+async def test_from_a_console_to_everybody(tmp_path: Path) -> None:
+    raw = raw_of(ONE)
+    wii = Wii(2, nick="Setup 7")
+    wii.breaks = 0.1
+    relay_port = free_port()
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with wii_on_tcp(wii) as port:
+            wanted = StationConfig(id="wii", console=f"127.0.0.1:{port}", relay_port=relay_port)
+            async with daemon_of(tmp_path, wanted) as daemon:
+                channel = daemon.hub.channels["wii"]
+                wii.begin_game()
+                wii.write(raw[:20_000])
+                await until(lambda: channel.current is not None)
+                session = ConsoleSession()
+                async with await trio.open_tcp_stream("127.0.0.1", relay_port) as stream:
+                    await stream.send_all(session.connect())
+                    wii.write(raw[20_000:])
+                    wii.end_game()
+                    data, _ = await receive(stream, session, len(raw))
+                assert data == raw
+                game = channel.current
+                assert game is not None
+                await until(lambda: [m.type for m in game.logs["live"].since(START) or []][-1:] == ["metadata"])
+                written = 'slpstream_unwritten_bytes{station="wii"} 0.0'
+                await until(lambda: written in daemon.render_metrics().decode())
+                [path] = (tmp_path / "recordings" / "wii").glob("*.slp")
+                assert raw_of(path.read_bytes()) == raw
+                log = game.logs["live"].since(START) or []
+                assert [m.json() for m in log] == [m.json() for m in messages(path)]
+                [described] = daemon.stations()
+                assert described["state"] == "idle"
+                assert 'slpstream_relay_clients{station="wii"}' in daemon.render_metrics().decode()
+
+
+@pytest.mark.trio
+async def test_a_console_that_is_away(tmp_path: Path) -> None:
+    wanted = StationConfig(id="wii", console=f"127.0.0.1:{free_port()}")
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with daemon_of(tmp_path, wanted) as daemon:
+            await until(lambda: "cannot be reached" in daemon.stations()[0]["reason"])
+            assert daemon.stations()[0]["state"] == "offline"
+            assert daemon.not_ready() == [f"station wii: {daemon.stations()[0]['reason']}"]
+
+
+@pytest.mark.trio
+async def test_a_port_that_is_taken(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
+    """It is tried again, until it is free."""
+    autojump_clock.autojump_threshold = 0.05
+    sources = Sources(Relay(), Recordings(), tmp_path, Metrics())
+    served = trio.Event()
+
+    async def handler(stream: trio.SocketStream) -> None:
+        served.set()
+
+    async with trio.open_nursery() as nursery:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            taken.listen()
+            port = taken.getsockname()[1]
+            nursery.start_soon(sources._listen, port, handler)
+            await trio.sleep(12)
+        await trio.sleep(12)
+        async with await trio.open_tcp_stream("127.0.0.1", port):
+            await served.wait()
+        nursery.cancel_scope.cancel()
+
+
+def test_a_library_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ConfigError, match=r"stations\[1\]\.dolphin: needs ENet"):
+        check_sources([StationConfig(id="a", folder="/a"), StationConfig(id="b", dolphin="pc")])
+
+
+# -- discovery --------------------------------------------------------------------------------------------------------
+
+MAC = bytes(range(1, 7))
+
+
+def call(nick: bytes) -> bytes:
+    return b"SLIP_READY" + MAC + nick.ljust(32, b"\0")
+
+
+@pytest.mark.parametrize(
+    ("datagram", "expected"),
+    [
+        (call(b"Setup 7"), Call("Setup 7", "01:02:03:04:05:06", "10.0.0.9")),
+        (call("Größe".encode()), Call("Größe", "01:02:03:04:05:06", "10.0.0.9")),
+        (b"SLIP_READY" + MAC, Call("", "01:02:03:04:05:06", "10.0.0.9")),
+        (call(b"\xff" * 32), Call("\ufffd" * 32, "01:02:03:04:05:06", "10.0.0.9")),
+        (call(b"x" * 32) + b"more", Call("x" * 32, "01:02:03:04:05:06", "10.0.0.9")),
+        (b"SLIP_READY\x01", None),
+        (b"SLIP_BUSY!" + MAC, None),
+        (b"", None),
+    ],
+)
+def test_datagrams(datagram: bytes, expected: Call | None) -> None:
+    assert read_call(datagram, "10.0.0.9") == expected
+
+
+@pytest.mark.parametrize(
+    ("nick", "taken", "station"),
+    [
+        ("Setup 7", [], "Setup-7"),
+        ("Setup 7", ["Setup-7", "Setup-7-2"], "Setup-7-3"),
+        ("***", [], "wii-040506"),
+        ("Größe", [], "Gr-e"),
+        (".hidden", [], "hidden"),
+    ],
+)
+def test_stations_of_calls(nick: str, taken: list[str], station: str) -> None:
+    wanted = station_of(Call(nick, "01:02:03:04:05:06", "10.0.0.9"), taken)
+    assert (wanted.id, wanted.console, wanted.name) == (station, "10.0.0.9", nick)
+
+
+@pytest.mark.trio
+async def test_hearing() -> None:
+    with trio.fail_after(TIMEOUT_SECONDS):
+        ears = await hear("127.0.0.1", 0)
+        with ears, trio.socket.socket(type=trio.socket.SOCK_DGRAM) as mouth:
+            for datagram in (b"noise", call(b"one"), b"\0" * 1000, call(b"two")):
+                await mouth.sendto(datagram, ears.getsockname())
+            heard = [(one.nick, one.host) for one in (await next_call(ears), await next_call(ears))]
+    assert heard == [("one", "127.0.0.1"), ("two", "127.0.0.1")]
+
+
+@pytest.mark.trio
+async def test_consoles_that_call_become_stations(tmp_path: Path) -> None:
+    """Each once; not those that are stations already."""
+    port = free_port()
+    relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
+    sources = Sources(relay, Recordings(), tmp_path, Metrics())
+    stations = [StationConfig(id="Setup-7", folder="/somewhere")]
+
+    async def add(wanted: StationConfig) -> None:
+        stations.append(wanted)
+
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sources.discover, lambda: stations, add)
+            with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as mouth:
+                while len(stations) < 2:
+                    await mouth.sendto(call(b"Setup 7"), ("127.0.0.1", port))
+                    await trio.sleep(0.02)
+                other = b"SLIP_READY" + bytes(6) + b"Other"
+                for _ in range(5):
+                    await mouth.sendto(other, ("127.0.0.1", port))
+                    await trio.sleep(0.02)
+            nursery.cancel_scope.cancel()
+    assert stations[1:] == [StationConfig(id="Setup-7-2", console="127.0.0.1", name="Setup 7")]
+
+
+@pytest.mark.trio
+async def test_stations_are_not_made_without_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.daemon.consoles._MOST_DISCOVERED", 2)
+    port = free_port()
+    sources = Sources(
+        Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port), Recordings(), tmp_path, Metrics()
+    )
+    stations: list[StationConfig] = []
+    calls: list[Call] = [Call("Wii", f"00:00:00:00:00:0{i}", f"10.0.0.{i}") for i in range(5)]
+    heard = trio.Event()
+
+    async def next_of_them(socket: object) -> Call:
+        if not calls:
+            heard.set()
+            await trio.sleep_forever()
+        return calls.pop(0)
+
+    async def add(wanted: StationConfig) -> None:
+        stations.append(wanted)
+
+    monkeypatch.setattr("slpstream.daemon.consoles.discovery.next_call", next_of_them)
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(sources.discover, lambda: stations, add)
+            await heard.wait()
+            assert [station.id for station in stations] == ["Wii", "Wii-2"]
+            nursery.cancel_scope.cancel()
+
+
+@pytest.mark.trio
+async def test_a_console_that_calls_a_daemon(tmp_path: Path) -> None:
+    """It becomes a station, which says that nobody answers there."""
+    port = free_port()
+    relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with daemon_of(tmp_path, relay=relay) as daemon:
+            with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as mouth:
+                while not daemon.stations():
+                    await mouth.sendto(call(b"Setup 7"), ("127.0.0.1", port))
+                    await trio.sleep(0.02)
+            await until(lambda: "cannot be reached" in daemon.stations()[0]["reason"])
+            [station] = daemon.stations()
+            assert (station["id"], station["name"], station["state"]) == ("Setup-7", "Setup 7", "offline")
+            await daemon.running.remove("Setup-7")
+            assert not daemon.stations()
+
+
+@pytest.mark.trio
+async def test_a_discovered_console_that_is_configured_has_one_station(tmp_path: Path) -> None:
+    """A console has room for one client."""
+    with trio.fail_after(TIMEOUT_SECONDS):
+        async with daemon_of(tmp_path) as daemon:
+            for host in ("127.0.0.1", "127.0.0.2"):
+                assert await daemon.running.add(StationConfig(id=f"found-{host[-1]}", console=host))
+            mine = StationConfig(id="mine", console=f"localhost:{free_port()}")
+            again = msgspec.structs.replace(daemon._config, stations=[mine])
+            daemon._read_again = lambda: (again, [mine])
+            await daemon.reload()
+            assert set(daemon.running) == {"found-2", "mine"}

@@ -1,0 +1,1027 @@
+"""`FolderTail`, one case at a time, driven by hand: what is on the disk, what was said.
+
+Where a test is about notifications, it gives the hints itself; everything else must work without any.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from slpstream.model.errors import Replaced, Truncated, Unreadable, Vanished
+from slpstream.sources.tail import CaughtUp, Grew, Hints, Lost, Opened, Rewritten, Scanned, Settled, TailEvent, tailer
+from slpstream.sources.tail.tailer import COARSE_SECONDS
+from tests.sources.tail.driver import WALL, Driver, run
+
+HEADER = b"{U\x03raw[$U#l\0\0\0\0"
+FINAL = b"{U\x03raw[$U#l\0\0\x2f\xff"
+
+Start = Callable[..., Driver]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "replays"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def start(root: Path) -> Iterator[Start]:
+    drivers: list[Driver] = []
+
+    def begin(**options: object) -> Driver:
+        driver = Driver(options.pop("root", root), **options)  # type: ignore[arg-type]
+        drivers.append(driver)
+        return driver
+
+    yield begin
+    for driver in drivers:
+        driver.close()
+
+
+def write(path: Path, data: bytes, *, age: float = 0.0) -> Path:
+    """A file with some bytes, written so many seconds before the driver's time began."""
+    path.write_bytes(data)
+    date(path, -age)
+    return path
+
+
+def append(path: Path, data: bytes) -> None:
+    with path.open("ab", buffering=0) as file:
+        file.write(data)
+
+
+def rewrite(path: Path, data: bytes) -> None:
+    with path.open("r+b", buffering=0) as file:
+        file.write(data)
+
+
+def date(path: Path, seconds: float) -> None:
+    """Set its modification time, counted from when the driver's time began."""
+    os.utime(path, (WALL + seconds, WALL + seconds))
+
+
+def of_kind(events: Iterable[object], *kinds: type) -> list[object]:
+    return [event for event in events if isinstance(event, kinds)]
+
+
+def open_descriptors() -> int:
+    """How many there are; not to be had everywhere."""
+    folder = Path("/proc/self/fd")
+    return len(list(folder.iterdir())) if folder.is_dir() else 0
+
+
+# The first scan.
+
+
+def test_what_was_there_before_is_listed_or_followed_by_its_age(root: Path, start: Start) -> None:
+    old = write(root / "old.slp", HEADER + b"old", age=61)
+    newer = write(root / "newer.slp", HEADER + b"newer", age=5)
+    new = write(root / "new.slp", HEADER + b"new", age=59)
+    driver = start()
+    events = driver.step(0.0)
+    assert isinstance(events[0], Scanned)
+    assert [file.path for file in events[0].files] == [old]
+    assert events[0].files[0].size_bytes == len(HEADER) + 3
+    assert [event.file.path for event in events if isinstance(event, Opened)] == [new, newer]
+    assert all(event.existed for event in events if isinstance(event, Opened))
+    assert isinstance(events[-1], Settled)
+    assert {path: bytes(record.data) for path, record in driver.live().items()} == {
+        new: HEADER + b"new",
+        newer: HEADER + b"newer",
+    }
+    assert len(driver.tail.listed) == 1
+    assert driver.root_present()
+
+
+def test_an_empty_folder_is_scanned_and_settled(start: Start) -> None:
+    assert start().step(0.0) == [Scanned(()), Settled()]
+
+
+def test_nothing_is_too_old_when_idle_is_infinite(root: Path) -> None:
+    write(root / "a.slp", b"x", age=1e9)
+    driver = Driver(root)
+    driver.tail._idle_seconds = float("inf")
+    assert of_kind(driver.step(), Opened)
+    driver.close()
+
+
+def test_an_empty_file_is_caught_up(root: Path, start: Start) -> None:
+    write(root / "a.slp", b"")
+    events = start().step(0.0)
+    assert [type(event) for event in events] == [Scanned, Opened, CaughtUp, Settled]
+
+
+def test_settled_waits_for_the_last_byte_of_what_was_in_progress(root: Path, start: Start) -> None:
+    write(root / "a.slp", b"x" * 1000)
+    write(root / "b.slp", b"y" * 10)
+    driver = start(read_bytes=100)
+    events: list[object] = []
+    while not driver.settled:
+        events += driver.step()
+    assert bytes(driver.live()[root / "a.slp"].data) == b"x" * 1000
+    assert [type(event) for event in events[-2:]] == [CaughtUp, Settled]
+
+
+def test_settled_comes_although_a_starter_is_gone_before_it_is_opened(
+    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(root / "a.slp", b"x")
+    driver = start()
+    real = os.open
+    monkeypatch.setattr(os, "open", lambda *args: path.unlink(missing_ok=True) or real(*args))  # type: ignore[func-returns-value]
+    assert [type(event) for event in driver.step()] == [Scanned, Settled]
+
+
+def test_names_that_do_not_count(root: Path, start: Start) -> None:
+    write(root / "a.txt", b"x")
+    write(root / "a.SLP", b"x")
+    (root / "folder.slp").mkdir()
+    write(root / "folder.slp" / "b.slp", b"x")
+    driver = start()
+    driver.step()
+    assert driver.live().keys() == {root / "a.SLP", root / "folder.slp" / "b.slp"}
+    assert not driver.refused
+
+
+def test_a_name_that_is_not_utf8(root: Path, start: Start) -> None:
+    name = os.fsencode(root) + b"/\xff\xfe.slp"
+    try:
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT)
+    except OSError:
+        pytest.skip("this file system has no such names")
+    os.write(descriptor, b"abc")
+    os.close(descriptor)
+    driver = start()
+    driver.step()
+    assert bytes(driver.only().data) == b"abc"
+    assert os.fsencode(driver.only().file.path) == name
+
+
+# Growth.
+
+
+def test_growth_comes_once_and_in_order(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER)
+    driver = start()
+    driver.step()
+    for piece in (b"one", b"two", b"three"):
+        append(path, piece)
+        (event,) = driver.step()
+        assert isinstance(event, Grew)
+        assert event.data == piece
+    assert driver.step() == []
+    assert driver.only().file.size_bytes == path.stat().st_size
+    assert driver.only().file.mtime_ns == path.stat().st_mtime_ns
+
+
+def test_a_hint_is_enough(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER)
+    hints = Hints(None)
+    driver = start(hints=hints)
+    driver.settle()
+    append(path, b"more")
+    assert driver.step(0.0) == [], "no tick is due, and nobody has said anything"
+    hints.grew(str(path))
+    hops = driver.threads.hops
+    assert [type(event) for event in driver.step(0.0)] == [Grew]
+    if driver.tail._catalogue.active[str(path)].fast:
+        assert driver.threads.hops == hops, "it was read in the event loop"
+
+
+def test_growth_is_found_without_a_hint(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER)
+    driver = start(hints=Hints(None))
+    driver.settle()
+    driver.step(10)
+    append(path, b"more")
+    assert [type(event) for event in driver.step()] == [Grew]
+
+
+def test_a_tick_looks_only_at_what_was_not_looked_at_just_now(
+    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A growing file is looked at at its hints; without one, never later than a tick and a half."""
+    path = write(root / "a.slp", HEADER)
+    other = write(root / "b.slp", HEADER)
+    hints = Hints(None)
+    driver = start(hints=hints)
+    driver.settle()
+    absorbed: list[str] = []
+    absorb = tailer.FileTail.absorb
+
+    def counted(self: tailer.FileTail, look: tailer.Look, at: float) -> list[TailEvent]:
+        absorbed.append(Path(self.path).name)
+        return absorb(self, look, at)
+
+    monkeypatch.setattr(tailer.FileTail, "absorb", counted)
+    for _ in range(60):  # one second
+        append(path, b"x")
+        hints.grew(str(path))
+        assert [type(event) for event in driver.step(1 / 60)] == [Grew]
+    assert absorbed.count("a.slp") == 60
+    assert absorbed.count("b.slp") in (8, 9, 10)
+    append(other, b"x")
+    append(path, b"x")
+    assert {event.file.path.name for event in driver.step(0.15) if isinstance(event, Grew)} == {"a.slp", "b.slp"}
+
+
+def test_falling_behind_and_catching_up_again(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", b"x")
+    driver = start(read_bytes=10)
+    driver.settle()
+    append(path, b"y" * 25)
+    assert [type(event) for event in driver.settle()] == [Grew, Grew, Grew, CaughtUp]
+    append(path, b"z" * 5)
+    assert [type(event) for event in driver.settle()] == [Grew]
+
+
+def test_files_take_turns(root: Path, start: Start) -> None:
+    write(root / "big.slp", b"x" * 1000, age=2)
+    write(root / "small.slp", b"y" * 30, age=1)
+    driver = start(read_bytes=10)
+    order = [event.file.path.name for event in driver.settle() if isinstance(event, Grew)]
+    assert order[:6] == ["big.slp", "small.slp"] * 3
+    assert len(order) == 103
+
+
+def test_a_step_reads_about_one_chunk(root: Path, start: Start) -> None:
+    for number in range(20):
+        write(root / f"{number}.slp", b"x" * 100)
+    driver = start(read_bytes=100)
+    for _ in range(30):
+        read = sum(len(event.data) for event in driver.step(0.0) if isinstance(event, Grew))
+        assert read <= 100
+    assert {bytes(record.data) for record in driver.live().values()} == {b"x" * 100}
+
+
+def test_many_new_files_are_opened_a_few_at_a_time(root: Path, start: Start) -> None:
+    driver = start()
+    driver.step()
+    for number in range(50):
+        write(root / f"{number:02}.slp", b"x")
+    most = 0
+    driver.step(6)
+    for _ in range(10):
+        most = max(most, len(driver.tail.active))
+        for file in driver.tail.active:
+            driver.tail.release(file)
+        driver.step()
+    assert most <= 16
+    assert len(driver.tail.listed) == 50
+
+
+# The header.
+
+
+def test_the_header_is_rewritten(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER + b"events")
+    driver = start()
+    driver.settle()
+    rewrite(path, FINAL)
+    assert driver.step() == [Rewritten(driver.only().file, FINAL)]
+    assert driver.step() == []
+
+
+def test_the_header_is_rewritten_with_the_last_append(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER + b"events")
+    driver = start()
+    driver.settle()
+    append(path, b"metadata")
+    rewrite(path, FINAL)
+    assert [type(event) for event in driver.step()] == [Grew, Rewritten]
+    assert bytes(driver.only().data) == FINAL + b"eventsmetadata"
+
+
+def test_the_header_is_rewritten_and_the_clock_stood_still(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER + b"events")
+    driver = start()
+    driver.settle()
+    rewrite(path, FINAL)
+    date(path, 0)
+    assert [type(event) for event in driver.step()] == [Rewritten]
+
+
+def test_only_what_was_delivered_of_a_header_is_delivered_again(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER[:7])
+    driver = start()
+    driver.settle()
+    path.write_bytes(b"\1" * 7)
+    assert driver.step() == [Rewritten(driver.only().file, b"\1" * 7)]
+    append(path, b"\2" * 20)
+    driver.step()
+    path.write_bytes(b"\3" * 15 + b"\2" * 12)
+    driver.step()
+    assert bytes(driver.only().data) == b"\3" * 15 + b"\2" * 12
+
+
+def test_nothing_may_change_where_no_byte_is_rewritable(root: Path) -> None:
+    path = write(root / "a.slp", b"abc")
+    driver = Driver(root)
+    driver.tail._rewritable_bytes = 0
+    driver.settle()
+    append(path, b"def")
+    assert [type(event) for event in driver.settle()] == [Grew]
+    rewrite(path, b"x")
+    assert isinstance(driver.settle()[0], Lost)
+    driver.close()
+
+
+# What a log must not do.
+
+
+def test_truncated(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER + b"events")
+    driver = start()
+    driver.settle()
+    before = driver.only()
+    os.truncate(path, 5)
+    events = driver.settle()
+    assert [type(event) for event in events] == [Lost, Opened, Grew, CaughtUp]
+    assert isinstance(before.error, Truncated)
+    assert not driver.only().existed
+    assert bytes(driver.only().data) == HEADER[:5]
+
+
+@pytest.mark.parametrize("size", [30, 21, 500, 5000])
+def test_truncated_and_written_again(root: Path, start: Start, size: int) -> None:
+    path = write(root / "a.slp", HEADER + b"events")
+    driver = start()
+    driver.settle()
+    before = driver.only()
+    with path.open("wb", buffering=0) as file:
+        file.write((HEADER + b"other " * 1000)[:size])
+    events = driver.settle()
+    assert isinstance(events[0], Lost)
+    assert isinstance(before.error, Replaced)
+    assert bytes(before.data) == HEADER + b"events"
+    assert bytes(driver.only().data) == path.read_bytes()
+
+
+def test_bytes_of_another_file_are_never_taken_for_growth(root: Path, start: Start) -> None:
+    """Also when a hint makes us read before any status was looked at."""
+    path = write(root / "a.slp", HEADER + b"events")
+    hints = Hints(None)
+    driver = start(hints=hints)
+    driver.settle()
+    before = driver.only()
+    path.write_bytes(HEADER + b"other " * 1000)
+    hints.grew(str(path))
+    driver.step(0.0)
+    assert isinstance(before.error, Replaced)
+    assert bytes(before.data) == HEADER + b"events"
+
+
+def test_another_file_is_renamed_over_it(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER + b"events")
+    driver = start()
+    driver.settle()
+    before = driver.only()
+    append(path, b"last words")
+    write(root / "new.tmp", HEADER + b"new").replace(path)
+    events = driver.settle()
+    assert isinstance(before.error, Replaced)
+    assert bytes(before.data) == HEADER + b"eventslast words"
+    assert bytes(driver.only().data) == HEADER + b"new"
+    assert not driver.only().existed
+    assert len(of_kind(events, Opened)) == 1
+
+
+@pytest.mark.parametrize("hinted", [True, False])
+def test_deleted(root: Path, start: Start, hinted: bool) -> None:
+    path = write(root / "a.slp", HEADER + b"events")
+    hints = Hints(None)
+    driver = start(hints=hints if hinted else None)
+    driver.settle()
+    record = driver.only()
+    append(path, b"last words")
+    path.unlink()
+    if hinted:
+        hints.grew(str(path))
+    events = driver.settle()
+    assert isinstance(events[-1], Lost)
+    assert isinstance(record.error, Vanished)
+    assert bytes(record.data) == HEADER + b"eventslast words"
+    assert len(driver.tail.listed) == 0
+
+
+def test_deleted_long_after_the_last_append(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER)
+    driver = start(hints=Hints(None))
+    driver.settle()
+    driver.step(4)
+    driver.step(0.1)
+    path.unlink()
+    driver.step(0.1)
+    driver.step(0.1)
+    driver.step(0.1)
+    assert not driver.live(), "no scan was needed"
+
+
+def test_deleted_and_made_again(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER + b"events")
+    driver = start()
+    driver.settle()
+    before = driver.only()
+    path.unlink()
+    write(path, HEADER + b"new")
+    driver.settle()
+    assert isinstance(before.error, Replaced)
+    assert bytes(driver.only().data) == HEADER + b"new"
+
+
+def test_deleted_while_far_behind(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", b"x" * 1000)
+    driver = start(read_bytes=100)
+    driver.step()
+    record = driver.only()
+    path.unlink()
+    driver.settle()
+    assert len(record.data) == 1000
+    assert isinstance(record.error, Vanished)
+
+
+@pytest.mark.parametrize("hinted", [True, False])
+def test_renamed_in_the_tree(root: Path, start: Start, hinted: bool) -> None:
+    path = write(root / "a.slp", HEADER)
+    (root / "sub").mkdir()
+    hints = Hints(None)
+    driver = start(hints=hints)
+    driver.settle()
+    record = driver.only()
+    target = path.rename(root / "sub" / "b.slp")
+    append(target, b"more")
+    if hinted:
+        hints.grew(str(path))
+        hints.grew(str(target))
+        events: list[object] = list(driver.step())
+    else:
+        events = list(driver.step(6))
+    assert not of_kind(events, Opened, Lost)
+    assert record.file.path == target
+    assert bytes(record.data) == HEADER + b"more"
+    append(target, b"!")
+    assert [type(event) for event in driver.settle()] == [Grew]
+    assert driver.live() == {target: record}
+
+
+def test_renamed_and_written_to_in_one_hint(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER)
+    hints = Hints(None)
+    driver = start(hints=hints)
+    driver.settle()
+    target = path.rename(root / "b.slp")
+    append(target, b"more")
+    hints.grew(str(target))
+    assert [type(event) for event in driver.step(0.0)] == [Grew]
+
+
+def test_two_files_exchange_their_names(root: Path, start: Start) -> None:
+    a, b = write(root / "a.slp", b"aaa"), write(root / "b.slp", b"bbb")
+    driver = start()
+    driver.settle()
+    records = driver.live()
+    a.rename(root / "t")
+    b.rename(a)
+    (root / "t").rename(b)
+    append(a, b"B")
+    append(b, b"A")
+    events = driver.settle()
+    assert not of_kind(events, Opened, Lost)
+    assert records[a].file.path == b
+    assert bytes(records[a].data) == b"aaaA"
+    assert bytes(records[b].data) == b"bbbB"
+
+
+def test_renamed_over_another_file_that_is_followed(root: Path, start: Start) -> None:
+    a, b = write(root / "a.slp", b"aaa"), write(root / "b.slp", b"bbb")
+    driver = start()
+    driver.settle()
+    records = driver.live()
+    a.replace(b)
+    events = driver.settle()
+    assert not of_kind(events, Opened)
+    assert isinstance(records[b].error, Replaced)
+    assert driver.live() == {b: records[a]}
+
+
+def test_renamed_out_of_the_tree(root: Path, start: Start, tmp_path: Path) -> None:
+    path = write(root / "a.slp", HEADER)
+    driver = start()
+    driver.settle()
+    record = driver.only()
+    away = path.rename(tmp_path / "away")
+    append(away, b"last words")
+    driver.settle()
+    assert bytes(record.data) == HEADER + b"last words"
+    assert isinstance(record.error, Vanished)
+    away.rename(path)
+    driver.step(6)
+    assert driver.only() is not record
+    assert not driver.only().existed
+
+
+def test_renamed_out_of_the_tree_and_another_file_under_its_name(root: Path, start: Start, tmp_path: Path) -> None:
+    path = write(root / "a.slp", HEADER)
+    driver = start()
+    driver.settle()
+    record = driver.only()
+    path.rename(tmp_path / "away")
+    write(path, b"new")
+    driver.settle()
+    assert isinstance(record.error, Replaced)
+    assert bytes(driver.only().data) == b"new"
+
+
+def test_a_second_link_is_not_a_second_file(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER)
+    driver = start()
+    driver.settle()
+    os.link(path, root / "b.slp")
+    driver.step(6)
+    record = driver.only()
+    assert record.file.path == path
+    path.unlink()
+    driver.settle(6)
+    assert record.error is None
+    assert record.file.path == root / "b.slp"
+
+
+def test_a_read_error_in_the_middle(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(root / "a.slp", HEADER)
+    driver = start()
+    driver.settle()
+    record = driver.only()
+
+    def broken(*_: object) -> bytes:
+        raise OSError(errno.EIO, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        for name in ("preadv", "pread", "read"):
+            patch.setattr(os, name, broken, raising=False)
+        append(path, b"more")
+        driver.step()
+    assert isinstance(record.error, Unreadable)
+    assert not driver.settle(), "it is not opened again in a hurry"
+    driver.step(6)
+    assert bytes(driver.only().data) == HEADER + b"more"
+
+
+# Listed, released.
+
+
+def test_a_listed_file_that_grows(root: Path, start: Start) -> None:
+    path = write(root / "old.slp", HEADER, age=1000)
+    driver = start()
+    driver.settle()
+    append(path, b"more")
+    driver.step(6)
+    assert driver.only().existed
+    assert bytes(driver.only().data) == HEADER + b"more"
+    assert len(driver.tail.listed) == 0
+
+
+def test_a_listed_file_that_is_touched_or_renamed(root: Path, start: Start) -> None:
+    path = write(root / "old.slp", HEADER, age=1000)
+    driver = start()
+    driver.settle()
+    (listed,) = driver.scanned[0].files
+    date(path, 0)
+    assert not driver.settle(6)
+    path.rename(root / "sub.slp")
+    assert not driver.settle(6)
+    assert listed.path == root / "sub.slp"
+    assert len(driver.tail.listed) == 1
+
+
+def test_another_file_under_a_listed_name(root: Path, start: Start) -> None:
+    path = write(root / "old.slp", HEADER, age=1000)
+    driver = start()
+    driver.settle()
+    write(root / "new.tmp", b"new").replace(path)
+    driver.settle(6)
+    assert not driver.only().existed
+    assert bytes(driver.only().data) == b"new"
+
+
+def test_a_released_file_is_left_alone_until_it_changes(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER + b"events")
+    driver = start()
+    driver.settle()
+    file = driver.only().file
+    driver.tail.release(file)
+    driver.tail.release(file)
+    assert list(driver.tail.active) == []
+    assert len(driver.tail.listed) == 1
+    for _ in range(3):
+        assert not driver.settle(6)
+    date(path, 100)
+    assert not driver.settle(6), "touched, but the same"
+    rewrite(path, FINAL)
+    driver.settle(6)
+    assert driver.only().existed
+    assert driver.only().file is not file
+    assert bytes(driver.only().data) == FINAL + b"events"
+    driver.tail.release(driver.only().file)
+    append(path, b"!")
+    driver.settle(6)
+    assert driver.only().existed
+    assert bytes(driver.only().data) == FINAL + b"events!"
+
+
+def test_a_released_file_whose_header_changes_while_the_clock_stands_still(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", HEADER + b"events")
+    driver = start()
+    driver.settle()
+    driver.tail.release(driver.only().file)
+    rewrite(path, FINAL)
+    date(path, 0)
+    driver.settle(COARSE_SECONDS + 0.1)
+    assert bytes(driver.only().data) == FINAL + b"events"
+
+
+def test_nothing_is_said_of_a_file_after_its_release(root: Path, start: Start) -> None:
+    """Also of what was found in the same step in which the consumer had enough."""
+    write(root / "a.slp", b"x")
+    driver = start()
+    driver.tail._events.clear()
+    iterator = driver.tail
+    run(iterator._advance(0.0))
+    said: list[object] = []
+    while iterator._events:
+        event = iterator._events.popleft()
+        said.append(event)
+        if isinstance(event, Opened):
+            iterator.release(event.file)
+    assert [type(event) for event in said] == [Scanned, Opened, Settled]
+
+
+# Refused.
+
+
+def test_a_fifo_is_refused_once(root: Path, start: Start) -> None:
+    os.mkfifo(root / "a.slp")
+    driver = start()
+    driver.settle()
+    for _ in range(3):
+        driver.settle(6)
+    (refused,) = driver.refused
+    assert refused.path == root / "a.slp"
+    assert "not a regular file" in str(refused.error)
+    (root / "a.slp").unlink()
+    write(root / "a.slp", b"x")
+    driver.settle(6)
+    assert bytes(driver.only().data) == b"x"
+
+
+def test_a_link_out_of_the_folder_is_refused(root: Path, start: Start, tmp_path: Path) -> None:
+    write(tmp_path / "secret", b"secret")
+    (root / "a.slp").symlink_to(tmp_path / "secret")
+    (root / "loop.slp").symlink_to(root / "loop.slp")
+    (root / "nowhere.slp").symlink_to(root / "nothing")
+    driver = start()
+    driver.settle(6)
+    assert {refused.path.name: refused.error.what for refused in driver.refused} == {
+        "a.slp": "a link out of the folder",
+        "loop.slp": "a link to itself",
+    }
+    assert not driver.live()
+
+
+def test_a_link_inside_the_folder_is_followed(root: Path, start: Start) -> None:
+    write(root / "data.bin", b"data")
+    (root / "a.slp").symlink_to("data.bin")
+    driver = start()
+    driver.settle()
+    append(root / "data.bin", b"more")
+    driver.settle()
+    assert bytes(driver.only().data) == b"datamore"
+
+
+def test_a_link_to_a_folder_is_not_followed(root: Path, start: Start, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    write(tmp_path / "elsewhere" / "a.slp", b"x")
+    (root / "link").symlink_to(tmp_path / "elsewhere")
+    (root / "up").symlink_to(root)
+    driver = start()
+    driver.settle(6)
+    assert not driver.live()
+    assert not driver.refused
+
+
+def test_the_root_itself_may_be_a_link(root: Path, start: Start, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(root)
+    write(root / "a.slp", b"x")
+    driver = start(root=link)
+    driver.settle()
+    assert driver.live().keys() == {link / "a.slp"}
+
+
+def test_permission_is_refused_and_given_back(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Injected, since the tests may run as root, to whom everything is permitted."""
+    write(root / "a.slp", b"x")
+    driver = start()
+    real = os.open
+
+    def refuse(*args: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    driver.settle()
+    for _ in range(3):
+        driver.settle(6)
+    (refused,) = driver.refused
+    assert isinstance(refused.error, Unreadable)
+    assert refused.error.what == "Permission denied"
+    assert driver.settled == 1
+    monkeypatch.setattr(os, "open", real)
+    driver.settle(6)
+    assert bytes(driver.only().data) == b"x"
+    monkeypatch.setattr(os, "open", refuse)
+    os.truncate(root / "a.slp", 0)
+    driver.settle(6)
+    assert len(driver.refused) == 2
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="to root everything is permitted")
+def test_a_folder_that_may_not_be_read(root: Path, start: Start) -> None:
+    (root / "sub").mkdir()
+    path = write(root / "sub" / "a.slp", b"x")
+    driver = start()
+    driver.settle()
+    (root / "sub").chmod(0)
+    try:
+        driver.settle(6)
+        driver.settle(6)
+        assert driver.only().file.path == path, "not to be seen is not to be gone"
+        assert [refused.path for refused in driver.refused] == [root / "sub"]
+    finally:
+        (root / "sub").chmod(0o700)
+
+
+def test_a_folder_that_cannot_be_read_hides_and_does_not_lose(
+    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "sub").mkdir()
+    write(root / "sub" / "a.slp", b"x")
+    write(root / "sub" / "b.slp", b"x", age=1000)
+    driver = start(hints=Hints(None))
+    driver.settle()
+    real = os.scandir
+
+    def scandir(path: str) -> object:
+        if path == str(root / "sub"):
+            raise OSError(errno.EIO, "Input/output error")
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    for _ in range(4):
+        driver.settle(6)
+    assert [refused.path for refused in driver.refused] == [root / "sub"]
+    assert len(driver.live()) == 1
+    assert len(driver.tail.listed) == 1
+    monkeypatch.setattr(os, "scandir", real)
+    driver.settle(6)
+    assert len(driver.live()) == 1
+
+
+# The root.
+
+
+def test_a_root_that_comes_later(tmp_path: Path, start: Start) -> None:
+    root = tmp_path / "later"
+    driver = start(root=root)
+    assert driver.step() == [Scanned(()), Settled()]
+    assert not driver.root_present()
+    root.mkdir()
+    write(root / "a.slp", b"x")
+    write(root / "old.slp", b"y", age=1000)
+    driver.settle(2)
+    assert driver.root_present()
+    assert not driver.only().existed
+    assert bytes(driver.only().data) == b"x"
+    assert [[file.path.name for file in scanned.files] for scanned in driver.scanned] == [[], ["old.slp"]]
+
+
+def test_a_root_that_goes_and_comes_back(root: Path, start: Start, tmp_path: Path) -> None:
+    path = write(root / "a.slp", HEADER)
+    write(root / "old.slp", HEADER, age=1000)
+    driver = start()
+    driver.settle()
+    before = driver.only()
+    append(path, b"last words")
+    root.rename(tmp_path / "gone")
+    driver.settle(6)
+    assert isinstance(before.error, Vanished)
+    assert bytes(before.data) == HEADER + b"last words"
+    assert not driver.root_present()
+    assert len(driver.tail.listed) == 0
+    root.mkdir()
+    write(path, b"new")
+    driver.settle(6)
+    assert driver.root_present()
+    assert bytes(driver.only().data) == b"new"
+    assert not driver.only().existed
+
+
+def test_another_folder_in_the_place_of_the_root(root: Path, start: Start, tmp_path: Path) -> None:
+    path = write(root / "a.slp", HEADER)
+    driver = start()
+    driver.settle()
+    before = driver.only()
+    root.rename(tmp_path / "gone")
+    root.mkdir()
+    write(path, b"new")
+    write(root / "old.slp", HEADER, age=1000)
+    driver.step(6)
+    driver.step(0.1)
+    assert before.error is not None
+    assert bytes(driver.only().data) == b"new"
+    assert len(driver.tail.listed) == 1
+
+
+def test_a_root_that_is_a_file(tmp_path: Path, start: Start) -> None:
+    write(tmp_path / "root", b"x")
+    driver = start(root=tmp_path / "root")
+    driver.settle(2)
+    assert [refused.error.what for refused in driver.refused] == ["not a folder"]
+    assert not driver.root_present()
+
+
+@pytest.mark.parametrize("call", ["stat", "scandir"])
+def test_a_root_that_fails_for_a_while(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+    write(root / "a.slp", b"x")
+    driver = start(hints=Hints(None))
+    driver.settle()
+    real = getattr(os, call)
+
+    def fail(path: object, **options: object) -> object:
+        if path == str(root):
+            raise OSError(errno.EHOSTDOWN, "Host is down")
+        return real(path, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, call, fail)
+        driver.settle(6)
+        driver.settle(6)
+    assert driver.only().error is None
+    assert [refused.error.what for refused in driver.refused] == ["Host is down"]
+    driver.settle(6)
+    assert driver.only().error is None
+    assert driver.root_present()
+
+
+# Finding names.
+
+
+def test_a_hint_for_a_new_name(root: Path, start: Start) -> None:
+    hints = Hints(None)
+    driver = start(hints=hints)
+    driver.settle()
+    path = write(root / "a.slp", b"x")
+    hints.grew(str(path))
+    hints.grew(str(root / "a.txt"))
+    assert [type(event) for event in driver.step(0.0)] == [Opened, Grew, CaughtUp]
+    assert not driver.only().existed
+
+
+def test_a_hint_for_a_listed_name_that_grew(root: Path, start: Start) -> None:
+    path = write(root / "a.slp", b"x", age=1000)
+    hints = Hints(None)
+    driver = start(hints=hints)
+    driver.settle()
+    append(path, b"y")
+    hints.grew(str(path))
+    driver.step(0.0)
+    assert driver.only().existed
+    assert bytes(driver.only().data) == b"xy"
+
+
+def test_a_new_folder_is_scanned_at_once(root: Path, start: Start) -> None:
+    hints = Hints(None)
+    driver = start(hints=hints)
+    driver.settle()
+    (root / "2026" / "11").mkdir(parents=True)
+    write(root / "2026" / "11" / "a.slp", b"x")
+    hints.overflowed()
+    driver.step(0.0)
+    assert bytes(driver.only().data) == b"x"
+
+
+def test_without_notifications_new_names_are_found_within_a_second(root: Path, start: Start) -> None:
+    (root / "sub").mkdir()
+    driver = start()
+    driver.settle()
+    driver.step(2)
+    write(root / "sub" / "a.slp", b"x")
+    driver.step(1)
+    driver.step(0.1)
+    assert bytes(driver.only().data) == b"x"
+
+
+def test_too_many_hints_become_one(root: Path) -> None:
+    hints = Hints(None)
+    for number in range(5000):
+        hints.grew(f"{number}.slp")
+    touched = hints.take()
+    assert touched.rescan
+    assert len(touched.paths) < 5000
+    assert hints.take() == (set(), False)
+
+
+def test_without_inodes_a_name_is_the_identity(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    from slpstream.sources.tail import scan
+    from slpstream.sources.tail.identity import FileIdentity
+
+    for module in (scan, tailer):
+        monkeypatch.setattr(module, "identity_of", lambda status: FileIdentity(0, 0))
+    path = write(root / "a.slp", b"aaa")
+    write(root / "b.slp", b"bbb")
+    driver = start()
+    driver.settle()
+    before = driver.live()
+    assert bytes(before[path].data) == b"aaa"
+    path.rename(root / "c.slp")
+    driver.settle(2)
+    driver.settle(2)
+    assert isinstance(before[path].error, Vanished)
+    assert bytes(driver.live()[root / "c.slp"].data) == b"aaa"
+    os.truncate(root / "b.slp", 1)
+    driver.settle()
+    assert isinstance(before[root / "b.slp"].error, Truncated)
+    path = root / "c.slp"
+    record = driver.live()[path]
+    away = path.rename(root / "away")
+    driver.step()
+    write(path, b"new")
+    driver.settle()
+    assert isinstance(record.error, Replaced)
+    assert bytes(driver.live()[path].data) == b"new"
+    assert away.exists()
+
+
+def test_where_reads_in_the_loop_are_not_to_be_had(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on other systems and on tmpfs: `preadv` says so, and everything goes through threads."""
+
+    def unsupported(*_: object) -> int:
+        raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+
+    monkeypatch.setattr(os, "preadv", unsupported, raising=False)
+    path = write(root / "a.slp", HEADER + b"events")
+    driver = start(read_bytes=8)
+    driver.settle()
+    append(path, b"metadata")
+    rewrite(path, FINAL)
+    driver.settle()
+    assert bytes(driver.only().data) == FINAL + b"eventsmetadata"
+    monkeypatch.setattr(tailer, "_HAS_PREAD", False)
+    append(path, b"!")
+    driver.settle()
+    assert bytes(driver.only().data) == FINAL + b"eventsmetadata!"
+    path.unlink()
+    record = driver.only()
+    driver.settle()
+    assert isinstance(record.error, Vanished)
+
+
+def test_what_is_not_in_the_page_cache_is_read_in_a_thread(
+    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def uncached(*_: object) -> int:
+        raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+
+    monkeypatch.setattr(os, "preadv", uncached, raising=False)
+    write(root / "a.slp", HEADER + b"events")
+    driver = start()
+    driver.settle()
+    assert bytes(driver.only().data) == HEADER + b"events"
+
+
+def test_a_scan_says_only_what_is_new(root: Path, start: Start) -> None:
+    for number in range(300):
+        write(root / f"{number}.slp", b"x", age=1000)
+    driver = start(hints=Hints(None))
+    driver.settle()
+    assert len(driver.tail.listed) == 300
+    from slpstream.sources.tail.scan import scan_tree
+
+    scan = scan_tree(str(root), (".slp",), driver.tail._catalogue.known())
+    assert scan.findings == {}
+    assert list(scan.folders) == [str(root)]
+
+
+def test_all_descriptors_are_closed(root: Path) -> None:
+    for number in range(30):
+        write(root / f"{number}.slp", b"x")
+    before = open_descriptors()
+    driver = Driver(root)
+    driver.settle()
+    assert len(driver.tail.active) == 30
+    driver.close()
+    assert open_descriptors() == before

@@ -1,0 +1,212 @@
+"""Deltas through the fan-out: whatever a subscriber misses, joins late, or reads back, each message that it is sent can
+be read and says what the log says; and a group's messages are encoded once.
+
+Random schedules as in `test_delivery`: sockets take a few bytes at a time or none. The seed is all there is to one.
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+from typing import Any
+
+import msgspec
+import pytest
+import trio
+
+from slpstream.model.delta import DeltaDecoder, delta_message
+from slpstream.model.messages import FramesMode, LogMessage, to_messagepack
+from slpstream.stream.delta_bases import Link
+from tests.stream.fakes import (
+    Client,
+    FakeLog,
+    FakeStation,
+    LineWire,
+    hub_of,
+    lines,
+    settle,
+    subscription,
+)
+
+pytestmark = pytest.mark.trio
+
+
+class DeltaLines(LineWire):
+    """The messages of the delta subprotocol, as lines. Counts deltas too."""
+
+    key = "delta lines"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deltas = 0
+
+    def follow(self, link: Link, before: Link, station: str) -> bytes:
+        """A message that follows another."""
+        return link.message.form((self.key, station, before.place), lambda _: self._delta(link, before, station))
+
+    def status(self, payload: dict[str, Any]) -> bytes:
+        """A status message."""
+        return _text(to_messagepack(msgspec.json.encode(payload)))
+
+    def _line(self, json: bytes) -> bytes:
+        self.encoded += 1
+        return _text(to_messagepack(json))
+
+    def _delta(self, link: Link, before: Link, station: str) -> bytes:
+        self.deltas += 1
+        changes, link.image = before.image.change(link.payload())
+        step = link.message.offset - before.message.offset
+        return _text(delta_message(link.message.type, station, step, link.message.count, changes))
+
+
+def _text(data: bytes) -> bytes:
+    return base64.b64encode(data) + b"\n"
+
+
+class DeltaClient(Client):
+    """Reads deltas, as long as each follows what it has."""
+
+    def __init__(self, wire: DeltaLines | None = None, **options: Any) -> None:
+        super().__init__(wire=DeltaLines() if wire is None else wire, **options)
+
+    @property
+    def all_lines(self) -> list[bytes]:
+        """All whole messages, as JSON."""
+        decoder = DeltaDecoder()
+        coded = bytes(self.received).split(b"\n")[:-1]
+        return [msgspec.json.encode(decoder.decode(base64.b64decode(line))) for line in coded]
+
+    def said(self) -> list[dict[str, Any]]:
+        """The messages of the log, decoded."""
+        return [msgspec.json.decode(line) for line in self.log]
+
+
+def decoded(log: list[bytes]) -> list[dict[str, Any]]:
+    return [msgspec.json.decode(line) for line in log]
+
+
+@pytest.mark.parametrize("seed", range(60))
+async def test_whatever_happens_it_is_the_log(seed: int) -> None:
+    chance = random.Random(seed)
+    mode: FramesMode = chance.choice(("live", "finalized"))
+    log, station = FakeLog(1, batches=40, seed=seed), FakeStation(ring_bytes=chance.choice((600, 4000)))
+    hub, game, wire = hub_of(station), station.begin(log), DeltaLines()
+    clients: list[tuple[str, DeltaClient]] = []
+    async with trio.open_nursery() as nursery:
+
+        async def stay(client: DeltaClient, wanted: dict[str, Any]) -> None:
+            async with client.subscribed(hub, subscription(frames=mode, **wanted)):
+                await trio.sleep_forever()
+
+        def come() -> None:
+            delivery = chance.choice(("lossless", "conflate"))
+            room = chance.choice((0, 300, None))
+            client = DeltaClient(wire, room=room, limit_bytes=chance.choice((2500, 6000)))
+            clients.append((delivery, client))
+            cursor = chance.choice(("start", "live", f"{log.game_id}/frame:0"))
+            nursery.start_soon(stay, client, {"delivery": delivery, "cursor": cursor})
+
+        station.write(game, 3)
+        for _ in range(4):
+            come()
+        while station.write(game, chance.randint(1, 3)):
+            for _, client in clients:
+                client.allow(chance.choice((0, 0, 40, 400, 3000)))
+            if chance.random() < 0.1:
+                come()
+            if chance.random() < 0.5:
+                await settle()
+        for _, client in clients:
+            client.allow(None)
+        await settle()
+        nursery.cancel_scope.cancel()
+    assert wire.deltas > 10
+    expected = decoded(lines(log, mode=mode))
+    places = {message["cursor"]: message for message in expected}
+    for delivery, client in clients:
+        said = client.said()
+        assert [places[message["cursor"]] for message in said] == said
+        if client.error is not None:
+            assert delivery == "conflate"
+            continue
+        if said:
+            assert said[-1] == expected[-1]
+        if delivery == "lossless":
+            assert said == expected[len(expected) - len(said) :]
+
+
+async def test_a_group_is_encoded_once() -> None:
+    station, log, wire = FakeStation(), FakeLog(batches=30), DeltaLines()
+    hub, game = hub_of(station), station.begin(log)
+    clients = [DeltaClient(wire) for _ in range(5)]
+    async with trio.open_nursery() as nursery:
+
+        async def stay(client: DeltaClient) -> None:
+            async with client.subscribed(hub, subscription(topics=["frame"])):
+                await trio.sleep_forever()
+
+        for client in clients:
+            nursery.start_soon(stay, client)
+        await settle()
+        station.write_all(game)
+        await settle()
+        nursery.cancel_scope.cancel()
+    of_topic = [message for message in log.whole() if message.topic == "frame"]
+    assert wire.deltas == len(of_topic) - 2
+    assert wire.encoded == 2
+    for client in clients:
+        assert client.said() == [msgspec.json.decode(message.json("main")) for message in of_topic]
+
+
+async def test_who_comes_late_is_sent_a_whole_frame_first_and_then_what_the_others_get() -> None:
+    station, log, wire = FakeStation(), FakeLog(batches=30), DeltaLines()
+    hub, game = hub_of(station), station.begin(log)
+    first, late = DeltaClient(wire), DeltaClient(wire)
+    wanted = subscription(topics=["frame"])
+    async with first.subscribed(hub, wanted):
+        station.write(game, 10)
+        async with late.subscribed(hub, wanted):
+            before, deltas = len(late.received), wire.deltas
+            station.write_all(game)
+            await settle()
+    sent = [msgspec.msgpack.decode(base64.b64decode(line)) for line in bytes(late.received[before:]).split()]
+    frames = [s for s in sent if (s[1] == 0 if isinstance(s, list) else s["type"] == "frame")]
+    assert [isinstance(frame, dict) for frame in frames] == [True] + [False] * (len(frames) - 1)
+    assert wire.deltas - deltas == len(late.said())
+    assert late.said() == first.said()[-len(late.said()) :]
+
+
+async def test_another_game_begins_with_a_whole_frame() -> None:
+    station = FakeStation()
+    client = DeltaClient()
+    logs = [FakeLog(1, batches=5), FakeLog(2, batches=5)]
+    async with client.subscribed(hub_of(station), subscription(topics=["frame"])):
+        for log in logs:
+            station.play(log)
+        await settle()
+    sent = [msgspec.msgpack.decode(base64.b64decode(line)) for line in bytes(client.received).split()]
+    assert sum(isinstance(s, dict) and s["type"] == "frame" for s in sent) == 2
+    assert client.said() == [
+        msgspec.json.decode(m.json("main")) for log in logs for m in log.whole() if m.topic == "frame"
+    ]
+
+
+@pytest.mark.parametrize("wanted", [{"rate": 20}, {"fields": ["post.percent"]}, {"rate": 30, "fields": ["post.pad"]}])
+async def test_filters_leave_gaps_that_do_not_matter(wanted: dict[str, Any]) -> None:
+    station, log = FakeStation(), FakeLog(batches=40)
+    hub, game = hub_of(station), station.begin(log)
+    plain, client = Client(), DeltaClient()
+    async with plain.subscribed(hub, subscription(**wanted)), client.subscribed(hub, subscription(**wanted)):
+        station.write_all(game)
+        await settle()
+    assert client.said() == [msgspec.json.decode(line) for line in plain.log]
+    assert len(client.received) > 0
+
+
+async def test_a_link_is_the_message_as_it_is_wanted() -> None:
+    body = b'"frame":{"frame":3,"revision":0,"players":{"0":{"post":{"percent":1.5,"x":2.0}}}}}'
+    message = LogMessage("frame", "g", "live", 9, 0, body, 3)
+    cut = {"frame": {"frame": 3, "revision": 0, "players": {"0": {"post": {"x": 2.0}}}}}
+    assert Link(message, ("post.x",)).payload() == cut
+    assert Link(message, ("post.x",)).image.value == cut
+    assert Link(message, None).payload()["frame"]["players"]["0"]["post"] == {"percent": 1.5, "x": 2.0}

@@ -1,0 +1,329 @@
+"""A tap gives each message exactly once, in order, at its consumer's pace, and goes on where bookmarks say.
+
+Random schedules, as for subscribers: rings so small that nearly everything is read back, consumers that stop at any
+of their steps and come back with the bookmarks that they kept.
+"""
+
+from __future__ import annotations
+
+import random
+
+import msgspec
+import pytest
+import trio
+
+from slpstream.model.errors import ProtocolViolation
+from slpstream.model.messages import START, TOPICS, FramesMode, LogMessage, Topic
+from slpstream.stream import Batch, Bookmarks, Game, Tap
+from tests.stream.fakes import FakeLog, FakeStation, settle
+from tests.stream.test_delivery import turns
+
+SCHEDULES = 40
+
+
+class Consumer:
+    """Keeps messages and bookmarks together, as sinks do; stops and comes back."""
+
+    def __init__(
+        self, station: FakeStation, mode: FramesMode = "live", topics: frozenset[Topic] = frozenset(TOPICS)
+    ) -> None:
+        self.messages: list[LogMessage] = []
+        self.gone: list[tuple[str, str]] = []
+        self.kept = "[]"
+        self.pace: random.Random | None = None
+        self._station = station
+        self._mode: FramesMode = mode
+        self._topics = topics
+        self._scope: trio.CancelScope | None = None
+
+    @property
+    def running(self) -> bool:
+        return self._scope is not None
+
+    def start(self, nursery: trio.Nursery) -> None:
+        self._scope = trio.CancelScope()
+        nursery.start_soon(self._run, self._scope)
+
+    def stop(self) -> None:
+        assert self._scope is not None
+        self._scope.cancel()
+        self._scope = None
+
+    async def _run(self, scope: trio.CancelScope) -> None:
+        with scope:
+            bookmarks = Bookmarks.parse(self.kept)
+            tap = Tap(self._station.channel, frames=self._mode, marks=bookmarks.marks, topics=self._topics)
+            async for batch in tap:
+                for _ in range(0 if self.pace is None else self.pace.randint(0, 6)):
+                    await trio.lowlevel.checkpoint()  # what is not kept now comes again
+                bookmarks.note(batch)
+                self.messages += batch.messages
+                if batch.gone is not None:
+                    self.gone.append((batch.game_id, batch.gone))
+                self.kept = bookmarks.dump()
+
+    def of(self, log: FakeLog) -> list[bytes]:
+        return [m.json() for m in self.messages if m.game_id == log.game_id]
+
+
+def whole(log: FakeLog, mode: FramesMode = "live") -> list[bytes]:
+    return [message.json() for message in log.whole(mode)]
+
+
+async def schedule(seed: int) -> None:
+    chance = random.Random(f"tap {seed}")
+    station = FakeStation(ring_bytes=chance.choice((1, 1500, 5000, 1 << 20)))
+    station.channel._kept_games = chance.choice((1, 2))
+    logs = [FakeLog(n, batches=chance.randint(0, 25), seed=seed) for n in range(chance.randint(1, 4))]
+    mode: FramesMode = chance.choice(("live", "finalized"))
+    consumer = Consumer(station, mode)
+    consumer.pace = chance
+    async with trio.open_nursery() as nursery:
+        consumer.start(nursery)
+        await settle()
+        waiting, games = list(logs), list[Game]()
+        while waiting or games:
+            if waiting and (not games or chance.random() < 0.1):
+                games.append(station.begin(waiting.pop(0), catching_up=chance.random() < 0.3))
+                station.write(games[-1])  # a game is known from its first message on
+            game = chance.choice(games)  # several at a time
+            going_on = station.write(game, chance.choice((1, 1, 2, 8)))
+            if game.catching_up and (not going_on or chance.random() < 0.2):
+                station.channel.caught_up(game)
+            if not going_on:
+                games.remove(game)
+            await turns(chance)
+            if not consumer.running:
+                consumer.start(nursery)
+            elif chance.random() < 0.2 and len(consumer.messages):
+                consumer.stop()
+        if not consumer.running:
+            consumer.start(nursery)
+        await settle()
+        assert all(consumer.of(log) == whole(log, mode) for log in logs)
+        assert not consumer.gone
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("first", range(0, SCHEDULES, 10))
+def test_each_message_once_in_order_whatever_happens(first: int, autojump_clock: trio.testing.MockClock) -> None:
+    for seed in range(first, first + 10):
+        trio.run(schedule, seed, clock=trio.testing.MockClock(autojump_threshold=0))
+
+
+@pytest.mark.trio
+async def test_games_that_were_played_meanwhile_come_all(autojump_clock: trio.testing.MockClock) -> None:
+    logs = [FakeLog(n) for n in range(5)]
+    before, after = FakeStation(), FakeStation()
+    first = Consumer(before)
+    async with trio.open_nursery() as nursery:
+        first.start(nursery)
+        await settle()
+        before.play(logs[0])
+        game = before.begin(logs[1])
+        before.write(game, 7)
+        await settle()
+        nursery.cancel_scope.cancel()
+    second = Consumer(after)
+    second.kept = first.kept
+    async with trio.open_nursery() as nursery:
+        after.archived(*logs[:4])
+        second.start(nursery)
+        await settle()
+        after.play(logs[4])
+        await settle()
+        nursery.cancel_scope.cancel()
+    assert not second.of(logs[0])
+    assert first.of(logs[1]) + second.of(logs[1]) == whole(logs[1])
+    assert all(second.of(log) == whole(log) for log in logs[2:])
+    assert not second.gone
+
+
+@pytest.mark.trio
+async def test_a_bookmark_whose_game_is_gone_gives_way_to_the_one_before(
+    autojump_clock: trio.testing.MockClock,
+) -> None:
+    logs = [FakeLog(n) for n in range(3)]
+    before, after = FakeStation(), FakeStation()
+    first = Consumer(before)
+    async with trio.open_nursery() as nursery:
+        first.start(nursery)
+        await settle()
+        before.play(logs[0])
+        before.write(before.begin(logs[1]), 5)
+        await settle()
+        nursery.cancel_scope.cancel()
+    second = Consumer(after)
+    second.kept = first.kept
+    async with trio.open_nursery() as nursery:
+        after.archived(logs[0], logs[2])
+        second.start(nursery)
+        await settle()
+        nursery.cancel_scope.cancel()
+    assert second.gone == [(logs[1].game_id, f"no such game: {logs[1].game_id}")]
+    assert not second.of(logs[0])
+    assert second.of(logs[2]) == whole(logs[2])
+
+
+@pytest.mark.trio
+async def test_a_game_that_was_played_beside_one_that_still_runs() -> None:
+    over, running, meanwhile = (FakeLog(n) for n in range(3))
+    before, after = FakeStation(), FakeStation()
+    first = Consumer(before)
+    async with trio.open_nursery() as nursery:
+        first.start(nursery)
+        await settle()
+        before.play(over)
+        before.write(before.begin(running), 5)
+        await settle()
+        nursery.cancel_scope.cancel()
+    second = Consumer(after)
+    second.kept = first.kept
+    after.channel.settled = False
+    async with trio.open_nursery() as nursery:
+        second.start(nursery)
+        # All files are recent: they are read again, and two of the games turn out to be over.
+        games = [after.begin(log, catching_up=True) for log in (running, over, meanwhile)]
+        after.write(games[0], 7)
+        for game, mtime_ns in ((games[1], 1), (games[2], 3)):
+            after.write_all(game)
+            after.channel.retire(game, mtime_ns, "")
+        for game in games:
+            after.channel.caught_up(game)
+        after.channel.settled = True
+        after.channel.notify()
+        await settle()
+        after.write_all(games[0])
+        await settle()
+        nursery.cancel_scope.cancel()
+    assert not second.of(over)
+    assert first.of(running) + second.of(running) == whole(running)
+    assert second.of(meanwhile) == whole(meanwhile)
+    assert not second.gone
+
+
+@pytest.mark.trio
+async def test_without_any_that_is_known_the_current_game_is_the_first(autojump_clock: trio.testing.MockClock) -> None:
+    station, log = FakeStation(), FakeLog(1)
+    consumer = Consumer(station)
+    consumer.kept = f'[["{FakeLog(9).whole()[0].cursor}",false]]'
+    game = station.begin(log)
+    station.write(game, 5)
+    async with trio.open_nursery() as nursery:
+        consumer.start(nursery)
+        station.write_all(game)
+        await settle()
+        nursery.cancel_scope.cancel()
+    assert [game_id for game_id, _ in consumer.gone] == [FakeLog(9).game_id]
+    assert consumer.of(log) == whole(log)
+
+
+@pytest.mark.trio
+async def test_live_begins_with_what_comes_next() -> None:
+    station, log = FakeStation(ring_bytes=1 << 20), FakeLog(1)
+    game = station.begin(log)
+    station.write(game, 5)
+    known = len(game.logs["live"].since(START) or ())
+    taken: list[LogMessage] = []
+
+    async def take() -> None:
+        async for batch in Tap(station.channel, start="live"):
+            taken.extend(batch.messages)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(take)
+        await settle()
+        station.write_all(game)
+        await settle()
+        nursery.cancel_scope.cancel()
+    assert known
+    assert [m.json() for m in taken] == whole(log)[known:]
+
+
+@pytest.mark.trio
+async def test_only_the_topics_that_are_wanted() -> None:
+    station, log = FakeStation(ring_bytes=1), FakeLog(1)
+    consumer = Consumer(station, topics=frozenset({"game"}))
+    async with trio.open_nursery() as nursery:
+        consumer.start(nursery)
+        station.play(log)
+        await settle()
+        nursery.cancel_scope.cancel()
+    assert consumer.of(log) == [m.json() for m in log.whole() if m.topic == "game"]
+    assert Bookmarks.parse(consumer.kept).marks[0].over == (log.whole()[-1].type == "metadata")
+
+
+@pytest.mark.trio
+async def test_what_cannot_be_read_is_tried_again_then_passed_over(autojump_clock: trio.testing.MockClock) -> None:
+    station, log = FakeStation(ring_bytes=1), FakeLog(1)
+    consumer = Consumer(station)
+    game = station.begin(log)
+    station.write(game, 5)
+    file = station.files[log.game_id]
+    file.gone = True
+    async with trio.open_nursery() as nursery:
+        consumer.start(nursery)
+        await trio.sleep(10)
+        assert not consumer.gone
+        file.gone = False
+        await trio.sleep(10)
+        read = len(consumer.messages)
+        assert read
+        assert not consumer.gone
+        file.gone = True
+        station.write_all(game)
+        await trio.sleep(60)
+        nursery.cancel_scope.cancel()
+    assert [game_id for game_id, _ in consumer.gone] == [log.game_id]
+    assert consumer.of(log) == [*whole(log)[:read], whole(log)[-1]]  # the ring keeps one
+
+
+@pytest.mark.trio
+async def test_a_file_that_is_lost_is_said_once() -> None:
+    station, log = FakeStation(), FakeLog(1)
+    consumer = Consumer(station)
+    async with trio.open_nursery() as nursery:
+        consumer.start(nursery)
+        game = station.begin(log)
+        station.write(game, 5)
+        game.lost = True
+        station.channel.notify()
+        await settle()
+        station.channel.notify()
+        await settle()
+        nursery.cancel_scope.cancel()
+    assert consumer.gone == [(log.game_id, "the file was lost")]
+    assert consumer.messages
+    assert Bookmarks.parse(consumer.kept).marks[0].over
+
+
+def test_bookmarks_are_few_and_come_back_from_text() -> None:
+    bookmarks = Bookmarks()
+    logs = [FakeLog(n) for n in range(40)]
+    for log in logs:
+        bookmarks.note(Batch(log.game_id, log.whole()))
+    assert [mark.cursor.game_id for mark in bookmarks.marks] == [log.game_id for log in logs[-16:]]
+    assert all(mark.over for mark in bookmarks.marks[:-1])
+    assert Bookmarks.parse(bookmarks.dump()).marks == bookmarks.marks
+
+
+def test_a_game_whose_file_comes_back_is_not_over() -> None:
+    bookmarks, log = Bookmarks(), FakeLog(1).whole()
+    game_id = FakeLog(1).game_id
+    over: list[bool] = []
+    for batch in (
+        Batch(game_id, log[:3]),
+        Batch(game_id, (), "the file was lost"),
+        Batch(game_id, log[3:5]),
+        Batch(game_id, log[5:]),
+        Batch(game_id, (), "the file was lost"),
+    ):
+        bookmarks.note(batch)
+        over.append(bookmarks.marks[0].over)
+    assert over == [False, True, False, True, True]
+
+
+@pytest.mark.parametrize("text", ["", "{}", '["x"]', '[["x",true]]'])
+def test_other_text_is_refused(text: str) -> None:
+    with pytest.raises((msgspec.DecodeError, ProtocolViolation)):
+        Bookmarks.parse(text)

@@ -1,0 +1,79 @@
+"""What is no file is not waited for."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import trio
+
+from slpstream.api import open_file, read_game
+from slpstream.game.log_reader import archived_game, peek_game_id
+from slpstream.model.errors import CursorGone, Unreadable
+from slpstream.model.messages import START, timestamp
+from slpstream.simulate.match import synthetic_match
+from slpstream.store import FILE_NAME, GameIndex, open_database
+from slpstream.system.files import WHOLE_FILE_BYTES, modified_ns, open_regular, read_regular
+from tests.running_station import running_station, until
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes in folders")
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize("name", ["a.slp", "a.gci"])
+async def test_a_named_pipe_in_the_place_of_a_replay(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    os.mkfifo(path)
+    with pytest.raises(OSError, match="not a regular file"):
+        open_regular(path)
+    with pytest.raises(Unreadable, match="not a regular file"):
+        open_file(path)
+    with pytest.raises(OSError, match="not a regular file"):
+        peek_game_id(path)
+    game = archived_game(lambda: path, 0, "0" * 32, trio.CapacityLimiter(1))
+    with pytest.raises(CursorGone):
+        await game.replay("live", START)
+
+
+def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:
+    """A film has the suffix of a ghost."""
+    path = tmp_path / "film.dat"
+    with path.open("wb") as file:
+        file.truncate(WHOLE_FILE_BYTES)
+    assert len(read_regular(path)) == WHOLE_FILE_BYTES
+    with path.open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(OSError, match="larger than any replay"):
+        read_regular(path)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(-5, 0), (7, 7 * 10**9), (10**10, 2**63 - 1), (3 * 10**11, 2**63 - 1)]
+)
+def test_times_that_no_calendar_has(seconds: int, expected: int) -> None:
+    status = SimpleNamespace(st_mtime_ns=seconds * 10**9)  # few file systems know them all
+    assert modified_ns(status) == expected  # type: ignore[arg-type]
+    assert timestamp(expected / 1e9)
+
+
+@pytest.mark.trio
+async def test_a_file_from_the_year_2286_is_a_game(tmp_path: Path) -> None:
+    path = tmp_path / "a.slp"
+    path.write_bytes(synthetic_match(seed=1, frames=130))
+    os.utime(path, (10**10, 10**10))
+    index = GameIndex(open_database(tmp_path / FILE_NAME), read_game)
+    async with running_station(tmp_path, index=index) as station, trio.open_nursery() as nursery:
+        nursery.start_soon(index.run)
+        await until(lambda: index.games == 1 and station.active_files == 0)
+        assert [recording["file"] for recording in station.recordings()] == ["a.slp"]
+        nursery.cancel_scope.cancel()
+
+
+def test_a_file_is_opened(tmp_path: Path) -> None:
+    path = tmp_path / "a.slp"
+    path.write_bytes(b"replay")
+    with open_regular(path) as file:
+        assert file.read() == b"replay"

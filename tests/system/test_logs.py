@@ -1,0 +1,67 @@
+"""Log lines as the journal reads them: their level before each, and only there."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import structlog
+
+from slpstream.system import logs
+
+
+def journal_of(path: Path) -> str:
+    """JOURNAL_STREAM as systemd sets it for a stderr that is this file."""
+    status = path.stat()
+    return f"{status.st_dev}:{status.st_ino}"
+
+
+@pytest.fixture
+def _logs_afterwards() -> Iterator[None]:
+    yield
+    structlog.reset_defaults()
+
+
+def test_a_stream_is_the_journal_by_device_and_inode(tmp_path: Path) -> None:
+    with (tmp_path / "stderr").open("w") as stream, (tmp_path / "other").open("w") as other:
+        given = {"JOURNAL_STREAM": journal_of(tmp_path / "stderr")}
+        assert logs.is_journal(stream, given)
+        assert not logs.is_journal(other, given), "stderr was redirected"
+        assert not logs.is_journal(stream, {})
+        assert not logs.is_journal(stream, {"JOURNAL_STREAM": "nonsense"})
+    assert not logs.is_journal(stream, given), "closed"
+    assert not logs.is_journal(io.StringIO(), given)
+
+
+@pytest.mark.usefixtures("_logs_afterwards")
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_lines_for_the_journal_begin_with_their_level(
+    log_format: logs.LogFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "stderr"
+    with path.open("w") as stream:
+        monkeypatch.setenv("JOURNAL_STREAM", journal_of(path))
+        logs.configure(log_format, "debug", stream)
+        log = logs.get_logger()
+        for level in ("debug", "info", "warning", "error", "critical"):
+            getattr(log, level)(f"one of {level}")
+        stream.flush()
+        assert [line[:3] for line in path.read_text().splitlines()] == ["<7>", "<6>", "<4>", "<3>", "<2>"]
+        try:
+            raise ValueError("many lines")
+        except ValueError:
+            log.exception("a traceback")
+        stream.flush()
+    assert {line[:3] for line in path.read_text().splitlines()[5:]} == {"<3>"}
+
+
+@pytest.mark.usefixtures("_logs_afterwards")
+def test_lines_for_others_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "another").touch()
+    monkeypatch.setenv("JOURNAL_STREAM", journal_of(tmp_path / "another"))
+    with (tmp_path / "stderr").open("w") as stream:
+        logs.configure("json", "info", stream)
+        logs.get_logger().warning("plain")
+    assert (tmp_path / "stderr").read_text().startswith("{")
