@@ -57,7 +57,7 @@ class _Fed(Protocol[Said_co]):
     def pending(self) -> bool:
         """There is something that `more` has not returned yet."""
 
-    def more(self, most_frames: int) -> Said_co:
+    def more(self, max_frames: int) -> Said_co:
         """What so many further frames give."""
 
 
@@ -363,11 +363,11 @@ def _read_to_end(path: Path, fed: _Fed[Said_co]) -> Iterator[Said_co]:
         yield fed.more(_FRAMES_AT_ONCE)
 
 
-def read_chunks(path: Path, most_bytes: int = _READ_BYTES) -> Iterator[bytes]:
+def read_chunks(path: Path, max_bytes: int = _READ_BYTES) -> Iterator[bytes]:
     """The bytes of a file in pieces; -1 for all at once. Raises `SourceError`."""
     try:
         with open_file(path) as file:
-            while chunk := file.read(most_bytes):
+            while chunk := file.read(max_bytes):
                 yield chunk
     except OSError as error:
         raise Unreadable(str(path), error.strerror or "cannot be read") from error

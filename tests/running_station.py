@@ -31,7 +31,7 @@ async def running_station(
         "setup",
         folder,
         name="",
-        hints=None,
+        notifications=None,
         metrics=(metrics or Metrics()).station("setup"),
         limiter=limiter or trio.CapacityLimiter(4),
         poll_seconds=0.01,

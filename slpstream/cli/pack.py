@@ -15,7 +15,7 @@ from slpstream.formats.registry import choose, of_name
 from slpstream.formats.slplog.container import SUFFIX
 from slpstream.formats.slplog.open_log import is_log
 from slpstream.formats.slplog.pads import KEYFRAME_FRAMES
-from slpstream.formats.slplog.writer import MOST_KEYFRAME_FRAMES, new_writer
+from slpstream.formats.slplog.writer import MAX_KEYFRAME_FRAMES, new_writer
 from slpstream.model.errors import SourceError, Unsupported
 
 
@@ -27,7 +27,7 @@ from slpstream.model.errors import SourceError, Unsupported
 @click.option(
     "--keyframe",
     "keyframe_frames",
-    type=click.IntRange(1, MOST_KEYFRAME_FRAMES),
+    type=click.IntRange(1, MAX_KEYFRAME_FRAMES),
     default=KEYFRAME_FRAMES,
     show_default=True,
     help="Frames between keyframes: more pack closer, fewer are reached faster.",

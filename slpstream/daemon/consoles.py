@@ -23,7 +23,7 @@ from slpstream.model.errors import ConfigError
 from slpstream.sources.console import discovery, dolphin, wire
 from slpstream.sources.console.console import ConsoleSource
 from slpstream.sources.console.feed import RelayFeed, read_file
-from slpstream.sources.console.io_batching import DiskVisits
+from slpstream.sources.console.io_batching import IoBatcher
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.server import RelayServer
 from slpstream.system.logs import get_logger
@@ -33,8 +33,8 @@ _READER_THREADS = 4
 _LISTEN_AGAIN_SECONDS = 5.0
 _CALLED_AGAIN_SECONDS = 60.0
 """A console that called and became no station is looked at again after so long."""
-_MOST_HEARD = 1024
-_MOST_DISCOVERED = 64
+_MAX_HEARD = 1024
+_MAX_DISCOVERED = 64
 """Anybody on the network can call, in the name of any address."""
 _PLAYED_ON = "nintendont"
 
@@ -128,7 +128,7 @@ class Sources:
         self._metrics = metrics
         self._recorders: dict[str, Recorder] = {}
         self._servers: dict[str, RelayServer] = {}
-        self._disk = DiskVisits()
+        self._disk = IoBatcher()
         self._readers = trio.CapacityLimiter(_READER_THREADS)
         self._log = get_logger()
 
@@ -259,16 +259,16 @@ class Sources:
                 now = trio.current_time()
                 if now - heard.get(call.mac, -_CALLED_AGAIN_SECONDS) < _CALLED_AGAIN_SECONDS:
                     continue
-                if len(heard) >= _MOST_HEARD:
+                if len(heard) >= _MAX_HEARD:
                     heard.clear()
                 heard[call.mac] = now
                 stations = list(known())
                 if call.host in await _hosts_of(stations):
                     continue
                 found &= {station.id for station in stations}
-                if len(found) >= _MOST_DISCOVERED:
+                if len(found) >= _MAX_DISCOVERED:
                     if not full:
-                        self._log.warning("consoles that call are ignored: too many have", most=_MOST_DISCOVERED)
+                        self._log.warning("consoles that call are ignored: too many have", most=_MAX_DISCOVERED)
                     full = True
                     continue
                 wanted = station_of(call, {station.id for station in stations})

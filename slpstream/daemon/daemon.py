@@ -35,10 +35,10 @@ from slpstream.config import (
     state_folder,
 )
 from slpstream.daemon.consoles import Sources, check_sources, same_consoles
-from slpstream.daemon.games import Library
+from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.outputs import Outputs
-from slpstream.daemon.retention import Limit, Limits, Upkeep
-from slpstream.daemon.sets import Scoreboard
+from slpstream.daemon.retention import Limit, Limits, Retention
+from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
@@ -93,7 +93,7 @@ class Daemon:
         self._index: GameIndex | None = None
         self._tasks = 0
         self._proof: FinishedGames | None = None
-        self.scoreboard = Scoreboard(self.hub, _rules(config))
+        self.scoreboard = StationSets(self.hub, _rules(config))
         self.scoreboard.listen(self.outputs.set_changed)
         self._stop = trio.Event()
         self._hung_up = trio.Event()
@@ -163,7 +163,7 @@ class Daemon:
                 limiter = trio.CapacityLimiter(_READER_THREADS)
                 self._proof = self._make_proof(background)
                 self.register_gauges()
-                self._web = web = self._make_web(Library(index, self.hub, limiter))
+                self._web = web = self._make_web(DaemonGames(index, self.hub, limiter))
                 if handle_signals:
                     await background.start(self._watch_signals)
                 make = partial(self._make_station, watcher, index, limiter)
@@ -180,7 +180,7 @@ class Daemon:
                 background.start_soon(self._reload_on_hangup)
                 background.start_soon(self.sources.discover, self._station_configs_now, self.running.add)
                 background.start_soon(
-                    Upkeep(recordings_folder(config), index, self.hub, self.running, self.metrics).run, self._limits
+                    Retention(recordings_folder(config), index, self.hub, self.running, self.metrics).run, self._limits
                 )
                 background.start_soon(self.scoreboard.run, index)
                 background.start_soon(self._feed_watchdog)
@@ -267,7 +267,7 @@ class Daemon:
             wanted.id,
             folder,
             name=wanted.name,
-            hints=watcher.watch(folder),
+            notifications=watcher.watch(folder),
             metrics=self.metrics.station(wanted.id),
             limiter=limiter,
             poll_seconds=watch.poll_seconds,
@@ -292,8 +292,8 @@ class Daemon:
 
     def _release_station(self, watcher: Watcher, station: Station) -> None:
         """In a worker thread: what `_make_station` took."""
-        if station.hints is not None:
-            watcher.unwatch(station.hints)
+        if station.notifications is not None:
+            watcher.unwatch(station.notifications)
         if station.id not in self.running:
             self.metrics.drop_station(station.id)
 
@@ -320,7 +320,7 @@ class Daemon:
             on_reconnect=metrics.broker_reconnects.inc,
         )
 
-    def _make_web(self, library: Library) -> WebServer:
+    def _make_web(self, library: DaemonGames) -> WebServer:
         server, stream, metrics = self._config.server, self._config.stream, self.metrics
         return WebServer(
             self.hub,

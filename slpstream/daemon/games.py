@@ -35,7 +35,7 @@ _KEPT_STATS = 16
 _FRAME_HEAD = len(b'{"frame":')
 
 
-class Library:
+class DaemonGames:
     """The games of one daemon (`web.games.Games`)."""
 
     def __init__(self, index: GameIndex, hub: Hub, limiter: trio.CapacityLimiter) -> None:

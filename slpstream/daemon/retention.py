@@ -53,7 +53,7 @@ class Swept(NamedTuple):
     failed: dict[Path, str]
 
 
-class Upkeep:
+class Retention:
     """Keeps the limits of one daemon. `run` it once."""
 
     def __init__(

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import msgspec
 import trio
 
-from slpstream.model.errors import NotKept
+from slpstream.model.errors import StoreError
 from slpstream.sets import (
     Corrections,
     PlayedGame,
@@ -36,13 +36,13 @@ OnSet = Callable[[str, Mapping[str, Any]], None]
 """Is told the station and the payload of its `set` message whenever that has changed; must not wait."""
 
 _REST_SECONDS = 0.2
-_LONGEST_REST_SECONDS = 2.0
+_MAX_REST_SECONDS = 2.0
 _REST_FOR_WORK = 5
 """Between two looks at the index it rests, in proportion to the work, so that the reading of a thousand old files does
 not become a thousand looks."""
 
 _GAMES_AT_FIRST = 64
-_MOST_GAMES = 256
+_MAX_GAMES = 256
 """Of a station: as far back as that the last long break is looked for. So many games without one take half a day."""
 _CPU = 1
 
@@ -63,7 +63,7 @@ class Index(Protocol):
         """Returns when all that was said so far is there."""
 
 
-class Scoreboard:
+class StationSets:
     """The newest set of each station. `run` it once; it ends only by cancellation."""
 
     def __init__(self, hub: Hub, rules: Rules) -> None:
@@ -126,7 +126,7 @@ class Scoreboard:
                 async with self._computing:
                     self._tell(station, *await self._look(index, station))
             took = trio.current_time() - began
-            await trio.sleep(min(_LONGEST_REST_SECONDS, max(_REST_SECONDS, _REST_FOR_WORK * took)))
+            await trio.sleep(min(_MAX_REST_SECONDS, max(_REST_SECONDS, _REST_FOR_WORK * took)))
 
     # -- what the outside asks ---------------------------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class Scoreboard:
         """Takes what an operator says; the set as it is then. `None` when `may` says of the set as it was that this was
         not meant.
 
-        Raises `ImpossibleCorrection` when it is about what is not there, and `NotKept`; then nothing has changed.
+        Raises `ImpossibleCorrection` when it is about what is not there, and `StoreError`; then nothing has changed.
         """
         index = self._need_index()
         await index.written()
@@ -155,7 +155,7 @@ class Scoreboard:
             correct = partial(corrected, before, patch, partial(newest_set, games, rules=self._rules))
             after = await trio.to_thread.run_sync(correct, limiter=self._limiter)
             if after != before and not await index.keep_corrections(station, encode(after)):
-                raise NotKept("the index of games cannot be written to")
+                raise StoreError("the index of games cannot be written to")
             self._log.info("set corrected", station=station, said=msgspec.to_builtins(patch))
             found, after, games = await self._look(index, station)
             self._tell(station, found, after, games)
@@ -165,7 +165,7 @@ class Scoreboard:
 
     def _need_index(self) -> Index:
         if self._index is None:
-            raise NotKept("the index of games is not open yet")
+            raise StoreError("the index of games is not open yet")
         return self._index
 
     def _stations(self, dirty: Collection[str] | None) -> list[str]:
@@ -179,7 +179,7 @@ class Scoreboard:
             rows = await index.played_on(station, limit)
             channel = self._hub.channels.get(station)
             running = {game.game_id for game in channel.games if game.in_progress} if channel is not None else set()
-            more = len(rows) == limit < _MOST_GAMES
+            more = len(rows) == limit < _MAX_GAMES
             make = partial(_make, rows, running, corrections, self._rules, more=more)
             # In a thread: of hundreds of games it takes longer than a frame.
             found = await trio.to_thread.run_sync(make, limiter=self._limiter)

@@ -39,8 +39,8 @@ class Reader(Protocol):
     def pending(self) -> bool:
         """There are events that `more` has not returned yet."""
 
-    def more(self, most_frames: int) -> list[Event]:
-        """The events of at most `most_frames` further frames, where a format expands them as they are taken."""
+    def more(self, max_frames: int) -> list[Event]:
+        """The events of at most `max_frames` further frames, where a format expands them as they are taken."""
 
     def take_command_counts(self) -> dict[str, int]:
         """How many events were read since the last call, by command."""

@@ -40,7 +40,7 @@ class WholeFileReader(ABC):
     """One game of a format that is written in one go: `feed` gathers, `finish` reads, `more` expands."""
 
     rewritable_bytes: ClassVar[int] = 0
-    most_bytes: ClassVar[int] = 4 << 20
+    max_bytes: ClassVar[int] = 4 << 20
     """A larger file is refused before it is kept."""
 
     def __init__(self) -> None:
@@ -81,8 +81,8 @@ class WholeFileReader(ABC):
         if self.failure is not None or self._recording is not None:
             return []
         self._data += data
-        if len(self._data) > self.most_bytes:
-            return self._fail(FormatError(f"the file is longer than {self.most_bytes} bytes", offset=self.most_bytes))
+        if len(self._data) > self.max_bytes:
+            return self._fail(FormatError(f"the file is longer than {self.max_bytes} bytes", offset=self.max_bytes))
         return []
 
     def rewrite(self, header: bytes) -> list[Event]:
@@ -101,12 +101,12 @@ class WholeFileReader(ABC):
         self._recording = recording
         return list(recording.head)
 
-    def more(self, most_frames: int) -> list[Event]:
-        """The events of at most `most_frames` further frames; behind the last frame, what follows it."""
+    def more(self, max_frames: int) -> list[Event]:
+        """The events of at most `max_frames` further frames; behind the last frame, what follows it."""
         recording = self._recording
         if recording is None or self._tail_taken:
             return []
-        first, self._next = self._next, min(self._next + most_frames, recording.frame_count)
+        first, self._next = self._next, min(self._next + max_frames, recording.frame_count)
         events = recording.frame_events(first, self._next)
         if self._next == recording.frame_count:
             self._tail_taken = True

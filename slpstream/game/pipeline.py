@@ -241,9 +241,9 @@ class Pipeline:
         """There are messages that `more` has not returned yet."""
         return self.reader.pending
 
-    def more(self, most_frames: int) -> list[list[LogMessage]]:
+    def more(self, max_frames: int) -> list[list[LogMessage]]:
         """The messages of at most so many further frames, where a format expands them as they are taken."""
-        return self._messages(self.reader.more(most_frames))
+        return self._messages(self.reader.more(max_frames))
 
     def _messages(self, events: list[Event]) -> list[list[LogMessage]]:
         logs: list[list[LogMessage]] = [[] for _ in self._writers]

@@ -23,7 +23,7 @@ from slpstream.system.logs import get_logger
 
 _SLICE_BYTES = 64 * 1024
 _FRAMES_AT_ONCE = 512
-_MOST_WAITING = 32
+_MAX_WAITING = 32
 _SHOWN_BYTES = 300
 
 Count = Callable[[str, str], None]
@@ -67,7 +67,7 @@ class FinishedGames:
     def __init__(self, count: Count) -> None:
         self._count = count
         self._chains: WeakKeyDictionary[Pipeline, list[Chain]] = WeakKeyDictionary()
-        self._send, self._receive = trio.open_memory_channel[_Finished](_MOST_WAITING)
+        self._send, self._receive = trio.open_memory_channel[_Finished](_MAX_WAITING)
         self._log = get_logger()
 
     def published(self, pipeline: Pipeline, logs: Sequence[Sequence[LogMessage]]) -> None:

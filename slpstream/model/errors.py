@@ -1,7 +1,7 @@
 """The error tree, by who is at fault.
 
 `ConfigError`: the operator's file. `FormatError`: the bytes of a replay. `SourceError`: the file did what a log must
-not do. `SubscriberError`: the other end of a connection. `SinkError`: what we write or post to. `NotKept`: our own
+not do. `SubscriberError`: the other end of a connection. `SinkError`: what we write or post to. `StoreError`: our own
 disk. Anything else that is raised is our own bug and crashes loudly.
 
 Not errors: need more data, an absent field, a declared but unknown command, an unknown enum value.
@@ -24,7 +24,7 @@ class ConfigError(SlpstreamError):
         self.expected = expected
 
 
-class NotKept(SlpstreamError):
+class StoreError(SlpstreamError):
     """Our own disk: what should be kept cannot be written."""
 
 

@@ -1,7 +1,7 @@
-"""Where messages go that nobody asks for over the network: webhooks, JSON lines, files for OBS.
+"""Where messages go without being asked: webhooks, JSON lines, files for OBS, Redis.
 
-Every sink reads with a tap (`stream.tap`) of its own, at its own pace: a receiver that is down or a disk that is full
-holds up nobody else, and what it missed is read from the log when it is back.
+Each output reads the log with a `LogConsumer` of its own, at its own pace. A receiver that is down or a disk that is
+full delays no other output, and reads what it missed from the log when it is back.
 """
 
 from slpstream.outputs.delivery import Deliverer, Deliveries, Delivery, Receiver, Waiting

@@ -26,11 +26,11 @@ from slpstream.system.logs import get_logger
 
 Outcome = Literal["delivered", "retried", "rejected", "given_up"]
 
-MOST_WAITING = 10_000
-MOST_REFUSALS = 5
+MAX_WAITING = 10_000
+MAX_REFUSALS = 5
 FIRST_PAUSE_SECONDS = 1.0
-LONGEST_PAUSE_SECONDS = 60.0
-_LONGEST_RETRY_AFTER_SECONDS = 3600.0
+MAX_PAUSE_SECONDS = 60.0
+_MAX_RETRY_AFTER_SECONDS = 3600.0
 _STORE_PAUSE_SECONDS = 5.0
 _EXPIRY_SECONDS = 60.0
 _PASSING_STATUSES = frozenset({408, 425, 429})
@@ -269,7 +269,7 @@ class Deliverer:
         """The delivery's own trouble."""
         self._failures, self._paused_until = 0, 0.0
         refusals = self._refusals[head.id] = self._refusals.get(head.id, 0) + 1
-        if refusals < MOST_REFUSALS:
+        if refusals < MAX_REFUSALS:
             self._on_outcome("retried", 1)
             self._station_paused_until[head.station] = trio.current_time() + self._pause_seconds(refusals)
             return
@@ -294,7 +294,7 @@ class Deliverer:
         while True:
             before_ms = self._now_ms() - round(1000 * self._receiver.keep_seconds)
             count = await self.ask(
-                partial(self._store.expire, self._receiver.id, before_ms=before_ms, most=MOST_WAITING)
+                partial(self._store.expire, self._receiver.id, before_ms=before_ms, most=MAX_WAITING)
             )
             if count:
                 self._log.error("deliveries given up: nobody took them", **self._named(), count=count)
@@ -307,7 +307,7 @@ class Deliverer:
     def _pause_seconds(self, failures: int) -> float:
         """Doubles each time, up to a minute; somewhere between half of that and all, so that receivers that come back
         are not met by everybody at once."""
-        longest: float = min(LONGEST_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** min(failures - 1, 10))
+        longest: float = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** min(failures - 1, 10))
         return longest * self._chance.uniform(0.5, 1.0)
 
     def _retry_after_seconds(self, text: str) -> float:
@@ -320,7 +320,7 @@ class Deliverer:
                 seconds = parsedate_to_datetime(text).timestamp() - self._wall_clock()
             except (ValueError, OverflowError):  # any number can be in a date
                 return 0.0
-        return min(max(seconds, 0.0), _LONGEST_RETRY_AFTER_SECONDS)
+        return min(max(seconds, 0.0), _MAX_RETRY_AFTER_SECONDS)
 
     def _named(self) -> dict[str, Any]:
         return {"webhook": self._receiver.name}

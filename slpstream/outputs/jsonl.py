@@ -19,13 +19,13 @@ import trio
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import START, Cursor, FramesMode, Topic, parse_cursor
-from slpstream.stream import Batch, Bookmark, Channel, Tap
+from slpstream.stream import Batch, Channel, ConsumerOffset, LogConsumer
 from slpstream.system.logs import get_logger
 
 SUFFIX = ".jsonl"
 _COLLECT_SECONDS = 0.25
 _FIRST_PAUSE_SECONDS = 1.0
-_LONGEST_PAUSE_SECONDS = 30.0
+_MAX_PAUSE_SECONDS = 30.0
 _FILES_LOOKED_AT = 16
 _BLOCK_BYTES = 64 * 1024
 _SIZES_KEPT = 32
@@ -83,9 +83,11 @@ class JsonLinesSink:
         folder = self._folder / station
         try:
             marks = await self._try(station, lambda: _mend(folder, self._frames))
-            tap = Tap(channel, frames=self._frames, topics=self._topics, marks=marks, collect_seconds=_COLLECT_SECONDS)
+            consumer = LogConsumer(
+                channel, frames=self._frames, topics=self._topics, marks=marks, collect_seconds=_COLLECT_SECONDS
+            )
             sizes: dict[str, int] = {}
-            async for batch in tap:
+            async for batch in consumer:
                 if batch.gone is not None:
                     self._log.warning(
                         "JSON lines end before the game", station=station, game_id=batch.game_id, what=batch.gone
@@ -116,7 +118,7 @@ class JsonLinesSink:
                     self._log.error("JSON lines cannot be written; trying again", station=station, what=what)
                 self._failing[station] = what
                 await trio.sleep(pause_seconds)
-                pause_seconds = min(2 * pause_seconds, _LONGEST_PAUSE_SECONDS)
+                pause_seconds = min(2 * pause_seconds, _MAX_PAUSE_SECONDS)
                 continue
             if self._failing.pop(station, None) is not None:
                 self._log.info("JSON lines are written again", station=station)
@@ -146,7 +148,7 @@ def _append(path: Path, data: bytes, known: int | None) -> int:
     return size + len(data)
 
 
-def _mend(folder: Path, frames: FramesMode) -> list[Bookmark]:
+def _mend(folder: Path, frames: FramesMode) -> list[ConsumerOffset]:
     """Cuts torn lines off the newest files of a folder; where each ends, oldest file first."""
     folder.mkdir(parents=True, exist_ok=True)
     with os.scandir(folder) as entries:
@@ -155,7 +157,7 @@ def _mend(folder: Path, frames: FramesMode) -> list[Bookmark]:
     return [mark for mark in marks if mark is not None]
 
 
-def _mended(path: Path, frames: FramesMode) -> Bookmark | None:
+def _mended(path: Path, frames: FramesMode) -> ConsumerOffset | None:
     """The last whole line of a file says where it is; what is behind it is cut off. One of the other mode is put
     aside."""
     game_id = path.name.removesuffix(SUFFIX)
@@ -181,8 +183,8 @@ def _mended(path: Path, frames: FramesMode) -> Bookmark | None:
         if end < size:
             file.truncate(end)
     if not end:
-        return Bookmark(Cursor(game_id, frames, START))
-    return Bookmark(cursor, over=last.type == "metadata")
+        return ConsumerOffset(Cursor(game_id, frames, START))
+    return ConsumerOffset(cursor, over=last.type == "metadata")
 
 
 def _line_end(file: BinaryIO, before: int) -> int:

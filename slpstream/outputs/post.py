@@ -19,8 +19,8 @@ import trio
 from slpstream.model.errors import SinkError
 
 _RECEIVE_BYTES = 16 * 1024
-_MOST_ANSWER_BYTES = 64 * 1024
-_MOST_HEAD_BYTES = 32 * 1024
+_MAX_ANSWER_BYTES = 64 * 1024
+_MAX_HEAD_BYTES = 32 * 1024
 _PORTS = {"http": 80, "https": 443}
 _SAFE = "%/?:@!$&'()*+,;=-._~[]"
 """What stays as it is in a path: all that a URL may have there, and what is written as it should be already."""
@@ -78,7 +78,7 @@ async def _exchange(target: Target, headers: Headers, body: bytes, tls: ssl.SSLC
     if tls is not None:
         stream = trio.SSLStream(connected, tls, server_hostname=target.host, https_compatible=True)
     try:
-        connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MOST_HEAD_BYTES)
+        connection = h11.Connection(h11.CLIENT, max_incomplete_event_size=_MAX_HEAD_BYTES)
         request = h11.Request(
             method="POST",
             target=target.path,
@@ -115,7 +115,7 @@ async def _answer(stream: trio.abc.Stream, connection: h11.Connection) -> Answer
 async def _drain(stream: trio.abc.Stream, connection: h11.Connection) -> None:
     """The rest of the answer, as far as that is polite: nothing in there concerns us."""
     received_bytes = 0
-    while received_bytes <= _MOST_ANSWER_BYTES:
+    while received_bytes <= _MAX_ANSWER_BYTES:
         event = connection.next_event()
         if event is h11.NEED_DATA:
             data = bytes(await stream.receive_some(_RECEIVE_BYTES))

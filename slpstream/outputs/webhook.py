@@ -19,7 +19,7 @@ import trio
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import LogMessage, Topic, timestamp
 from slpstream.outputs.delivery import Deliverer, Deliveries, Delivery
-from slpstream.stream import Batch, Bookmarks, Channel, Tap
+from slpstream.stream import Batch, Channel, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 
 EventName = Literal["game_start", "game_end", "set"]
@@ -119,9 +119,9 @@ class WebhookSink:
     async def _follow(self, channel: Channel) -> None:
         station = channel.station
         bookmarks, games = _remembered(await self._deliverer.ask(lambda: self._store.place(self._id, station)))
-        tap = Tap(channel, topics=_TOPICS, marks=bookmarks.marks, collect_seconds=_COLLECT_SECONDS)
+        consumer = LogConsumer(channel, topics=_TOPICS, marks=bookmarks.marks, collect_seconds=_COLLECT_SECONDS)
         lost: str | None = None
-        async for batch in tap:
+        async for batch in consumer:
             made = self._made(station, batch, games)
             bookmarks.note(batch)
             came_back = batch.game_id == lost and batch.gone is None
@@ -212,12 +212,12 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def _remembered(place: tuple[str, str] | None) -> tuple[Bookmarks, dict[str, _Game]]:
+def _remembered(place: tuple[str, str] | None) -> tuple[ConsumerOffsets, dict[str, _Game]]:
     """What was stored; what cannot be read is as if there were none."""
     if place is None:
-        return Bookmarks(), {}
+        return ConsumerOffsets(), {}
     try:
         starts = msgspec.json.decode(place[1], type=dict[str, msgspec.Raw])
-        return Bookmarks.parse(place[0]), {game_id: _Game(start.copy()) for game_id, start in starts.items()}
+        return ConsumerOffsets.parse(place[0]), {game_id: _Game(start.copy()) for game_id, start in starts.items()}
     except (msgspec.DecodeError, ProtocolViolation):
-        return Bookmarks(), {}
+        return ConsumerOffsets(), {}

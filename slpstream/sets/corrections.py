@@ -17,10 +17,10 @@ from msgspec import UNSET, Meta, UnsetType
 if TYPE_CHECKING:
     from slpstream.sets.grouping import Set
 
-MOST_KEPT = 1000
+MAX_KEPT = 1000
 """Games and sets of a station of which something is kept; what was said first goes first."""
 
-LONGEST_NAME = 60
+MAX_NAME = 60
 
 
 class ImpossibleCorrection(Exception):
@@ -79,7 +79,7 @@ def encode(corrections: Corrections) -> bytes:
 
 PlayerIndex = Annotated[int, Meta(ge=0, le=3, description="Player index: the port, counted from 0.")]
 _Key = Annotated[str, Meta(pattern="^[0-3]$")]
-_Name = Annotated[str, Meta(max_length=LONGEST_NAME)]
+_Name = Annotated[str, Meta(max_length=MAX_NAME)]
 _GameId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$")]
 BestOf = Annotated[int, Meta(ge=1, le=99)]
 
@@ -228,10 +228,10 @@ def _with_best_of(corrections: Corrections, current: Set, said: int | None) -> C
     return corrections
 
 
-Places = Mapping[tuple[str, str], frozenset[int]]
+Positions = Mapping[tuple[str, str], frozenset[int]]
 
 
-def _without(corrections: Corrections, current: Set, what: str, indices: Places) -> Corrections:
+def _without(corrections: Corrections, current: Set, what: str, indices: Positions) -> Corrections:
     """Takes back what was said of a player in this set: `indices` is where the player sat, at each place of it."""
     for kind, key in current.places:
         entry = getattr(corrections, kind).get(key)
@@ -269,6 +269,6 @@ Value = TypeVar("Value")
 
 def _bounded(corrections: Corrections) -> Corrections:
     def newest(entries: dict[str, Value]) -> dict[str, Value]:
-        return dict(list(entries.items())[-MOST_KEPT:])
+        return dict(list(entries.items())[-MAX_KEPT:])
 
     return Corrections(*(newest(getattr(corrections, name)) for name in Corrections.__struct_fields__))

@@ -16,7 +16,7 @@ from slpstream.sets.games import Player
 from slpstream.sets.grouping import Member, Set, SetGame, Side
 from slpstream.sets.verdicts import Verdict
 
-MOST_GAMES = 20
+MAX_GAMES = 20
 """Games of a set that are said; a set that is never over does not grow without bound."""
 
 SideNumber = Annotated[int, Meta(ge=0, description="Place in `sides`.")]
@@ -102,7 +102,7 @@ class SetScore(_Said, kw_only=True, frozen=True):
     score: Annotated[list[int], Meta(description="Games won, in the order of `players`.")]
     sides: list[SetSide]
     winner: Annotated[SideNumber | None, Meta(description="Who won; left out while nobody has, and for a tie.")] = None
-    games: Annotated[list[ScoredGame], Meta(description=f"In order, the newest {MOST_GAMES}.")]
+    games: Annotated[list[ScoredGame], Meta(description=f"In order, the newest {MAX_GAMES}.")]
     older_games: Annotated[int, Meta(description="Games of it that are not in `games`.")] = 0
 
 
@@ -120,8 +120,8 @@ def score_of(found: Set, corrections: Corrections) -> SetScore:
         score=[player.score for player in players],
         sides=[_side(side) for side in found.sides],
         winner=found.winner,
-        games=[_game(entry, corrections) for entry in found.entries[-MOST_GAMES:]],
-        older_games=max(0, len(found.entries) - MOST_GAMES),
+        games=[_game(entry, corrections) for entry in found.entries[-MAX_GAMES:]],
+        older_games=max(0, len(found.entries) - MAX_GAMES),
     )
 
 

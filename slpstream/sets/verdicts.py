@@ -84,7 +84,7 @@ def _handwarmer(game: PlayedGame, side: int | None, rules: Rules) -> Judgement |
     seconds = game.duration_seconds or 0.0
     if seconds < rules.handwarmer_seconds:
         return Judgement("handwarmer", f"quit after {clock(seconds)}, before {clock(rules.handwarmer_seconds)}")
-    lost = _most_lost(game)
+    lost = _max_lost(game)
     fewest = min((p.start_stocks for p in game.players if p.start_stocks is not None), default=0)
     # Who has no more to lose than that cannot show that it was in earnest.
     if lost is not None and lost <= rules.handwarmer_stocks < fewest:
@@ -115,7 +115,7 @@ def _side_of(winners: Sequence[int], sides: Sequence[Sequence[Player]]) -> int |
     return won[0] if len(won) == 1 else None
 
 
-def _most_lost(game: PlayedGame) -> int | None:
+def _max_lost(game: PlayedGame) -> int | None:
     """Stocks that the player with the most losses has lost; `None` when it is not known."""
     lost = [p.start_stocks - p.stocks for p in game.players if p.start_stocks is not None and p.stocks is not None]
     return max(lost) if len(lost) == len(game.players) and lost else None

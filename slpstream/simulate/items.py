@@ -12,7 +12,7 @@ from slpstream.simulate.combat import Combat
 from slpstream.simulate.fighter import Fighter
 from slpstream.simulate.stages import Platform
 
-MOST_ITEMS = 15
+MAX_ITEMS = 15
 """As many as a replay has in one frame."""
 
 _LASER_SPEED, _LASER_FRAMES, _LASER_DAMAGE, _LASER_MOVE = 7.0, 34, 3.0, 18
@@ -86,7 +86,7 @@ class Items:
             else:
                 item.x += item.speed_x
                 self._hit(item, fighters, combat)
-        self._items = [item for item in self._items if item.left > 0][:MOST_ITEMS]
+        self._items = [item for item in self._items if item.left > 0][:MAX_ITEMS]
         return [item.event(frame) for item in self._items]
 
     def _fire(self, owner: Fighter) -> None:

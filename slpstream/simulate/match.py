@@ -36,7 +36,7 @@ _METADATA_NAMES_SINCE: Version = (1, 5, 0)
 _ONLINE_BITFIELD_3, _OFFLINE_BITFIELD_3 = 0x8E, 0x86
 _ITEMS_MEDIUM, _ITEMS_OFF = 2, 0xFF
 _GECKO_CODE_WORDS = 300
-_MOST_STOCKS = 99
+_MAX_STOCKS = 99
 _STARTED_AT = "2025-02-03T04:05:06Z"
 
 
@@ -73,8 +73,8 @@ def synthetic_match(
         raise ValueError(f"players: expected 2 to {len(_NAMES)}, not {players}")
     if stage_id not in STAGES:
         raise ValueError(f"stage_id: expected one of {sorted(STAGES)}, not {stage_id}")
-    if not 1 <= stocks <= _MOST_STOCKS:
-        raise ValueError(f"stocks: expected 1 to {_MOST_STOCKS}, not {stocks}")
+    if not 1 <= stocks <= _MAX_STOCKS:
+        raise ValueError(f"stocks: expected 1 to {_MAX_STOCKS}, not {stocks}")
     if frames is not None and frames < 1:
         raise ValueError(f"frames: expected 1 or more, not {frames}")
     bout = Bout(

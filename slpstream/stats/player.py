@@ -12,7 +12,7 @@ from slpstream.stats.conversions import Conversions
 from slpstream.stats.forms import Forms
 from slpstream.stats.hits import Exchanges
 from slpstream.stats.inputs import Inputs
-from slpstream.stats.positions import Places
+from slpstream.stats.positions import Positions
 from slpstream.stats.schema import Combo, Conversion, Stock
 from slpstream.stats.stocks import Stocks
 
@@ -75,7 +75,7 @@ class Player:
         self.combos = Combos(index, lists.combos)
         self.actions = Actions(index)
         self.inputs = Inputs()
-        self.places = Places(edge)
+        self.places = Positions(edge)
         self.exchanges = Exchanges()
         self.forms = Forms()
 

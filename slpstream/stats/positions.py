@@ -27,7 +27,7 @@ CONTROL_MARGIN = 10.0
 """Game units that one must be nearer to the middle."""
 
 
-class Places:
+class Positions:
     """Where one player was. `edge` is x of the ledge, `None` where it is not known."""
 
     __slots__ = (
@@ -51,7 +51,7 @@ class Places:
         self.recovering = False
         self.off_stage = False
 
-    def copy(self) -> Places:
+    def copy(self) -> Positions:
         """An independent computer at the same place."""
         return copy.copy(self)
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from slpstream.formats.slippi.columns import Character, EventColumns, Frames
     from slpstream.formats.slippi.whole_game import WholeGame
 
-_MOST_FRAMES_BACK = 7
+_MAX_FRAMES_BACK = 7
 """How far a rollback goes; beyond it, and where the finalized frame lags further, the log decides what is final."""
 
 
@@ -105,8 +105,8 @@ def _plain(frames: Frames, *, online: bool) -> bool:
         return False
     newest = np.maximum.accumulate(numbers)
     final = np.maximum.accumulate(np.minimum(bookend["latest_finalized_frame"], numbers))
-    in_time = (numbers[1:] > final[:-1]) & (numbers[1:] > newest[:-1] - _MOST_FRAMES_BACK)
-    return bool(in_time.all() and (newest - final <= _MOST_FRAMES_BACK + 1).all())
+    in_time = (numbers[1:] > final[:-1]) & (numbers[1:] > newest[:-1] - _MAX_FRAMES_BACK)
+    return bool(in_time.all() and (newest - final <= _MAX_FRAMES_BACK + 1).all())
 
 
 def _frames(frames: Frames, of_players: Iterable[int], end_offset: int) -> Iterator[Frame]:

@@ -17,7 +17,7 @@ from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.delta_bases import Chunk, Entry, Known, chunks
 from slpstream.stream.game import Game, Order, place_of
-from slpstream.stream.read_position import Reading
+from slpstream.stream.read_position import ReadPosition
 from slpstream.stream.subscriber import StationReader
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
@@ -39,7 +39,7 @@ class Channel:
         self._groups: dict[Hashable, list[StationReader]] = {}
         self._known: dict[Hashable, Known] = {}
         """Of each group: the newest messages that it was sent."""
-        self.readings: WeakSet[Reading] = WeakSet()
+        self.readings: WeakSet[ReadPosition] = WeakSet()
         """All that are somewhere in these games."""
         self._changed: trio.Event | None = None
         self.current: Game | None = None

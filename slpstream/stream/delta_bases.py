@@ -1,9 +1,9 @@
 """Messages that are sent as what has changed since the one before them.
 
-On such a wire each `frame`, `finalized` and `stats` message of a station is a `Link`, and is encoded against the link
-that the subscriber has: for a group that is the group's newest one, once for all. Who does not have it, because it has
-just come or because something may have been dropped on its way, is sent the whole message, and has the link from there
-on. Any link will do, so it does not matter what a filter left out between the two.
+Each `frame`, `finalized` and `stats` message of a station is a `DeltaBase`, and is encoded against the base that the
+subscriber has: for a group, that is the newest one that the group was sent. A subscriber that lacks it, because it has
+just joined or because messages may have been dropped on the way, is sent the whole message and has that base from there
+on. Any earlier message will do as a base, so it does not matter what a filter left out in between.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from slpstream.model.messages import LogMessage, Position, cut_entry
 _CHUNK_BYTES = 64 * 1024
 
 
-class Link:
+class DeltaBase:
     """A message, cut down to the fields that a subscriber wants, as something that another one can follow."""
 
     __slots__ = ("_image", "fields", "message")
@@ -53,15 +53,15 @@ class Link:
         return payload
 
 
-Known = dict[str, Link]
+Known = dict[str, DeltaBase]
 """By type: the newest message of a station that somebody has."""
 
 
 @runtime_checkable
-class ChainedWire(Protocol):
+class DeltaEncoding(Protocol):
     """A wire with messages that follow others."""
 
-    def follow(self, link: Link, before: Link, station: str) -> bytes:
+    def follow(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
         """A message for somebody who has the one before it, of the same game and type; ready for the socket."""
 
 
@@ -71,8 +71,8 @@ class Entry(NamedTuple):
 
     data: bytes
     message: LogMessage
-    before: Link | None = None
-    link: Link | None = None
+    before: DeltaBase | None = None
+    link: DeltaBase | None = None
 
     def fits(self, known: Known) -> bool:
         """Whether somebody who knows that much can read the bytes."""
@@ -86,7 +86,7 @@ class Chunk:
         self.entries = entries
         self.joined = entries[0].data if len(entries) == 1 else b"".join([entry.data for entry in entries])
         linked = [entry for entry in entries if entry.link is not None]
-        self._needs: Sequence[Link] = ()
+        self._needs: Sequence[DeltaBase] = ()
         self.links: Known = {}
         """What those who got it then have; empty when nothing in it follows anything."""
         if linked:
@@ -99,13 +99,13 @@ class Chunk:
         return all(has(known, before) for before in self._needs)
 
 
-def has(known: Known, link: Link) -> bool:
+def has(known: Known, link: DeltaBase) -> bool:
     """Whether the newest message of the type is that one."""
     own = known.get(link.message.type)
     return own is link or (own is not None and own.place == link.place)
 
 
-def predecessor(known: Known, message: LogMessage) -> Link | None:
+def predecessor(known: Known, message: LogMessage) -> DeltaBase | None:
     """What a message follows, if it is of the same game."""
     before = known.get(message.type)
     return before if before is not None and before.message.game_id == message.game_id else None

@@ -1,9 +1,9 @@
 """A lossless subscriber within the daemon: what sinks and the broker read a station's logs with.
 
-A tap never has anything queued: it holds a place in each game and takes what follows when its consumer asks for more,
-out of the ring or, when the consumer was slow, from the file. Where it was is said by `Bookmarks`, which the consumer
-keeps together with what it has done; a tap that begins with them goes on there, through all games that were played
-meanwhile. What cannot be read any more is passed over, and said.
+A log consumer queues nothing: it holds a position in each game and fetches what follows when it is asked for more, from
+the ring or, if its owner was slow, from the file. `ConsumerOffsets` say how far it has come; the owner stores them with
+its own work. A consumer that starts with stored offsets goes on there, through all games that were played meanwhile.
+What can no longer be read is skipped and reported.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from slpstream.model.messages import (
     parse_cursor,
 )
 from slpstream.stream.game import Game, place_of
-from slpstream.stream.read_position import Games, Reading
+from slpstream.stream.read_position import Games, ReadPosition
 from slpstream.stream.subscription import Start
 
 _KEPT_BOOKMARKS = 16
@@ -45,24 +45,24 @@ class Batch(NamedTuple):
     gone: str | None = None
 
 
-class Bookmark(NamedTuple):
+class ConsumerOffset(NamedTuple):
     """The last message of a game that was taken; `over`: it was its last one."""
 
     cursor: Cursor
     over: bool = False
 
 
-class Bookmarks:
+class ConsumerOffsets:
     """Where a consumer is in the newest games of a station, in the order in which it met them: a value to keep."""
 
-    def __init__(self, marks: Sequence[Bookmark] = ()) -> None:
+    def __init__(self, marks: Sequence[ConsumerOffset] = ()) -> None:
         self._marks = {mark.cursor.game_id: mark for mark in marks}
 
     def __len__(self) -> int:
         return len(self._marks)
 
     @property
-    def marks(self) -> list[Bookmark]:
+    def marks(self) -> list[ConsumerOffset]:
         """Oldest game first."""
         return list(self._marks.values())
 
@@ -72,11 +72,11 @@ class Bookmarks:
         known = self._marks.get(game_id)
         if not batch.messages:
             if known is not None:
-                self._marks[game_id] = Bookmark(known.cursor, known.over or batch.gone is not None)
+                self._marks[game_id] = ConsumerOffset(known.cursor, known.over or batch.gone is not None)
             return
         last = batch.messages[-1]
         over = last.type == "metadata" or batch.gone is not None  # a file that was lost can come back, and go on
-        self._marks[game_id] = Bookmark(Cursor(game_id, last.mode, last.position), over)
+        self._marks[game_id] = ConsumerOffset(Cursor(game_id, last.mode, last.position), over)
         while len(self._marks) > _KEPT_BOOKMARKS:
             del self._marks[next(iter(self._marks))]
 
@@ -85,14 +85,14 @@ class Bookmarks:
         return msgspec.json.encode([(str(mark.cursor), mark.over) for mark in self._marks.values()]).decode()
 
     @classmethod
-    def parse(cls, text: str) -> Bookmarks:
+    def parse(cls, text: str) -> ConsumerOffsets:
         """The other way round. Raises `msgspec.DecodeError` or `ProtocolViolation` for what was not made by `dump`."""
         pairs = msgspec.json.decode(text, type=list[tuple[str, bool]])
-        return cls([Bookmark(parse_cursor(cursor), over) for cursor, over in pairs])
+        return cls([ConsumerOffset(parse_cursor(cursor), over) for cursor, over in pairs])
 
 
-class Tap:
-    """The log messages of one station, batch by batch, each exactly once: `async for batch in tap`.
+class LogConsumer:
+    """The log messages of one station, batch by batch, each exactly once: `async for batch in consumer`.
 
     One consumer a tap. Batches of games that are played at the same time can alternate; within a game the order is
     that of its log. Diagnostics from before a Game Start have no place in a log and do not come.
@@ -104,7 +104,7 @@ class Tap:
         *,
         frames: FramesMode = "live",
         topics: frozenset[Topic] = frozenset(TOPICS),
-        marks: Sequence[Bookmark] = (),
+        marks: Sequence[ConsumerOffset] = (),
         start: Start = "start",
         collect_seconds: float = 0.0,
     ) -> None:
@@ -119,13 +119,13 @@ class Tap:
         self._marks = marks
         self._start: Start = start
         self._collect_seconds = collect_seconds
-        self._reading: Reading | None = None
+        self._reading: ReadPosition | None = None
         self._taken: dict[str, Position] = {}
         """By game: a file that is read again, from another place, is the same log."""
         self._said: deque[Batch] = deque()
         self._lost: set[Game] = set()
 
-    def __aiter__(self) -> Tap:
+    def __aiter__(self) -> LogConsumer:
         return self
 
     async def __anext__(self) -> Batch:
@@ -148,8 +148,8 @@ class Tap:
 
     # -- the beginning -----------------------------------------------------------------------------------------------
 
-    async def _begin(self) -> Reading:
-        reading = Reading(self._channel, self._frames)
+    async def _begin(self) -> ReadPosition:
+        reading = ReadPosition(self._channel, self._frames)
         await reading.settle()
         found: list[Game] = []
         known_end = False
@@ -191,7 +191,7 @@ class Tap:
             await trio.sleep(_RETRY_SECONDS)
         return None
 
-    async def _resume(self, reading: Reading, game: Game, mark: Bookmark) -> None:
+    async def _resume(self, reading: ReadPosition, game: Game, mark: ConsumerOffset) -> None:
         try:
             place = await reading.position_of(game, mark.cursor)
         except CursorGone as error:
@@ -203,7 +203,7 @@ class Tap:
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    async def _find(self, reading: Reading) -> Batch | None:
+    async def _find(self, reading: ReadPosition) -> Batch | None:
         """The next batch; `None` when there is none anywhere, and no time has passed since that was seen."""
         while True:
             progressed = False
@@ -228,9 +228,11 @@ class Tap:
             if not progressed:
                 return None
 
-    async def _following(self, reading: Reading, game: Game) -> Sequence[LogMessage] | None:
-        """As `Reading.following`, but a file that cannot be read is tried again for a while (a share that is away, too
-        many open files), then passed over."""
+    async def _following(self, reading: ReadPosition, game: Game) -> Sequence[LogMessage] | None:
+        """Like `ReadPosition.following`, but an unreadable file is retried for a while, then skipped.
+
+        A share may be away, or too many files may be open.
+        """
         for left in reversed(range(_TRIES)):
             try:
                 return await reading.following(game)

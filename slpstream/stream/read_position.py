@@ -18,7 +18,7 @@ class Games(Protocol):
     """What is read: a station's games in their order."""
 
     station: str
-    readings: WeakSet[Reading]
+    readings: WeakSet[ReadPosition]
     """All that are somewhere in these games."""
 
     @property
@@ -43,7 +43,7 @@ class Games(Protocol):
         """The place of the next game that begins."""
 
 
-class Reading:
+class ReadPosition:
     """How far a reader has come in one station."""
 
     def __init__(self, channel: Games, mode: FramesMode) -> None:

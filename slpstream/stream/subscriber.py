@@ -19,17 +19,17 @@ import trio
 
 from slpstream.model.errors import NoSuchGame, TooSlow
 from slpstream.model.messages import DROPPABLE_TYPES, START, TOPIC_OF_TYPE, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import ChainedWire, Chunk, Entry, Known, Link, is_link, predecessor
+from slpstream.stream.delta_bases import Chunk, DeltaBase, DeltaEncoding, Entry, Known, is_link, predecessor
 from slpstream.stream.game import Game, place_of
 from slpstream.stream.outbox import Outbox
-from slpstream.stream.read_position import Games, Reading
+from slpstream.stream.read_position import Games, ReadPosition
 from slpstream.stream.subscription import Start, Subscription
 
 _MESSAGES_AT_ONCE = 8
 """Many who catch up must not hold up those who are live."""
 
 
-class Wire(Protocol):
+class Encoding(Protocol):
     """How messages look on one kind of connection. `key` tells kinds apart; equal keys share encodings."""
 
     @property
@@ -83,15 +83,17 @@ class Subscriber:
     """One connection's subscription to any number of stations. `run` it until it is cancelled or raises what is
     wrong."""
 
-    def __init__(self, subscription: Subscription, wire: Wire, outbox: Outbox, wake_writer: Callable[[], None]) -> None:
+    def __init__(
+        self, subscription: Subscription, encoding: Encoding, outbox: Outbox, wake_writer: Callable[[], None]
+    ) -> None:
         self.subscription = subscription
-        self.wire = wire
+        self.encoding = encoding
         self.key: Hashable = (
-            wire.key, subscription.frames, subscription.topics, subscription.rate, subscription.fields
+            encoding.key, subscription.frames, subscription.topics, subscription.rate, subscription.fields
         )  # fmt: skip
         """Subscribers with equal keys get equal bytes."""
         self._types = frozenset(kind for kind, topic in TOPIC_OF_TYPE.items() if topic in subscription.topics)
-        self._chained = wire if isinstance(wire, ChainedWire) else None
+        self._chained = encoding if isinstance(encoding, DeltaEncoding) else None
         self.outbox = outbox
         self._wake_writer = wake_writer
         self._readers: list[StationReader] = []
@@ -155,7 +157,7 @@ class Subscriber:
         its type and station later."""
         if self._left:
             return
-        data = self.wire.status(payload)
+        data = self.encoding.status(payload)
         if self.subscription.delivery == "conflate":
             self._put(data, None)
         elif not self.outbox.put(data):
@@ -220,7 +222,7 @@ class Subscriber:
         if self._chained is None or not is_link(message):
             return Entry(self.whole(message, station), message)
         before = predecessor(known, message)
-        known[message.type] = link = Link(message, self.subscription.fields)
+        known[message.type] = link = DeltaBase(message, self.subscription.fields)
         data = self.whole(message, station) if before is None else self._chained.follow(link, before, station)
         return Entry(data, message, before, link)
 
@@ -228,8 +230,8 @@ class Subscriber:
         """A message that is wanted, for somebody who knows nothing."""
         fields = self.subscription.fields
         if fields is None or message.type != "frame":
-            return self.wire.log(message, station)
-        return self.wire.cut(message, station, fields)
+            return self.encoding.log(message, station)
+        return self.encoding.cut(message, station, fields)
 
     def _wants(self, message: LogMessage, frames_per_second: int) -> bool:
         if message.type not in self._types:
@@ -251,7 +253,7 @@ class StationReader:
         self.channel = channel
         self._scope = trio.CancelScope()
         self._mode = subscriber.subscription.frames
-        self._reading = Reading(channel, self._mode)
+        self._reading = ReadPosition(channel, self._mode)
         self._told: dict[str, Any] = {}
         self._told_set: dict[str, Any] | None = None
         self._behind = trio.Event()

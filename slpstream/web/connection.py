@@ -30,13 +30,13 @@ class Connection:
         sock.setblocking(False)
         self._set(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
-    async def read(self, most_bytes: int = _READ_BYTES) -> bytes:
+    async def read(self, max_bytes: int = _READ_BYTES) -> bytes:
         """The next bytes; empty at the end, also when the connection was reset. Always lets others run: somebody who
         sends without a pause must not have the event loop for himself."""
         while True:
             await trio.lowlevel.wait_readable(self._socket)
             try:
-                return self._socket.recv(most_bytes)
+                return self._socket.recv(max_bytes)
             except (BlockingIOError, InterruptedError):
                 continue
             except OSError as error:

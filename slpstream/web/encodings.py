@@ -13,7 +13,7 @@ from websockets.frames import Opcode
 from slpstream.model import delta
 from slpstream.model.delta import delta_message
 from slpstream.model.messages import LogMessage, cut_frame, to_messagepack
-from slpstream.stream.delta_bases import Link
+from slpstream.stream.delta_bases import DeltaBase
 
 _FIN = 0x80
 _SIZE_IN_2_BYTES, _SIZE_IN_8_BYTES = 126, 127
@@ -22,7 +22,7 @@ _HEAD_8 = struct.Struct("!BBQ").pack
 _encode = msgspec.json.Encoder().encode
 
 
-class WebsocketWire:
+class WebsocketEncoding:
     """One subprotocol: its name, its opcode, and what makes its bytes from the JSON line."""
 
     def __init__(self, subprotocol: str, opcode: Opcode, convert: Callable[[bytes], bytes] | None = None) -> None:
@@ -51,15 +51,15 @@ class WebsocketWire:
         return _framed(self._opcode, json if self._convert is None else self._convert(json))
 
 
-class DeltaWire(WebsocketWire):
+class DeltaWebsocketEncoding(WebsocketEncoding):
     """The messages of MessagePack, of which some say only what differs from the one before."""
 
-    def follow(self, link: Link, before: Link, station: str) -> bytes:
+    def follow(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
         """A message for somebody who has the one before it, of the same game and type; ready for the socket."""
         key = (self.key, station, link.fields, before.place)
         return link.message.form(key, lambda _: self._difference(link, before, station))
 
-    def _difference(self, link: Link, before: Link, station: str) -> bytes:
+    def _difference(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
         changes, link.image = before.image.change(link.payload())
         message = link.message
         step = message.offset - before.message.offset
@@ -78,7 +78,7 @@ def _framed(opcode: Opcode, payload: bytes) -> bytes:
     return _HEAD_8(_FIN | opcode, _SIZE_IN_8_BYTES, size) + payload
 
 
-JSON = WebsocketWire("slpstream.v1.json", Opcode.TEXT)
-MESSAGEPACK = WebsocketWire("slpstream.v1.msgpack", Opcode.BINARY, to_messagepack)
-DELTA = DeltaWire(delta.SUBPROTOCOL, Opcode.BINARY, to_messagepack)
-WIRES = {wire.key: wire for wire in (JSON, MESSAGEPACK, DELTA)}
+JSON = WebsocketEncoding("slpstream.v1.json", Opcode.TEXT)
+MESSAGEPACK = WebsocketEncoding("slpstream.v1.msgpack", Opcode.BINARY, to_messagepack)
+DELTA = DeltaWebsocketEncoding(delta.SUBPROTOCOL, Opcode.BINARY, to_messagepack)
+WIRES = {encoding.key: encoding for encoding in (JSON, MESSAGEPACK, DELTA)}

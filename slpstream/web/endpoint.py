@@ -22,7 +22,7 @@ from slpstream.web.access import Denied
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
 TAKES = (JSON, MERGE_PATCH)
-MOST_BODY_BYTES = 64 * 1024
+MAX_BODY_BYTES = 64 * 1024
 TOKEN = "token"  # noqa: S105 -- the name of the parameter
 OPERATING = "slpstream.operating"
 """In the scope of a request: `None`, or why it may not operate."""
@@ -102,8 +102,8 @@ async def read_body(request: Request, kind: Any) -> Any:
         async with aclosing(request.stream()) as chunks:
             async for chunk in chunks:
                 body += chunk
-                if len(body) > MOST_BODY_BYTES:
-                    raise HTTPException(413, f"a body has at most {MOST_BODY_BYTES} bytes")
+                if len(body) > MAX_BODY_BYTES:
+                    raise HTTPException(413, f"a body has at most {MAX_BODY_BYTES} bytes")
     except trio.TooSlowError:
         raise HTTPException(408, "the body did not come") from None
     except (h11.RemoteProtocolError, ClientDisconnect):

@@ -38,7 +38,7 @@ _HEAD = (
 _encode = msgspec.json.Encoder().encode
 
 
-class EventsWire:
+class ServerSentEventsEncoding:
     """A message to a server-sent event."""
 
     key = "events"
@@ -64,16 +64,16 @@ def _event(kind: str, cursor: str | None, data: bytes) -> bytes:
     return b"%bevent: %b\ndata: %b\n\n" % (id_line, kind.encode(), data)
 
 
-_WIRE = EventsWire()
+_WIRE = ServerSentEventsEncoding()
 
 
-def parse_events_query(query: str, headers: Mapping[str, str], *, most_fields: int) -> Subscription:
+def parse_events_query(query: str, headers: Mapping[str, str], *, max_fields: int) -> Subscription:
     """What a request asks for; `last-event-id` counts more than the `cursor` that the page began with.
 
     Raises `ProtocolViolation`.
     """
     try:
-        pairs = parse_qsl(query, max_num_fields=most_fields)
+        pairs = parse_qsl(query, max_num_fields=max_fields)
     except ValueError as error:
         raise ProtocolViolation(str(error)) from None
     last = headers.get("last-event-id", "")

@@ -17,8 +17,8 @@ from slpstream.web import schemas
 from slpstream.web.endpoint import Endpoint, Parameters, json_answer
 from slpstream.web.file_answer import FileAnswer, disposition
 
-MOST_GAMES = 200
-MOST_FRAMES = 1200
+MAX_GAMES = 200
+MAX_FRAMES = 1200
 _GAME = {"gameId": schemas.GameId}
 _NOT_FOUND = {404: "No such game."}
 _FINAL = {304: "Not changed; for games that are over."}
@@ -45,7 +45,7 @@ class ListParameters(Parameters, frozen=True):
         _Time | UnsetType, Meta(description="Only games that began then or later; RFC 3339, or a day.")
     ] = UNSET
     until: Annotated[_Time | UnsetType, Meta(description="Only games that began before; RFC 3339, or a day.")] = UNSET
-    limit: Annotated[int, Meta(ge=1, le=MOST_GAMES, description="How many at most.")] = 50
+    limit: Annotated[int, Meta(ge=1, le=MAX_GAMES, description="How many at most.")] = 50
     cursor: Annotated[
         Annotated[str, Meta(pattern=r"^-?[0-9]{1,15}\.[0-9a-f]{32}$")] | UnsetType,
         Meta(description="Where the page begins: `next` of the page before."),
@@ -61,7 +61,7 @@ class FramesParameters(Parameters, frozen=True, rename={"first": "from", "last":
     last: Annotated[
         _FrameNumber | UnsetType, Meta(description="The last frame number; default: the last there is.")
     ] = UNSET
-    limit: Annotated[int, Meta(ge=1, le=MOST_FRAMES, description="How many frames at most.")] = MOST_FRAMES
+    limit: Annotated[int, Meta(ge=1, le=MAX_FRAMES, description="How many frames at most.")] = MAX_FRAMES
     fields: Annotated[
         Annotated[
             str,

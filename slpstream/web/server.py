@@ -390,7 +390,7 @@ class WebServer:
             return
         query = bytes(request.target).partition(b"?")[2].decode("utf-8", "replace")
         try:
-            subscription = parse_events_query(query, headers, most_fields=MAX_QUERY_FIELDS)
+            subscription = parse_events_query(query, headers, max_fields=MAX_QUERY_FIELDS)
             channels = await find_channels(self._hub, subscription)
         except SubscriberError as error:
             await self._refuse(connection, http, status_of(error), error.what)

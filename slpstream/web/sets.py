@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.model.errors import NotKept
+from slpstream.model.errors import StoreError
 from slpstream.sets import ImpossibleCorrection, SetPatch, SetScore
 from slpstream.web.endpoint import Endpoint, NoParameters, json_answer, read_body, tag_of
 
@@ -28,7 +28,7 @@ class Sets(Protocol):
     async def correct_set(self, station: str, patch: SetPatch, may: Callable[[SetScore], bool]) -> SetScore | None:
         """The set after a correction; `None` when `may` says no of the set before it.
 
-        Raises `ImpossibleCorrection`, and `NotKept`.
+        Raises `ImpossibleCorrection`, and `StoreError`.
         """
 
 
@@ -55,7 +55,7 @@ def endpoints(sets: Sets) -> list[Endpoint]:
             )
         except ImpossibleCorrection as error:
             raise HTTPException(409, str(error)) from None
-        except NotKept as error:
+        except StoreError as error:
             raise HTTPException(503, str(error)) from None
         if score is None:
             raise HTTPException(412, "the set has changed since: ask for it again")

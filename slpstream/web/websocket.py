@@ -24,7 +24,7 @@ from websockets.typing import Subprotocol
 from slpstream.model.errors import NotAuthorised, ProtocolViolation, SubscriberError, first_refusal
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
 from slpstream.web.connection import Connection
-from slpstream.web.encodings import JSON, WIRES, WebsocketWire
+from slpstream.web.encodings import JSON, WIRES, WebsocketEncoding
 
 VERSION = "13"
 MAX_MESSAGE_BYTES = 64 * 1024
@@ -71,7 +71,7 @@ class WebsocketSession:
         self._heard = True
         self._paid_until = -math.inf
         """When all frames that were read are paid for."""
-        self._wire: WebsocketWire = JSON
+        self._encoding: WebsocketEncoding = JSON
         self._subscriber: Subscriber | None = None
         self._subscription_scope = trio.CancelScope()
         self._scope = trio.CancelScope()
@@ -105,7 +105,7 @@ class WebsocketSession:
     async def run(self, first: Subscription | None, refusal: SubscriberError | None, rest: bytes = b"") -> None:
         """The session after its handshake. `refusal` closes it at once; `rest` came behind the handshake."""
         name = self._protocol.subprotocol
-        self._wire = WIRES[name] if name else JSON
+        self._encoding = WIRES[name] if name else JSON
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
@@ -252,7 +252,7 @@ class WebsocketSession:
             return
         self._leave()
         self._hub.subscriptions += 1
-        subscriber = Subscriber(subscription, self._wire, self._outbox, self._wake)
+        subscriber = Subscriber(subscription, self._encoding, self._outbox, self._wake)
         scope = trio.CancelScope()
         self._subscriber, self._subscription_scope = subscriber, scope
         nursery.start_soon(self._follow, subscriber, channels, scope)
@@ -267,7 +267,7 @@ class WebsocketSession:
             self._subscriber = None
 
     def _tell_missed(self, missed: int) -> bytes:
-        return self._wire.status({"type": "lagged", "missed": missed})
+        return self._encoding.status({"type": "lagged", "missed": missed})
 
     def _hello(self) -> dict[str, Any]:
         return {
@@ -278,7 +278,7 @@ class WebsocketSession:
         }
 
     def _send_status(self, payload: dict[str, Any]) -> None:
-        self._outbox.put(self._wire.status(payload))
+        self._outbox.put(self._encoding.status(payload))
         self._wake()
 
     def _wake(self) -> None:

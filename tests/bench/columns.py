@@ -36,7 +36,7 @@ from tests.bench import slippi_js
 from tests.bench.report import Figure, Form
 from tests.shared_data import SLP
 
-LEAST_BYTES = 500_000
+MIN_BYTES = 500_000
 FRAMING_TARGET, COLUMNS_TARGET, EACH_TARGET, MEMORY_TARGET = 5.0, 3.0, 1.0, 3.0
 _KEYS = {"frame", "player_index", "is_follower"}
 """Once for all in `frames.number`, and in the character; peppi-py has them once too."""
@@ -73,7 +73,7 @@ def all_columns(frames: Frames) -> int:
 def run(form: Form) -> list[Figure]:
     """Prints the table, and gives the ratios with their targets."""
     rounds = 1 if form.short else form.runs * _ROUNDS_PER_RUN
-    paths = sorted(path for path in SLP.glob("*.slp") if path.stat().st_size > LEAST_BYTES)
+    paths = sorted(path for path in SLP.glob("*.slp") if path.stat().st_size > MIN_BYTES)
     timed = [_time(path, rounds) for path in (paths[3:5] if form.short else paths)] if paths else _synthetic(rounds)
     print(table(timed))
     memory = [_peak_per_byte(path) for path in (paths[3:4] if form.short else paths)]

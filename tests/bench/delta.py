@@ -20,7 +20,7 @@ from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import DELTA_TYPES, delta_message
 from slpstream.model.messages import TOPICS, LogMessage, to_messagepack
 from slpstream.simulate.match import synthetic_match
-from slpstream.stream.delta_bases import Known, Link, predecessor
+from slpstream.stream.delta_bases import DeltaBase, Known, predecessor
 from tests.bench.report import Figure, Form
 from tests.shared_data import SLP
 
@@ -107,7 +107,7 @@ def _measure(name: str, log: list[LogMessage], rounds: int) -> Measured:
     for message in log:
         line = message.json(_STATION)
         packed = to_messagepack(line)
-        link, before = Link(message, None), predecessor(known, message)
+        link, before = DeltaBase(message, None), predecessor(known, message)
         data = packed if before is None or message.type not in DELTA_TYPES else _delta(link, before)
         known[message.type] = link
         of = sizes[message.type == "frame"]
@@ -119,7 +119,7 @@ def _measure(name: str, log: list[LogMessage], rounds: int) -> Measured:
     return Measured(name, every, Sizes(*sizes[True]), [min(way(frames) for _ in range(rounds)) for way in ways])
 
 
-def _delta(link: Link, before: Link) -> bytes:
+def _delta(link: DeltaBase, before: DeltaBase) -> bytes:
     changes, link.image = before.image.change(link.payload())
     message = link.message
     return delta_message(message.type, _STATION, message.offset - before.message.offset, message.count, changes)
@@ -135,7 +135,7 @@ def _as_messagepack(frames: Sequence[LogMessage]) -> float:
 
 
 def _as_deltas(frames: Sequence[LogMessage]) -> float:
-    links = [Link(message, None) for message in frames]
+    links = [DeltaBase(message, None) for message in frames]
     assert links[0].image
     return _each(lambda pair: _delta(*pair), list(zip(links[1:], links, strict=False)))
 

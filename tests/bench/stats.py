@@ -30,7 +30,7 @@ from tests.bench.games import replays
 from tests.bench.report import Figure, Form
 
 TARGET_MICROSECONDS = 15.0
-LEAST_RATIO = 1.0
+MIN_RATIO = 1.0
 _ROUNDS_PER_RUN = 5
 _BLOCK_BYTES = 4096
 
@@ -109,7 +109,7 @@ def _whole_game(name: str, data: bytes, rounds: int) -> Figure:
         replay.write_bytes(data)
         theirs = median(slippi_js.stats_seconds(replay, rounds))
     beside += f"; {slippi_js.name()} {theirs * 1e3:.0f} ms, ratio without numpy {theirs / slow:.2f}"
-    return Figure(title, [theirs / seconds for seconds in ours], "x", LEAST_RATIO, beside, least=True)
+    return Figure(title, [theirs / seconds for seconds in ours], "x", MIN_RATIO, beside, least=True)
 
 
 def _seconds(way: Callable[[bytes], Stats], data: bytes) -> float:

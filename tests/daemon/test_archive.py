@@ -20,8 +20,8 @@ from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, Position
 from slpstream.simulate.match import synthetic_match
 from slpstream.sources.tail import FileIdentity, TailedFile
-from slpstream.stream import Game, Tap
-from slpstream.stream.log_consumer import Bookmark
+from slpstream.stream import Game, LogConsumer
+from slpstream.stream.log_consumer import ConsumerOffset
 from tests.running_station import running_station, until
 
 IDLE_SECONDS = 0.2
@@ -129,8 +129,8 @@ async def test_a_file_that_cannot_be_read_for_a_moment_is_not_taken_for_none(
             await station.channel.locate(ids[0])
 
         async def listen() -> None:
-            mark = Bookmark(Cursor(ids[0], "live", START))
-            async for batch in Tap(station.channel, marks=[mark]):
+            mark = ConsumerOffset(Cursor(ids[0], "live", START))
+            async for batch in LogConsumer(station.channel, marks=[mark]):
                 got.extend(message.json() for message in batch.messages)
                 gone.append(batch.gone)
 
@@ -153,7 +153,9 @@ async def test_a_share_that_comes_after_the_daemon_has_its_games(tmp_path: Path)
         assert station.state == "offline"
 
         async def listen() -> None:
-            async for batch in Tap(station.channel, marks=[Bookmark(Cursor(ids[0], "live", Position(10, 0)))]):
+            async for batch in LogConsumer(
+                station.channel, marks=[ConsumerOffset(Cursor(ids[0], "live", Position(10, 0)))]
+            ):
                 assert batch.gone is None
                 if batch.game_id not in got:
                     got.append(batch.game_id)
@@ -179,7 +181,7 @@ async def test_old_games_that_were_read_to_their_end_keep_nothing(tmp_path: Path
         read: list[list[str]] = [[], []]
 
         async def listen(number: int) -> None:
-            async for batch in Tap(station.channel, marks=[Bookmark(Cursor(ids[0], "live", START))]):
+            async for batch in LogConsumer(station.channel, marks=[ConsumerOffset(Cursor(ids[0], "live", START))]):
                 if batch.game_id not in read[number]:
                     read[number].append(batch.game_id)
                 await trio.sleep(0.001 * number)

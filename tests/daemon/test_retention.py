@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.daemon.expiry import KeptFile, superfluous
-from slpstream.daemon.retention import Limit, Limits, Upkeep, sweep
+from slpstream.daemon.retention import Limit, Limits, Retention, sweep
 from slpstream.daemon.stations import RunningStations
 from slpstream.model.events import Event
 from slpstream.store import FILE_NAME, Database, GameIndex, open_database
@@ -196,7 +196,7 @@ async def test_files_that_left_the_index_are_not_read_again(tmp_path: Path) -> N
     station = FakeStation("wii")
     station.write(station.begin(FakeLog(2)), 5)
     hub.add(station.channel)
-    upkeep = Upkeep(
+    upkeep = Retention(
         tmp_path / "recordings", index, hub, RunningStations(hub), metrics, look_seconds=0.01, wall_clock=lambda: NOW
     )
     asked: list[Limits] = []

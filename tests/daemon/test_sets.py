@@ -20,9 +20,9 @@ import pytest
 import trio
 from websockets.sync.client import connect
 
-from slpstream.daemon.sets import Scoreboard, played_game
+from slpstream.daemon.sets import StationSets, played_game
 from slpstream.formats.slippi.result import GameEndPayload
-from slpstream.model.errors import NotKept
+from slpstream.model.errors import StoreError
 from slpstream.model.events import GameEnd, GameStart
 from slpstream.sets import ImpossibleCorrection, Rules, SetPatch
 from slpstream.store import FILE_NAME, GameIndex, open_database
@@ -48,7 +48,7 @@ def end(winner: int, seconds: float = 100.0) -> GameEnd:
 class Kept:
     """A scoreboard over an index on disk."""
 
-    def __init__(self, index: GameIndex, hub: Hub, board: Scoreboard) -> None:
+    def __init__(self, index: GameIndex, hub: Hub, board: StationSets) -> None:
         self.index = index
         self.hub = hub
         self.board = board
@@ -78,7 +78,7 @@ async def scoreboard(folder: Path, *stations: str) -> AsyncIterator[Kept]:
     hub = Hub()
     for station in stations or ("main",):
         hub.add(Channel(station, nowhere))
-    board = Scoreboard(hub, Rules())
+    board = StationSets(hub, Rules())
     index = GameIndex(open_database(folder / FILE_NAME), None, on_change=board.changed)
     kept = Kept(index, hub, board)
     board.listen(lambda station, payload: kept.told.append((station, payload)))
@@ -203,7 +203,7 @@ async def test_a_disk_that_takes_nothing(tmp_path: Path) -> None:
         database = kept.index._database
         with database._transaction() as writer:
             writer.execute("DROP TABLE corrections")
-        with pytest.raises(NotKept):
+        with pytest.raises(StoreError):
             await kept.board.correct("main", patch(bestOf=5))
         assert (await kept.board.score("main")).best_of == 3
 

@@ -12,7 +12,7 @@ from slpstream.api import messages
 from slpstream.formats.interface import REST_SECONDS
 from slpstream.model.messages import Position
 from slpstream.simulate.match import synthetic_match
-from slpstream.stream import Tap
+from slpstream.stream import LogConsumer
 from tests.formats.games import games
 from tests.running_station import running_station, until
 
@@ -39,7 +39,7 @@ async def test_a_game_that_was_left_is_given_back_and_can_go_on(tmp_path: Path) 
     async with following(tmp_path) as station, trio.open_nursery() as nursery:
 
         async def listen() -> None:
-            async for batch in Tap(station.channel, frames="live", collect_seconds=0.01):
+            async for batch in LogConsumer(station.channel, frames="live", collect_seconds=0.01):
                 got.extend(message.json() for message in batch.messages if batch.game_id == game_id)
 
         path.write_bytes(left[: half(left)])
@@ -108,7 +108,7 @@ async def test_a_game_that_went_out_of_sight_goes_on_in_its_old_place(
     async with following(tmp_path) as station, trio.open_nursery() as nursery:
 
         async def listen() -> None:
-            async for batch in Tap(station.channel, collect_seconds=0.01):
+            async for batch in LogConsumer(station.channel, collect_seconds=0.01):
                 got.extend(message.json() for message in batch.messages)
 
         nursery.start_soon(listen)

@@ -48,5 +48,5 @@ async def test_the_pipeline_of_a_game_that_is_over_is_let_go(
         assert lines == [message.json() for message in messages(tmp_path / name)], "and it can still be read"
 
 
-async def _read(path: Path, offset: int, most_bytes: int) -> bytes:
+async def _read(path: Path, offset: int, max_bytes: int) -> bytes:
     raise AssertionError("nobody asks for it here")

@@ -101,8 +101,8 @@ async def test_gone_while_a_piece_is_expanded(tmp_path: Path, monkeypatch: pytes
     expand = Pipeline.more
     expanding, lost = threading.Event(), threading.Event()
 
-    def wait_until_lost(pipeline: Pipeline, most_frames: int) -> object:
-        logs = expand(pipeline, most_frames)
+    def wait_until_lost(pipeline: Pipeline, max_frames: int) -> object:
+        logs = expand(pipeline, max_frames)
         if not expanding.is_set():
             expanding.set()
             assert lost.wait(TIMEOUT_SECONDS)

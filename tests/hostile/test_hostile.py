@@ -27,12 +27,12 @@ FRAMES = 150
 OUTBOX_BYTES = 32 * 1024
 SOCKET_BYTES = 16 * 1024
 RING_BYTES = 256 * 1024
-MOST_CONNECTIONS = 4000
+MAX_CONNECTIONS = 4000
 HEAD_AND_TASK_BYTES = 64 * 1024
 """What a connection costs before it has asked for anything: 16 KB of head, h11, a task."""
 CONFIG = f"""
 [server]
-max_connections = {MOST_CONNECTIONS}
+max_connections = {MAX_CONNECTIONS}
 [stream]
 ring_bytes = {RING_BYTES}
 outbox_bytes = {OUTBOX_BYTES}
@@ -126,7 +126,7 @@ def test_honest_subscribers_get_everything_and_the_rest_is_bounded(daemon: Daemo
     assert lagged[""] > 0
     _, most = resident_megabytes(daemon.process.pid)
     websockets = 50 * 4 + 20
-    bound = websockets * (OUTBOX_BYTES + RING_BYTES) + RING_BYTES * 2 + MOST_CONNECTIONS * HEAD_AND_TASK_BYTES
+    bound = websockets * (OUTBOX_BYTES + RING_BYTES) + RING_BYTES * 2 + MAX_CONNECTIONS * HEAD_AND_TASK_BYTES
     assert most - before < bound / 1e6
     code, seconds = daemon.terminate()
     assert (code, seconds < 5) == (0, True)

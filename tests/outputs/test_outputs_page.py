@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from slpstream.config.sections import Config
-from slpstream.outputs.delivery import MOST_REFUSALS, MOST_WAITING, signature
+from slpstream.outputs.delivery import MAX_REFUSALS, MAX_WAITING, signature
 from slpstream.outputs.obs import SLOTS
 from slpstream.outputs.startgg import PLACEHOLDERS, SET_PLACEHOLDER
 from tests.project import ROOT
@@ -74,7 +74,7 @@ def test_the_bodies_are_json() -> None:
 
 
 def test_the_numbers_and_names() -> None:
-    assert f"sent {MOST_REFUSALS} times" in TEXT
-    assert f"more than {MOST_WAITING:,} wait" in TEXT
+    assert f"sent {MAX_REFUSALS} times" in TEXT
+    assert f"more than {MAX_WAITING:,} wait" in TEXT
     assert f"`player{SLOTS}.txt`" in TEXT
     assert all(f"`{name}`" in TEXT for name in (SET_PLACEHOLDER, *PLACEHOLDERS))

@@ -15,7 +15,7 @@ import trio
 from trio.testing import MockClock
 
 from slpstream.model.errors import SinkError
-from slpstream.outputs.delivery import MOST_REFUSALS, MOST_WAITING, Delivery
+from slpstream.outputs.delivery import MAX_REFUSALS, MAX_WAITING, Delivery
 from slpstream.outputs.post import Answer, post, target_of
 from slpstream.store.deliveries import DeliveryStore
 from tests.outputs.hooks import ALL, EPOCH, Hook, inline, open_store, order_of, told
@@ -180,8 +180,8 @@ async def test_what_is_refused_is_given_up_and_the_rest_goes_on(store: DeliveryS
         bad.play(logs[0])
         good.play(logs[1])
         await until_told(receiver, 3)
-        assert hook.outcomes == {"retried": MOST_REFUSALS - 1, "rejected": 1, "delivered": 3}
-    assert [got.key for got in receiver.asked].count(first) == MOST_REFUSALS
+        assert hook.outcomes == {"retried": MAX_REFUSALS - 1, "rejected": 1, "delivered": 3}
+    assert [got.key for got in receiver.asked].count(first) == MAX_REFUSALS
     assert receiver.keys == [*told(logs[1]), told(logs[0])[1]]  # the other station did not wait
 
 
@@ -413,7 +413,7 @@ async def test_the_store_is_bounded(store: DeliveryStore) -> None:
     store.store("hook", "main", made, 1000, bookmarks="[]", memory="{}")
     store.store("hook", "main", made[40:], 1000, bookmarks="[]", memory="{}")  # those are there
     assert store.waiting("hook") == 50
-    assert store.expire("hook", before_ms=1000, most=MOST_WAITING) == 0
+    assert store.expire("hook", before_ms=1000, most=MAX_WAITING) == 0
     assert store.expire("hook", before_ms=1000, most=20) == 30
     assert [head.key for head in store.heads("hook")] == ["30"]
     assert store.expire("hook", before_ms=1001, most=20) == 20

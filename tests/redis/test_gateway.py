@@ -72,7 +72,7 @@ class Follower:
     @asynccontextmanager
     async def at(self, gateway: Gateway) -> AsyncIterator[Client]:
         """Connected for a while."""
-        client = Client(wire=LineWire())
+        client = Client(encoding=LineWire())
         wanted = subscription(**EVERYTHING, frames=self.mode, cursor=self.cursor)
         async with client.subscribed(gateway.hub, wanted):
             try:
@@ -140,7 +140,7 @@ async def test_a_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
         station.write_all(game)
         await until_stored(client, "late", {("main", mode): len(log.whole(mode)) for mode in MODES})
         async with Gateway(broker.url, "late").running("main") as gateway:
-            connection = Client(wire=LineWire())
+            connection = Client(encoding=LineWire())
             async with connection.subscribed(gateway.hub, subscription(stations=["main"])):
                 await until(lambda: bool(connection.of_type("snapshot")))
             [snapshot] = connection.of_type("snapshot")
@@ -402,7 +402,7 @@ async def test_what_others_write_into_the_broker_does_no_harm(broker: RedisProce
 @pytest.mark.parametrize("seed", range(2))
 async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two files of a station that grow together: each log whole and in order, also read back, also by a latecomer."""
-    monkeypatch.setattr("slpstream.outputs.redis.sink._SHORTEST_TURN_SECONDS", 0.01)
+    monkeypatch.setattr("slpstream.outputs.redis.sink._MIN_TURN_SECONDS", 0.01)
     event, chance = f"both-{seed}", random.Random(seed)
     station, logs = FakeStation(), [FakeLog(n, batches=50, seed=seed) for n in range(2)]
     ingest = Ingest(broker.url, event, station)

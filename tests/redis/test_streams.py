@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import START, LogMessage, Position, parse_line
 from slpstream.outputs.redis.streams import (
+    MAX_TURNS,
     MODES,
-    MOST_TURNS,
     EventKeys,
     StationKeys,
     Turn,
@@ -75,7 +75,7 @@ def test_of_what_is_trimmed_each_game_keeps_one_turn() -> None:
     assert superfluous(turns, 0) == []
     assert superfluous(turns, 8) == [1, 2, 3, 4, 5, 6]
     assert superfluous(turns, 100) == [1, 2, 3, 4, 5, 6]
-    many = [Turn(n, game_id(n % 2), START) for n in range(MOST_TURNS + 10)]
+    many = [Turn(n, game_id(n % 2), START) for n in range(MAX_TURNS + 10)]
     assert superfluous(many, 0) == list(range(10))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from slpstream.sets import ImpossibleCorrection, PlayedGame, Player, Rules, newest_set, since_break
-from slpstream.sets.corrections import MOST_KEPT, NOTHING, Corrections, GameCorrection
+from slpstream.sets.corrections import MAX_KEPT, NOTHING, Corrections, GameCorrection
 from slpstream.sets.verdicts import judge
 from tests.sets.made import Table
 
@@ -313,7 +313,7 @@ def test_what_is_not_there_cannot_be_corrected(patch: dict[str, Any], what: str)
 
 def test_corrections_do_not_grow_without_bound() -> None:
     made = table(game(0))
-    made.corrections = Corrections(games={f"{n + 1:032x}": GameCorrection(counts=True) for n in range(MOST_KEPT)})
+    made.corrections = Corrections(games={f"{n + 1:032x}": GameCorrection(counts=True) for n in range(MAX_KEPT)})
     made.say(games={made.games[0].game_id: {"counts": False}})
-    assert len(made.corrections.games) == MOST_KEPT
+    assert len(made.corrections.games) == MAX_KEPT
     assert made.corrections.games[made.games[0].game_id].counts is False

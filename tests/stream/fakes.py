@@ -222,15 +222,15 @@ class Client:
     """One connection: takes bytes as far as it is allowed to, and keeps what it was sent."""
 
     def __init__(
-        self, *, room: int | None = None, limit_bytes: int = LIMIT_BYTES, wire: LineWire | None = None
+        self, *, room: int | None = None, limit_bytes: int = LIMIT_BYTES, encoding: LineWire | None = None
     ) -> None:
         self.room = room
         """Bytes that will still be taken; `None`: all."""
-        self.wire = LineWire() if wire is None else wire
+        self.encoding = LineWire() if encoding is None else encoding
         self.received = bytearray()
         self.error: SubscriberError | None = None
         self.outbox = Outbox(self._write, limit_bytes=limit_bytes, tell_missed=self._tell_missed)
-        self.most_queued = 0
+        self.max_queued = 0
         self._changed = trio.Event()
         self._subscriber: Subscriber | None = None
 
@@ -242,7 +242,7 @@ class Client:
         return taken
 
     def _tell_missed(self, missed: int) -> bytes:
-        return self.wire.status({"type": "lagged", "missed": missed})
+        return self.encoding.status({"type": "lagged", "missed": missed})
 
     def allow(self, room: int | None) -> None:
         """The socket takes so many more bytes; `None`: everything from now on."""
@@ -252,7 +252,7 @@ class Client:
     @asynccontextmanager
     async def subscribed(self, hub: Hub, wanted: Subscription) -> AsyncIterator[Client]:
         """Connected for a while."""
-        subscriber = Subscriber(wanted, self.wire, self.outbox, self._changed_now)
+        subscriber = Subscriber(wanted, self.encoding, self.outbox, self._changed_now)
         self._subscriber = subscriber
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._pump, subscriber)
@@ -274,13 +274,13 @@ class Client:
     async def _pump(self, subscriber: Subscriber) -> None:
         while True:
             self._changed = trio.Event()
-            self.most_queued = max(self.most_queued, self.outbox.queued_bytes)
+            self.max_queued = max(self.max_queued, self.outbox.queued_bytes)
             if not self.outbox.empty and self.room != 0 and self.outbox.flush():
                 subscriber.flushed()
             await self._changed.wait()
 
     def _changed_now(self) -> None:
-        self.most_queued = max(self.most_queued, self.outbox.queued_bytes)
+        self.max_queued = max(self.max_queued, self.outbox.queued_bytes)
         self._changed.set()
 
     # -- what was received -------------------------------------------------------------------------------------------

@@ -667,8 +667,8 @@ async def test_a_filter_leaves_gaps_and_never_renumbers() -> None:
 
 async def test_a_message_is_encoded_once_for_all_who_want_the_same() -> None:
     station, log = FakeStation(), FakeLog(batches=20)
-    hub, wire = hub_of(station), LineWire()
-    clients = [Client(wire=wire) for _ in range(50)]
+    hub, encoding = hub_of(station), LineWire()
+    clients = [Client(encoding=encoding) for _ in range(50)]
     async with trio.open_nursery() as nursery:
 
         async def connect(client: Client, task_status: trio.TaskStatus[None]) -> None:
@@ -682,7 +682,7 @@ async def test_a_message_is_encoded_once_for_all_who_want_the_same() -> None:
         station.play(log)
         await settle()
         assert all(client.lines == lines(log) for client in clients)
-        assert wire.encoded == len(log.whole())
+        assert encoding.encoded == len(log.whole())
         nursery.cancel_scope.cancel()
     assert station.channel.subscribers == 0
     assert all(message.forms is None for message in log.whole())
@@ -833,7 +833,7 @@ async def test_the_queue_stays_within_its_bound() -> None:
         station.play(log)
         await settle()
         for client in (conflating, lossless):
-            assert client.most_queued <= 3000 + largest
+            assert client.max_queued <= 3000 + largest
             assert len(client.outbox._queue) < 40
 
 

@@ -16,7 +16,7 @@ import trio
 
 from slpstream.model.delta import DeltaDecoder, delta_message
 from slpstream.model.messages import FramesMode, LogMessage, to_messagepack
-from slpstream.stream.delta_bases import Link
+from slpstream.stream.delta_bases import DeltaBase
 from tests.stream.fakes import (
     Client,
     FakeLog,
@@ -40,7 +40,7 @@ class DeltaLines(LineWire):
         super().__init__()
         self.deltas = 0
 
-    def follow(self, link: Link, before: Link, station: str) -> bytes:
+    def follow(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
         """A message that follows another."""
         return link.message.form((self.key, station, before.place), lambda _: self._delta(link, before, station))
 
@@ -52,7 +52,7 @@ class DeltaLines(LineWire):
         self.encoded += 1
         return _text(to_messagepack(json))
 
-    def _delta(self, link: Link, before: Link, station: str) -> bytes:
+    def _delta(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
         self.deltas += 1
         changes, link.image = before.image.change(link.payload())
         step = link.message.offset - before.message.offset
@@ -66,8 +66,8 @@ def _text(data: bytes) -> bytes:
 class DeltaClient(Client):
     """Reads deltas, as long as each follows what it has."""
 
-    def __init__(self, wire: DeltaLines | None = None, **options: Any) -> None:
-        super().__init__(wire=DeltaLines() if wire is None else wire, **options)
+    def __init__(self, encoding: DeltaLines | None = None, **options: Any) -> None:
+        super().__init__(encoding=DeltaLines() if encoding is None else encoding, **options)
 
     @property
     def all_lines(self) -> list[bytes]:
@@ -90,7 +90,7 @@ async def test_whatever_happens_it_is_the_log(seed: int) -> None:
     chance = random.Random(seed)
     mode: FramesMode = chance.choice(("live", "finalized"))
     log, station = FakeLog(1, batches=40, seed=seed), FakeStation(ring_bytes=chance.choice((600, 4000)))
-    hub, game, wire = hub_of(station), station.begin(log), DeltaLines()
+    hub, game, encoding = hub_of(station), station.begin(log), DeltaLines()
     clients: list[tuple[str, DeltaClient]] = []
     async with trio.open_nursery() as nursery:
 
@@ -101,7 +101,7 @@ async def test_whatever_happens_it_is_the_log(seed: int) -> None:
         def come() -> None:
             delivery = chance.choice(("lossless", "conflate"))
             room = chance.choice((0, 300, None))
-            client = DeltaClient(wire, room=room, limit_bytes=chance.choice((2500, 6000)))
+            client = DeltaClient(encoding, room=room, limit_bytes=chance.choice((2500, 6000)))
             clients.append((delivery, client))
             cursor = chance.choice(("start", "live", f"{log.game_id}/frame:0"))
             nursery.start_soon(stay, client, {"delivery": delivery, "cursor": cursor})
@@ -120,7 +120,7 @@ async def test_whatever_happens_it_is_the_log(seed: int) -> None:
             client.allow(None)
         await settle()
         nursery.cancel_scope.cancel()
-    assert wire.deltas > 10
+    assert encoding.deltas > 10
     expected = decoded(lines(log, mode=mode))
     places = {message["cursor"]: message for message in expected}
     for delivery, client in clients:
@@ -136,9 +136,9 @@ async def test_whatever_happens_it_is_the_log(seed: int) -> None:
 
 
 async def test_a_group_is_encoded_once() -> None:
-    station, log, wire = FakeStation(), FakeLog(batches=30), DeltaLines()
+    station, log, encoding = FakeStation(), FakeLog(batches=30), DeltaLines()
     hub, game = hub_of(station), station.begin(log)
-    clients = [DeltaClient(wire) for _ in range(5)]
+    clients = [DeltaClient(encoding) for _ in range(5)]
     async with trio.open_nursery() as nursery:
 
         async def stay(client: DeltaClient) -> None:
@@ -152,27 +152,27 @@ async def test_a_group_is_encoded_once() -> None:
         await settle()
         nursery.cancel_scope.cancel()
     of_topic = [message for message in log.whole() if message.topic == "frame"]
-    assert wire.deltas == len(of_topic) - 2
-    assert wire.encoded == 2
+    assert encoding.deltas == len(of_topic) - 2
+    assert encoding.encoded == 2
     for client in clients:
         assert client.said() == [msgspec.json.decode(message.json("main")) for message in of_topic]
 
 
 async def test_who_comes_late_is_sent_a_whole_frame_first_and_then_what_the_others_get() -> None:
-    station, log, wire = FakeStation(), FakeLog(batches=30), DeltaLines()
+    station, log, encoding = FakeStation(), FakeLog(batches=30), DeltaLines()
     hub, game = hub_of(station), station.begin(log)
-    first, late = DeltaClient(wire), DeltaClient(wire)
+    first, late = DeltaClient(encoding), DeltaClient(encoding)
     wanted = subscription(topics=["frame"])
     async with first.subscribed(hub, wanted):
         station.write(game, 10)
         async with late.subscribed(hub, wanted):
-            before, deltas = len(late.received), wire.deltas
+            before, deltas = len(late.received), encoding.deltas
             station.write_all(game)
             await settle()
     sent = [msgspec.msgpack.decode(base64.b64decode(line)) for line in bytes(late.received[before:]).split()]
     frames = [s for s in sent if (s[1] == 0 if isinstance(s, list) else s["type"] == "frame")]
     assert [isinstance(frame, dict) for frame in frames] == [True] + [False] * (len(frames) - 1)
-    assert wire.deltas - deltas == len(late.said())
+    assert encoding.deltas - deltas == len(late.said())
     assert late.said() == first.said()[-len(late.said()) :]
 
 
@@ -207,6 +207,6 @@ async def test_a_link_is_the_message_as_it_is_wanted() -> None:
     body = b'"frame":{"frame":3,"revision":0,"players":{"0":{"post":{"percent":1.5,"x":2.0}}}}}'
     message = LogMessage("frame", "g", "live", 9, 0, body, 3)
     cut = {"frame": {"frame": 3, "revision": 0, "players": {"0": {"post": {"x": 2.0}}}}}
-    assert Link(message, ("post.x",)).payload() == cut
-    assert Link(message, ("post.x",)).image.value == cut
-    assert Link(message, None).payload()["frame"]["players"]["0"]["post"] == {"percent": 1.5, "x": 2.0}
+    assert DeltaBase(message, ("post.x",)).payload() == cut
+    assert DeltaBase(message, ("post.x",)).image.value == cut
+    assert DeltaBase(message, None).payload()["frame"]["players"]["0"]["post"] == {"percent": 1.5, "x": 2.0}

@@ -9,7 +9,7 @@ import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import Cursor, Position
-from slpstream.stream import Game, Subscription, Tap
+from slpstream.stream import Game, LogConsumer, Subscription
 from tests.stream.fakes import Client, FakeLog, FakeStation, game_id, hub_of, lines, settle, subscription
 
 pytestmark = pytest.mark.trio
@@ -126,8 +126,8 @@ async def test_a_long_day_with_clients_of_all_kinds(seed: int) -> None:
     tapped: list[bytes] = []
     stop = trio.Event()
 
-    async def tap() -> None:
-        async for batch in Tap(station.channel):
+    async def consumer() -> None:
+        async for batch in LogConsumer(station.channel):
             tapped.extend(message.json("main") for message in batch.messages)
 
     async def come_and_go(first: int) -> None:
@@ -146,7 +146,7 @@ async def test_a_long_day_with_clients_of_all_kinds(seed: int) -> None:
                 wanted = subscription(cursor=client.cursor(), delivery="lossless")
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(tap)
+        nursery.start_soon(consumer)
         for number in range(1, GAMES + 1):
             game = station.next_game(number, batches=chance.randint(1, 6))
             station.write(game, chance.randint(1, 3))

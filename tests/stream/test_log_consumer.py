@@ -14,7 +14,7 @@ import trio
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import START, TOPICS, FramesMode, LogMessage, Topic
-from slpstream.stream import Batch, Bookmarks, Game, Tap
+from slpstream.stream import Batch, ConsumerOffsets, Game, LogConsumer
 from tests.stream.fakes import FakeLog, FakeStation, settle
 from tests.stream.test_delivery import turns
 
@@ -51,9 +51,9 @@ class Consumer:
 
     async def _run(self, scope: trio.CancelScope) -> None:
         with scope:
-            bookmarks = Bookmarks.parse(self.kept)
-            tap = Tap(self._station.channel, frames=self._mode, marks=bookmarks.marks, topics=self._topics)
-            async for batch in tap:
+            bookmarks = ConsumerOffsets.parse(self.kept)
+            consumer = LogConsumer(self._station.channel, frames=self._mode, marks=bookmarks.marks, topics=self._topics)
+            async for batch in consumer:
                 for _ in range(0 if self.pace is None else self.pace.randint(0, 6)):
                     await trio.lowlevel.checkpoint()  # what is not kept now comes again
                 bookmarks.note(batch)
@@ -227,7 +227,7 @@ async def test_live_begins_with_what_comes_next() -> None:
     taken: list[LogMessage] = []
 
     async def take() -> None:
-        async for batch in Tap(station.channel, start="live"):
+        async for batch in LogConsumer(station.channel, start="live"):
             taken.extend(batch.messages)
 
     async with trio.open_nursery() as nursery:
@@ -250,7 +250,7 @@ async def test_only_the_topics_that_are_wanted() -> None:
         await settle()
         nursery.cancel_scope.cancel()
     assert consumer.of(log) == [m.json() for m in log.whole() if m.topic == "game"]
-    assert Bookmarks.parse(consumer.kept).marks[0].over == (log.whole()[-1].type == "metadata")
+    assert ConsumerOffsets.parse(consumer.kept).marks[0].over == (log.whole()[-1].type == "metadata")
 
 
 @pytest.mark.trio
@@ -294,21 +294,21 @@ async def test_a_file_that_is_lost_is_said_once() -> None:
         nursery.cancel_scope.cancel()
     assert consumer.gone == [(log.game_id, "the file was lost")]
     assert consumer.messages
-    assert Bookmarks.parse(consumer.kept).marks[0].over
+    assert ConsumerOffsets.parse(consumer.kept).marks[0].over
 
 
 def test_bookmarks_are_few_and_come_back_from_text() -> None:
-    bookmarks = Bookmarks()
+    bookmarks = ConsumerOffsets()
     logs = [FakeLog(n) for n in range(40)]
     for log in logs:
         bookmarks.note(Batch(log.game_id, log.whole()))
     assert [mark.cursor.game_id for mark in bookmarks.marks] == [log.game_id for log in logs[-16:]]
     assert all(mark.over for mark in bookmarks.marks[:-1])
-    assert Bookmarks.parse(bookmarks.dump()).marks == bookmarks.marks
+    assert ConsumerOffsets.parse(bookmarks.dump()).marks == bookmarks.marks
 
 
 def test_a_game_whose_file_comes_back_is_not_over() -> None:
-    bookmarks, log = Bookmarks(), FakeLog(1).whole()
+    bookmarks, log = ConsumerOffsets(), FakeLog(1).whole()
     game_id = FakeLog(1).game_id
     over: list[bool] = []
     for batch in (
@@ -326,4 +326,4 @@ def test_a_game_whose_file_comes_back_is_not_over() -> None:
 @pytest.mark.parametrize("text", ["", "{}", '["x"]', '[["x",true]]'])
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises((msgspec.DecodeError, ProtocolViolation)):
-        Bookmarks.parse(text)
+        ConsumerOffsets.parse(text)

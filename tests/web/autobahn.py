@@ -19,7 +19,7 @@ from slpstream.web.access import Access
 from slpstream.web.server import WebServer, listen
 from tests.web.served import FakeGames, FakeStations
 
-MOST_BYTES = 32 << 20
+MAX_BYTES = 32 << 20
 
 
 class EchoSession(websocket.WebsocketSession):
@@ -66,7 +66,7 @@ async def serve(port: int, stop: trio.Event) -> None:
         FakeGames(),
         Access(),
         version="1",
-        outbox_bytes=MOST_BYTES * 2,
+        outbox_bytes=MAX_BYTES * 2,
         socket_buffer_bytes=1 << 20,
         max_connections=100,
         on_lagged=_ignore,
@@ -89,5 +89,5 @@ async def _until_stdin_ends(port: int) -> None:
 
 if __name__ == "__main__":
     server_module.__dict__["WebsocketSession"] = EchoSession
-    websocket.__dict__.update(MAX_MESSAGE_BYTES=MOST_BYTES, _READ_BYTES=1 << 20)
+    websocket.__dict__.update(MAX_MESSAGE_BYTES=MAX_BYTES, _READ_BYTES=1 << 20)
     trio.run(_until_stdin_ends, int(sys.argv[1]))

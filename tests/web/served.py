@@ -19,7 +19,7 @@ import trio
 from websockets.trio.client import connect
 from websockets.trio.connection import Connection as Websocket
 
-from slpstream.model.errors import NotKept
+from slpstream.model.errors import StoreError
 from slpstream.sets import Corrections, Rules, SetPatch, SetScore, corrected, newest_set, score_of
 from slpstream.stream import Hub
 from slpstream.web import schemas
@@ -63,7 +63,7 @@ class FakeStations:
         if not may(before):
             return None
         if self.full:
-            raise NotKept("the disk is full")
+            raise StoreError("the disk is full")
         self.corrections = corrected(self.corrections, patch, lambda said: newest_set((), said, Rules()))
         return await self.set_of(station)
 

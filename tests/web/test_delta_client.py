@@ -15,7 +15,7 @@ from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import SUBPROTOCOL, DeltaDecoder
 from slpstream.model.messages import TOPICS, LogMessage
 from slpstream.simulate.match import synthetic_match
-from slpstream.stream.delta_bases import Link
+from slpstream.stream.delta_bases import DeltaBase
 from slpstream.web.encodings import DELTA
 from tests.shared_data import SLP
 from tests.stream.fakes import FakeLog
@@ -36,11 +36,11 @@ def some_log() -> list[LogMessage]:
 
 def on_the_wire(log: list[LogMessage]) -> list[bytes]:
     """The payloads of the websocket messages that a subscriber gets."""
-    known: dict[str, Link] = {}
+    known: dict[str, DeltaBase] = {}
     sent = []
     for message in log:
         before = known.get(message.type)
-        known[message.type] = link = Link(message, None)
+        known[message.type] = link = DeltaBase(message, None)
         chained = before is not None and message.topic in ("frame", "stats")
         data = DELTA.follow(link, before, "main") if chained and before else DELTA.log(message, "main")
         sent.append(payload_of(data))

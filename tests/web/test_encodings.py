@@ -6,7 +6,7 @@ import pytest
 from websockets.frames import Frame, Opcode
 
 from slpstream.model.messages import LogMessage
-from slpstream.web.encodings import DELTA, JSON, MESSAGEPACK, WebsocketWire
+from slpstream.web.encodings import DELTA, JSON, MESSAGEPACK, WebsocketEncoding
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, 125, 126, 127, 65535, 65536, 200_000])
@@ -19,10 +19,10 @@ def test_every_size_has_its_head(size_bytes: int) -> None:
 
 @pytest.mark.parametrize("size_bytes", [50, 105, 106, 107, 108, 65515, 65516, 65520, 65536])
 @pytest.mark.parametrize(
-    ("wire", "opcode"), [(JSON, Opcode.TEXT), (MESSAGEPACK, Opcode.BINARY), (DELTA, Opcode.BINARY)]
+    ("encoding", "opcode"), [(JSON, Opcode.TEXT), (MESSAGEPACK, Opcode.BINARY), (DELTA, Opcode.BINARY)]
 )
-def test_around_the_borders(wire: WebsocketWire, opcode: Opcode, size_bytes: int) -> None:
-    sent = wire.status({"type": "x", "text": "y" * size_bytes})
+def test_around_the_borders(encoding: WebsocketEncoding, opcode: Opcode, size_bytes: int) -> None:
+    sent = encoding.status({"type": "x", "text": "y" * size_bytes})
     size = sent[1]
     head = 2 if size < 126 else 4 if size == 126 else 10
     assert sent == Frame(opcode, sent[head:]).serialize(mask=False)

@@ -13,7 +13,7 @@ from websockets.exceptions import ConnectionClosed
 
 from slpstream.web import events as events_module
 from slpstream.web.access import Access
-from slpstream.web.events import EventsWire
+from slpstream.web.events import ServerSentEventsEncoding
 from tests.stream.fakes import FakeLog
 from tests.web.served import TIMEOUT_SECONDS, Served, served
 
@@ -342,9 +342,9 @@ async def test_a_sign_of_life_when_there_is_nothing_to_say(autojump_clock: MockC
 
 
 async def test_events_of_the_wire() -> None:
-    wire = EventsWire()
+    encoding = ServerSentEventsEncoding()
     message = FakeLog(1, batches=1).whole()[0]
-    first = wire.log(message, "main")
-    assert wire.log(message, "main") is first, "encoded once for all"
+    first = encoding.log(message, "main")
+    assert encoding.log(message, "main") is first, "encoded once for all"
     assert first == b"id: %b\nevent: game_start\ndata: %b\n\n" % ((message.cursor or "").encode(), message.json("main"))
-    assert wire.status({"type": "lagged", "missed": 3}) == b'event: lagged\ndata: {"type":"lagged","missed":3}\n\n'
+    assert encoding.status({"type": "lagged", "missed": 3}) == b'event: lagged\ndata: {"type":"lagged","missed":3}\n\n'

@@ -10,7 +10,7 @@ import pytest
 
 from slpstream.web import schemas
 from slpstream.web.access import Access
-from slpstream.web.games import MOST_FRAMES, FramesQuery, ListQuery
+from slpstream.web.games import MAX_FRAMES, FramesQuery, ListQuery
 from tests.web.served import Caller, Served, served
 
 pytestmark = pytest.mark.trio
@@ -178,8 +178,8 @@ async def test_frames() -> None:
         known(server)
         server.games.frame_count = 3000
         answer = await server.ask(f"/v1/games/{ID}/frames")
-        assert [frame["frame"] for frame in answer.json["frames"]] == list(range(MOST_FRAMES))
-        assert answer.json["next"] == MOST_FRAMES
+        assert [frame["frame"] for frame in answer.json["frames"]] == list(range(MAX_FRAMES))
+        assert answer.json["next"] == MAX_FRAMES
         answer = await server.ask(f"/v1/games/{ID}/frames?from=2990&to=3100&fields=post.percent,items&limit=20")
         assert server.games.asked[-1] == FramesQuery(2990, 3100, 20, ["post.percent", "items"])
         assert len(answer.json["frames"]) == 10

@@ -25,7 +25,7 @@ from tests.web.served import FakeGames, FakeStations, served
 
 OLD = 1_700_000_000
 EXAMPLES = 15
-MOST_SECONDS = 60
+MAX_SECONDS = 60
 PAGES = {"/", "/overlay/{station}"}
 """For people, and not part of the API."""
 
@@ -147,7 +147,7 @@ def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> No
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        timeout=MOST_SECONDS,
+        timeout=MAX_SECONDS,
         check=False,
         env={**os.environ, "SCHEMATHESIS_HOOKS": "hooks", "PYTHONPATH": str(tmp_path), "PYTHONWARNINGS": "ignore"},
     )

@@ -23,10 +23,10 @@ from tests.web.shown import RECORD_WHAT_IS_SHOWN, Log, check, game_file, log_of,
 
 LONG_SECONDS = float(os.environ.get("SLPSTREAM_OVERLAY_SECONDS", "60" if IN_CI else "20"))
 WARM_UP_MS = 2500
-MOST_OF_A_CORE = 0.10
-FEWEST_UPDATES = 55.0
+MAX_OF_A_CORE = 0.10
+MIN_UPDATES = 55.0
 """Per second, of 60."""
-FEWEST_PICTURES_WITH_NEWS = 0.9
+MIN_PICTURES_WITH_NEWS = 0.9
 """A busy machine without a graphics card draws fewer than 60 pictures a second; of those so many are new."""
 LATEST_COMBO_FRAMES = 12
 """Events come when their frame is final, some frames after it was first shown, and are shown with the next picture."""
@@ -168,8 +168,8 @@ def test_sixty_updates_a_second_at_little_cost(browser: Browser, folder: Path, t
     )
     print(f"{busy:.1%} of a core, heap {heap_before:.0f} to {heap_after:.0f} bytes")
     print({name: f"{share:.2%}" for name, share in parts.items()})
-    assert busy < MOST_OF_A_CORE
+    assert busy < MAX_OF_A_CORE
     assert heap_after < heap_before + 500_000
     if LONG_SECONDS <= 150:  # longer ones have pauses between games
-        assert frames / seconds >= FEWEST_UPDATES
-        assert updates >= FEWEST_PICTURES_WITH_NEWS * min(frames, pictures)
+        assert frames / seconds >= MIN_UPDATES
+        assert updates >= MIN_PICTURES_WITH_NEWS * min(frames, pictures)

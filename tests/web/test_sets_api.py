@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 
 from slpstream.web.access import Denied
-from slpstream.web.endpoint import MERGE_PATCH, MOST_BODY_BYTES, OPERATING
+from slpstream.web.endpoint import MAX_BODY_BYTES, MERGE_PATCH, OPERATING
 from slpstream.web.sets import endpoints
 from tests.web.served import Answer, FakeStations, Served, served
 
@@ -90,7 +90,7 @@ async def test_other_refusals() -> None:
         assert (await patch(server, {}, "/v1/stations/none/set")).problem["status"] == 404
         assert (await server.ask("/v1/stations/none/set")).problem["status"] == 404
         assert (await patch(server, {}, content_type="text/plain")).problem["status"] == 415
-        too_long = await patch(server, b" " * (MOST_BODY_BYTES + 1))
+        too_long = await patch(server, b" " * (MAX_BODY_BYTES + 1))
         assert too_long.problem["status"] == 413
         assert (await server.ask(SET, "PUT")).status == 405
         assert sorted((await server.ask(SET, "POST")).headers["allow"].split(", ")) == ["GET", "HEAD", "PATCH"]

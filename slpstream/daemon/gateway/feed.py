@@ -21,10 +21,10 @@ from slpstream.stream import Hub
 from slpstream.system.logs import get_logger
 
 _STREAMS_A_CALL = 128
-_MOST_ENTRIES = 4096
+_MAX_ENTRIES = 4096
 """Of all streams of a call together."""
-_FEWEST_A_STREAM = 32
-_MOST_A_STREAM = 256
+_MIN_A_STREAM = 32
+_MAX_A_STREAM = 256
 _WAIT_MILLISECONDS = 1000
 _BETWEEN_CALLS_SECONDS = 0.004
 _LOOK_SECONDS = 2.0
@@ -167,7 +167,7 @@ class _Readers:
         while True:
             began = trio.current_time()
             at = {stream: station.position(mode) for stream, (station, mode) in lanes.items()}
-            count = max(_FEWEST_A_STREAM, min(_MOST_A_STREAM, _MOST_ENTRIES // len(at)))
+            count = max(_MIN_A_STREAM, min(_MAX_A_STREAM, _MAX_ENTRIES // len(at)))
             answer = await self._client.xread(at, count=count, block=_WAIT_MILLISECONDS)
             most = 0
             for stream, found in (answer or {}).items():

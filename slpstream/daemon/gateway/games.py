@@ -23,7 +23,7 @@ from slpstream.web import schemas
 from slpstream.web.games import FramesFound, FramesQuery, ListQuery, ReplayFile, StatsFound
 
 _FRAME_HEAD = len(b'{"frame":')
-_MOST_LOOKED_AT = 500
+_MAX_LOOKED_AT = 500
 
 Stations = Callable[[], Mapping[str, GatewayStation]]
 
@@ -125,7 +125,7 @@ class BrokerGames:
     def _all(self) -> Iterable[tuple[GatewayStation, Game]]:
         """Every game once for each station, newest first."""
         for station in self._stations().values():
-            for game in list(reversed(station.channel.games))[:_MOST_LOOKED_AT]:
+            for game in list(reversed(station.channel.games))[:_MAX_LOOKED_AT]:
                 yield station, game
 
     def _find(self, game_id: str) -> tuple[GatewayStation, Game] | None:
@@ -150,7 +150,7 @@ class BrokerGames:
         facts = facts_of(game.game_id, events)
         found = (facts, facts.said_at_ms or turns[0].ordinal)
         if facts.metadata is not None:
-            self._over = {**dict(list(self._over.items())[-_MOST_LOOKED_AT:]), game.game_id: found}
+            self._over = {**dict(list(self._over.items())[-_MAX_LOOKED_AT:]), game.game_id: found}
         return found
 
 

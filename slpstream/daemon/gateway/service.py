@@ -15,7 +15,7 @@ import trio
 from slpstream.config import Config
 from slpstream.daemon.gateway.feed import Feed
 from slpstream.daemon.gateway.games import BrokerGames
-from slpstream.model.errors import NotKept
+from slpstream.model.errors import StoreError
 from slpstream.model.version import __version__
 from slpstream.outputs.redis.connection import Address
 from slpstream.sets import SetPatch, SetScore
@@ -104,8 +104,8 @@ class Gateway:
             return None  # others can write into the broker too
 
     async def correct_set(self, station: str, patch: SetPatch, may: Callable[[SetScore], bool]) -> SetScore | None:
-        """Raises `NotKept`: a gateway keeps nothing."""
-        raise NotKept("a gateway changes nothing: correct the set at its venue")
+        """Raises `StoreError`: a gateway keeps nothing."""
+        raise StoreError("a gateway changes nothing: correct the set at its venue")
 
     def not_ready(self) -> list[str]:
         """Why nothing comes. A station whose ingest is silent does not make a gateway unfit."""

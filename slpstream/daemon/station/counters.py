@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from slpstream.daemon.station.archive import printable
-from slpstream.daemon.station.followed_file import Following
+from slpstream.daemon.station.followed_file import FollowedFile
 from slpstream.model.events import Diagnostic, Event, Frame, GameEnd
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import StationMetrics
@@ -18,7 +18,7 @@ _COMMANDS_TICKS = 10
 """Commands are written that seldom: there are a dozen of each file."""
 
 
-class Tally:
+class StationCounters:
     """The counting of one station."""
 
     def __init__(self, metrics: StationMetrics, folder: Path, wall_clock: Callable[[], float]) -> None:
@@ -33,7 +33,7 @@ class Tally:
         """Bytes of a replay have been read."""
         self._bytes += size_bytes
 
-    def count(self, following: Following, events: Sequence[Event]) -> None:
+    def count(self, following: FollowedFile, events: Sequence[Event]) -> None:
         """What has been published of a file: metrics, and a line in the log for what people want to know."""
         metrics = self._metrics
         game = following.game
@@ -69,12 +69,12 @@ class Tally:
             self._again += again
             self._delays_seconds.append(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
 
-    def tick(self, files: Iterable[Following]) -> None:
+    def tick(self, files: Iterable[FollowedFile]) -> None:
         """Twice a second: what was noted, to the metrics; of the files only now and then."""
         self._ticks += 1
         self.write(() if self._ticks % _COMMANDS_TICKS else files)
 
-    def write(self, files: Iterable[Following]) -> None:
+    def write(self, files: Iterable[FollowedFile]) -> None:
         """What was noted, to the metrics, and how many events of each command were read of some files."""
         metrics = self._metrics
         for counter, count in (

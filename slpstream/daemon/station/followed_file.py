@@ -17,7 +17,7 @@ from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.stream import Game
 
 
-class Following:
+class FollowedFile:
     """A file that is being read. `existed`: it was there before, and is not live before its end was reached."""
 
     def __init__(self, file: TailedFile, pipeline: Pipeline, *, existed: bool) -> None:
@@ -122,10 +122,10 @@ def unwritten_file(path: Path, wall_clock_seconds: float) -> TailedFile:
     return TailedFile(path, FileIdentity(0, 0), 0, int(wall_clock_seconds * 1e9))
 
 
-class ByteTap(Protocol):
+class ByteConsumer(Protocol):
     """Who wants the bytes of a station's games as they come; returns at once."""
 
-    def grew(self, following: Following, offset: int, data: bytes) -> None:
+    def grew(self, following: FollowedFile, offset: int, data: bytes) -> None:
         """The next bytes of a file, at their offset in it, without holes. One that is read again, because it was not
         followed for a while, comes again from its beginning."""
 

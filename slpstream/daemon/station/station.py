@@ -17,8 +17,8 @@ import structlog
 import trio
 
 from slpstream.daemon.station.archive import Archive, printable
-from slpstream.daemon.station.counters import Tally
-from slpstream.daemon.station.followed_file import ByteTap, Following, GamesByFile, Index, unwritten_file
+from slpstream.daemon.station.counters import StationCounters
+from slpstream.daemon.station.followed_file import ByteConsumer, FollowedFile, GamesByFile, Index, unwritten_file
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES
 from slpstream.formats.registry import choose, formats, of_name, suffixes
 from slpstream.game.log_reader import MODES, ReadUnwritten
@@ -31,8 +31,8 @@ from slpstream.sources.tail import (
     CaughtUp,
     FolderTail,
     Grew,
-    Hints,
     Lost,
+    Notifications,
     Opened,
     Refused,
     Rewritten,
@@ -65,7 +65,7 @@ class Station:
         folder: Path,
         *,
         name: str,
-        hints: Hints | None,
+        notifications: Notifications | None,
         metrics: StationMetrics,
         limiter: trio.CapacityLimiter,
         poll_seconds: float,
@@ -83,9 +83,9 @@ class Station:
         self.name = name or station
         self.folder = folder
         self.channel = Channel(station, self._locate)
-        self.hints = hints
+        self.notifications = notifications
         self._metrics = metrics
-        self._tally = Tally(metrics, folder, wall_clock)
+        self._tally = StationCounters(metrics, folder, wall_clock)
         self._limiter = limiter
         self._poll_seconds = poll_seconds
         self._scan_seconds = scan_seconds
@@ -99,7 +99,7 @@ class Station:
         self._wall_clock = wall_clock
         self._log = get_logger()
         self._tail: FolderTail | None = None
-        self._following: dict[TailedFile, Following] = {}
+        self._following: dict[TailedFile, FollowedFile] = {}
         self._games = GamesByFile()
         self._archive = Archive(folder, limiter, self._listed)
         self._state = "offline"
@@ -109,7 +109,7 @@ class Station:
         self._unreachable: str | None = None
         self.read_unwritten: ReadUnwritten | None = None
         """Where bytes are to be had that the disk has not taken."""
-        self.byte_tap: ByteTap | None = None
+        self.byte_tap: ByteConsumer | None = None
         """Who is handed the bytes of all games as they come, to serve them again."""
 
     # -- what the outside asks ----------------------------------------------------------------------------------------
@@ -157,8 +157,8 @@ class Station:
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self._following), "finished": len(self._listed())},
         }
-        if self.hints is not None and self.hints.degraded:
-            description["degraded"] = self.hints.degraded
+        if self.notifications is not None and self.notifications.degraded:
+            description["degraded"] = self.notifications.degraded
         if game is not None:
             snapshot = self.channel.snapshot(game, "live")
             description["game"] = {
@@ -180,7 +180,7 @@ class Station:
             self.folder,
             suffixes=suffixes(),
             rewritable_bytes=max(format_.rewritable_bytes for format_ in formats()),
-            hints=self.hints,
+            notifications=self.notifications,
             poll_seconds=self._poll_seconds,
             scan_seconds=self._scan_seconds,
             idle_seconds=self._idle_seconds,
@@ -230,12 +230,12 @@ class Station:
         else:
             self._follow(file, existed=event.existed)
 
-    def _follow(self, file: TailedFile, *, existed: bool) -> Following:
+    def _follow(self, file: TailedFile, *, existed: bool) -> FollowedFile:
         pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
-        following = self._following[file] = Following(file, pipeline, existed=existed)
+        following = self._following[file] = FollowedFile(file, pipeline, existed=existed)
         return following
 
-    def _of_path(self, path: Path) -> Following | None:
+    def _of_path(self, path: Path) -> FollowedFile | None:
         return next((following for following in self._following.values() if following.file.path == path), None)
 
     def _grew(self, event: Grew) -> None:
@@ -243,7 +243,7 @@ class Station:
         if following is not None:
             self._feed(following, event.offset, event.data)
 
-    def _feed(self, following: Following, offset: int, data: bytes) -> None:
+    def _feed(self, following: FollowedFile, offset: int, data: bytes) -> None:
         following.grown_at = trio.current_time()
         if following.written_whole:  # read when it has come to rest
             self._tally.count_bytes(len(data))
@@ -357,7 +357,7 @@ class Station:
 
     # -- games --------------------------------------------------------------------------------------------------------
 
-    def _publish(self, following: Following, logs: Sequence[Sequence[LogMessage]]) -> None:
+    def _publish(self, following: FollowedFile, logs: Sequence[Sequence[LogMessage]]) -> None:
         """Hands the messages of one file to the channel, and counts."""
         events = following.pipeline.events
         if not events:
@@ -379,7 +379,7 @@ class Station:
         self._tally.count(following, events)
         self._follow_state(following, events)
 
-    def _note(self, following: Following, events: Sequence[Event], *, over: bool = False) -> None:
+    def _note(self, following: FollowedFile, events: Sequence[Event], *, over: bool = False) -> None:
         """Tells the index; of the stats only the last ones, which come with the end."""
         game_id = following.pipeline.game_id
         if self._index is None or game_id is None:
@@ -388,7 +388,7 @@ class Station:
             file = following.file
             self._index.played(self.id, file.path, file.mtime_ns, file.size_bytes, game_id, events)
 
-    def _begin(self, following: Following, start: GameStart) -> None:
+    def _begin(self, following: FollowedFile, start: GameStart) -> None:
         file = following.file
         replay = following.replay(start.game_id, self._limiter, self.read_unwritten)
         known = self._games.find(file, start.game_id)
@@ -434,7 +434,7 @@ class Station:
                 following.play_of, following.playing = following.file.size_bytes, True
                 self._nursery.start_soon(self._play, following)
 
-    async def _play(self, following: Following) -> None:
+    async def _play(self, following: FollowedFile) -> None:
         """Start, frames and end of one file, at once or paced."""
         file = following.file
         try:
@@ -469,7 +469,7 @@ class Station:
         if self._following.get(file) is following:
             self._release_if_done(following)
 
-    def _release_if_done(self, following: Following) -> None:
+    def _release_if_done(self, following: FollowedFile) -> None:
         """A game that is complete, and whose file is closed, needs no descriptor any more: thousands can be copied
         in."""
         pipeline = following.pipeline
@@ -497,7 +497,7 @@ class Station:
                 following.game.left = not following.game.ended
                 following.game.forget()
 
-    def _release(self, following: Following) -> None:
+    def _release(self, following: FollowedFile) -> None:
         """The file goes back among those that are known and not followed; if it changes, it is read again."""
         file = following.file
         self._tally.write([following])
@@ -510,7 +510,7 @@ class Station:
 
     # -- state --------------------------------------------------------------------------------------------------------
 
-    def _follow_state(self, following: Following, events: Sequence[Event]) -> None:
+    def _follow_state(self, following: FollowedFile, events: Sequence[Event]) -> None:
         game = following.game
         if game is None or game is not self.channel.current or game.catching_up:
             return

@@ -24,9 +24,9 @@ GO_FRAME = 182
 GRAND_PRIX, TIME_ATTACK = 1, 2
 USUAL_TYPE = 5
 """The racer array type of every known replay."""
-MOST_RACERS = 31
-MOST_RUNS = 1 << 14
-MOST_RUN_FRAMES = 256
+MAX_RACERS = 31
+MAX_RUNS = 1 << 14
+MAX_RUN_FRAMES = 256
 PLACES = 4
 
 FIRST_FIELDS = (
@@ -253,8 +253,8 @@ def write_body(body: Body) -> bytes:
     writer = BitWriter()
     humans = [racer for racer in body.racers if racer.human]
     for name, least, most, there in (
-        ("racers", 0, MOST_RACERS, len(body.racers)),
-        ("inputs", 1, MOST_RUNS, len(body.inputs)),
+        ("racers", 0, MAX_RACERS, len(body.racers)),
+        ("inputs", 1, MAX_RUNS, len(body.inputs)),
         ("human_pairs", len(humans), len(humans), len(body.human_pairs)),
     ):
         if not least <= there <= most:

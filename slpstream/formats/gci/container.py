@@ -26,7 +26,7 @@ ENTRY_BYTES = 0x40
 BODY_AT = 0x20A0
 """Where the replay body begins; what a file needs at least."""
 
-MOST_BYTES = 2 << 20
+MAX_BYTES = 2 << 20
 """The largest body that can be written (31 custom machines, 16,384 inputs) takes about 1.1 MiB."""
 
 REPLAY = 0x0504
@@ -200,8 +200,8 @@ def read_container(data: bytes) -> Container:
         )
     if len(data) < BODY_AT:
         raise FramingError(f"the file ends inside its header of {BODY_AT} bytes", offset=len(data))
-    if len(data) > MOST_BYTES:
-        raise FramingError(f"the file is longer than {MOST_BYTES} bytes", offset=MOST_BYTES)
+    if len(data) > MAX_BYTES:
+        raise FramingError(f"the file is longer than {MAX_BYTES} bytes", offset=MAX_BYTES)
     entry = Entry(**ENTRY.unpack(data))
     return Container(entry, data[BANNER_AT:ICON_AT], data[ICON_AT:BODY_AT], data[BODY_AT:], checksum(data))
 

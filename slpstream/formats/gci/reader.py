@@ -31,7 +31,7 @@ from slpstream.formats.gci.container import (
     BLOCK_COUNT_AT,
     BODY_AT,
     CHECKSUM_AT,
-    MOST_BYTES,
+    MAX_BYTES,
     Container,
     length_of,
     read_container,
@@ -45,7 +45,7 @@ from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized, Gam
 FORMAT = "gci"
 RATE = (FRAMES_PER_SECOND, 1)
 
-MOST_FRAMES = 100_000
+MAX_FRAMES = 100_000
 """About 28 minutes. The runs of a small file can ask for four million frames."""
 
 LAP_TOLERANCE_FRAMES = 2
@@ -73,7 +73,7 @@ class GciRecording(Recording):
         body = reading.body
         self._runs = RunFrames(body.inputs, body.humans[0] if body.humans else 0)
         race_frames = self._native_frames()
-        self._frame_count = min(race_frames, MOST_FRAMES) if body.inputs else 0
+        self._frame_count = min(race_frames, MAX_FRAMES) if body.inputs else 0
         self._start_offset = _offset_past(reading.inputs_bit + (LAST_INPUT.bits if body.inputs else 0), len(data))
         falling = _events_by_frame(body)
         self._falling = {native: items for native, items in falling.items() if native < self._frame_count}
@@ -135,7 +135,7 @@ class GciReader(WholeFileReader):
     `name` and `personal` are what all formats of this kind are given, and nothing here depends on them."""
 
     format: ClassVar[str] = FORMAT
-    most_bytes: ClassVar[int] = MOST_BYTES
+    max_bytes: ClassVar[int] = MAX_BYTES
 
     def __init__(self, *, strict: bool = False, name: str = "", personal: bool = False) -> None:
         super().__init__()
@@ -288,8 +288,8 @@ def _oddities_of_inputs(reading: Reading, run_frames: int) -> Iterator[Oddity]:
     native_frames = run_frames if body.total_frames is None else body.total_frames
     if body.total_frames is not None and native_frames < GO_FRAME:
         yield "warning", "total_frames", at, f"{native_frames} frames end before GO, which is after {GO_FRAME}"
-    if native_frames > MOST_FRAMES:
-        what = f"{native_frames} frames: only the first {MOST_FRAMES} are given"
+    if native_frames > MAX_FRAMES:
+        what = f"{native_frames} frames: only the first {MAX_FRAMES} are given"
         yield "warning", "clamped", at, what
     elif run_frames > native_frames:
         what = f"the inputs last {run_frames} frames; what is behind the {native_frames} of the race is left out"

@@ -28,7 +28,7 @@ from slpstream.formats.gci.container import (
 from slpstream.formats.gci.rows import as_pattern
 from slpstream.formats.gci.settings import Replay
 
-LEAST_BLOCKS = 2
+MIN_BLOCKS = 2
 LAST_CHECKPOINT_FRAME = (1 << 14) - 1
 ORIGIN: Place = (0, 0, 0)
 SAVED_AT = dt.datetime(2018, 5, 8, 12, 34, 56)
@@ -51,7 +51,7 @@ def encode(replay: Replay) -> bytes:
 def fitted(replay: Replay) -> Replay:
     """The same replay with the length and the block count that its body needs, and the checksum of that file."""
     size_bytes = BODY_AT + len(write_body(replay.body))
-    blocks = max(LEAST_BLOCKS, -(-(size_bytes - ENTRY_BYTES) // BLOCK_BYTES))
+    blocks = max(MIN_BLOCKS, -(-(size_bytes - ENTRY_BYTES) // BLOCK_BYTES))
     made = replace(replay, length_bytes=length_of(blocks), entry=replace(replay.entry, block_count=blocks))
     stored = int.from_bytes(encode(made)[CHECKSUM_AT : CHECKSUM_AT + 2], "big")
     return replace(made, entry=replace(made.entry, checksum=stored))

@@ -187,12 +187,12 @@ class Mk8Reader(WholeFileReader):
                     raise FieldError(event.message, offset=event.offset)
         return recording
 
-    def more(self, most_frames: int) -> list[Event]:
-        """As many sections as hold `most_frames` frames, at least one; behind the last one, Game End."""
+    def more(self, max_frames: int) -> list[Event]:
+        """As many sections as hold `max_frames` frames, at least one; behind the last one, Game End."""
         recording = self._recording
         if not isinstance(recording, Mk8Recording) or self._tail_taken:
             return []
-        first, self._next = self._next, self._next + max(1, most_frames // FRAMES_PER_SECTION)
+        first, self._next = self._next, self._next + max(1, max_frames // FRAMES_PER_SECTION)
         events = recording.section_events(first, self._next)
         if self._next >= recording.section_count:
             self._tail_taken = True

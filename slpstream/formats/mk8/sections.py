@@ -29,11 +29,11 @@ BLOCK_BYTES = 0x8000
 FRAMES_PER_SECTION = 64
 """By the wiki, likely."""
 
-MOST_BLOCKS = 256
-MOST_SECTIONS = 4096
-MOST_SUBSECTIONS = 32
-MOST_IMAGE_BYTES = 8 << 20
-MOST_WORK = 700_000
+MAX_BLOCKS = 256
+MAX_SECTIONS = 4096
+MAX_SUBSECTIONS = 32
+MAX_IMAGE_BYTES = 8 << 20
+MAX_WORK = 700_000
 """Of unpacking, for all blocks together: less than a tenth of a second; a ghost of 73 seconds takes a quarter of it."""
 
 ABSENT_MARKERS = (0xFFFF, 0x00FF)
@@ -112,9 +112,9 @@ def read_info(part: bytes, offset: int) -> ReplayInfo:
             f"the replay part ends after {len(part)} of the {INFO_BYTES} bytes of its header", offset=offset
         )
     values = unpack_rows(INFO, part, 0)
-    _hold(1 <= values["blocks"] <= MOST_BLOCKS, f"{values['blocks']} blocks", offset + 0x68)
-    _hold(1 <= values["sections"] <= MOST_SECTIONS, f"{values['sections']} sections", offset + 0x5C)
-    _hold(1 <= values["subsections"] <= MOST_SUBSECTIONS, f"{values['subsections']} subsections", offset + 0x10)
+    _hold(1 <= values["blocks"] <= MAX_BLOCKS, f"{values['blocks']} blocks", offset + 0x68)
+    _hold(1 <= values["sections"] <= MAX_SECTIONS, f"{values['sections']} sections", offset + 0x5C)
+    _hold(1 <= values["subsections"] <= MAX_SUBSECTIONS, f"{values['subsections']} subsections", offset + 0x10)
     first, sections, blocks = values["first"], values["sections"], values["blocks"]
     tables_end = INFO_BYTES + 4 * (sections + blocks)
     if not tables_end <= first <= len(part):
@@ -125,11 +125,11 @@ def read_info(part: bytes, offset: int) -> ReplayInfo:
     section_offsets = struct.unpack_from(f">{sections}I", part, INFO_BYTES)
     block_offsets = struct.unpack_from(f">{blocks}I", part, INFO_BYTES + 4 * sections)
     image_bytes = values["image_end"] - first
-    _hold(0 < image_bytes <= MOST_IMAGE_BYTES, f"{image_bytes} bytes of data", offset + 0x58)
+    _hold(0 < image_bytes <= MAX_IMAGE_BYTES, f"{image_bytes} bytes of data", offset + 0x58)
     _ascending(section_offsets, first, values["image_end"], "sections", offset + INFO_BYTES)
     _ascending(block_offsets, first, len(part), "blocks", offset + INFO_BYTES + 4 * sections)
     block_sizes = tuple(
-        declared_size(part[start:end], most_bytes=BLOCK_BYTES, offset=offset + start)
+        declared_size(part[start:end], max_bytes=BLOCK_BYTES, offset=offset + start)
         for start, end in pairwise((*block_offsets, len(part)))
     )
     if sum(block_sizes) != image_bytes:
@@ -157,7 +157,7 @@ class Sections:
         self._unpacked_ends = list(accumulate(info.block_sizes))
         self._image = bytearray()
         self._blocks_done = 0
-        self._work_left = MOST_WORK
+        self._work_left = MAX_WORK
 
     def __len__(self) -> int:
         """How many sections the header declares."""
@@ -192,8 +192,8 @@ class Sections:
             start, end = self._block_bounds[self._blocks_done : self._blocks_done + 2]
             data, work = decompress(
                 self._part[start:end],
-                most_bytes=BLOCK_BYTES,
-                most_work=self._work_left,
+                max_bytes=BLOCK_BYTES,
+                max_work=self._work_left,
                 offset=self._offset + start,
             )
             self._image += data

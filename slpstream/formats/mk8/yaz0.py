@@ -17,35 +17,35 @@ from slpstream.model.errors import FramingError
 
 MAGIC = b"Yaz0"
 HEADER_BYTES = 16
-MOST_RATIO = 88
+MAX_RATIO = 88
 """A group of 25 bytes makes 8 copies of 273 bytes at most, which is less than 88 for one."""
 
 
-def declared_size(block: bytes, *, most_bytes: int, offset: int) -> int:
+def declared_size(block: bytes, *, max_bytes: int, offset: int) -> int:
     """The size that the header of a block declares.
 
     `offset` is where the block is in the file, for errors. Raises `FramingError` for no header, a size above
-    `most_bytes`, and a size that so few bytes cannot make.
+    `max_bytes`, and a size that so few bytes cannot make.
     """
     if len(block) < HEADER_BYTES:
         raise FramingError(f"a Yaz0 block of {len(block)} bytes has no room for its header", offset=offset)
     if block[:4] != MAGIC:
         raise FramingError(f"a Yaz0 block begins with {block[:4].hex(' ')}", offset=offset)
     size = int.from_bytes(block[4:8], "big")
-    if size > most_bytes:
-        raise FramingError(f"a Yaz0 block declares {size} bytes; {most_bytes} are the most", offset=offset + 4)
-    if size > MOST_RATIO * (len(block) - HEADER_BYTES):
+    if size > max_bytes:
+        raise FramingError(f"a Yaz0 block declares {size} bytes; {max_bytes} are the most", offset=offset + 4)
+    if size > MAX_RATIO * (len(block) - HEADER_BYTES):
         raise FramingError(f"a Yaz0 block of {len(block)} bytes cannot hold the {size} it declares", offset=offset + 4)
     return size
 
 
-def decompress(block: bytes, *, most_bytes: int, most_work: int, offset: int) -> tuple[bytes, int]:
+def decompress(block: bytes, *, max_bytes: int, max_work: int, offset: int) -> tuple[bytes, int]:
     """A block to its content and the work that it was (see `_WORK`).
 
     Raises `FramingError` as `declared_size` does, for a block that ends before its content, a copy from before the
-    start, and more than `most_work` (looked at before each group).
+    start, and more than `max_work` (looked at before each group).
     """
-    size = declared_size(block, most_bytes=most_bytes, offset=offset)
+    size = declared_size(block, max_bytes=max_bytes, offset=offset)
     out = bytearray()
     at, work, produced, end = HEADER_BYTES, 0, 0, len(block)
     while produced < size:
@@ -54,7 +54,7 @@ def decompress(block: bytes, *, most_bytes: int, most_work: int, offset: int) ->
         flags = block[at]
         at += 1
         work += _WORK[flags]
-        if work > most_work:
+        if work > max_work:
             raise FramingError("unpacking is more work than is allowed", offset=offset + at)
         group = _GROUPS[flags]
         for part in group.unpack_from(block, at) if at + group.size <= end else _ODD:
@@ -62,7 +62,7 @@ def decompress(block: bytes, *, most_bytes: int, most_work: int, offset: int) ->
                 out += part
                 continue
             start = len(out) - (part & 0xFFF) - 1
-            if part < _SHORTEST_PAIR or start < 0:
+            if part < _MIN_PAIR or start < 0:
                 break
             length = (part >> 12) + 2
             copy = out[start : start + length]
@@ -94,7 +94,7 @@ def _by_parts(block: bytes, at: int, flags: int, out: bytearray, size: int, offs
             pair = block[at] << 8 | block[at + 1]
             at += 2
             length, distance = (pair >> 12) + 2, (pair & 0xFFF) + 1
-            if pair < _SHORTEST_PAIR:
+            if pair < _MIN_PAIR:
                 length = block[at] + 0x12
                 at += 1
             start = len(out) - distance
@@ -118,7 +118,7 @@ def _group(flags: int) -> struct.Struct:
 
 _RUNS = re.compile("1+|0+").findall
 _GROUPS = tuple(_group(flags) for flags in range(0x100))
-_SHORTEST_PAIR = 0x1000
+_MIN_PAIR = 0x1000
 """A pair below has a third byte."""
 _ODD = (0,)
 """Stands for a group that does not fit into the block."""

@@ -25,7 +25,7 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
-from slpstream.formats.slippi.diagnostics import Oddities
+from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.model.events import Event, Frame, FrameFinalized, Inputs, State
 
 ROLLBACK_FRAMES = 7
@@ -113,7 +113,9 @@ class StageEvent(msgspec.Struct, gc=False, omit_defaults=True):
 class Assembler:
     """Puts decoded events into frames; appends `Frame` and `FrameFinalized` to `out`."""
 
-    def __init__(self, oddities: Oddities, *, bookends: bool, online: bool | None, finalized_field: bool) -> None:
+    def __init__(
+        self, oddities: DiagnosticLimiter, *, bookends: bool, online: bool | None, finalized_field: bool
+    ) -> None:
         """`online`: major scene 8, or `None` where the replay does not say."""
         self.out: list[Event] = []
         self._oddities = oddities
@@ -134,7 +136,7 @@ class Assembler:
         self.through: int | None = None
         self.last: Frame | None = None
 
-    def copy(self, oddities: Oddities) -> Self:
+    def copy(self, oddities: DiagnosticLimiter) -> Self:
         """An independent assembler at the same place. Closed frames are values and shared."""
         twin = copy.copy(self)
         twin._oddities = oddities

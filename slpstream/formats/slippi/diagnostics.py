@@ -9,7 +9,7 @@ from slpstream.model.events import Diagnostic, Event, Severity
 DIAGNOSTICS_PER_CODE = 16
 
 
-class Oddities:
+class DiagnosticLimiter:
     """Says what is odd in one game; those who read its events share it."""
 
     __slots__ = ("_counts",)

@@ -53,19 +53,19 @@ _FRAMED = frozenset({_START, _PRE, _POST, _BOOKEND, *_LISTED})
 _FRAME_AT, _PLAYER_AT, _FOLLOWER_AT = 1, 5, 6
 _SPLITTER_BYTES = 0x205
 
-_MOST_EVENTS = 96
+_MAX_EVENTS = 96
 """A frame with more goes event by event every time."""
-_MOST_LAYOUTS = 512
+_MAX_LAYOUTS = 512
 _ALIKE_BEFORE_A_RUN = 2
 """How many frames of one layout follow each other before a run is tried: below that, one by one is faster."""
-_FIRST_RUN, _LONGEST_RUN = 32, 4096
+_FIRST_RUN, _MAX_RUN = 32, 4096
 _LONG_RUN, _FEW_RUNS = 256, 8
 """So long a run, or so few of them: then a strided view for each event is faster than a gather over all frames."""
 
 _OFFSET_BYTES = 8
-_ALWAYS_BYTES, _MOST_TIMES = 64 << 20, 8
+_ALWAYS_BYTES, _MAX_TIMES = 64 << 20, 8
 """An index may have so many bytes, or so many times those of the file; of a game it has a fraction."""
-_LEAST_FOR_A_STRIDE = 2
+_MIN_FOR_A_STRIDE = 2
 _LITTLE_ENDIAN = sys.byteorder == "little"
 
 ABSENT = -1
@@ -127,7 +127,7 @@ class _Layout:
         self.things: dict[int, list[int]] = {}
         self.number_at = next(at for command, at in events if command in _FRAMED) - start
         """Of the first event that has a frame number."""
-        self.ordinary = len(events) <= _MOST_EVENTS
+        self.ordinary = len(events) <= _MAX_EVENTS
         """Later frames may be compared with it."""
         self.lead_bytes = 0
         """Up to the end of the last Pre-Frame Update."""
@@ -227,7 +227,7 @@ class _Walk:
                     learned = self._learn(events, at)
                     layout = layouts[learned]
                     closed = not bookends or events[-1][0] == _BOOKEND
-                    if layout.ordinary and closed and len(known) < _MOST_LAYOUTS:
+                    if layout.ordinary and closed and len(known) < _MAX_LAYOUTS:
                         last, alike = learned, 1
                         ahead = layout.lead_bytes + widths[_PRE] - 1 if layout.lead_bytes else 0
                         if ahead != lead:
@@ -279,7 +279,7 @@ class _Walk:
         """The command bytes of what stands between pre-frames and post-frames: they tell the layouts apart."""
         data, widths, limit = self._data, self._widths, self._limit
         commands = b""
-        while at < limit and (command := data[at]) != _POST and len(commands) < _MOST_EVENTS:
+        while at < limit and (command := data[at]) != _POST and len(commands) < _MAX_EVENTS:
             if not widths[command] or command == _BOOKEND:
                 break
             commands += data[at : at + 1]
@@ -316,7 +316,7 @@ class _Walk:
                 break
             sendings += tried
             left -= tried
-            most = min(most * 4, _LONGEST_RUN)
+            most = min(most * 4, _MAX_RUN)
         while sendings > 1 and not self._complete(layout, at + sendings * width):
             sendings -= 1
         return sendings
@@ -409,7 +409,7 @@ class _Walk:
         nine bytes behind it."""
         slots = {slot for layout in self._layouts for slot in layout.slots}
         size_bytes = len(slots) * sum(run.sendings for run in self._runs) * _OFFSET_BYTES
-        if size_bytes > max(_ALWAYS_BYTES, _MOST_TIMES * len(self._data)):
+        if size_bytes > max(_ALWAYS_BYTES, _MAX_TIMES * len(self._data)):
             what = f"updates of {len(slots) // 2} players and followers: no game has so many"
             raise FieldError(what, offset=self._runs[0].start, command=_PRE)
 
@@ -509,7 +509,7 @@ def _of_each(of_layouts: Sequence[int], which: npt.NDArray[np.int64]) -> Offsets
 
 def stride_of(offsets: Offsets) -> int | None:
     """The distance between offsets that all have the same one, at least 1; `None` for others."""
-    if len(offsets) < _LEAST_FOR_A_STRIDE:
+    if len(offsets) < _MIN_FOR_A_STRIDE:
         return None
     stride = int(offsets[1]) - int(offsets[0])
     if stride < 1 or int(offsets[-1]) - int(offsets[0]) != stride * (len(offsets) - 1) or offsets[0] < 0:

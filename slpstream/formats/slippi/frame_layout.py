@@ -1,9 +1,9 @@
 """The short way for ordinary frames: one `struct` for a whole frame, from its Frame Start to its Frame Bookend.
 
 Between two players nearly all frames of a game have the same events in the same order, but for the items behind the
-pre-frames. A `FrameShape` is learned from one frame; a later frame has the same shape exactly when the command bytes,
+pre-frames. A `FrameLayout` is learned from one frame; a later frame has the same shape exactly when the command bytes,
 player indices and follower flags at its offsets are equal, and since a command byte fixes the size of its event, that
-equality proves the framing. One call of `struct` then replaces six, and nothing is looked up. `FrameShapes` keeps one
+equality proves the framing. One call of `struct` then replaces six, and nothing is looked up. `FrameLayouts` keeps one
 shape for each number of items. Whatever differs (a stage event, a missing event, half a frame) goes the ordinary way,
 event by event; both ways end in the same frames, which a test holds.
 """
@@ -26,7 +26,7 @@ _PLAYER_COMMANDS = (PRE_FRAME.command, POST_FRAME.command)
 _ORDINARY_COMMANDS = {*_PLAYER_COMMANDS, ITEM_UPDATE.command}
 _Pre, _Post, _Item = PRE_FRAME.cls, POST_FRAME.cls, ITEM_UPDATE.cls
 _PRE, _ITEM = PRE_FRAME.command, ITEM_UPDATE.command
-_MOST_EVENTS = 24
+_MAX_EVENTS = 24
 _FRAMES_BETWEEN_LESSONS = 4
 _FRAME_INDEX, _PLAYER_INDEX, _FOLLOWER_INDEX = 0, 1, 2
 
@@ -43,7 +43,7 @@ class _Event(NamedTuple):
     layout: Layout
 
 
-class FrameShape:
+class FrameLayout:
     """The layout of a frame of known events; reads a frame of that shape."""
 
     def __init__(self, commands: Sequence[int], layouts: Mapping[int, Layout], seen: bytes) -> None:
@@ -96,7 +96,7 @@ class FrameShape:
         kind."""
         commands: list[int] = []
         past = at
-        while len(commands) < _MOST_EVENTS:
+        while len(commands) < _MAX_EVENTS:
             if past >= limit:
                 return None
             command = buffer[past]
@@ -140,16 +140,16 @@ class FrameShape:
         }
 
 
-class FrameShapes:
+class FrameLayouts:
     """The shapes of a game's frames: one for each number of items, all of the same players."""
 
     def __init__(self, widths: Sequence[int]) -> None:
         """`widths`: of each command's event in bytes, command byte included, 0 where it was not declared."""
         self._widths = widths
-        self._shapes: dict[int, FrameShape] = {}
+        self._shapes: dict[int, FrameLayout] = {}
         self._players_key: tuple[tuple[int, int], ...] = ()
         self._misses = 0
-        self._uses: dict[FrameShape, int] = {}
+        self._uses: dict[FrameLayout, int] = {}
 
     def copy(self) -> Self:
         """Shapes are values; a copy begins to count anew."""
@@ -198,7 +198,7 @@ class FrameShapes:
 
     def _learn(self, buffer: bytes, at: int, limit: int) -> None:
         """Other players (one is out, or back) make all that was learned useless."""
-        shape = FrameShape.learn(buffer, at, limit, self._widths)
+        shape = FrameLayout.learn(buffer, at, limit, self._widths)
         if shape is None:
             return
         if shape.players_key != self._players_key:

@@ -14,7 +14,7 @@ from slpstream.formats.slippi.framing import width_of_event_payloads
 from slpstream.formats.slippi.reader import SlippiReader, Stage
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
-_MOST_OLD_FRAME_BYTES = 8 * (67 + 85)
+_MAX_OLD_FRAME_BYTES = 8 * (67 + 85)
 """A frame of before 2.2, which has no Frame Start: at most four players with followers."""
 
 
@@ -68,7 +68,7 @@ def _last_sending(tail: bytes, end_at: int, widths: list[int]) -> int | None:
             found = at
             if opening == FRAME_START.command:
                 return found
-        elif found is not None and end_at - at > _MOST_OLD_FRAME_BYTES:
+        elif found is not None and end_at - at > _MAX_OLD_FRAME_BYTES:
             return found
     return found
 

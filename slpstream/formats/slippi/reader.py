@@ -25,8 +25,8 @@ import msgspec
 from slpstream.formats.slippi import commands, container, metadata, result
 from slpstream.formats.slippi.assembler import Assembler
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
-from slpstream.formats.slippi.diagnostics import Oddities
-from slpstream.formats.slippi.frame_layout import FrameShapes
+from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
+from slpstream.formats.slippi.frame_layout import FrameLayouts
 from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import (
     MAJOR_SCENE_ONLINE,
@@ -94,9 +94,9 @@ class SlippiReader:
         self._split = bytearray()
         self._scan: metadata.MetadataScan | None = None
         self._length_confirmed = False
-        self._oddities = Oddities()
+        self._oddities = DiagnosticLimiter()
         self._counts = [0] * 256
-        self._shapes: FrameShapes | None = None
+        self._shapes: FrameLayouts | None = None
         self._out: list[Event] = []
 
     def copy(self) -> Self:
@@ -136,7 +136,7 @@ class SlippiReader:
         """Never: what is certain is returned at once."""
         return False
 
-    def more(self, most_frames: int) -> list[Event]:
+    def more(self, max_frames: int) -> list[Event]:
         """Nothing; see `pending`."""
         return []
 
@@ -224,7 +224,7 @@ class SlippiReader:
         if width is None or len(self._buffer) < width:
             return False
         self.event_payloads = read_event_payloads(self._buffer[:width])
-        self._shapes = FrameShapes(self.event_payloads.widths)
+        self._shapes = FrameLayouts(self.event_payloads.widths)
         self._consume(width)
         self._bind()
         self.stage = Stage.EVENTS

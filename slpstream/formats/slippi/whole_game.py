@@ -22,7 +22,7 @@ from slpstream.formats.slippi.reader import Stage
 from slpstream.model.errors import FormatError, FramingError
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
-_LEAST_GAME_START_BYTES = size_at((0, 1, 0))
+_MIN_GAME_START_BYTES = size_at((0, 1, 0))
 _FIRST_FRAME_BYTES = 64 * 1024
 """Enough for the first frame of a replay of before 1.6, where it completes the settings."""
 
@@ -126,6 +126,6 @@ def _behind_game_start(data: bytes) -> tuple[EventPayloads, int] | None:
     payloads = read_event_payloads(data[at : at + width])
     past = at + width + payloads.widths[GAME_START]
     raw = container.raw_length(data)
-    ordinary = payloads.widths[GAME_START] > _LEAST_GAME_START_BYTES and data[at + width] == GAME_START
+    ordinary = payloads.widths[GAME_START] > _MIN_GAME_START_BYTES and data[at + width] == GAME_START
     within = past < len(data) and (not raw or past < container.HEADER_BYTES + raw)
     return (payloads, past) if ordinary and within else None

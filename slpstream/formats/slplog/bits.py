@@ -15,10 +15,10 @@ from typing import Any
 from slpstream.model.errors import FieldError, FormatError
 
 _FLUSH_BITS = 4096
-_LONGEST_PREFIX = 40
+_MAX_PREFIX = 40
 """Leading zeros of an escaped number: no more than these are ever written."""
 _VARINT_BITS = 7
-_LONGEST_VARINT_BYTES = 10
+_MAX_VARINT_BYTES = 10
 
 
 class BitPacker:
@@ -109,7 +109,7 @@ class BitUnpacker:
         zeros = 0
         while not self.take_bit():
             zeros += 1
-            if zeros > _LONGEST_PREFIX:
+            if zeros > _MAX_PREFIX:
                 raise FieldError("a number of the bit stream is too long", offset=self._offset + (self.at >> 3))
         return (1 << (zeros + shift) | self.take(zeros + shift)) - (1 << shift)
 
@@ -193,7 +193,7 @@ class MemoryStream:
             if byte < 0x80:
                 break
             shift += _VARINT_BITS
-            if shift >= _VARINT_BITS * _LONGEST_VARINT_BYTES:
+            if shift >= _VARINT_BITS * _MAX_VARINT_BYTES:
                 raise FieldError("a number is too long", offset=self._offset + self.at)
         if most is not None and value > most:
             raise FieldError(f"the number {value} is larger than {most}", offset=self._offset + self.at)

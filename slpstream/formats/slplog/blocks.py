@@ -8,7 +8,7 @@ from slpstream.formats.slplog.recorded import decode_pads
 from slpstream.formats.slplog.stripes import decode_stripes
 from slpstream.model.errors import FieldError
 
-MOST_BYTES = 1 << 20
+MAX_BYTES = 1 << 20
 """What a block stands for at most."""
 
 
@@ -31,6 +31,6 @@ def decode(kind: int, payload: bytes, source_bytes: int) -> bytes:
     """What a block of a source kind stands for, `source_bytes` long. Raises `FieldError`; its offset is not that of
     the log."""
     decoder = _DECODERS.get(Kind(kind))
-    if decoder is None or source_bytes > MOST_BYTES:
+    if decoder is None or source_bytes > MAX_BYTES:
         raise FieldError(f"a block of kind {kind} for {source_bytes} bytes", offset=0)
     return decoder(payload, source_bytes)

@@ -23,8 +23,8 @@ from slpstream.model.errors import FieldError, FormatError, FramingError, Unsupp
 MAGIC = b"\x93SLPLOG\n"
 VERSION = 1
 SUFFIX = ".slplog"
-MOST_PAYLOAD_BYTES = 8 << 20
-MOST_SOURCE_BYTES = 1 << 32
+MAX_PAYLOAD_BYTES = 8 << 20
+MAX_SOURCE_BYTES = 1 << 32
 _MARK = b"\xb1K"
 _HEAD = struct.Struct(">2sBIIIiiI")
 """Mark, kind, bytes of the payload, offset in the replay, bytes there, first and last frame, CRC-32 of the payload."""
@@ -32,7 +32,7 @@ _CHECK = struct.Struct(">H")
 HEADER_BYTES = _HEAD.size + _CHECK.size
 _END = struct.Struct(">32sQQI")
 END_BYTES = HEADER_BYTES + _END.size
-_MOST_NAME_BYTES = 1024
+_MAX_NAME_BYTES = 1024
 _LENGTH = struct.Struct(">H")
 _INDEX_ENTRY_BYTES = 32
 _SCAN_BYTES = 1 << 16
@@ -109,7 +109,7 @@ def write_header(header: LogHeader) -> bytes:
     """The bytes before the first block."""
     stream = MemoryStream()
     stream.write_octets(header.format.encode())
-    stream.write_octets(header.name.encode("utf-8", "surrogateescape")[:_MOST_NAME_BYTES])
+    stream.write_octets(header.name.encode("utf-8", "surrogateescape")[:_MAX_NAME_BYTES])
     stream.write_number(header.keyframe_frames)
     body = stream.to_bytes()
     head = MAGIC + bytes([VERSION]) + _LENGTH.pack(len(body)) + body
@@ -132,10 +132,10 @@ def read_header(read_at: ReadAt) -> tuple[LogHeader, int]:
         raise FramingError("the header of the replay log is damaged", offset=fixed)
     stream = MemoryStream(rest[:size], offset=fixed)
     try:
-        format_ = stream.read_octets(_MOST_NAME_BYTES).decode()
+        format_ = stream.read_octets(_MAX_NAME_BYTES).decode()
     except UnicodeDecodeError:
         raise FieldError("the format of the replay is no text", offset=fixed) from None
-    name = stream.read_octets(_MOST_NAME_BYTES).decode("utf-8", "surrogateescape")
+    name = stream.read_octets(_MAX_NAME_BYTES).decode("utf-8", "surrogateescape")
     return LogHeader(format_, name, stream.read_number()), fixed + size + 4
 
 
@@ -161,7 +161,7 @@ def parse_block(head: bytes, offset: int) -> Block | None:
     if _CHECK.unpack_from(head, _HEAD.size)[0] != binascii.crc_hqx(head[: _HEAD.size], 0xFFFF):
         return None
     _, kind, payload_bytes, source_offset, source_bytes, first, last, checksum = _HEAD.unpack_from(head)
-    if payload_bytes > MOST_PAYLOAD_BYTES or not Kind.RAW <= kind <= Kind.END:
+    if payload_bytes > MAX_PAYLOAD_BYTES or not Kind.RAW <= kind <= Kind.END:
         return None
     return Block(kind, offset, payload_bytes, source_offset, source_bytes, first, last, checksum)
 
@@ -228,14 +228,14 @@ def write_index(blocks: list[Block]) -> bytes:
 def read_index(payload: bytes, start: int, size: int) -> list[Block]:
     """The blocks of an index; `start` is where the first of them is, `size` that of the log. Their checksums are in
     their own headers. Raises `FieldError`."""
-    most_blocks = size // HEADER_BYTES
-    stream = MemoryStream(expand(payload, _INDEX_ENTRY_BYTES * (most_blocks + 1)))
+    max_blocks = size // HEADER_BYTES
+    stream = MemoryStream(expand(payload, _INDEX_ENTRY_BYTES * (max_blocks + 1)))
     blocks: list[Block] = []
     at, source_offset, frame = start, 0, 0
-    for _ in range(stream.read_number(most_blocks)):
+    for _ in range(stream.read_number(max_blocks)):
         kind = stream.read_number(max(Kind))
-        payload_bytes = stream.read_number(MOST_PAYLOAD_BYTES)
-        source_bytes = stream.read_number(MOST_SOURCE_BYTES)
+        payload_bytes = stream.read_number(MAX_PAYLOAD_BYTES)
+        source_bytes = stream.read_number(MAX_SOURCE_BYTES)
         first, last = 0, -1
         if stream.read_number(1):
             first = frame + stream.read_signed()

@@ -23,12 +23,12 @@ from slpstream.formats.slplog.planes import PartsReader, PartsWriter, column, se
 from slpstream.formats.slplog.rows import Rows, frame_parents, same_parents
 from slpstream.model.errors import FieldError
 
-MOST_SOURCE_BYTES = 1 << 20
+MAX_SOURCE_BYTES = 1 << 20
 """A block never stands for more of the replay."""
 _ROOM_BYTES = 1 << 16
 _WIDEST = 0x10000
-_LEAST_WINDOW_BYTES, _MOST_WINDOW_BYTES = 1 << 12, 1 << 20
-_LZMA = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": _MOST_WINDOW_BYTES}
+_MIN_WINDOW_BYTES, _MAX_WINDOW_BYTES = 1 << 12, 1 << 20
+_LZMA = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": _MAX_WINDOW_BYTES}
 _PLANES = _LZMA | {"lc": 0, "lp": 0, "pb": 0}
 _PLAIN = _LZMA | {"lc": 3, "lp": 0, "pb": 2}
 _LCG, _PLAIN_SEEDS = 1, 0
@@ -48,20 +48,20 @@ class FrameRange(NamedTuple):
 def squeeze(data: bytes, *, planes: bool = False) -> bytes:
     """Raw LZMA2 of some bytes."""
     # A window that is larger than the data costs time and gains nothing; who reads has the largest.
-    window = min(max(1 << len(data).bit_length(), _LEAST_WINDOW_BYTES), _MOST_WINDOW_BYTES)
+    window = min(max(1 << len(data).bit_length(), _MIN_WINDOW_BYTES), _MAX_WINDOW_BYTES)
     filters = [(_PLANES if planes else _PLAIN) | {"dict_size": window}]
     return lzma.compress(data, format=lzma.FORMAT_RAW, filters=filters)
 
 
-def expand(data: bytes, most_bytes: int, *, planes: bool = False) -> bytes:
-    """The mirror of `squeeze`. Raises `FieldError` for anything else, or when it is more than `most_bytes`."""
+def expand(data: bytes, max_bytes: int, *, planes: bool = False) -> bytes:
+    """The mirror of `squeeze`. Raises `FieldError` for anything else, or when it is more than `max_bytes`."""
     try:
         decompressor = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[_PLANES if planes else _PLAIN])
-        found = decompressor.decompress(data, most_bytes + 1)
+        found = decompressor.decompress(data, max_bytes + 1)
     except lzma.LZMAError:
         raise FieldError("the compressed bytes are damaged", offset=0) from None
-    if len(found) > most_bytes:
-        raise FieldError(f"the compressed bytes are more than {most_bytes}", offset=0)
+    if len(found) > max_bytes:
+        raise FieldError(f"the compressed bytes are more than {max_bytes}", offset=0)
     if not decompressor.eof or decompressor.unused_data:
         raise FieldError("the compressed bytes do not end where they should", offset=0)
     return found
@@ -162,7 +162,7 @@ class FrameBlock:
 
 def decode_block(payload: bytes, source_bytes: int) -> bytes:
     """The events of a block, as they were in the file. Raises `FieldError`."""
-    if source_bytes > MOST_SOURCE_BYTES:
+    if source_bytes > MAX_SOURCE_BYTES:
         raise FieldError(f"a block of {source_bytes} bytes", offset=0)
     stream = MemoryStream(expand(payload, 4 * source_bytes + _ROOM_BYTES, planes=True))
     if stream.read_number() != plan.PLAN:

@@ -24,10 +24,10 @@ from slpstream.formats.slplog.bits import BitPacker, BitUnpacker, MemoryStream
 from slpstream.model.errors import FieldError
 
 KEYFRAME_FRAMES = 120
-MOST_RUN_FRAMES = 1 << 24
-_MOST_SEGMENTS = 1 << 20
+MAX_RUN_FRAMES = 1 << 24
+_MAX_SEGMENTS = 1 << 20
 _AXIS_SHIFT = 2
-_MOST_RUN_SHIFT = 16
+_MAX_RUN_SHIFT = 16
 
 Axes = tuple[int, ...]
 
@@ -104,7 +104,7 @@ def take_runs(bits: BitUnpacker, pad: Pad, count: int) -> Iterator[Held]:
                 delta = bits.take_delta(_AXIS_SHIFT)
                 axes[i] = (axes[i] + (delta + 1 if delta >= 0 else delta)) % size
         frames = bits.take_number(pad.run_shift) + 1
-        if frames > MOST_RUN_FRAMES:
+        if frames > MAX_RUN_FRAMES:
             raise FieldError(f"a run of {frames} frames", offset=bits.at >> 3)
         yield Held(buttons, tuple(axes), frames)
 
@@ -151,15 +151,15 @@ class Track:
 
     def __init__(self, data: bytes) -> None:
         stream = MemoryStream(data)
-        buttons, run_shift = stream.read_number(64), stream.read_number(_MOST_RUN_SHIFT)
+        buttons, run_shift = stream.read_number(64), stream.read_number(_MAX_RUN_SHIFT)
         axes = stream.read_number(64)
         self.pad = Pad(buttons, tuple(stream.read_number(1 << 40) for _ in range(axes)), run_shift)
-        self.keyframe_frames = stream.read_number(MOST_RUN_FRAMES)
+        self.keyframe_frames = stream.read_number(MAX_RUN_FRAMES)
         if not self.keyframe_frames or not all(self.pad.axes):
             raise FieldError("a track without an interval or with an empty axis", offset=stream.at)
         at = 0
         self._segments: list[tuple[int, int, int]] = []
-        for _ in range(stream.read_number(_MOST_SEGMENTS)):
+        for _ in range(stream.read_number(_MAX_SEGMENTS)):
             runs, size = stream.read_number(len(data) * 8), stream.read_number(len(data))
             self._segments.append((runs, at, size))
             at += size
@@ -191,14 +191,14 @@ class Track:
 
 EIGHT_STEPS = (-128, -48, -12, -4, 4, 12, 48, 128)
 """The profile `eight_steps`: the deltas that an axis of 0 to 255 may take, 3 bits each. Lossy; synthetic input only."""
-_LEAST_STEP = 4
+_MIN_STEP = 4
 
 
 def quantise_step(old: int, wanted: int) -> tuple[int | None, int]:
     """An axis value (0 to 255) that a game would like to have, as the index of the nearest step and the value that it
     must then play with; `None` when the change is too small for a step and the value stays."""
     delta = wanted - old
-    if abs(delta) < _LEAST_STEP:
+    if abs(delta) < _MIN_STEP:
         return None, old
     index = min(range(len(EIGHT_STEPS)), key=lambda i: (abs(EIGHT_STEPS[i] - delta), i))
     return index, apply_step(old, index)

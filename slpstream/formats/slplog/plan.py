@@ -34,7 +34,7 @@ _JOY_X, _JOY_Y, _C_X, _C_Y, _TRIGGER = 0x19, 0x1D, 0x21, 0x25, 0x29
 _BUTTONS, _PHYSICAL, _LEFT, _RIGHT = 0x2D, 0x31, 0x33, 0x37
 
 _STICKS, _TRIGGERS = predict.STICK_GRID, predict.TRIGGER_GRID
-_LEAST_TRIGGER, _FULL_TRIGGER, _DIGITAL = 43, 140, 0x60
+_MIN_TRIGGER, _FULL_TRIGGER, _DIGITAL = 43, 140, 0x60
 _JOY_UP, _C_UP, _TRIGGERED = 1 << 16, 1 << 20, 1 << 31
 
 
@@ -102,7 +102,7 @@ def _trigger(rows: Rows) -> list[int]:
     left, right = _codes(rows, _LEFT, _TRIGGERS), _codes(rows, _RIGHT, _TRIGGERS)
     deepest = map(max, left, right)
     return [
-        _FULL_TRIGGER if click & _DIGITAL else depth if depth >= _LEAST_TRIGGER else 0
+        _FULL_TRIGGER if click & _DIGITAL else depth if depth >= _MIN_TRIGGER else 0
         for click, depth in zip(clicks, deepest, strict=True)
     ]
 
@@ -119,7 +119,7 @@ def _buttons(rows: Rows) -> list[int]:
             ((_C_X, _STICKS), (_C_Y, _STICKS), _C_UP),
         )
     ]
-    pressed = [_TRIGGERED if code >= _LEAST_TRIGGER else 0 for code in _codes(rows, _TRIGGER, _TRIGGERS)]
+    pressed = [_TRIGGERED if code >= _MIN_TRIGGER else 0 for code in _codes(rows, _TRIGGER, _TRIGGERS)]
     return [a | b | c | d for a, b, c, d in zip(physical, *directions, pressed, strict=True)]
 
 

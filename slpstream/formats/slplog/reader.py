@@ -12,8 +12,8 @@ from slpstream.formats.slplog.container import SOURCE_KINDS, Block, Kind, ReadAt
 from slpstream.model.errors import FieldError, FormatError, FramingError
 
 _UNKNOWN_HASH = bytes(32)
-_MOST_REWRITTEN_BYTES = 1 << 10
-_MOST_LOST_BYTES = 256 << 20
+_MAX_REWRITTEN_BYTES = 1 << 10
+_MAX_LOST_BYTES = 256 << 20
 """A larger hole in a replay is no hole, but a lie."""
 
 
@@ -115,7 +115,7 @@ class ReplayLog:
                 continue
             try:
                 gap = block.source_offset - at
-                if gap and (not partial or not 0 <= gap <= _MOST_LOST_BYTES):
+                if gap and (not partial or not 0 <= gap <= _MAX_LOST_BYTES):
                     raise FramingError(
                         f"block {self._numbers[block.offset]} goes on at {block.source_offset} of the replay, "
                         f"where {at} comes next",
@@ -137,7 +137,7 @@ class ReplayLog:
         last = next((block for block in reversed(self.blocks) if block.kind == Kind.REWRITE), None)
         if last is None:
             return b""
-        if last.payload_bytes > _MOST_REWRITTEN_BYTES:
+        if last.payload_bytes > _MAX_REWRITTEN_BYTES:
             raise FieldError("more of the replay is rewritten than can be", offset=last.offset)
         return self.decode(last)
 

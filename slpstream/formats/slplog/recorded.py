@@ -16,7 +16,7 @@ GX_PAD = Pad(8, (256, 128, 128, 256, 256))
 """Axes: strafe, acceleration, brake, steering x and y; the signed ones modulo 256."""
 STUNTS_PAD = Pad(8, (), 2)
 _PADS = {GX: GX_PAD, STUNTS: STUNTS_PAD}
-_MOST_RUNS = 1 << 20
+_MAX_RUNS = 1 << 20
 
 
 def gx_inputs(data: bytes) -> tuple[int, int, Sequence[Held]] | None:
@@ -62,7 +62,7 @@ def decode_pads(payload: bytes, source_bytes: int) -> bytes:
     """The whole bytes that the inputs have in the file. Raises `FieldError`."""
     stream = MemoryStream(payload)
     source, lead_bits = stream.read_number(STUNTS), stream.read_number(7)
-    count, bits = stream.read_number(_MOST_RUNS), stream.read_bits()
+    count, bits = stream.read_number(_MAX_RUNS), stream.read_bits()
     if source not in _PADS or stream.left:
         raise FieldError("a block of pads that is not known", offset=0)
     runs = take_runs(bits, _PADS[source], count)
@@ -88,10 +88,10 @@ def _gx_bytes(runs: Iterable[Held], lead_bits: int) -> bytes:
     return data[1 if lead_bits else 0 : past // 8]
 
 
-def _stunts_bytes(runs: Iterable[Held], most_bytes: int) -> bytes:
+def _stunts_bytes(runs: Iterable[Held], max_bytes: int) -> bytes:
     data = bytearray()
     for run in runs:
-        if len(data) + run.frames > most_bytes:
+        if len(data) + run.frames > max_bytes:
             raise FieldError("more inputs than the replay has", offset=0)
         data += bytes([run.buttons]) * run.frames
     return bytes(data)

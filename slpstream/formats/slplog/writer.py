@@ -19,13 +19,13 @@ from slpstream.formats.slippi.framing import read_event_payloads, width_of_event
 from slpstream.formats.slplog import container, plan
 from slpstream.formats.slplog.blocks import decode
 from slpstream.formats.slplog.container import Block, Kind, LogHeader
-from slpstream.formats.slplog.frames import MOST_SOURCE_BYTES, FrameBlock, squeeze
+from slpstream.formats.slplog.frames import MAX_SOURCE_BYTES, FrameBlock, squeeze
 from slpstream.formats.slplog.pads import KEYFRAME_FRAMES
 from slpstream.formats.slplog.recorded import GX, STUNTS, encode_pads, gx_inputs, stunts_inputs
 from slpstream.formats.slplog.stripes import encode_stripes
 from slpstream.model.errors import FormatError
 
-MOST_KEYFRAME_FRAMES = 10_000
+MAX_KEYFRAME_FRAMES = 10_000
 _RAW_BYTES = 1 << 18
 _WHOLE_BYTES = 1 << 20
 _SPLIT_START, _SPLIT_STOP = 1, 0x201
@@ -37,8 +37,8 @@ class LogWriter(ABC):
 
     def __init__(self, format: str, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> None:
         """`name`: the file's, without its folder. Raises `ValueError` for an interval that cannot be."""
-        if not 1 <= keyframe_frames <= MOST_KEYFRAME_FRAMES:
-            raise ValueError(f"a keyframe every {keyframe_frames} frames; 1 to {MOST_KEYFRAME_FRAMES} can be")
+        if not 1 <= keyframe_frames <= MAX_KEYFRAME_FRAMES:
+            raise ValueError(f"a keyframe every {keyframe_frames} frames; 1 to {MAX_KEYFRAME_FRAMES} can be")
         self.keyframe_frames = keyframe_frames
         self.blocks: list[Block] = []
         self.source_bytes = 0
@@ -104,9 +104,9 @@ class LogWriter(ABC):
         self._append(kind, payload, self.source_bytes, len(data), first, last)
         self.source_bytes += len(data)
 
-    def _put_raw(self, data: bytes, most_bytes: int = _RAW_BYTES) -> None:
-        for at in range(0, len(data), most_bytes):
-            part = data[at : at + most_bytes]
+    def _put_raw(self, data: bytes, max_bytes: int = _RAW_BYTES) -> None:
+        for at in range(0, len(data), max_bytes):
+            part = data[at : at + max_bytes]
             self._put(Kind.RAW, squeeze(part), part)
 
 
@@ -200,7 +200,7 @@ class SlippiLogWriter(LogWriter):
         self._buffer = data[at:]
 
     def _is_full(self, block: FrameBlock, data: bytes, at: int, width: int) -> bool:
-        if block.source_bytes + width > MOST_SOURCE_BYTES:
+        if block.source_bytes + width > MAX_SOURCE_BYTES:
             return True
         return block.units >= self.keyframe_frames and block.begins_unit(data, at)
 

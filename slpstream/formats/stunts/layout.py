@@ -76,8 +76,8 @@ NEW, OLD = Layout("new"), Layout("old")
 LAYOUTS: tuple[Layout, ...] = (NEW, OLD)
 """In the order in which they are preferred."""
 
-SHORTEST_BYTES = OLD.inputs_offset
-LONGEST_BYTES = NEW.inputs_offset + 0xFFFF
+MIN_BYTES = OLD.inputs_offset
+MAX_BYTES = NEW.inputs_offset + 0xFFFF
 
 
 class StuntsReplay(msgspec.Struct, frozen=True, kw_only=True):

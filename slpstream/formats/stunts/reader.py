@@ -16,9 +16,9 @@ import msgspec
 from slpstream.formats.stunts.inputs import StuntsFrame, likely_finished, players_of
 from slpstream.formats.stunts.layout import (
     BUFFER_TICKS,
-    LONGEST_BYTES,
+    MAX_BYTES,
+    MIN_BYTES,
     NEW,
-    SHORTEST_BYTES,
     USUAL_FREQUENCIES_HZ,
     Layout,
     StuntsReplay,
@@ -111,7 +111,7 @@ class StuntsReader(WholeFileReader):
     """
 
     format: ClassVar[str] = "stunts"
-    most_bytes: ClassVar[int] = LONGEST_BYTES
+    max_bytes: ClassVar[int] = MAX_BYTES
 
     def __init__(self, *, strict: bool = False, name: str = "", personal: bool = False) -> None:
         super().__init__()
@@ -209,8 +209,8 @@ def _what_is_wrong(data: bytes) -> tuple[str, int]:
     size = len(data)
     if size == TRACK_BYTES:
         return f"{size} bytes are a plain Stunts track, not a replay", 0
-    if size < SHORTEST_BYTES:
-        return f"{size} bytes: header or track are cut off, which take {SHORTEST_BYTES} at least", size
+    if size < MIN_BYTES:
+        return f"{size} bytes: header or track are cut off, which take {MIN_BYTES} at least", size
     frequency_hz, ticks = struct.unpack_from("<HH", data, NEW.offset_of("frequency_hz"))
     if frequency_hz in USUAL_FREQUENCIES_HZ:
         if NEW.header_bytes + ticks == size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from slpstream.formats.stunts.layout import LONGEST_BYTES, SHORTEST_BYTES, fitting, plausible
+from slpstream.formats.stunts.layout import MAX_BYTES, MIN_BYTES, fitting, plausible
 
 SUFFIX = ".rpl"
 _HEAD_BYTES = 0x500
@@ -24,7 +24,7 @@ def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no"
     named = has_suffix(name)
     if size_bytes is None:
         return "maybe" if named else "no"
-    layouts = fitting(head, size_bytes) if SHORTEST_BYTES <= size_bytes <= LONGEST_BYTES else []
+    layouts = fitting(head, size_bytes) if MIN_BYTES <= size_bytes <= MAX_BYTES else []
     if named:
         return "yes" if layouts else "maybe"
     return "maybe" if layouts and plausible(head, layouts[0]) else "no"

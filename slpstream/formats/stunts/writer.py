@@ -13,7 +13,7 @@ from slpstream.formats.stunts.layout import NEW, OLD, OLD_FREQUENCY_HZ, StuntsRe
 from slpstream.formats.stunts.track import TRACK_BYTES
 
 _TEXT_BYTES = {"car": 4, "opponent_car": 4, "track_name": 9}
-_MOST_TICKS = 0xFFFF
+_MAX_TICKS = 0xFFFF
 
 
 def encode(replay: StuntsReplay) -> bytes:
@@ -25,8 +25,8 @@ def encode(replay: StuntsReplay) -> bytes:
     layout = NEW if replay.layout == "new" else OLD
     if layout is OLD and replay.frequency_hz != OLD_FREQUENCY_HZ:
         raise ValueError(f"the old layout has {OLD_FREQUENCY_HZ} tics a second, not {replay.frequency_hz}")
-    if len(replay.inputs) > _MOST_TICKS:
-        raise ValueError(f"{len(replay.inputs)} tics are more than the {_MOST_TICKS} that a replay can have")
+    if len(replay.inputs) > _MAX_TICKS:
+        raise ValueError(f"{len(replay.inputs)} tics are more than the {_MAX_TICKS} that a replay can have")
     if len(replay.track.data) != TRACK_BYTES:
         raise ValueError(f"a track has {TRACK_BYTES} bytes, not {len(replay.track.data)}")
     values: list[Any] = []

@@ -32,9 +32,9 @@ ANSWER_SECONDS = 15.0
 
 _CONNECT_SECONDS = 5.0
 _FIRST_PAUSE_SECONDS = 0.1
-_LONGEST_PAUSE_SECONDS = 5.0
-_MOST_CONNECTIONS = 512
-_LONGEST_REASON = 200
+_MAX_PAUSE_SECONDS = 5.0
+_MAX_CONNECTIONS = 512
+_MAX_REASON = 200
 
 # What it has to say about a connection is in the errors that it raises, and we say those.
 logging.getLogger("coredis").addHandler(logging.NullHandler())
@@ -107,7 +107,7 @@ async def connected(address: Address) -> AsyncIterator[Client]:
         "ssl_context": address.context,
         "connect_timeout": _CONNECT_SECONDS,
         "stream_timeout": ANSWER_SECONDS,
-        "max_connections": _MOST_CONNECTIONS,
+        "max_connections": _MAX_CONNECTIONS,
         "retry_policy": NoRetryPolicy(),
         "verify_version": False,
     }
@@ -150,7 +150,7 @@ def reason_of(error: BaseException) -> str:
     said = f"{error}: {cause}" if cause is not None and str(cause) else str(error)
     # A pipeline puts the whole command before what the broker has said of it.
     said = said.rpartition(") of pipeline caused error: ")[2] if "caused error" in said else said
-    return " ".join((said or type(error).__name__).split())[:_LONGEST_REASON]
+    return " ".join((said or type(error).__name__).split())[:_MAX_REASON]
 
 
 def pauses() -> Iterator[float]:
@@ -158,7 +158,7 @@ def pauses() -> Iterator[float]:
     pause = _FIRST_PAUSE_SECONDS
     while True:
         yield pause
-        pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+        pause = min(2 * pause, _MAX_PAUSE_SECONDS)
 
 
 async def keep_connected(
@@ -174,6 +174,6 @@ async def keep_connected(
                 await session(client)
         except* BROKER_ERRORS as errors:
             lost(reason_of(errors))
-        if trio.current_time() - began > _LONGEST_PAUSE_SECONDS:
+        if trio.current_time() - began > _MAX_PAUSE_SECONDS:
             waits = pauses()
         await trio.sleep(next(waits))

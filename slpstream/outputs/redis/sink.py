@@ -50,7 +50,7 @@ from slpstream.outputs.redis.streams import (
     turn_record,
     unpack,
 )
-from slpstream.stream import Batch, Bookmark, Tap
+from slpstream.stream import Batch, ConsumerOffset, LogConsumer
 from slpstream.stream.read_position import Games
 from slpstream.system.logs import get_logger
 
@@ -68,7 +68,7 @@ _PIPELINE_BYTES = 1 << 20
 _KNOWN_GAMES = 64
 """Games that are asked for at the beginning of a session."""
 _REMEMBERED_GAMES = 16
-_SHORTEST_TURN_SECONDS = 0.25
+_MIN_TURN_SECONDS = 0.25
 """Games that alternate change places no more often."""
 _TURNS_BETWEEN_LOOKS = 256
 _KEPT_STATUSES = 1000
@@ -90,10 +90,10 @@ class Source(Games, Protocol):
 class Log:
     """One log as this process knows it: what outlives a session."""
 
-    def __init__(self, keys: StationKeys, mode: FramesMode, most_messages: int) -> None:
+    def __init__(self, keys: StationKeys, mode: FramesMode, max_messages: int) -> None:
         self.keys = keys
         self.mode = mode
-        self.most_messages = most_messages
+        self.max_messages = max_messages
         self.games: dict[str, None] = {}
         """The newest games of which something was sent, oldest first."""
         self.confirmed: tuple[str, Position] | None = None
@@ -316,7 +316,7 @@ class RedisSink:
             for log in self._logs.values():
                 oldest = log.oldest_wanted(self._max_age_seconds)
                 if oldest:
-                    pipeline.eval(APPEND, [log.keys.stream(log.mode)], [log.most_messages, oldest])
+                    pipeline.eval(APPEND, [log.keys.stream(log.mode)], [log.max_messages, oldest])
 
 
 # -- one log -----------------------------------------------------------------------------------------------------------
@@ -328,15 +328,15 @@ async def _send_log(client: Client, writer: _Writer, source: Source, log: Log) -
     log.begun = True
     turn = Turn(ordinal, "", START)
     places = {mark.cursor.game_id: mark.cursor.position or START for mark in marks}
-    taken, taken_at = 0, -_SHORTEST_TURN_SECONDS
-    async for batch in Tap(source, frames=log.mode, marks=marks):
+    taken, taken_at = 0, -_MIN_TURN_SECONDS
+    async for batch in LogConsumer(source, frames=log.mode, marks=marks):
         if batch.gone is not None:
             _say_gone(batch, log.mode)
         if not batch.messages:
             continue
         if turn.game_id != batch.game_id:
             if turn.game_id:
-                await trio.sleep_until(taken_at + _SHORTEST_TURN_SECONDS)
+                await trio.sleep_until(taken_at + _MIN_TURN_SECONDS)
                 await writer.emptied(log)
                 turn = Turn(await _take_turn(client, log, turn.ordinal), "", START)
             taken_at = trio.current_time()
@@ -352,7 +352,7 @@ async def _send_log(client: Client, writer: _Writer, source: Source, log: Log) -
             del places[next(iter(places))]
 
 
-async def begin(client: Client, log: Log) -> tuple[int, list[Bookmark]]:
+async def begin(client: Client, log: Log) -> tuple[int, list[ConsumerOffset]]:
     """Ends what is still on its way to a log, and asks how far it has come: the ordinal of a turn that was taken, and a
     bookmark for each game, oldest first."""
     stream, turns_key = log.keys.stream(log.mode), log.keys.turns(log.mode)
@@ -366,14 +366,14 @@ async def begin(client: Client, log: Log) -> tuple[int, list[Bookmark]]:
         for _, of_game in games:
             first, last = ids_of_turn(of_game[-1].ordinal)
             found.append(pipeline.xrevrange(stream, last, first, count=1))
-    marks: list[Bookmark] = []
+    marks: list[ConsumerOffset] = []
     for (game_id, of_game), request in zip(games, found, strict=True):
         place, over = of_game[-1].behind, False
         for entry in entries_of(await request):
             place, over = unpack(entry.place), _type_of(entry.line) == "metadata"
-        marks.append(Bookmark(Cursor(game_id, log.mode, place), over))
+        marks.append(ConsumerOffset(Cursor(game_id, log.mode, place), over))
     known = {game_id for game_id, _ in games}
-    marks += [Bookmark(Cursor(game_id, log.mode, START)) for game_id in log.games if game_id not in known]
+    marks += [ConsumerOffset(Cursor(game_id, log.mode, START)) for game_id in log.games if game_id not in known]
     log.ordinals = [turn.ordinal for turn in turns] + [ordinal]
     log.confirmed = None if not marks else (marks[-1].cursor.game_id, marks[-1].cursor.position or START)
     return ordinal, marks
@@ -497,7 +497,7 @@ class _Writer:
         async with self._client.pipeline(transaction=False) as pipeline:
             for load in loads:
                 log, ordinal = load.log, load.ordinal
-                arguments: list[bytes | int] = [log.most_messages, log.oldest_wanted(self._max_age_seconds)]
+                arguments: list[bytes | int] = [log.max_messages, log.oldest_wanted(self._max_age_seconds)]
                 newest: dict[str, bytes] = {}
                 for message, line in zip(load.messages, load.lines, strict=True):
                     arguments.append(entry_id(ordinal, message.position))

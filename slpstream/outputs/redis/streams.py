@@ -34,7 +34,7 @@ from slpstream.model.messages import START, Cursor, FramesMode, Position, parse_
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 FIELD = b"json"
-MOST_TURNS = 4096
+MAX_TURNS = 4096
 """Turns that are remembered. It takes two growing files in one station to have more than one for each game."""
 
 _GAME_ID = re.compile("[0-9a-f]{32}")
@@ -189,5 +189,5 @@ def superfluous(turns: list[Turn], oldest_kept: int) -> list[int]:
     """Ordinals that need not be remembered: of what is trimmed only each game's newest turn is, and not too many."""
     newest = {turn.game_id: turn.ordinal for turn in turns}
     kept = [turn for turn in turns if turn.ordinal >= oldest_kept or newest[turn.game_id] == turn.ordinal]
-    keep = {turn.ordinal for turn in kept[-MOST_TURNS:]}
+    keep = {turn.ordinal for turn in kept[-MAX_TURNS:]}
     return [turn.ordinal for turn in turns if turn.ordinal not in keep]

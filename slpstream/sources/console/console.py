@@ -66,8 +66,8 @@ class ConsoleSource:
                 with trio.fail_after(_PATIENT_SECONDS):
                     await self._be_greeted(stream)
             quiet_seconds = 0.0
-            longest_seconds = _BARE_SILENCE_SECONDS if session.token == wire.NO_TOKEN else _SILENCE_SECONDS
-            while quiet_seconds < longest_seconds:
+            max_seconds = _BARE_SILENCE_SECONDS if session.token == wire.NO_TOKEN else _SILENCE_SECONDS
+            while quiet_seconds < max_seconds:
                 with trio.move_on_after(_REST_SECONDS) as resting:
                     data = await stream.receive_some(_READ_BYTES)
                     if not data:

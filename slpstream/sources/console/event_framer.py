@@ -81,7 +81,7 @@ class Broken(Struct, frozen=True):
 Cut: TypeAlias = Begun | Events | Skipped | Broken
 
 
-class GameCutter:
+class GameFramer:
     """Feed it the bytes of one connection after the other; it says what of it is which game's."""
 
     def __init__(self) -> None:

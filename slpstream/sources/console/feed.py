@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 import trio
 
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC
-from slpstream.sources.console.event_framer import Begun, Events, GameCutter
+from slpstream.sources.console.event_framer import Begun, Events, GameFramer
 
 _RECENT_BYTES = 256 * 1024
 _KEPT_GAMES = 4
@@ -50,7 +50,7 @@ Unwritten = Callable[[Path, int, int], bytes]
 async def read_file(
     path: Path,
     offset: int,
-    most_bytes: int,
+    max_bytes: int,
     *,
     limiter: trio.CapacityLimiter,
     unwritten: Callable[[], Unwritten | None] = lambda: None,
@@ -59,12 +59,12 @@ async def read_file(
     beyond = unwritten()
 
     def read() -> bytes:
-        data = b"" if beyond is None else beyond(path, offset, most_bytes)
+        data = b"" if beyond is None else beyond(path, offset, max_bytes)
         if data:
             return data
         with path.open("rb") as file:
             file.seek(offset, os.SEEK_SET)
-            return file.read(most_bytes)
+            return file.read(max_bytes)
 
     return await trio.to_thread.run_sync(read, limiter=limiter)
 
@@ -93,17 +93,17 @@ class ServedGame:
         if len(self._recent) > 2 * _RECENT_BYTES:
             del self._recent[:-_RECENT_BYTES]
 
-    def recent(self, at: int, most_bytes: int) -> bytes | None:
+    def recent(self, at: int, max_bytes: int) -> bytes | None:
         """Bytes from a place on, when they are still here."""
         start = at - (self.size_bytes - len(self._recent))
-        return None if start < 0 else bytes(self._recent[start : start + most_bytes])
+        return None if start < 0 else bytes(self._recent[start : start + max_bytes])
 
 
 class _Source:
     """One file that is read."""
 
     def __init__(self) -> None:
-        self.cutter = GameCutter()
+        self.cutter = GameFramer()
         self.game: ServedGame | None = None
         self.at = 0
         self.over = False
@@ -199,13 +199,13 @@ class RelayFeed:
         """Returns after the next bytes."""
         await self._changed.wait()
 
-    async def read(self, cursor: int, most_bytes: int) -> bytes | None:
+    async def read(self, cursor: int, max_bytes: int) -> bytes | None:
         """What follows a cursor, of one game; empty at the end. `None` when it is nowhere to be had any more."""
         game = next((game for game in self._games if game.base_cursor <= cursor < game.end_cursor), None)
         if game is None:
             return b"" if cursor == self.end_cursor else None
         at = cursor - game.base_cursor
-        wanted = min(most_bytes, game.size_bytes - at)
+        wanted = min(max_bytes, game.size_bytes - at)
         data = game.recent(at, wanted)
         if data is None:
             try:

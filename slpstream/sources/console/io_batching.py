@@ -22,7 +22,7 @@ class _Job:
         self.result: outcome.Outcome[Any] | None = None
 
 
-class DiskVisits:
+class IoBatcher:
     """Call it with what blocks; it answers with the result, or raises what that raised."""
 
     def __init__(self, pause_seconds: float = _PAUSE_SECONDS) -> None:

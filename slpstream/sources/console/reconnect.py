@@ -16,7 +16,7 @@ from slpstream.model.errors import FormatError
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.session import Arrived, Greeted, Lost, Said
 
-_FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 0.25, 10.0
+_FIRST_WAIT_SECONDS, _MAX_WAIT_SECONDS = 0.25, 10.0
 
 
 class Watcher(Protocol):
@@ -48,7 +48,7 @@ class Attempts:
     def __init__(self, recorder: Recorder, watcher: Watcher, chance: random.Random | None = None) -> None:
         self._recorder = recorder
         self._watcher = watcher
-        self._patience = Patience(chance or random.Random())  # noqa: S311 -- waiting times, not secrets
+        self._patience = Backoff(chance or random.Random())  # noqa: S311 -- waiting times, not secrets
 
     async def run(self, session: Session, converse: Callable[[], Awaitable[str]]) -> Never:
         """Until cancelled. `converse` is one connection; it returns why it is over, or raises `OSError`,
@@ -93,7 +93,7 @@ class Attempts:
                 recorder.rest()
 
 
-class Patience:
+class Backoff:
     """How long to wait before the next attempt: doubling, and three quarters of it to all of it by chance."""
 
     def __init__(self, chance: random.Random) -> None:
@@ -106,5 +106,5 @@ class Patience:
 
     def wait_seconds(self) -> float:
         """Until the next attempt."""
-        seconds, self._next = self._next, min(self._next * 2, _LONGEST_WAIT_SECONDS)
+        seconds, self._next = self._next, min(self._next * 2, _MAX_WAIT_SECONDS)
         return seconds * self._chance.uniform(0.75, 1.0)

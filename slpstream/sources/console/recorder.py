@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 import trio
 
-from slpstream.sources.console.event_framer import Begun, Broken, Cut, Events, GameCutter, Skipped
+from slpstream.sources.console.event_framer import Begun, Broken, Cut, Events, GameFramer, Skipped
 from slpstream.sources.console.recording import Found, OpenFile, Recording, RecordingFile, ResumePoint, find_newest
 
 _WRITE_BYTES = 256 * 1024
@@ -81,7 +81,7 @@ class Recorder:
         self._in_thread = in_thread
         self._wall_clock = wall_clock
         self._open_file = open_file
-        self._cutter = GameCutter()
+        self._cutter = GameFramer()
         self._recording: Recording | None = None
         self._open: deque[Recording] = deque()
         self._head: bytes | None = None
@@ -136,10 +136,10 @@ class Recorder:
         """What waits for the disk; asked from a worker thread."""
         return sum(len(recording.waiting) for recording in list(self._open))
 
-    def read_unwritten(self, path: Path, offset: int, most_bytes: int) -> bytes:
+    def read_unwritten(self, path: Path, offset: int, max_bytes: int) -> bytes:
         """Bytes of a recording that are not in its file; empty when there are none. From any thread."""
         recording = next((one for one in list(self._open) if one.file.path == path), None)
-        return b"" if recording is None else recording.read(offset, most_bytes)
+        return b"" if recording is None else recording.read(offset, max_bytes)
 
     def restart(self) -> None:
         """What comes now begins at a game's beginning, or behind one: the source does not go on where it stopped."""

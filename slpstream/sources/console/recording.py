@@ -21,12 +21,12 @@ from msgspec import Struct
 from slpstream.formats.slippi.commands import FIRST_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC, raw_length
 from slpstream.formats.slippi.writer import RawWriter
-from slpstream.sources.console.event_framer import Begun, Characters, Events, GameCutter
+from slpstream.sources.console.event_framer import Begun, Characters, Events, GameFramer
 
 RESUME_FILE = ".resume.json"
 _FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _SAME_SECOND = 1000
-_MOST_GAPS = 200
+_MAX_GAPS = 200
 """More are not listed: metadata has bounds."""
 _MAX_ADOPTED_BYTES = 256 << 20
 
@@ -164,11 +164,11 @@ class Recording:
             del self.waiting[:size_bytes]
             self.written += size_bytes
 
-    def read(self, offset: int, most_bytes: int) -> bytes:
+    def read(self, offset: int, max_bytes: int) -> bytes:
         """Bytes at an offset of the file that are not in it yet. From any thread."""
         with self._lock:
             start = offset - self.written
-            return bytes(self.waiting[start : start + most_bytes]) if start >= 0 else b""
+            return bytes(self.waiting[start : start + max_bytes]) if start >= 0 else b""
 
     def events(self, data: bytes) -> None:
         """Whole events."""
@@ -200,7 +200,7 @@ class Recording:
         if nick:
             values["consoleNick"] = nick
         if self.gaps:
-            values["gaps"] = self.gaps[:_MOST_GAPS]
+            values["gaps"] = self.gaps[:_MAX_GAPS]
         element = self._writer.close(values)
         self.append(element)
         self.closing = True
@@ -244,7 +244,7 @@ class Found(Struct, frozen=True):
     head: bytes
     raw_bytes: int
     behind: bytes
-    cutter: GameCutter
+    cutter: GameFramer
     ended: bool
     closed: bool
     started_at: str
@@ -269,7 +269,7 @@ def find_newest(folder: Path, timestamp: Callable[[float], str]) -> Found | None
         return None
     size = raw_length(data[:HEADER_BYTES])
     raw = data[HEADER_BYTES:][:size] if size else data[HEADER_BYTES:]
-    cutter = GameCutter()
+    cutter = GameFramer()
     cuts = cutter.feed(raw)
     begun = cuts[0] if cuts else None
     if not isinstance(begun, Begun) or not all(isinstance(cut, Events) for cut in cuts[1:]):

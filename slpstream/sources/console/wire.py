@@ -161,8 +161,8 @@ def _typed(data: bytes) -> bytes:
     return b"[$U#i%c" % len(data) + data
 
 
-def _text(text: str, most_bytes: int) -> bytes:
-    data = text.encode("utf-8", "replace")[:most_bytes].decode("utf-8", "ignore").encode()
+def _text(text: str, max_bytes: int) -> bytes:
+    data = text.encode("utf-8", "replace")[:max_bytes].decode("utf-8", "ignore").encode()
     return b"SU%c" % len(data) + data
 
 

@@ -17,7 +17,7 @@ from slpstream.sources.tail.events import (
 )
 from slpstream.sources.tail.folder import FolderTail
 from slpstream.sources.tail.identity import FileIdentity
-from slpstream.sources.tail.notifications import Hints
+from slpstream.sources.tail.notifications import Notifications
 from slpstream.sources.tail.one_file import tail_of_file
 from slpstream.sources.tail.watcher import Watcher
 
@@ -26,8 +26,8 @@ __all__ = [
     "FileIdentity",
     "FolderTail",
     "Grew",
-    "Hints",
     "Lost",
+    "Notifications",
     "Opened",
     "Refused",
     "Rewritten",

@@ -52,7 +52,7 @@ class Arrival:
         """If given, only when the first bytes are no longer these."""
 
 
-class Catalogue:
+class FileTable:
     """All names below one root."""
 
     def __init__(self) -> None:

@@ -27,9 +27,9 @@ import trio
 
 from slpstream.model.errors import Replaced, SourceError, Unreadable, Vanished
 from slpstream.sources.tail.events import Lost, Opened, Refused, Scanned, Settled, TailedFile, TailEvent
-from slpstream.sources.tail.file_table import Arrival, Catalogue
+from slpstream.sources.tail.file_table import Arrival, FileTable
 from slpstream.sources.tail.identity import PREFIX_BYTES, FileIdentity
-from slpstream.sources.tail.notifications import Hints
+from slpstream.sources.tail.notifications import Notifications
 from slpstream.sources.tail.scan import Refusal, Scan, examine_all, folders_changed, scan_tree
 from slpstream.sources.tail.tailer import COARSE_SECONDS, FileTail, Look, lost_by, open_arrival
 from slpstream.sources.tail.threads import T, Threads, TrioThreads
@@ -65,7 +65,7 @@ class FolderTail:
         *,
         suffixes: tuple[str, ...],
         rewritable_bytes: int,
-        hints: Hints | None,
+        notifications: Notifications | None,
         poll_seconds: float = 0.1,
         scan_seconds: float = 5.0,
         idle_seconds: float = 60.0,
@@ -77,7 +77,7 @@ class FolderTail:
         self._root = os.fspath(root)
         self._suffixes = suffixes
         self._rewritable_bytes = rewritable_bytes
-        self._hints = hints if hints is not None else Hints("polling was asked for")
+        self._notifications = notifications if notifications is not None else Notifications("polling was asked for")
         self._poll_seconds = poll_seconds
         self._scan_seconds = scan_seconds
         self._idle_seconds = idle_seconds
@@ -88,7 +88,7 @@ class FolderTail:
         self._chunk = memoryview(bytearray(read_bytes))
         self._head = memoryview(bytearray(rewritable_bytes + PREFIX_BYTES))
 
-        self._catalogue = Catalogue()
+        self._catalogue = FileTable()
         self._events: deque[TailEvent] = deque()
         self._due: dict[FileTail, bool] = {}
         """Files to look at, in the order of their turns; False if a quiet status is enough to leave it at that."""
@@ -205,9 +205,9 @@ class FolderTail:
             # Hints have files looked at all the time; then nobody need be woken for the tick.
             looked_at = min([tail.looked_at for tail in self._catalogue.open])
             until = min(until, max(looked_at + self._poll_seconds, self._next_tick))
-        if self._hints.degraded is not None and self._folders and self._scanning is None:
+        if self._notifications.degraded is not None and self._folders and self._scanning is None:
             until = min(until, self._next_folders)
-        await self._hints.wait(until)
+        await self._notifications.wait(until)
 
     async def _advance(self, at: float) -> None:
         self._at = at
@@ -223,7 +223,7 @@ class FolderTail:
             self._take_scan(scan)
         if self._suspects and not self._first_scan:
             await self._look_at_suspects()
-        if self._hints.degraded is not None and at >= self._next_folders and self._scanning is None:
+        if self._notifications.degraded is not None and at >= self._next_folders and self._scanning is None:
             await self._look_at_folders()
         if self._catalogue.arrivals:
             await self._open_arrivals()
@@ -236,7 +236,7 @@ class FolderTail:
     # When to look: hints and ticks.
 
     def _take_hints(self) -> None:
-        paths, rescan = self._hints.take()
+        paths, rescan = self._notifications.take()
         if rescan:
             self._scan_soon()
         active = self._catalogue.active
@@ -248,7 +248,7 @@ class FolderTail:
                 self._suspects.add(path)
 
     def _tick(self) -> None:
-        if self._hints.degraded is not None:
+        if self._notifications.degraded is not None:
             # Nothing else tells in time that a file has gone from its name.
             self._suspects.update(self._catalogue.active)
         recent = self._at - self._poll_seconds / 2
@@ -272,12 +272,12 @@ class FolderTail:
         self._scan_began = self._at
         self._scan_version = self._catalogue.next_version()
         known = self._catalogue.known()
-        hints, root, suffixes = self._hints, self._root, self._suffixes
+        notifications, root, suffixes = self._notifications, self._root, self._suffixes
 
         def scan() -> Scan:
-            hints.refresh()  # first watch, then scan: so no name can come in between unnoticed
+            notifications.refresh()  # first watch, then scan: so no name can come in between unnoticed
             scan = scan_tree(root, suffixes, known)
-            hints.attend(scan.folders)
+            notifications.attend(scan.folders)
             return scan
 
         self._scanning = trio.Event()
@@ -288,7 +288,7 @@ class FolderTail:
         if self._scanning is not None:
             self._scanning.set()
             self._scanning = None
-        self._hints.ring()
+        self._notifications.ring()
 
     def _take_scan(self, scan: Scan) -> None:
         self._scan_allowed = self._at + _SCAN_GAP * (self._at - self._scan_began)

@@ -41,7 +41,7 @@ class Listener(Protocol):
         ...
 
 
-class Growth:
+class InotifyReader:
     """One inotify instance. Raises `OSError` when there is none to be had. `watch` may be called from any thread."""
 
     def __init__(self) -> None:

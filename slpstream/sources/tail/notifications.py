@@ -13,10 +13,10 @@ from typing import Final, NamedTuple
 
 import trio
 
-from slpstream.sources.tail.timers import Alarms
+from slpstream.sources.tail.timers import Timers
 
 # More names than this between two looks: looking at everything is cheaper.
-_MOST_PATHS: Final = 4096
+_MAX_PATHS: Final = 4096
 
 
 class Touched(NamedTuple):
@@ -35,7 +35,7 @@ def _nowhere(folders: Iterable[str]) -> None:
     """Nobody watches, so it is all the same which folders there are."""
 
 
-class Hints:
+class Notifications:
     """The hints for one root. With nobody to give any, it is a timer.
 
     `degraded` says why only polling finds anything, and is `None` while notifications work. `refresh` makes sure that
@@ -43,7 +43,7 @@ class Hints:
     and after each scan.
     """
 
-    def __init__(self, degraded: str | None, alarms: Alarms | None = None) -> None:
+    def __init__(self, degraded: str | None, alarms: Timers | None = None) -> None:
         """`alarms` keeps the times of many cheaply; without it each wait has a timer of its own."""
         self.degraded = degraded
         self._alarms = alarms
@@ -87,7 +87,7 @@ class Hints:
         """From any thread: a file was touched. True when somebody has to ring."""
         with self._lock:
             first = not self._paths and not self._rescan
-            if len(self._paths) < _MOST_PATHS:
+            if len(self._paths) < _MAX_PATHS:
                 self._paths.add(path)
             else:
                 self._paths.clear()

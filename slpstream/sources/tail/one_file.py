@@ -23,7 +23,7 @@ async def tail_of_file(
             file.parent,
             suffixes=(file.name.lower(),),
             rewritable_bytes=rewritable_bytes,
-            hints=watcher.watch(file.parent),
+            notifications=watcher.watch(file.parent),
             poll_seconds=poll_seconds,
             idle_seconds=float("inf"),
         ) as tail,

@@ -16,7 +16,7 @@ Ring = Callable[[], None]
 """Called in the event loop when the time has come."""
 
 
-class Alarms:
+class Timers:
     """The times of many waiters: of each the newest. `run` it once; it ends only by cancellation, and nobody is called
     then any more."""
 

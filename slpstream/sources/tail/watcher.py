@@ -35,9 +35,9 @@ from watchdog.events import (
 from watchdog.observers import Observer
 
 from slpstream.sources.tail.identity import FileIdentity, identity_of
-from slpstream.sources.tail.inotify import Growth
-from slpstream.sources.tail.notifications import Hints
-from slpstream.sources.tail.timers import Alarms
+from slpstream.sources.tail.inotify import InotifyReader
+from slpstream.sources.tail.notifications import Notifications
+from slpstream.sources.tail.timers import Timers
 
 if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch
@@ -62,8 +62,8 @@ class Watcher:
         self._polling_only = polling_only
         self._reason = "polling was asked for"
         self._observer: BaseObserver | None = None
-        self._growth: Growth | None = None
-        self._alarms = Alarms()
+        self._growth: InotifyReader | None = None
+        self._alarms = Timers()
         self._running: trio.CancelScope | None = None
         self._ran = trio.Event()
         self._token: trio.lowlevel.TrioToken | None = None
@@ -91,10 +91,10 @@ class Watcher:
                 self._growth.close()
             await trio.to_thread.run_sync(self._stop, abandon_on_cancel=True)
 
-    def watch(self, root: Path) -> Hints:
+    def watch(self, root: Path) -> Notifications:
         """Hints about everything below a folder, which need not exist yet. Watching begins with the first `refresh`."""
         if self._observer is None or self._token is None:
-            return Hints(self._reason)
+            return Notifications(self._reason)
         name = os.fspath(root)
         watched = self._roots.get(name)
         if watched is None:
@@ -102,13 +102,13 @@ class Watcher:
             self._roots[name] = watched
         return watched.listen()
 
-    def unwatch(self, hints: Hints) -> None:
+    def unwatch(self, notifications: Notifications) -> None:
         """Nobody listens to these any more. Blocks: call it in a thread, when nobody refreshes them any more."""
         for name, watched in list(self._roots.items()):
-            if watched.dismiss(hints):
+            if watched.dismiss(notifications):
                 del self._roots[name]
         if self._growth is not None:
-            self._growth.watch(hints, ())
+            self._growth.watch(notifications, ())
 
     def _start(self) -> None:
         try:
@@ -119,7 +119,7 @@ class Watcher:
             return
         self._observer = observer
         with contextlib.suppress(OSError):  # then watchdog tells of growth too
-            self._growth = Growth()
+            self._growth = InotifyReader()
 
     def _stop(self) -> None:
         if self._observer is not None:
@@ -142,8 +142,8 @@ class _WatchedRoot(FileSystemEventHandler):
         self,
         root: str,
         observer: BaseObserver,
-        growth: Growth | None,
-        alarms: Alarms,
+        growth: InotifyReader | None,
+        alarms: Timers,
         token: trio.lowlevel.TrioToken,
     ) -> None:
         self._root = root
@@ -152,7 +152,7 @@ class _WatchedRoot(FileSystemEventHandler):
         self._alarms = alarms
         self._events = _NAMES_AND_GROWTH if growth is None else _NAMES
         self._token = token
-        self._listeners: tuple[Hints, ...] = ()
+        self._listeners: tuple[Notifications, ...] = ()
         self._lock = threading.Lock()
         self._watch: ObservedWatch | None = None
         self._identity: FileIdentity | None = None
@@ -160,28 +160,28 @@ class _WatchedRoot(FileSystemEventHandler):
         # The observer is given the resolved folder, since inotify would watch a link and not what it points to.
         self._real = root
 
-    def listen(self) -> Hints:
+    def listen(self) -> Notifications:
         """Hints for one more who wants to hear."""
-        hints = Hints("not watched yet", self._alarms)
-        hints.refresh = self.refresh
+        notifications = Notifications("not watched yet", self._alarms)
+        notifications.refresh = self.refresh
         growth = self._growth
         if growth is not None:
 
             def attend(folders: Iterable[str]) -> None:
-                failure = growth.watch(hints, folders)
+                failure = growth.watch(notifications, folders)
                 if failure is not None:
-                    hints.degraded = f"no notifications: {failure.strerror}"
+                    notifications.degraded = f"no notifications: {failure.strerror}"
 
-            hints.attend = attend
-        self._listeners += (hints,)
-        return hints
+            notifications.attend = attend
+        self._listeners += (notifications,)
+        return notifications
 
-    def dismiss(self, hints: Hints) -> bool:
+    def dismiss(self, notifications: Notifications) -> bool:
         """One fewer listens. True when that was the last one: then nothing is watched any more."""
-        if hints not in self._listeners:
+        if notifications not in self._listeners:
             return False
-        self._listeners = tuple(other for other in self._listeners if other is not hints)
-        hints.forget()
+        self._listeners = tuple(other for other in self._listeners if other is not notifications)
+        notifications.forget()
         if self._listeners:
             return False
         with self._lock:
@@ -191,9 +191,9 @@ class _WatchedRoot(FileSystemEventHandler):
     def fall_silent(self) -> None:
         """Nobody gives hints any more: those who wait for some have timers of their own from now on."""
         self._say("nobody watches any more")
-        for hints in self._listeners:
-            hints.forget()
-            hints.ring()
+        for notifications in self._listeners:
+            notifications.forget()
+            notifications.ring()
 
     def dispatch(self, event: FileSystemEvent) -> None:
         """Watchdog's entry point, for each event."""
@@ -233,19 +233,19 @@ class _WatchedRoot(FileSystemEventHandler):
                 self._touch_everything()
                 return
             path = self._root + path[len(self._real) :]
-        for hints in self._listeners:
-            if hints.add(os.fsdecode(path)):
-                self._wake(hints)
+        for notifications in self._listeners:
+            if notifications.add(os.fsdecode(path)):
+                self._wake(notifications)
 
     def _touch_everything(self) -> None:
-        for hints in self._listeners:
-            if hints.add_everything():
-                self._wake(hints)
+        for notifications in self._listeners:
+            if notifications.add_everything():
+                self._wake(notifications)
 
-    def _wake(self, hints: Hints) -> None:
+    def _wake(self, notifications: Notifications) -> None:
         # The observer can outlive the event loop by a moment.
         with contextlib.suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(hints.ring, idempotent=True)
+            self._token.run_sync_soon(notifications.ring, idempotent=True)
 
     def _hears(self) -> bool:
         if self._watch is None or self._deaf:
@@ -261,5 +261,5 @@ class _WatchedRoot(FileSystemEventHandler):
         self._deaf = False
 
     def _say(self, degraded: str | None) -> None:
-        for hints in self._listeners:
-            hints.degraded = degraded
+        for notifications in self._listeners:
+            notifications.degraded = degraded

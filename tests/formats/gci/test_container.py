@@ -28,7 +28,7 @@ from slpstream.formats.gci.container import (
     BODY_AT,
     ENTRY,
     ICON_AT,
-    MOST_BYTES,
+    MAX_BYTES,
     Entry,
     checksum,
     read_container,
@@ -147,7 +147,7 @@ def altered(at: int, octets: bytes) -> bytes:
         (altered(0x42, b"\x04\x01"), Unsupported, 0x42, "no replay: emblem"),
         (altered(0x42, b"\x01\x0b"), Unsupported, 0x42, "no replay: save"),
         (altered(0x42, b"\x99\x99"), Unsupported, 0x42, "unknown kind .file type 0x9999"),
-        (GOOD.ljust(MOST_BYTES + 1, b"\0"), FramingError, MOST_BYTES, "longer"),
+        (GOOD.ljust(MAX_BYTES + 1, b"\0"), FramingError, MAX_BYTES, "longer"),
     ],
 )
 def test_what_is_refused(data: bytes, error: type[FormatError], offset: int, message: str) -> None:

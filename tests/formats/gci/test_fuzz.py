@@ -23,7 +23,7 @@ from slpstream.formats.gci import sniff
 from slpstream.formats.gci.bits import OutOfBits
 from slpstream.formats.gci.body import InputRun, Racer, read_body
 from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT, read_container
-from slpstream.formats.gci.reader import MOST_FRAMES, GciReader, read_replay
+from slpstream.formats.gci.reader import MAX_FRAMES, GciReader, read_replay
 from slpstream.formats.gci.writer import encode, new_replay
 from slpstream.model.errors import FormatError
 from slpstream.model.events import Diagnostic, Event, Frame, GameEnd, GameStart
@@ -141,7 +141,7 @@ def check_log(reader: GciReader, events: list[Event], size_bytes: int) -> None:
     recording = reader.recording
     assert recording is not None
     count = recording.frame_count
-    assert 0 <= count <= MOST_FRAMES
+    assert 0 <= count <= MAX_FRAMES
     # The frames at the start through the reader, those at the end from the recording: there may be 100,000.
     events += reader.more(STEP_FRAMES)
     if reader.pending:

@@ -6,23 +6,23 @@ import tracemalloc
 
 import pytest
 
-from slpstream.formats.gci.body import MOST_RACERS, InputRun, Racer, read_body
-from slpstream.formats.gci.container import BODY_AT, MOST_BYTES
-from slpstream.formats.gci.reader import MOST_FRAMES, GciReader
+from slpstream.formats.gci.body import MAX_RACERS, InputRun, Racer, read_body
+from slpstream.formats.gci.container import BODY_AT, MAX_BYTES
+from slpstream.formats.gci.reader import MAX_FRAMES, GciReader
 from slpstream.formats.gci.settings import Replay
 from slpstream.formats.gci.writer import encode, new_replay
 from slpstream.model.messages import body_of
 from tests.formats.gci.logs import GCI, custom_machine, equal_checkpoints, events_of
 from tests.shared_data import needs_shared
 
-MOST_MEMORY_BYTES = 64 << 20
+MAX_MEMORY_BYTES = 64 << 20
 
 
 def worst() -> Replay:
     """The largest body there can be: 31 custom machines, 255 checkpoints, 16,384 runs of 256 frames."""
     return new_replay(
         [InputRun(buttons=index & 0xFF, frames=256) for index in range(1 << 14)],
-        racers=[Racer(machine=50, color=0, custom=custom_machine())] * MOST_RACERS,
+        racers=[Racer(machine=50, color=0, custom=custom_machine())] * MAX_RACERS,
         checkpoints=equal_checkpoints(255),
         total_frames=(1 << 20) - 1,
     )
@@ -46,23 +46,23 @@ def assert_cheap(data: bytes, frames: int) -> None:
         tracemalloc.stop()
     assert reader.closed
     assert seen == frames
-    assert peak < MOST_MEMORY_BYTES
+    assert peak < MAX_MEMORY_BYTES
 
 
 def test_the_largest_body_needs_little_memory() -> None:
     data = encode(worst())
-    assert 1_100_000 < len(data) < MOST_BYTES
-    assert_cheap(data, MOST_FRAMES)
+    assert 1_100_000 < len(data) < MAX_BYTES
+    assert_cheap(data, MAX_FRAMES)
 
 
 @needs_shared
 def test_the_hostile_file_needs_little_memory() -> None:
-    assert_cheap((GCI / "bad" / "hostile_max_values.gci").read_bytes(), MOST_FRAMES)
+    assert_cheap((GCI / "bad" / "hostile_max_values.gci").read_bytes(), MAX_FRAMES)
 
 
 @pytest.mark.parametrize("octet", [b"\0", b"\xff"])
 def test_files_of_one_byte_value_need_little_memory(octet: bytes) -> None:
-    data = encode(new_replay([InputRun()]))[:BODY_AT].ljust(MOST_BYTES, octet)
+    data = encode(new_replay([InputRun()]))[:BODY_AT].ljust(MAX_BYTES, octet)
     frames = sum(type(event).__name__ == "Frame" for event in events_of(data, step=20_000))
     assert_cheap(data, frames)
 

@@ -12,10 +12,10 @@ import pytest
 from msgspec.structs import replace
 
 from slpstream.formats.gci.body import InputRun, Racer
-from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT, MOST_BYTES
+from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT, MAX_BYTES
 from slpstream.formats.gci.custom import CUSTOM_BYTES, EMBLEM, PILOT_EXCLUSIVE, write_emblems
 from slpstream.formats.gci.frames import wire_inputs
-from slpstream.formats.gci.reader import MOST_FRAMES, GciReader, read_replay
+from slpstream.formats.gci.reader import MAX_FRAMES, GciReader, read_replay
 from slpstream.formats.gci.rows import as_pattern
 from slpstream.formats.gci.settings import Replay
 from slpstream.formats.gci.writer import encode, fitted, new_replay
@@ -286,10 +286,10 @@ def test_more_frames_than_anybody_drives_are_clamped_and_said() -> None:
     found = diagnostic(events, "clamped")
     assert found.severity == "warning"
     assert reader.recording is not None
-    assert reader.recording.frame_count == MOST_FRAMES
+    assert reader.recording.frame_count == MAX_FRAMES
     end = reader.recording.tail[-1]
     assert isinstance(end, GameEnd)
-    assert end.last_frame == MOST_FRAMES - 183
+    assert end.last_frame == MAX_FRAMES - 183
 
 
 # -- checkpoints and laps ----------------------------------------------------------------------------------------------
@@ -454,7 +454,7 @@ def test_what_cannot_say_what_it_is_is_refused() -> None:
 
 def test_a_file_that_is_too_long_is_refused_before_it_is_kept() -> None:
     reader = GciReader()
-    assert reader.feed(bytes(MOST_BYTES)) == []
+    assert reader.feed(bytes(MAX_BYTES)) == []
     (refused,) = reader.feed(b"\0")
     assert isinstance(refused, Diagnostic)
     assert reader.failure is not None

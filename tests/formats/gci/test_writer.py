@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from slpstream.formats.gci.body import (
     GO_FRAME,
-    MOST_RUN_FRAMES,
+    MAX_RUN_FRAMES,
     Body,
     Checkpoint,
     InputRun,
@@ -86,7 +86,7 @@ RUNS = st.builds(
     strafe=SIGNED,
     accel=bits(0, 127),
     brake=bits(0, 127),
-    frames=bits(1, MOST_RUN_FRAMES),
+    frames=bits(1, MAX_RUN_FRAMES),
     steer_x=SIGNED,
     steer_y=SIGNED,
 )

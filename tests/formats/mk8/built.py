@@ -143,11 +143,11 @@ def ghost(part: bytes | None = None, laps: Sequence[int] = LAPS, *, outer: bool 
     return with_outer(body) if outer else body
 
 
-def log(reader: Mk8Reader, most_frames: int = 1 << 20) -> list[Event]:
+def log(reader: Mk8Reader, max_frames: int = 1 << 20) -> list[Event]:
     """Everything that a reader still has to say."""
     events = reader.finish()
     while reader.pending:
-        events += reader.more(most_frames)
+        events += reader.more(max_frames)
     return events
 
 

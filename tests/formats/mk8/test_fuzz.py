@@ -70,11 +70,11 @@ def damaged(dice: random.Random) -> bytes:
     return bytes(data)
 
 
-def check(data: bytes, name: str, strict: bool, most_frames: int) -> bool:
+def check(data: bytes, name: str, strict: bool, max_frames: int) -> bool:
     """Whether a file was read; raises when its log is not one."""
     assert sniff(data[:0x500], len(data), name) in ("yes", "no")
     reader = Mk8Reader(name=name, strict=strict)
-    events = reader.feed(data) + built.log(reader, most_frames)
+    events = reader.feed(data) + built.log(reader, max_frames)
     if reader.failure is not None:
         assert 0 <= reader.failure.offset <= len(data)
         return False

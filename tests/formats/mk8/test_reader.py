@@ -12,7 +12,7 @@ import pytest
 
 from slpstream.formats.mk8.header import BODY_BYTES, LAPS_AT, WIKI_LAPS_AT
 from slpstream.formats.mk8.reader import Mk8Reader
-from slpstream.formats.mk8.sections import BLOCK_BYTES, INFO_BYTES, MOST_BLOCKS, MOST_IMAGE_BYTES, MOST_SECTIONS
+from slpstream.formats.mk8.sections import BLOCK_BYTES, INFO_BYTES, MAX_BLOCKS, MAX_IMAGE_BYTES, MAX_SECTIONS
 from slpstream.formats.mk8.sniff import sniff
 from slpstream.model.errors import FieldError, FormatError, FramingError, Unsupported, WrongFormat
 from slpstream.model.events import Diagnostic, Event, GameEnd, GameEvent, GameStart
@@ -259,17 +259,17 @@ def test_sizes_that_do_not_add_up_leave_a_section_closed() -> None:
 DAMAGE = {
     "sections none": (0x5C, "I", 0),
     "sections huge": (0x5C, "I", 1 << 30),
-    "sections above the limit": (0x5C, "I", MOST_SECTIONS + 1),
+    "sections above the limit": (0x5C, "I", MAX_SECTIONS + 1),
     "sections beyond the tables": (0x5C, "I", 4000),
     "blocks none": (0x68, "I", 0),
-    "blocks above the limit": (0x68, "I", MOST_BLOCKS + 1),
+    "blocks above the limit": (0x68, "I", MAX_BLOCKS + 1),
     "blocks lie": (0x68, "I", 2),
     "subsections none": (0x10, "I", 0),
     "subsections too many": (0x10, "I", 33),
     "first block inside the tables": (0x04, "I", 0x90),
     "first block behind the file": (0x04, "I", 1 << 31),
     "data ends before it begins": (0x58, "I", 0),
-    "data above the limit": (0x58, "I", MOST_IMAGE_BYTES + (1 << 20)),
+    "data above the limit": (0x58, "I", MAX_IMAGE_BYTES + (1 << 20)),
     "data of another size": (0x58, "I", 60000),
     "sections do not ascend": (INFO_BYTES + 4, "I", 1),
     "a section behind the data": (INFO_BYTES + 4, "I", 1 << 31),
@@ -351,7 +351,7 @@ def bombed(bomb: str) -> bytes:
     """A ghost with such blocks, and as many sections as can be."""
     blocks = bombs()[bomb]
     image_bytes = BLOCK_BYTES * len(blocks)
-    count = MOST_SECTIONS
+    count = MAX_SECTIONS
     fake = [bytes(image_bytes // count)] * (count - 1) + [bytes(image_bytes - image_bytes // count * (count - 1))]
     return built.ghost(built.replay_part(fake, 32, blocks))
 
@@ -359,15 +359,15 @@ def bombed(bomb: str) -> bytes:
 @pytest.mark.parametrize("bomb", bombs())
 def test_the_worst_file_takes_little_memory(bomb: str) -> None:
     data = bombed(bomb)
-    assert len(data) <= Mk8Reader.most_bytes
+    assert len(data) <= Mk8Reader.max_bytes
     tracemalloc.start()
     reader = Mk8Reader()
     reader.feed(data)
     reader.finish()
     events: list[Event] = []
     # All of the smallest file; of the others, which are slow when they are watched, what grows the image most.
-    most_events = 1 << 20 if bomb == "as small as can be" else 400
-    while reader.pending and len(events) < most_events:
+    max_events = 1 << 20 if bomb == "as small as can be" else 400
+    while reader.pending and len(events) < max_events:
         events += reader.more(512)
     _, peak_bytes = tracemalloc.get_traced_memory()
     tracemalloc.stop()

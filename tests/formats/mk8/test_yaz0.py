@@ -14,8 +14,8 @@ from slpstream.model.errors import FramingError
 from tests.formats.mk8.built import yaz0
 
 
-def unpacked(block: bytes, most_work: int = 10**6) -> bytes:
-    return decompress(block, most_bytes=BLOCK_BYTES, most_work=most_work, offset=1000)[0]
+def unpacked(block: bytes, max_work: int = 10**6) -> bytes:
+    return decompress(block, max_bytes=BLOCK_BYTES, max_work=max_work, offset=1000)[0]
 
 
 def block(size: int, body: bytes) -> bytes:
@@ -84,7 +84,7 @@ def test_what_is_hostile_is_refused(data: bytes, offset: int, words: str) -> Non
 def test_work_is_counted_and_bounded() -> None:
     data = bytes(range(256)) * 2
     packed = yaz0(data)
-    _, work = decompress(packed, most_bytes=BLOCK_BYTES, most_work=1000, offset=0)
+    _, work = decompress(packed, max_bytes=BLOCK_BYTES, max_work=1000, offset=0)
     assert 32 * 2 < work < 1000
     with pytest.raises(FramingError, match="more work"):
         unpacked(packed, work // 2)

@@ -15,7 +15,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-_MOST_BYTES = 24_000
+_MAX_BYTES = 24_000
 _FRAMES_OF_A_PIECE = 24
 _DONE = re.compile(r"^Done (\d+) runs in (\d+) second", re.MULTILINE)
 
@@ -33,7 +33,7 @@ def main() -> None:
         done = subprocess.run(
             [
                 *(sys.executable, "-m", "tests.formats.slippi.fuzz_engine", folder),
-                *(f"-max_total_time={arguments.seconds}", f"-max_len={_MOST_BYTES}", "-timeout=60"),
+                *(f"-max_total_time={arguments.seconds}", f"-max_len={_MAX_BYTES}", "-timeout=60"),
                 *("-rss_limit_mb=4096", f"-artifact_prefix={arguments.findings.resolve()}/"),
             ],
             stderr=subprocess.PIPE,
@@ -58,17 +58,17 @@ def write_seeds(folder: Path) -> int:
     choice = random.Random(2026)
     for path in replays():
         data = path.read_bytes()
-        if len(data) <= _MOST_BYTES:
+        if len(data) <= _MAX_BYTES:
             seeds[path.stem] = data
             continue
         events = event_boundaries(data[: 1 << 20])
-        heads = [at for at in events if at <= _MOST_BYTES // 2][:6]
+        heads = [at for at in events if at <= _MAX_BYTES // 2][:6]
         starts = [at for at in events if data[at : at + 1] in (b"\x3a", b"\x37")]
         if not heads or len(starts) <= _FRAMES_OF_A_PIECE:
             continue
         first = choice.randrange(len(starts) - _FRAMES_OF_A_PIECE)
         middle = data[starts[first] : starts[first + _FRAMES_OF_A_PIECE]]
-        seeds[path.stem] = (data[: heads[-1]] + middle + data[-400:])[:_MOST_BYTES]
+        seeds[path.stem] = (data[: heads[-1]] + middle + data[-400:])[:_MAX_BYTES]
     for name, data in seeds.items():
         (folder / name).write_bytes(data)
     return len(seeds)

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi import commands
 from slpstream.formats.slippi.assembler import MAX_LAG_FRAMES, MAX_THINGS, ROLLBACK_FRAMES, Assembler
-from slpstream.formats.slippi.diagnostics import Oddities
+from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized
 from tests.formats.slippi.built import ONLINE, Built, bookend, event, item, post, pre, start
 from tests.formats.slippi.logs import Logs, logs_of
@@ -21,7 +21,9 @@ class Bench:
 
     def __init__(self, *, bookends: bool = True, online: bool | None = None, finalized_field: bool = False) -> None:
         self._diagnosed: list[str] = []
-        self.assembler = Assembler(Oddities(), bookends=bookends, online=online, finalized_field=finalized_field)
+        self.assembler = Assembler(
+            DiagnosticLimiter(), bookends=bookends, online=online, finalized_field=finalized_field
+        )
         self._offset = 0
 
     def end(self) -> int:
@@ -425,7 +427,7 @@ def test_a_copy_goes_on_alone() -> None:
     bench = Bench(online=True, finalized_field=True)
     bench.frame(1, finalized=0)
     bench.pres(2, 0)
-    twin = bench.assembler.copy(Oddities())
+    twin = bench.assembler.copy(DiagnosticLimiter())
     twin.out = []
     twin.post_frame(post(2, 0), 100)
     twin.item(item(2), 105)

@@ -40,7 +40,7 @@ from tests.formats.slippi.logs import (
 )
 from tests.shared_data import SLP, needs_shared, replay
 
-MOST_PENDING_BYTES = 1 << 17
+MAX_PENDING_BYTES = 1 << 17
 """What the reader may keep of bytes: an event of 65,535 bytes, or metadata of 64 KiB with a token cut in half."""
 
 # -- what holds for every log -----------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def read_to_the_end(data: bytes, cuts: Iterable[int] = ()) -> Reading:
     reading, logs = pipeline(), Logs()
     for piece in cut_at(data, cuts):
         logs.take(reading.feed(piece))
-        assert kept_bytes(reading) <= MOST_PENDING_BYTES
+        assert kept_bytes(reading) <= MAX_PENDING_BYTES
     before_finish = len(logs.live)
     logs.take(reading.finish())
     return Reading(logs, before_finish, reading.failure)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.stunts.inputs import InputRuns, likely_finished, players_of
-from slpstream.formats.stunts.layout import LONGEST_BYTES, LayoutName
+from slpstream.formats.stunts.layout import MAX_BYTES, LayoutName
 from slpstream.formats.stunts.reader import StuntsReader
 from slpstream.formats.stunts.sniff import sniff
 from slpstream.formats.stunts.writer import encode
@@ -239,7 +239,7 @@ def test_runs_expand_to_the_bytes_they_were_made_of(data: bytes, first: int, sto
 
 def test_the_longest_replay_takes_little_memory_and_a_longer_file_is_refused() -> None:
     data = encode(built.replay(inputs=random.Random(2).randbytes(0xFFFF)))
-    assert len(data) == LONGEST_BYTES
+    assert len(data) == MAX_BYTES
     tracemalloc.start()
     reader = StuntsReader(name="a.rpl")
     reader.feed(data)

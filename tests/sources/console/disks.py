@@ -14,7 +14,7 @@ class Disk:
     def __init__(self) -> None:
         self.failing: int | None = None
         self.refused = 0
-        self.most_at_once = 1 << 30
+        self.max_at_once = 1 << 30
 
     def open(self, path: Path) -> RecordingFile:
         return FileOnDisk(path, self)
@@ -37,4 +37,4 @@ class FileOnDisk(RecordingFile):
 
     def write(self, offset: int, data: bytes) -> int:
         self._disk.check()
-        return super().write(offset, data[: self._disk.most_at_once])
+        return super().write(offset, data[: self._disk.max_at_once])

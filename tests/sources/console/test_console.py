@@ -330,7 +330,7 @@ async def test_everything_at_once(tmp_path: Path, autojump_clock: object, seed: 
         while True:
             await trio.sleep(chance.uniform(0.2, 3))
             disk.failing = chance.choice((None, None, errno.ENOSPC))
-            disk.most_at_once = chance.choice((99, 999, 1 << 20))
+            disk.max_at_once = chance.choice((99, 999, 1 << 20))
             wii.breaks = chance.choice((0, 0.3))
             if chance.random() < 0.2:
                 wii.tokens.clear()
@@ -354,7 +354,7 @@ async def test_everything_at_once(tmp_path: Path, autojump_clock: object, seed: 
                 if not over.is_set():
                     disk.failing = None
         nursery.cancel_scope.cancel()
-    disk.failing, disk.most_at_once, wii.breaks = None, 1 << 20, 0
+    disk.failing, disk.max_at_once, wii.breaks = None, 1 << 20, 0
     async with setup(tmp_path / "wii", wii, open_file=disk.open) as at:
         await at.quiet()
     assert [finished(data) for data in at.files()] == games

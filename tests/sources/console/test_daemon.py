@@ -223,7 +223,7 @@ async def test_consoles_that_call_become_stations(tmp_path: Path) -> None:
 
 @pytest.mark.trio
 async def test_stations_are_not_made_without_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.daemon.consoles._MOST_DISCOVERED", 2)
+    monkeypatch.setattr("slpstream.daemon.consoles._MAX_DISCOVERED", 2)
     port = free_port()
     sources = Sources(
         Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port), Recordings(), tmp_path, Metrics()

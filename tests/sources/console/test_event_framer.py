@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slpstream.sources.console import event_framer as cutter_module
-from slpstream.sources.console.event_framer import Begun, Broken, Cut, Events, GameCutter, Skipped
+from slpstream.sources.console.event_framer import Begun, Broken, Cut, Events, GameFramer, Skipped
 from tests.formats.slippi.built import Built, varied_replay
 from tests.shared_data import needs_shared, replays
 from tests.sources.console.wii import pieces, raw_of
@@ -31,8 +31,8 @@ def games(cuts: Iterable[Cut]) -> list[bytes]:
     return found
 
 
-def fed(parts: Iterable[bytes]) -> tuple[GameCutter, list[Cut]]:
-    cutter = GameCutter()
+def fed(parts: Iterable[bytes]) -> tuple[GameFramer, list[Cut]]:
+    cutter = GameFramer()
     return cutter, [cut for part in parts for cut in cutter.feed(part)]
 
 
@@ -98,7 +98,7 @@ def test_lost_boundaries() -> None:
 @given(st.integers(0, len(ONE)), st.integers(0, 3000), st.integers(0, 1000))
 def test_gaps(begin: int, lost: int, seed: int) -> None:
     """What is cut out is missing, and a few events around it; never more, never twice, never out of order."""
-    cutter = GameCutter()
+    cutter = GameFramer()
     cuts = [cut for part in pieces(ONE[:begin], seed) for cut in cutter.feed(part)]
     in_game = cutter.in_game
     if in_game:
@@ -154,7 +154,7 @@ def test_what_was_looked_at_is_not_looked_at_again(noise: bytes, monkeypatch: py
         return look(buffer)
 
     monkeypatch.setattr(cutter_module, "_head_of", counted)
-    cutter = GameCutter()
+    cutter = GameFramer()
     cutter.feed(TWO[:2000])
     cutter.gap()
     cutter.feed(noise)

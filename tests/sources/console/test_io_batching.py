@@ -11,7 +11,7 @@ import pytest
 import trio
 import trio.testing
 
-from slpstream.sources.console.io_batching import DiskVisits
+from slpstream.sources.console.io_batching import IoBatcher
 from slpstream.sources.console.recorder import Recorder
 from tests.formats.slippi.built import Built
 from tests.sources.console.listeners import Told
@@ -20,7 +20,7 @@ from tests.sources.console.wii import raw_of
 
 @pytest.mark.trio
 async def test_everybody_gets_his_own() -> None:
-    disk = DiskVisits()
+    disk = IoBatcher()
     results: dict[int, int] = {}
     order: list[int] = []
     threads: set[int] = set()
@@ -48,7 +48,7 @@ async def test_everybody_gets_his_own() -> None:
 
 @pytest.mark.trio
 async def test_visits_keep_their_distance(autojump_clock: trio.testing.MockClock) -> None:
-    disk = DiskVisits(pause_seconds=0.5)
+    disk = IoBatcher(pause_seconds=0.5)
     began = trio.current_time()
     await disk(lambda: None)
     assert trio.current_time() - began < 0.5
@@ -63,7 +63,7 @@ async def test_visits_keep_their_distance(autojump_clock: trio.testing.MockClock
 @pytest.mark.trio
 async def test_who_leaves_takes_nobody_along() -> None:
     """The one who would have made the visit is cancelled; the others' work is done all the same."""
-    disk = DiskVisits()
+    disk = IoBatcher()
     done: list[str] = []
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:
@@ -88,7 +88,7 @@ async def _in_a_scope(
 @pytest.mark.trio
 async def test_a_recorder_that_ends_while_it_waits_closes_its_game_once(tmp_path: Path) -> None:
     """The visit of another station is slow; what was asked before the end is done, and nothing is made of it twice."""
-    disk = DiskVisits()
+    disk = IoBatcher()
     raw = raw_of(Built().frames(-123, 60).end().closed())
     recorder = Recorder(
         tmp_path, Told(), played_on="nintendont", max_unwritten_bytes=1 << 20, in_thread=disk, wall_clock=lambda: 0.0

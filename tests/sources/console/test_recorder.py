@@ -101,7 +101,7 @@ async def test_a_game_that_is_sent_again(tmp_path: Path, autojump_clock: object)
 async def test_a_disk_that_is_full_for_a_while(tmp_path: Path, autojump_clock: object, begin: int, code: int) -> None:
     """The station is handed everything at once, and the file is whole in the end."""
     told, disk = Told(), Disk()
-    disk.most_at_once = 777
+    disk.max_at_once = 777
     async with recording(tmp_path, told, disk) as recorder:
         await send(recorder, GAME[:begin])
         await trio.sleep(1)

@@ -199,7 +199,7 @@ async def test_what_is_nowhere_is_announced(tmp_path: Path) -> None:
         assert rest
 
 
-async def _no_file(path: Path, offset: int, most_bytes: int) -> bytes:
+async def _no_file(path: Path, offset: int, max_bytes: int) -> bytes:
     await trio.lowlevel.checkpoint()
     raise FileNotFoundError(2, "No such file", str(path))
 

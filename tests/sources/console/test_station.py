@@ -38,7 +38,7 @@ class Recorded:
             "wii",
             folder,
             name="Wii",
-            hints=None,
+            notifications=None,
             metrics=self.metrics.station("wii"),
             limiter=limiter,
             poll_seconds=0.02,

@@ -13,7 +13,18 @@ from pathlib import Path
 import pytest
 
 from slpstream.model.errors import Replaced, Truncated, Unreadable, Vanished
-from slpstream.sources.tail import CaughtUp, Grew, Hints, Lost, Opened, Rewritten, Scanned, Settled, TailEvent, tailer
+from slpstream.sources.tail import (
+    CaughtUp,
+    Grew,
+    Lost,
+    Notifications,
+    Opened,
+    Rewritten,
+    Scanned,
+    Settled,
+    TailEvent,
+    tailer,
+)
 from slpstream.sources.tail.tailer import COARSE_SECONDS
 from tests.sources.tail.driver import WALL, Driver, run
 
@@ -182,12 +193,12 @@ def test_growth_comes_once_and_in_order(root: Path, start: Start) -> None:
 
 def test_a_hint_is_enough(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER)
-    hints = Hints(None)
-    driver = start(hints=hints)
+    notifications = Notifications(None)
+    driver = start(notifications=notifications)
     driver.settle()
     append(path, b"more")
     assert driver.step(0.0) == [], "no tick is due, and nobody has said anything"
-    hints.grew(str(path))
+    notifications.grew(str(path))
     hops = driver.threads.hops
     assert [type(event) for event in driver.step(0.0)] == [Grew]
     if driver.tail._catalogue.active[str(path)].fast:
@@ -196,7 +207,7 @@ def test_a_hint_is_enough(root: Path, start: Start) -> None:
 
 def test_growth_is_found_without_a_hint(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER)
-    driver = start(hints=Hints(None))
+    driver = start(notifications=Notifications(None))
     driver.settle()
     driver.step(10)
     append(path, b"more")
@@ -209,8 +220,8 @@ def test_a_tick_looks_only_at_what_was_not_looked_at_just_now(
     """A growing file is looked at at its hints; without one, never later than a tick and a half."""
     path = write(root / "a.slp", HEADER)
     other = write(root / "b.slp", HEADER)
-    hints = Hints(None)
-    driver = start(hints=hints)
+    notifications = Notifications(None)
+    driver = start(notifications=notifications)
     driver.settle()
     absorbed: list[str] = []
     absorb = tailer.FileTail.absorb
@@ -222,7 +233,7 @@ def test_a_tick_looks_only_at_what_was_not_looked_at_just_now(
     monkeypatch.setattr(tailer.FileTail, "absorb", counted)
     for _ in range(60):  # one second
         append(path, b"x")
-        hints.grew(str(path))
+        notifications.grew(str(path))
         assert [type(event) for event in driver.step(1 / 60)] == [Grew]
     assert absorbed.count("a.slp") == 60
     assert absorbed.count("b.slp") in (8, 9, 10)
@@ -366,12 +377,12 @@ def test_truncated_and_written_again(root: Path, start: Start, size: int) -> Non
 def test_bytes_of_another_file_are_never_taken_for_growth(root: Path, start: Start) -> None:
     """Also when a hint makes us read before any status was looked at."""
     path = write(root / "a.slp", HEADER + b"events")
-    hints = Hints(None)
-    driver = start(hints=hints)
+    notifications = Notifications(None)
+    driver = start(notifications=notifications)
     driver.settle()
     before = driver.only()
     path.write_bytes(HEADER + b"other " * 1000)
-    hints.grew(str(path))
+    notifications.grew(str(path))
     driver.step(0.0)
     assert isinstance(before.error, Replaced)
     assert bytes(before.data) == HEADER + b"events"
@@ -395,14 +406,14 @@ def test_another_file_is_renamed_over_it(root: Path, start: Start) -> None:
 @pytest.mark.parametrize("hinted", [True, False])
 def test_deleted(root: Path, start: Start, hinted: bool) -> None:
     path = write(root / "a.slp", HEADER + b"events")
-    hints = Hints(None)
-    driver = start(hints=hints if hinted else None)
+    notifications = Notifications(None)
+    driver = start(notifications=notifications if hinted else None)
     driver.settle()
     record = driver.only()
     append(path, b"last words")
     path.unlink()
     if hinted:
-        hints.grew(str(path))
+        notifications.grew(str(path))
     events = driver.settle()
     assert isinstance(events[-1], Lost)
     assert isinstance(record.error, Vanished)
@@ -412,7 +423,7 @@ def test_deleted(root: Path, start: Start, hinted: bool) -> None:
 
 def test_deleted_long_after_the_last_append(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER)
-    driver = start(hints=Hints(None))
+    driver = start(notifications=Notifications(None))
     driver.settle()
     driver.step(4)
     driver.step(0.1)
@@ -450,15 +461,15 @@ def test_deleted_while_far_behind(root: Path, start: Start) -> None:
 def test_renamed_in_the_tree(root: Path, start: Start, hinted: bool) -> None:
     path = write(root / "a.slp", HEADER)
     (root / "sub").mkdir()
-    hints = Hints(None)
-    driver = start(hints=hints)
+    notifications = Notifications(None)
+    driver = start(notifications=notifications)
     driver.settle()
     record = driver.only()
     target = path.rename(root / "sub" / "b.slp")
     append(target, b"more")
     if hinted:
-        hints.grew(str(path))
-        hints.grew(str(target))
+        notifications.grew(str(path))
+        notifications.grew(str(target))
         events: list[object] = list(driver.step())
     else:
         events = list(driver.step(6))
@@ -472,12 +483,12 @@ def test_renamed_in_the_tree(root: Path, start: Start, hinted: bool) -> None:
 
 def test_renamed_and_written_to_in_one_hint(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER)
-    hints = Hints(None)
-    driver = start(hints=hints)
+    notifications = Notifications(None)
+    driver = start(notifications=notifications)
     driver.settle()
     target = path.rename(root / "b.slp")
     append(target, b"more")
-    hints.grew(str(target))
+    notifications.grew(str(target))
     assert [type(event) for event in driver.step(0.0)] == [Grew]
 
 
@@ -771,7 +782,7 @@ def test_a_folder_that_cannot_be_read_hides_and_does_not_lose(
     (root / "sub").mkdir()
     write(root / "sub" / "a.slp", b"x")
     write(root / "sub" / "b.slp", b"x", age=1000)
-    driver = start(hints=Hints(None))
+    driver = start(notifications=Notifications(None))
     driver.settle()
     real = os.scandir
 
@@ -857,7 +868,7 @@ def test_a_root_that_is_a_file(tmp_path: Path, start: Start) -> None:
 @pytest.mark.parametrize("call", ["stat", "scandir"])
 def test_a_root_that_fails_for_a_while(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     write(root / "a.slp", b"x")
-    driver = start(hints=Hints(None))
+    driver = start(notifications=Notifications(None))
     driver.settle()
     real = getattr(os, call)
 
@@ -881,35 +892,35 @@ def test_a_root_that_fails_for_a_while(root: Path, start: Start, monkeypatch: py
 
 
 def test_a_hint_for_a_new_name(root: Path, start: Start) -> None:
-    hints = Hints(None)
-    driver = start(hints=hints)
+    notifications = Notifications(None)
+    driver = start(notifications=notifications)
     driver.settle()
     path = write(root / "a.slp", b"x")
-    hints.grew(str(path))
-    hints.grew(str(root / "a.txt"))
+    notifications.grew(str(path))
+    notifications.grew(str(root / "a.txt"))
     assert [type(event) for event in driver.step(0.0)] == [Opened, Grew, CaughtUp]
     assert not driver.only().existed
 
 
 def test_a_hint_for_a_listed_name_that_grew(root: Path, start: Start) -> None:
     path = write(root / "a.slp", b"x", age=1000)
-    hints = Hints(None)
-    driver = start(hints=hints)
+    notifications = Notifications(None)
+    driver = start(notifications=notifications)
     driver.settle()
     append(path, b"y")
-    hints.grew(str(path))
+    notifications.grew(str(path))
     driver.step(0.0)
     assert driver.only().existed
     assert bytes(driver.only().data) == b"xy"
 
 
 def test_a_new_folder_is_scanned_at_once(root: Path, start: Start) -> None:
-    hints = Hints(None)
-    driver = start(hints=hints)
+    notifications = Notifications(None)
+    driver = start(notifications=notifications)
     driver.settle()
     (root / "2026" / "11").mkdir(parents=True)
     write(root / "2026" / "11" / "a.slp", b"x")
-    hints.overflowed()
+    notifications.overflowed()
     driver.step(0.0)
     assert bytes(driver.only().data) == b"x"
 
@@ -926,13 +937,13 @@ def test_without_notifications_new_names_are_found_within_a_second(root: Path, s
 
 
 def test_too_many_hints_become_one(root: Path) -> None:
-    hints = Hints(None)
+    notifications = Notifications(None)
     for number in range(5000):
-        hints.grew(f"{number}.slp")
-    touched = hints.take()
+        notifications.grew(f"{number}.slp")
+    touched = notifications.take()
     assert touched.rescan
     assert len(touched.paths) < 5000
-    assert hints.take() == (set(), False)
+    assert notifications.take() == (set(), False)
 
 
 def test_without_inodes_a_name_is_the_identity(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -1006,7 +1017,7 @@ def test_what_is_not_in_the_page_cache_is_read_in_a_thread(
 def test_a_scan_says_only_what_is_new(root: Path, start: Start) -> None:
     for number in range(300):
         write(root / f"{number}.slp", b"x", age=1000)
-    driver = start(hints=Hints(None))
+    driver = start(notifications=Notifications(None))
     driver.settle()
     assert len(driver.tail.listed) == 300
     from slpstream.sources.tail.scan import scan_tree

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
 from slpstream.model.errors import Replaced, Truncated, Vanished
-from slpstream.sources.tail import Grew, Hints, Opened, Rewritten
+from slpstream.sources.tail import Grew, Notifications, Opened, Rewritten
 from tests.shared_data import IN_CI
 from tests.sources.tail.driver import REWRITABLE, WALL, Driver, Record
 
@@ -252,17 +252,17 @@ class FolderMachine(RuleBasedStateMachine):
         """Some of what happens is hinted at, and some is not."""
         if self.driver is not None and not self.polled and self.writes % 3:
             for name in hinted:
-                self.hints.grew(str(self.root / name))
+                self.notifications.grew(str(self.root / name))
 
     def _hint_everything(self) -> None:
         if self.driver is not None and not self.polled and self.writes % 3:
-            self.hints.overflowed()
+            self.notifications.overflowed()
 
     # The checks.
 
     def _start(self) -> None:
-        self.hints = Hints("asked for" if self.polled else None)
-        self.driver = Driver(self.root, hints=self.hints, read_bytes=64, at=self.at)
+        self.notifications = Notifications("asked for" if self.polled else None)
+        self.driver = Driver(self.root, notifications=self.notifications, read_bytes=64, at=self.at)
         self.models.clear()
         self.listings.clear()
         limit_ns = (WALL + self.at - IDLE_SECONDS) * 1e9

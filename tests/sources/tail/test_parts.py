@@ -14,8 +14,8 @@ import pytest
 import trio
 
 from slpstream.model.errors import Replaced, Truncated
-from slpstream.sources.tail import Hints, Watcher, scan
-from slpstream.sources.tail.file_table import Catalogue
+from slpstream.sources.tail import Notifications, Watcher, scan
+from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.identity import PREFIX_BYTES, FileIdentity, Head
 from slpstream.sources.tail.scan import Known, Refusal, scan_tree
 from slpstream.sources.tail.tailer import FileTail, Look, open_file
@@ -120,26 +120,26 @@ class Late(InLine):
         self._unheard()
 
 
-def late(root: Path) -> tuple[Driver, Late, Hints]:
-    hints = Hints(None)
-    driver = Driver(root, hints=hints)
+def late(root: Path) -> tuple[Driver, Late, Notifications]:
+    notifications = Notifications(None)
+    driver = Driver(root, notifications=notifications)
     threads = Late()
     driver.tail._threads = threads
     driver.step()
     assert not driver.scanned
     threads.finish()
     driver.settle()
-    return driver, threads, hints
+    return driver, threads, notifications
 
 
 def test_an_old_scan_does_not_open_again_what_was_released_since(tmp_path: Path) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(b"one")
     os.utime(path, (0, 0))
-    driver, threads, hints = late(tmp_path)
+    driver, threads, notifications = late(tmp_path)
     path.write_bytes(b"onetwo")
     driver.step(6)
-    hints.grew(str(path))
+    notifications.grew(str(path))
     driver.step()
     path.write_bytes(b"onetwothree")
     driver.step()
@@ -227,7 +227,7 @@ def test_a_folder_that_contains_itself_is_scanned_once(tmp_path: Path, monkeypat
 
 
 def test_a_catalogue_forgets() -> None:
-    catalogue = Catalogue()
+    catalogue = FileTable()
     assert catalogue.refuse("a.slp", Refusal("no"))
     assert not catalogue.refuse("a.slp", Refusal("no"))
     assert catalogue.refuse("a.slp", Refusal("never"))
@@ -243,19 +243,19 @@ def test_a_catalogue_forgets() -> None:
 
 @pytest.mark.trio
 async def test_waiting_for_hints(autojump_clock: trio.testing.MockClock) -> None:
-    hints = Hints(None)
+    notifications = Notifications(None)
     began = trio.current_time()
-    hints.ring()
-    await hints.wait(trio.current_time() + 5)
+    notifications.ring()
+    await notifications.wait(trio.current_time() + 5)
     assert trio.current_time() == began
-    await hints.wait(trio.current_time() + 5)
+    await notifications.wait(trio.current_time() + 5)
     assert trio.current_time() == began + 5
-    hints.grew("a.slp")
-    await hints.wait(trio.current_time() + 5)
-    await hints.wait(trio.current_time() + 5)
+    notifications.grew("a.slp")
+    await notifications.wait(trio.current_time() + 5)
+    await notifications.wait(trio.current_time() + 5)
     assert trio.current_time() == began + 5, "what was not taken is not waited for"
-    hints.take()
-    await hints.wait(trio.current_time() + 5)
+    notifications.take()
+    await notifications.wait(trio.current_time() + 5)
     assert trio.current_time() == began + 10
 
 
@@ -265,19 +265,19 @@ async def test_a_root_is_watched_as_what_it_is_now(tmp_path: Path, how: str) -> 
     root = tmp_path / "root"
     root.mkdir()
     async with Watcher() as watcher:
-        hints = watcher.watch(root)
-        await trio.to_thread.run_sync(hints.refresh)
+        notifications = watcher.watch(root)
+        await trio.to_thread.run_sync(notifications.refresh)
         if how == "replaced":
             root.rename(tmp_path / "moved")
         elif how == "made again":
             shutil.rmtree(root)
         with trio.fail_after(10):
             if how == "made again":
-                await hints.wait(trio.current_time() + 10)
-                assert hints.take().rescan
+                await notifications.wait(trio.current_time() + 10)
+                assert notifications.take().rescan
             root.mkdir(exist_ok=True)
-            await trio.to_thread.run_sync(hints.refresh)
-            assert hints.degraded is None
+            await trio.to_thread.run_sync(notifications.refresh)
+            assert notifications.degraded is None
             (root / "a.slp").write_bytes(b"x")
-            while str(root / "a.slp") not in hints.take().paths:
-                await hints.wait(trio.current_time() + 10)
+            while str(root / "a.slp") not in notifications.take().paths:
+                await notifications.wait(trio.current_time() + 10)

@@ -12,9 +12,9 @@ import trio.testing
 from outcome import Outcome, capture
 
 from slpstream.sources.tail import FolderTail
-from slpstream.sources.tail.notifications import Hints
+from slpstream.sources.tail.notifications import Notifications
 from slpstream.sources.tail.threads import T
-from slpstream.sources.tail.timers import Alarms
+from slpstream.sources.tail.timers import Timers
 from tests.sources.tail.driver import REWRITABLE, InLine
 
 
@@ -29,8 +29,8 @@ class Bell:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[Alarms]:
-    alarms = Alarms()
+async def running() -> AsyncIterator[Timers]:
+    alarms = Timers()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(alarms.run)
         await trio.testing.wait_all_tasks_blocked()
@@ -70,19 +70,19 @@ async def test_only_the_newest_time_counts(autojump_clock: trio.testing.MockCloc
 @pytest.mark.parametrize("forgotten", [False, True])
 async def test_hints_wait_until_their_time(autojump_clock: trio.testing.MockClock, forgotten: bool) -> None:
     async with running() as alarms:
-        hints = Hints(None, alarms)
+        notifications = Notifications(None, alarms)
         began = trio.current_time()
-        await hints.wait(began + 5)
+        await notifications.wait(began + 5)
         assert trio.current_time() == began + 5
         if forgotten:
-            hints.forget()
+            notifications.forget()
         with trio.move_on_after(1):
-            await hints.wait(began + 9)
+            await notifications.wait(began + 9)
         assert trio.current_time() == began + 6, "a wait can be given up"
-        await hints.wait(began + 8)
+        await notifications.wait(began + 8)
         assert trio.current_time() == began + 8
-        hints.grew("a.slp")
-        await hints.wait(began + 50)
+        notifications.grew("a.slp")
+        await notifications.wait(began + 50)
         assert trio.current_time() == began + 8
 
 
@@ -121,7 +121,7 @@ async def test_a_slow_scan_is_waited_for(
             tmp_path,
             suffixes=(".slp",),
             rewritable_bytes=REWRITABLE,
-            hints=Hints(degraded, alarms),
+            notifications=Notifications(degraded, alarms),
             threads=SlowScans(nursery),
         )
         async with tail:

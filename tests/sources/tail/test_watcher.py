@@ -26,8 +26,8 @@ from slpstream.model.errors import Vanished
 from slpstream.sources.tail import (
     FolderTail,
     Grew,
-    Hints,
     Lost,
+    Notifications,
     Opened,
     Rewritten,
     Scanned,
@@ -37,8 +37,8 @@ from slpstream.sources.tail import (
     Watcher,
     watcher,
 )
-from slpstream.sources.tail.inotify import Growth
-from slpstream.sources.tail.timers import Alarms
+from slpstream.sources.tail.inotify import InotifyReader
+from slpstream.sources.tail.timers import Timers
 from tests.sources.tail.driver import REWRITABLE
 
 pytestmark = [
@@ -52,9 +52,14 @@ NEVER = 1000.0
 DEADLINE = 10.0
 
 
-def tail_of(root: Path, hints: Hints | None, *, poll: float = NEVER, scan: float = NEVER) -> FolderTail:
+def tail_of(root: Path, notifications: Notifications | None, *, poll: float = NEVER, scan: float = NEVER) -> FolderTail:
     return FolderTail(
-        root, suffixes=(".slp",), rewritable_bytes=REWRITABLE, hints=hints, poll_seconds=poll, scan_seconds=scan
+        root,
+        suffixes=(".slp",),
+        rewritable_bytes=REWRITABLE,
+        notifications=notifications,
+        poll_seconds=poll,
+        scan_seconds=scan,
     )
 
 
@@ -127,7 +132,7 @@ async def test_an_append_is_told_of(root: Path) -> None:
     path = root / "a.slp"
     append(path, b"one")
     async with Watcher() as watch, listening(tail_of(root, watch.watch(root))) as heard:
-        assert heard.tail._hints.degraded is None
+        assert heard.tail._notifications.degraded is None
         append(path, b"two")
         await heard.until_data("a.slp", b"onetwo")
         with path.open("r+b", buffering=0) as file:
@@ -186,9 +191,9 @@ async def test_a_root_that_is_deleted_and_made_again(root: Path) -> None:
         await heard.until(Lost)
         while heard.tail.root_present:
             await trio.sleep(0.01)
-        assert heard.tail._hints.degraded
+        assert heard.tail._notifications.degraded
         root.mkdir()
-        while heard.tail._hints.degraded:
+        while heard.tail._notifications.degraded:
             await trio.sleep(0.01)
         append(root / "a.slp", b"new")
         await heard.until_data("a.slp", b"new")
@@ -273,10 +278,10 @@ async def test_who_does_not_listen_any_more_costs_nothing_and_disturbs_nobody(ro
 
 async def test_polling_alone_finds_everything(root: Path) -> None:
     async with Watcher(polling_only=True) as watch:
-        hints = watch.watch(root)
-        assert hints.degraded == "polling was asked for"
+        notifications = watch.watch(root)
+        assert notifications.degraded == "polling was asked for"
         assert not observers()
-        async with listening(tail_of(root, hints, poll=0.02, scan=0.1)) as heard:
+        async with listening(tail_of(root, notifications, poll=0.02, scan=0.1)) as heard:
             append(root / "a.slp", b"one")
             await heard.until_data("a.slp", b"one")
             append(root / "a.slp", b"two")
@@ -288,10 +293,10 @@ async def test_polling_alone_finds_everything(root: Path) -> None:
 async def test_watchdog_tells_of_growth_where_nobody_else_does(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on Windows and macOS, and when there is no second inotify instance."""
 
-    def none_left() -> Growth:
+    def none_left() -> InotifyReader:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(watcher, "Growth", none_left)
+    monkeypatch.setattr(watcher, "InotifyReader", none_left)
     path = root / "a.slp"
     append(path, b"one")
     async with Watcher() as watch, listening(tail_of(root, watch.watch(root))) as heard:
@@ -310,12 +315,12 @@ async def test_no_notifications_are_left_and_come_back(root: Path, monkeypatch: 
 
     monkeypatch.setattr(BaseObserver, "schedule", schedule)
     async with Watcher() as watch, listening(tail_of(root, watch.watch(root), poll=0.02, scan=0.1)) as heard:
-        hints = heard.tail._hints
-        assert hints.degraded == "no notifications: No space left on device"
+        notifications = heard.tail._notifications
+        assert notifications.degraded == "no notifications: No space left on device"
         append(root / "a.slp", b"one")
         await heard.until_data("a.slp", b"one")
         full = False
-        while hints.degraded is not None:
+        while notifications.degraded is not None:
             await trio.sleep(0.01)
 
 
@@ -325,18 +330,18 @@ async def test_no_observer_is_to_be_had(root: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(watcher, "Observer", none_left)
     async with Watcher() as watch:
-        hints = watch.watch(root)
-        assert hints.degraded == "no notifications: Too many open files"
-        async with listening(tail_of(root, hints, poll=0.02, scan=0.1)) as heard:
+        notifications = watch.watch(root)
+        assert notifications.degraded == "no notifications: Too many open files"
+        async with listening(tail_of(root, notifications, poll=0.02, scan=0.1)) as heard:
             append(root / "a.slp", b"one")
             await heard.until_data("a.slp", b"one")
 
 
 @on_linux
 async def test_no_watches_are_left_for_growth(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Growth, "watch", lambda *_: OSError(errno.ENOSPC, "No space left on device"))
+    monkeypatch.setattr(InotifyReader, "watch", lambda *_: OSError(errno.ENOSPC, "No space left on device"))
     async with Watcher() as watch, listening(tail_of(root, watch.watch(root), poll=0.02)) as heard:
-        assert heard.tail._hints.degraded == "no notifications: No space left on device"
+        assert heard.tail._notifications.degraded == "no notifications: No space left on device"
         append(root / "a.slp", b"one")
         await heard.until_data("a.slp", b"one")
 
@@ -344,8 +349,8 @@ async def test_no_watches_are_left_for_growth(root: Path, monkeypatch: pytest.Mo
 @on_linux
 async def test_growth_forgets_folders_and_says_when_it_was_overrun(root: Path) -> None:
     (root / "sub").mkdir()
-    growth = Growth()
-    one, two = Hints(None), Hints(None)
+    growth = InotifyReader()
+    one, two = Notifications(None), Notifications(None)
     assert growth.watch(one, [str(root), str(root / "sub")]) is None
     assert growth.watch(two, [str(root)]) is None
     assert growth.watch(one, [str(root / "sub"), str(root / "missing")]) is not None
@@ -384,12 +389,12 @@ async def test_who_waits_longer_than_the_watcher_has_a_timer(root: Path) -> None
     with trio.fail_after(DEADLINE):
         async with trio.open_nursery() as nursery:
             async with Watcher() as watching:
-                hints = watching.watch(root)
-                tail = tail_of(root, hints, poll=0.02, scan=0.05)
+                notifications = watching.watch(root)
+                tail = tail_of(root, notifications, poll=0.02, scan=0.05)
                 nursery.start_soon(follow, tail)
                 while not any(isinstance(event, Settled) for event in found):
                     await trio.sleep(0.01)
-            assert hints.degraded is not None
+            assert notifications.degraded is not None
             (root / "a.slp").write_bytes(b"x")
             while not any(isinstance(event, Grew) for event in found):
                 await trio.sleep(0.01)
@@ -493,8 +498,8 @@ async def test_events_for_those_who_watch_no_more_are_dropped(root: Path) -> Non
 
     await trio.to_thread.run_sync(lambda: trio.run(other_loop))
     assert token is not None
-    watched = watcher._WatchedRoot(str(root), Observer(), None, Alarms(), token)
-    hints = watched.listen()
+    watched = watcher._WatchedRoot(str(root), Observer(), None, Timers(), token)
+    notifications = watched.listen()
     watched._touch(str(root / "a.slp"))
-    assert hints.take().paths == {str(root / "a.slp")}
+    assert notifications.take().paths == {str(root / "a.slp")}
     watched._observer.stop()
