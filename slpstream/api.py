@@ -296,10 +296,10 @@ def messages(
     pipeline = Pipeline(format_.new_reader(name, strict=strict, personal=personal), (frames,))
     if growing and not format_.written_whole:
         for chunk in read_chunks(replay):
-            yield from _wanted(pipeline.feed(chunk)[0], wanted)
+            yield from _wanted(pipeline.feed(chunk).messages(frames), wanted)
     else:
-        for logs in _read_to_end(replay, pipeline):
-            yield from _wanted(logs[0], wanted)
+        for batch in _read_to_end(replay, pipeline):
+            yield from _wanted(batch.messages(frames), wanted)
     if pipeline.failure is not None and pipeline.game_id is None:
         raise pipeline.failure
 
@@ -329,10 +329,10 @@ async def follow(
     ) as events:
         async for event in events:
             if isinstance(event, Grew):
-                for message in _wanted(pipeline.feed(event.data)[0], wanted):
+                for message in _wanted(pipeline.feed(event.data).messages(frames), wanted):
                     yield message
             elif isinstance(event, Rewritten):
-                for message in _wanted(pipeline.rewrite(event.data)[0], wanted):
+                for message in _wanted(pipeline.rewrite(event.data).messages(frames), wanted):
                     yield message
             if pipeline.failure is not None and pipeline.game_id is None:
                 raise pipeline.failure

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import trio
 
-from slpstream.daemon.station.followed_file import Index
-from slpstream.daemon.station.station import Station
+from slpstream.config import Watch
+from slpstream.daemon.station import SharedServices, Station
+from slpstream.store import GameIndex
 from slpstream.system.metrics import Metrics
 
 TIMEOUT_SECONDS = 30.0
@@ -24,7 +25,7 @@ async def running_station(
     pace: bool = False,
     limiter: trio.CapacityLimiter | None = None,
     metrics: Metrics | None = None,
-    index: Index | None = None,
+    index: GameIndex | None = None,
 ) -> AsyncIterator[Station]:
     """It runs, and has looked at its folder; everything within `TIMEOUT_SECONDS`."""
     station = Station(
@@ -33,14 +34,15 @@ async def running_station(
         name="",
         notifications=None,
         metrics=(metrics or Metrics()).station("setup"),
-        limiter=limiter or trio.CapacityLimiter(4),
-        poll_seconds=0.01,
-        scan_seconds=0.02,
-        stalled_seconds=stalled_seconds,
-        idle_seconds=idle_seconds,
+        watch=Watch(
+            poll_seconds=0.01,
+            scan_seconds=0.02,
+            stalled_seconds=stalled_seconds,
+            idle_seconds=idle_seconds,
+            pace=pace,
+        ),
         ring_bytes=1 << 20,
-        pace=pace,
-        index=index,
+        shared=SharedServices(limiter or trio.CapacityLimiter(4), index),
     )
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:

@@ -61,6 +61,6 @@ def jump(log: ReplayLog, first: int, last: int) -> Iterator[LogMessage]:
     pipeline.feed(span.lead)
     if isinstance(pipeline.reader, SlippiReader):
         pipeline.reader = pipeline.reader.behind_frames(span.offset, None)
-    for message in pipeline.feed(span.data)[0] + pipeline.finish()[0]:
+    for message in [*pipeline.feed(span.data).messages("live"), *pipeline.finish().messages("live")]:
         if message.frame is not None and first <= message.frame <= last:
             yield message

@@ -32,6 +32,7 @@ from slpstream.config.sections import (
     Sets,
     StationConfig,
     Store,
+    Watch,
     Webhook,
     all_keys,
 )
@@ -54,6 +55,7 @@ __all__ = [
     "Sets",
     "StationConfig",
     "Store",
+    "Watch",
     "Webhook",
     "address",
     "all_keys",

@@ -18,7 +18,7 @@ import structlog
 import trio
 
 from slpstream.config import Recordings, Relay, StationConfig, address, station_folder
-from slpstream.daemon.station.station import Station
+from slpstream.daemon.station import Station
 from slpstream.model.errors import ConfigError
 from slpstream.sources.console import discovery, dolphin, wire
 from slpstream.sources.console.console import ConsoleSource
@@ -154,9 +154,8 @@ class Sources:
     def begin(self, wanted: StationConfig, station: Station, nursery: trio.Nursery) -> None:
         """Starts everything beside a station, in a nursery that ends with it. Call it before the station runs."""
         if wanted.relay_port or wanted.raw_relay_port:
-            feed = station.byte_tap = RelayFeed(
-                partial(read_file, limiter=self._readers, unwritten=lambda: station.read_unwritten)
-            )
+            feed = RelayFeed(partial(read_file, limiter=self._readers, unwritten=lambda: station.read_unwritten))
+            station.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
             nursery.start_soon(self._serve, wanted, station, feed)
         if wanted.console or wanted.dolphin:
             nursery.start_soon(self._record, wanted, station)

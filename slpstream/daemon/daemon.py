@@ -39,10 +39,10 @@ from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.outputs import Outputs
 from slpstream.daemon.retention import Limit, Limits, Retention
 from slpstream.daemon.sets import StationSets
-from slpstream.daemon.station.station import Station
+from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
-from slpstream.game.replay_check import FinishedGames
+from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError
 from slpstream.model.version import __version__
 from slpstream.sets import Rules, SetPatch, SetScore
@@ -92,7 +92,7 @@ class Daemon:
         self._web: WebServer | None = None
         self._index: GameIndex | None = None
         self._tasks = 0
-        self._proof: FinishedGames | None = None
+        self._replay_check: ReplayCheck | None = None
         self.scoreboard = StationSets(self.hub, _rules(config))
         self.scoreboard.listen(self.outputs.set_changed)
         self._stop = trio.Event()
@@ -130,7 +130,7 @@ class Daemon:
                 )
             self.scoreboard.use(_rules(config))
             for station in self.running.stations:
-                station.configure(stalled_seconds=config.watch.stalled_seconds, pace=config.watch.pace)
+                station.configure(config.watch)
             await self._apply_stations(stations)
         systemd.notify("READY=1", f"STATUS=watching {len(self.running)} stations")
 
@@ -161,7 +161,7 @@ class Daemon:
                 )
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
-                self._proof = self._make_proof(background)
+                self._replay_check = self._make_replay_check(background)
                 self.register_gauges()
                 self._web = web = self._make_web(DaemonGames(index, self.hub, limiter))
                 if handle_signals:
@@ -261,7 +261,6 @@ class Daemon:
     def _make_station(
         self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter, wanted: StationConfig
     ) -> Station:
-        watch, stream = self._config.watch, self._config.stream
         folder = self.sources.folder(wanted)
         return Station(
             wanted.id,
@@ -269,15 +268,9 @@ class Daemon:
             name=wanted.name,
             notifications=watcher.watch(folder),
             metrics=self.metrics.station(wanted.id),
-            limiter=limiter,
-            poll_seconds=watch.poll_seconds,
-            scan_seconds=watch.scan_seconds,
-            stalled_seconds=watch.stalled_seconds,
-            idle_seconds=watch.idle_seconds,
-            pace=watch.pace,
-            ring_bytes=stream.ring_bytes,
-            index=index,
-            proof=self._proof,
+            watch=self._config.watch,
+            ring_bytes=self._config.stream.ring_bytes,
+            shared=SharedServices(limiter, index, self._replay_check),
         )
 
     def _station_configs_now(self) -> list[StationConfig]:
@@ -297,13 +290,13 @@ class Daemon:
         if station.id not in self.running:
             self.metrics.drop_station(station.id)
 
-    def _make_proof(self, background: trio.Nursery) -> FinishedGames | None:
-        """Who verifies finished games, if that is wanted."""
+    def _make_replay_check(self, background: trio.Nursery) -> ReplayCheck | None:
+        """The check of finished games, if it is switched on."""
         if not self._config.verify.finished_games:
             return None
-        proof = FinishedGames(lambda station, result: self.metrics.verified.labels(station, result).inc())
-        background.start_soon(proof.run)
-        return proof
+        replay_check = ReplayCheck(lambda station, result: self.metrics.verified.labels(station, result).inc())
+        background.start_soon(replay_check.run)
+        return replay_check
 
     def _make_fanout(self) -> RedisSink:
         fanout, metrics = self._config.fanout, self.metrics

@@ -186,11 +186,11 @@ class DaemonGames:
 
 async def _read_frames(log: Game, query: FramesQuery) -> tuple[list[bytes], int | None] | None:
     """The frames, and the number of the next one when that is wanted too."""
-    place: Position = START if query.first is None else await log.find_frame("finalized", query.first)
+    place: Position = START if query.first is None else await log.log_reader.find_frame("finalized", query.first)
     frames: list[bytes] = []
     first = query.first
     while True:
-        messages = await log.replay("finalized", place)
+        messages = await log.log_reader.messages("finalized", place)
         if not messages:
             return frames, None
         place = Position(messages[-1].offset, messages[-1].count)
@@ -216,7 +216,7 @@ async def _last_stats(log: Game) -> LogMessage | None:
     newest: LogMessage | None = None
     place = START
     try:
-        while messages := await log.replay("finalized", place):
+        while messages := await log.log_reader.messages("finalized", place):
             newest = next((m for m in reversed(messages) if m.type == "stats"), newest)
             place = Position(messages[-1].offset, messages[-1].count)
     except CursorGone:

@@ -1,12 +1,12 @@
-"""One game: bytes in, log messages out. Pure: no clock, no files, no dependence on how the bytes were cut.
+"""One game: bytes in, log messages out. Pure: no clock, no files, no dependence on how the bytes were split.
 
-`dump`, `verify`, resume from an old cursor and the live daemon all run this module; that is why they agree.
+`dump`, `verify`, a resume from an old cursor and the live daemon all run this module, which is why they agree.
 
-There are two logs of a game, for the two `frames` modes of a subscription. The live log has every revision of every
-frame as it comes, and says what has become final. The finalized log has each number once, in order, when nothing can
-change it any more. A pipeline writes the logs that it is asked for.
+A game has two logs, one per `frames` mode of a subscription. The live log has every revision of every frame as it
+comes, and announces what has become final. The finalized log has each frame number once, in order, when it can no
+longer change. A pipeline writes the logs that it is asked for.
 
-Stats and derived events are computed from final frames only, and stand in both logs behind what made the frame final.
+Stats and derived events are computed from final frames only, and follow in both logs what made the frame final.
 """
 
 from __future__ import annotations
@@ -17,18 +17,29 @@ from typing import Any, Protocol, Self
 
 from slpstream.formats.interface import Reader
 from slpstream.model.errors import FormatError
-from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, GameEvent, GameStart, StatsUpdate
+from slpstream.model.events import (
+    DESCRIBING,
+    Diagnostic,
+    Event,
+    Frame,
+    FrameFinalized,
+    GameEnd,
+    GameEvent,
+    GameStart,
+    StatsUpdate,
+)
 from slpstream.model.messages import START, FramesMode, LogMessage, body_of
 from slpstream.stats import SlippiStats
 
 Encoded = tuple[str, bytes, int | None]
+"""Message type, payload and frame number, as `body_of` returns them."""
 
 _DERIVED = (GameEvent, StatsUpdate)
-"""What the computers say of a final frame."""
+_NOTABLE = frozenset({*DESCRIBING, Diagnostic})
 
 
 class LogWriter:
-    """Gives the messages of the live log their places."""
+    """Gives the messages of the live log their positions."""
 
     mode: FramesMode = "live"
 
@@ -36,27 +47,28 @@ class LogWriter:
         self._offset, self._count = START
 
     def copy(self) -> Self:
-        """An independent writer at the same place."""
+        """An independent writer in the same state."""
         return copy.copy(self)
 
-    def flush(self, game_id: str | None, out: list[LogMessage]) -> None:
-        """Appends what had to see the whole batch of events first."""
+    def flush(self, game_id: str, out: list[LogMessage]) -> None:
+        """Append what had to wait for the end of the batch of events."""
 
-    def write(self, event: Event, encoded: Encoded, game_id: str | None, out: list[LogMessage]) -> None:
-        """Appends the messages that an event causes."""
-        if game_id is not None:
-            if event.end_offset > self._offset:
-                self._offset = event.end_offset
-                self._count = 0
-            else:
-                self._count += 1
+    def write(self, event: Event, encoded: Encoded, game_id: str, out: list[LogMessage]) -> None:
+        """Append the messages that an event causes."""
+        if event.end_offset > self._offset:
+            self._offset = event.end_offset
+            self._count = 0
+        else:
+            self._count += 1
         kind, body, frame = encoded
         out.append(LogMessage(kind, game_id, self.mode, self._offset, self._count, body, frame))
 
 
 class FinalizedLogWriter(LogWriter):
-    """Holds each frame back until it is final. When several become final at once, what one of them caused still comes
-    before the next one."""
+    """Holds each frame back until it is final.
+
+    When several frames become final at once, what one of them caused still comes before the next frame.
+    """
 
     mode: FramesMode = "finalized"
 
@@ -65,28 +77,27 @@ class FinalizedLogWriter(LogWriter):
         self._waiting: dict[int, Encoded] = {}
         self._through: int | None = None
         self._final: FrameFinalized | None = None
-        """Of what is due: frames that are final and not written yet. What they caused is in the same batch."""
+        """The finalization whose frames are being written; what these frames caused is in the same batch."""
 
     def copy(self) -> Self:
-        """An independent writer at the same place."""
+        """An independent writer in the same state."""
         twin = super().copy()
         twin._waiting = dict(self._waiting)
         return twin
 
-    def flush(self, game_id: str | None, out: list[LogMessage]) -> None:
-        """Appends the frames that are due."""
+    def flush(self, game_id: str, out: list[LogMessage]) -> None:
+        """Append the frames that are final."""
         final = self._final
         if final is not None:
             self._final = None
             self._release(final, final.through, game_id, out)
 
-    def write(self, event: Event, encoded: Encoded, game_id: str | None, out: list[LogMessage]) -> None:
-        """Appends the messages that an event causes."""
+    def write(self, event: Event, encoded: Encoded, game_id: str, out: list[LogMessage]) -> None:
+        """Append the messages that an event causes."""
         kind = type(event)
         if kind is Frame:
-            # A frame that comes again although it was final: the first stands.
             number = event.number  # type: ignore[attr-defined]
-            if self._through is None or number > self._through:
+            if self._through is None or number > self._through:  # a final frame that is sent again stays as it was
                 self._waiting[number] = encoded
             return
         final = self._final
@@ -101,7 +112,7 @@ class FinalizedLogWriter(LogWriter):
         else:
             super().write(event, encoded, game_id, out)
 
-    def _release(self, final: FrameFinalized, through: int, game_id: str | None, out: list[LogMessage]) -> None:
+    def _release(self, final: FrameFinalized, through: int, game_id: str, out: list[LogMessage]) -> None:
         waiting = self._waiting
         limit = min(through, final.through)
         for number in sorted(waiting):
@@ -180,9 +191,37 @@ class Deriver:
         return derived
 
 
+class Batch:
+    """The events and messages that one call to a pipeline produced."""
+
+    __slots__ = ("end", "events", "frames", "logs", "loose", "notable", "resent_frames", "start")
+
+    def __init__(self, modes: Iterable[FramesMode]) -> None:
+        self.events: Sequence[Event] = ()
+        """All events, derived ones among them, in the order of the log."""
+        self.logs: dict[FramesMode, list[LogMessage]] = {mode: [] for mode in modes}
+        """The new messages of each mode's log."""
+        self.loose: list[LogMessage] = []
+        """Diagnostics from before Game Start, which belong to no game and have no cursor."""
+        self.start: GameStart | None = None
+        self.end: GameEnd | None = None
+        self.frames = 0
+        """Number of `Frame` events, including frames that a rollback sent again."""
+        self.resent_frames = 0
+        """How many of them a rollback sent again."""
+        self.notable: list[Event] = []
+        """The events that describe the game or its bytes: Game Start, stats, Game End, metadata, diagnostics."""
+
+    def messages(self, mode: FramesMode) -> list[LogMessage]:
+        """All messages of one mode in order, those that belong to no game first."""
+        return self.loose + self.logs[mode] if self.loose else self.logs[mode]
+
+
 class Pipeline:
-    """The logs of one game. `feed`, `rewrite` and `finish` are those of the format's reader; each returns a list of
-    new messages for every mode, in the order of `modes`."""
+    """The logs of one game: the bytes of its file in, batches of events and messages out.
+
+    `feed`, `rewrite`, `finish` and `more` correspond to those of the format's reader.
+    """
 
     def __init__(
         self,
@@ -200,76 +239,81 @@ class Pipeline:
         self.last_frame: int | None = None
         """Highest frame number so far."""
         self.ended = False
-        """Game End was said."""
-        self.events: list[Event] = []
-        """What the last call made certain, for those who count."""
+        """The log has its `game_end`."""
 
     def copy(self) -> Self:
-        """An independent pipeline at the same place."""
+        """An independent pipeline in the same state."""
         twin = copy.copy(self)
         twin.reader = self.reader.copy()
         twin._deriver = self._deriver.copy()
         twin._writers = [writer.copy() for writer in self._writers]
-        twin.events = []
         return twin
 
     @property
     def failure(self) -> FormatError | None:
-        """What was wrong with the bytes, when that ended the log."""
+        """The error in the bytes that ended the log, if any."""
         return self.reader.failure
 
     @property
     def closed(self) -> bool:
-        """Nothing that is appended can change the logs any more."""
+        """Whether further bytes cannot change the logs."""
         return self.reader.closed
 
-    def feed(self, data: bytes) -> list[list[LogMessage]]:
-        """The next bytes of the file."""
+    def feed(self, data: bytes) -> Batch:
+        """Take the next bytes of the file."""
         self.bytes_read += len(data)
-        return self._messages(self.reader.feed(data))
+        return self._batch(self.reader.feed(data))
 
-    def rewrite(self, header: bytes) -> list[list[LogMessage]]:
-        """The first bytes of the file have changed."""
-        return self._messages(self.reader.rewrite(header))
+    def rewrite(self, header: bytes) -> Batch:
+        """Take the first bytes of the file again, after they have changed."""
+        return self._batch(self.reader.rewrite(header))
 
-    def finish(self) -> list[list[LogMessage]]:
-        """No more bytes will come. The daemon never knows that; `dump` does."""
-        return self._messages(self.reader.finish())
+    def finish(self) -> Batch:
+        """No more bytes will come. A daemon never knows that; `dump` does."""
+        return self._batch(self.reader.finish())
 
     @property
     def pending(self) -> bool:
-        """There are messages that `more` has not returned yet."""
+        """Whether `more` has something to return."""
         return self.reader.pending
 
-    def more(self, max_frames: int) -> list[list[LogMessage]]:
-        """The messages of at most so many further frames, where a format expands them as they are taken."""
-        return self._messages(self.reader.more(max_frames))
+    def more(self, max_frames: int) -> Batch:
+        """The messages of at most `max_frames` further frames, for formats that expand frames on demand."""
+        return self._batch(self.reader.more(max_frames))
 
-    def _messages(self, events: list[Event]) -> list[list[LogMessage]]:
-        logs: list[list[LogMessage]] = [[] for _ in self._writers]
+    def _batch(self, events: list[Event]) -> Batch:
+        batch = Batch(self.modes)
         if not events:
-            self.events = events
-            return logs
-        self.events = events = self._deriver.derive(events)
+            return batch
+        batch.events = events = self._deriver.derive(events)
+        logs = list(batch.logs.values())
         writes = [(writer.write, log) for writer, log in zip(self._writers, logs, strict=True)]
         for event in events:
             kind = type(event)
             if kind is Frame:
+                batch.frames += 1
+                batch.resent_frames += event.revision > 0  # type: ignore[attr-defined]
                 number = event.number  # type: ignore[attr-defined]
                 if self.last_frame is None or number > self.last_frame:
                     self.last_frame = number
-            elif kind is GameStart:
-                self.game_id = event.game_id  # type: ignore[attr-defined]
-            elif kind is GameEnd:
-                self.ended = True
+            elif kind in _NOTABLE:
+                self._note(event, batch)
             encoded = body_of(event)
+            if self.game_id is None:
+                batch.loose.append(LogMessage(encoded[0], None, self.modes[0], 0, 0, encoded[1], None))
+                continue
             for write, log in writes:
                 write(event, encoded, self.game_id, log)
-        for writer, log in zip(self._writers, logs, strict=True):
-            writer.flush(self.game_id, log)
-        return logs
+        if self.game_id is not None:
+            for writer, log in zip(self._writers, logs, strict=True):
+                writer.flush(self.game_id, log)
+        return batch
 
-
-def diagnostics(events: Iterable[Event]) -> list[Diagnostic]:
-    """The diagnostics among some events."""
-    return [event for event in events if isinstance(event, Diagnostic)]
+    def _note(self, event: Event, batch: Batch) -> None:
+        batch.notable.append(event)
+        if isinstance(event, GameStart):
+            batch.start = event
+            self.game_id = event.game_id
+        elif isinstance(event, GameEnd):
+            batch.end = event
+            self.ended = True

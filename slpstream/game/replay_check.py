@@ -1,23 +1,23 @@
-"""The assert mode of the daemon: each finished game is read again, and compared with what was said live.
+"""Checks each finished game: its file is read again and compared with what was published live.
 
-What is published is remembered as a chain of hashes for each `frames` mode. When a game is over and its file closed,
-the file is decoded once more, in slices in a worker thread, one game at a time; the first message that differs is
-logged, and the outcome counted. Nothing waits for it.
+Published messages are remembered as a chain of hashes per `frames` mode. When a game is over and its file closed, the
+file is decoded once more, in slices in a worker thread, one game at a time. The first message that differs is logged,
+and the outcome is counted. Nothing waits for a check.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import trio
 
 from slpstream.formats.registry import of_name
-from slpstream.formats.slplog.chain import Chain, Rereading
-from slpstream.game.pipeline import Pipeline
-from slpstream.model.messages import FramesMode, LogMessage
+from slpstream.formats.slplog.chain import Chain, ReplayedLog
+from slpstream.game.pipeline import Batch, Pipeline
+from slpstream.model.messages import FramesMode
 from slpstream.system.files import open_regular
 from slpstream.system.logs import get_logger
 
@@ -27,103 +27,81 @@ _MAX_WAITING = 32
 _SHOWN_BYTES = 300
 
 Count = Callable[[str, str], None]
-"""(station, result): a game was verified. `equal`, `different`, `unreadable`, or `skipped` when too many wait."""
+"""Called with a station and a result: `equal`, `different`, `unreadable`, or `skipped` when too many games wait."""
 
 
-class Proof(Protocol):
-    """Who is told what a station says, and when it is done with a file. Both return at once."""
+class _FinishedGame(NamedTuple):
+    """A game that waits for its check."""
 
-    def published(self, pipeline: Pipeline, logs: Sequence[Sequence[LogMessage]]) -> None:
-        """New messages of a game, for each of the pipeline's modes."""
-
-    def released(self, station: str, path: Path, pipeline: Pipeline) -> None:
-        """A file that is not followed any more."""
-
-
-class Unproven:
-    """Nobody verifies."""
-
-    def published(self, pipeline: Pipeline, logs: Sequence[Sequence[LogMessage]]) -> None:
-        """As in `Proof`."""
-
-    def released(self, station: str, path: Path, pipeline: Pipeline) -> None:
-        """As in `Proof`."""
+    station: str
+    path: Path
+    game_id: str | None
+    chains: dict[FramesMode, Chain]
 
 
-class _Finished:
-    """A game that is to be read again."""
-
-    def __init__(self, station: str, path: Path, pipeline: Pipeline, chains: Sequence[Chain]) -> None:
-        self.station = station
-        self.path = path
-        self.game_id = pipeline.game_id
-        self.modes: tuple[FramesMode, ...] = pipeline.modes
-        self.chains = chains
-
-
-class FinishedGames:
-    """Verifies games as they finish. `run` it once; it ends only by cancellation."""
+class ReplayCheck:
+    """Checks games as they finish. `run` it once; it ends only by cancellation."""
 
     def __init__(self, count: Count) -> None:
         self._count = count
-        self._chains: WeakKeyDictionary[Pipeline, list[Chain]] = WeakKeyDictionary()
-        self._send, self._receive = trio.open_memory_channel[_Finished](_MAX_WAITING)
+        self._chains: WeakKeyDictionary[Pipeline, dict[FramesMode, Chain]] = WeakKeyDictionary()
+        self._send, self._receive = trio.open_memory_channel[_FinishedGame](_MAX_WAITING)
         self._log = get_logger()
 
-    def published(self, pipeline: Pipeline, logs: Sequence[Sequence[LogMessage]]) -> None:
-        """As in `Proof`."""
+    def published(self, pipeline: Pipeline, batch: Batch) -> None:
+        """Remember what was published of a game. Returns at once."""
         chains = self._chains.get(pipeline)
         if chains is None:
-            chains = self._chains[pipeline] = [Chain() for _ in pipeline.modes]
-        for chain, messages in zip(chains, logs, strict=True):
-            for message in messages:
+            chains = self._chains[pipeline] = {mode: Chain() for mode in pipeline.modes}
+        for mode, chain in chains.items():
+            for message in batch.messages(mode):
                 chain.add(message.json())
 
     def released(self, station: str, path: Path, pipeline: Pipeline) -> None:
-        """As in `Proof`."""
+        """A file is no longer followed: check its game if it has ended. Returns at once."""
         chains = self._chains.pop(pipeline, None)
         if chains is None or not pipeline.ended:
             return
         try:
-            self._send.send_nowait(_Finished(station, path, pipeline, chains))
+            self._send.send_nowait(_FinishedGame(station, path, pipeline.game_id, chains))
         except trio.WouldBlock:
             self._count(station, "skipped")
 
     async def run(self) -> None:
-        """Reads finished games again, one after the other, until cancelled."""
+        """Check finished games, one after the other, until cancelled."""
         async for game in self._receive:
-            await self._verify(game)
+            await self._check(game)
 
-    async def _verify(self, game: _Finished) -> None:
-        readings = [Rereading(chain) for chain in game.chains]
+    async def _check(self, game: _FinishedGame) -> None:
+        replayed = {mode: ReplayedLog(chain) for mode, chain in game.chains.items()}
         format_ = of_name(game.path.name)
-        pipeline = Pipeline(format_.new_reader(game.path.name), game.modes)
+        pipeline = Pipeline(format_.new_reader(game.path.name), tuple(game.chains))
 
-        def feed(logs: Sequence[Sequence[LogMessage]]) -> None:
-            for reading, messages in zip(readings, logs, strict=True):
-                reading.feed(message.json() for message in messages)
+        def compare(batch: Batch) -> None:
+            for mode, log in replayed.items():
+                log.feed(message.json() for message in batch.messages(mode))
 
         try:
             with await trio.to_thread.run_sync(open_regular, game.path) as file:
                 while data := await trio.to_thread.run_sync(file.read, _SLICE_BYTES):
-                    await trio.to_thread.run_sync(lambda data=data: feed(pipeline.feed(data)))  # type: ignore[misc]
+                    await trio.to_thread.run_sync(lambda data=data: compare(pipeline.feed(data)))  # type: ignore[misc]
         except OSError as error:
-            self._tell(game, "unreadable", error.strerror or "cannot be read")
+            self._report(game, "unreadable", error.strerror or "cannot be read")
             return
         if format_.written_whole:
-            await trio.to_thread.run_sync(lambda: feed(pipeline.finish()))
+            await trio.to_thread.run_sync(lambda: compare(pipeline.finish()))
             while pipeline.pending:
-                await trio.to_thread.run_sync(lambda: feed(pipeline.more(_FRAMES_AT_ONCE)))
-        for mode, reading in zip(game.modes, readings, strict=True):
-            reading.finish()
-            if reading.divergence is not None:
-                place, line = reading.divergence
-                says = line[:_SHOWN_BYTES].decode(errors="replace") or "nothing more"
-                self._tell(game, "different", f"message {place + 1} of the {mode} log: the file says {says}")
+                await trio.to_thread.run_sync(lambda: compare(pipeline.more(_FRAMES_AT_ONCE)))
+        for mode, log in replayed.items():
+            log.finish()
+            if log.divergence is not None:
+                place, line = log.divergence
+                found = line[:_SHOWN_BYTES].decode(errors="replace") or "nothing more"
+                self._report(game, "different", f"message {place + 1} of the {mode} log: the file has {found}")
                 return
-        self._tell(game, "equal", f"{sum(reading.count for reading in readings)} messages")
+        self._report(game, "equal", f"{sum(log.count for log in replayed.values())} messages")
 
-    def _tell(self, game: _Finished, result: str, what: str) -> None:
+    def _report(self, game: _FinishedGame, result: str, what: str) -> None:
         self._count(game.station, result)
-        say = self._log.info if result == "equal" else self._log.warning
-        say("game verified", station=game.station, game_id=game.game_id, file=game.path.name, result=result, what=what)
+        log = self._log.info if result == "equal" else self._log.warning
+        log("game verified", station=game.station, game_id=game.game_id, file=game.path.name, result=result, what=what)

@@ -19,7 +19,7 @@ import trio
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import START, Cursor, FramesMode, Topic, parse_cursor
-from slpstream.stream import Batch, Channel, ConsumerOffset, LogConsumer
+from slpstream.stream import Channel, ConsumedBatch, ConsumerOffset, LogConsumer
 from slpstream.system.logs import get_logger
 
 SUFFIX = ".jsonl"
@@ -84,7 +84,7 @@ class JsonLinesSink:
         try:
             marks = await self._try(station, lambda: _mend(folder, self._frames))
             consumer = LogConsumer(
-                channel, frames=self._frames, topics=self._topics, marks=marks, collect_seconds=_COLLECT_SECONDS
+                channel, frames=self._frames, topics=self._topics, offsets=marks, collect_seconds=_COLLECT_SECONDS
             )
             sizes: dict[str, int] = {}
             async for batch in consumer:
@@ -97,7 +97,7 @@ class JsonLinesSink:
         finally:
             self._failing.pop(station, None)
 
-    async def _write(self, station: str, folder: Path, batch: Batch, sizes: dict[str, int]) -> None:
+    async def _write(self, station: str, folder: Path, batch: ConsumedBatch, sizes: dict[str, int]) -> None:
         path = folder / f"{batch.game_id}{SUFFIX}"
         data = b"".join([message.json() + b"\n" for message in batch.messages])
         known = sizes.pop(batch.game_id, None)

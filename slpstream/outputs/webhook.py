@@ -19,7 +19,7 @@ import trio
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import LogMessage, Topic, timestamp
 from slpstream.outputs.delivery import Deliverer, Deliveries, Delivery
-from slpstream.stream import Batch, Channel, ConsumerOffsets, LogConsumer
+from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 
 EventName = Literal["game_start", "game_end", "set"]
@@ -119,7 +119,7 @@ class WebhookSink:
     async def _follow(self, channel: Channel) -> None:
         station = channel.station
         bookmarks, games = _remembered(await self._deliverer.ask(lambda: self._store.place(self._id, station)))
-        consumer = LogConsumer(channel, topics=_TOPICS, marks=bookmarks.marks, collect_seconds=_COLLECT_SECONDS)
+        consumer = LogConsumer(channel, topics=_TOPICS, offsets=bookmarks.offsets, collect_seconds=_COLLECT_SECONDS)
         lost: str | None = None
         async for batch in consumer:
             made = self._made(station, batch, games)
@@ -148,7 +148,7 @@ class WebhookSink:
         if made:
             self._deliverer.wake()
 
-    def _made(self, station: str, batch: Batch, games: dict[str, _Game]) -> list[Delivery]:
+    def _made(self, station: str, batch: ConsumedBatch, games: dict[str, _Game]) -> list[Delivery]:
         made: list[Delivery] = []
         for message in batch.messages:
             if message.type == "stats":

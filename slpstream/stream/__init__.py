@@ -1,15 +1,17 @@
-"""A game's log and its subscribers: rings, positions, fan-out, backpressure. It never opens a file."""
+"""A game's log and its subscribers: rings, positions, fan-out, backpressure. Knows no format and opens no file."""
 
 from slpstream.stream.channel import Channel, Hub, StationState, WantedChannels
-from slpstream.stream.game import Game, GameLog, Replay
-from slpstream.stream.log_consumer import Batch, ConsumerOffset, ConsumerOffsets, LogConsumer
+from slpstream.stream.game import Game, GameLog, LogReader
+from slpstream.stream.games import StationGames, StationReader
+from slpstream.stream.log_consumer import ConsumedBatch, ConsumerOffset, ConsumerOffsets, LogConsumer
 from slpstream.stream.outbox import Outbox
-from slpstream.stream.subscriber import Encoding, Subscriber
+from slpstream.stream.subscriber import Subscriber
 from slpstream.stream.subscription import Subscription, parse_subscription
+from slpstream.stream.view import Encoding
 
 __all__ = [
-    "Batch",
     "Channel",
+    "ConsumedBatch",
     "ConsumerOffset",
     "ConsumerOffsets",
     "Encoding",
@@ -17,8 +19,10 @@ __all__ = [
     "GameLog",
     "Hub",
     "LogConsumer",
+    "LogReader",
     "Outbox",
-    "Replay",
+    "StationGames",
+    "StationReader",
     "StationState",
     "Subscriber",
     "Subscription",

@@ -1,185 +1,117 @@
-"""A station's games in their order, and the fan-out to those who are live.
+"""A station as its subscribers see it: its games, its state, and the fan-out of new messages.
 
-Subscribers that want the same bytes form a group: each batch of messages is encoded once for the group and written
-with one call per subscriber. A channel never waits for anybody.
+Live subscribers that want the same bytes form a group. Each batch of messages is encoded once for the group and written
+with one call per subscriber. A channel never waits for a subscriber.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Container, Hashable, Iterator, Mapping, Sequence
-from typing import Any, Literal
-from weakref import WeakSet
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol
 
 import msgspec
 import trio
 
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import Chunk, Entry, Known, chunks
-from slpstream.stream.game import Game, Order, place_of
-from slpstream.stream.read_position import ReadPosition
-from slpstream.stream.subscriber import StationReader
+from slpstream.stream.delta_bases import Chunk, DeltaBases, Entry, chunks
+from slpstream.stream.game import Game
+from slpstream.stream.games import Locate, StationGames
+from slpstream.stream.outbox import Outbox
+from slpstream.stream.subscription import Delivery
+from slpstream.stream.view import View
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
-_KNOWN_GAMES = 16
-"""Of a station; who needs older ones keeps them known until they are read."""
-
-Locate = Callable[[str], Awaitable[None]]
-"""Makes the games of a station known from the one with this id on; raises `NoSuchGame`."""
 
 
-class Channel:
+class LiveSubscriber(Protocol):
+    """A subscriber of one station that is handed messages as they are published."""
+
+    view: View
+    outbox: Outbox
+    delivery: Delivery
+
+    def readable(self, chunk: Chunk) -> bytes:
+        """The chunk's bytes, re-encoded if this subscriber lacks a base that they need. They count as delivered."""
+
+    def put(self, entry: Entry) -> bool:
+        """Queue one entry after what already waits; false when a lossless subscriber has no room for it."""
+
+    def put_loose(self, message: LogMessage) -> None:
+        """Queue a diagnostic that belongs to no game, if it is wanted."""
+
+    def wake(self) -> None:
+        """Something waits in the outbox: write it when the socket allows."""
+
+    def fall_behind(self, game: Game, position: Position | None = None) -> None:
+        """Stop being live, and read on after `position` of `game`."""
+
+    def tell_state(self) -> None:
+        """Send the station's state, if it has changed."""
+
+    def tell_set(self) -> None:
+        """Send the station's set, if it has changed."""
+
+    def send_status(self, payload: dict[str, Any]) -> None:
+        """Send a status message."""
+
+
+class Channel(StationGames):
     """One station as its subscribers see it."""
 
     def __init__(self, station: str, locate: Locate, *, kept_games: int = 2) -> None:
-        self.station = station
-        self._locate = locate
-        self._kept_games = kept_games
-        self._games: list[Game] = []
-        self._groups: dict[Hashable, list[StationReader]] = {}
-        self._known: dict[Hashable, Known] = {}
-        """Of each group: the newest messages that it was sent."""
-        self.readings: WeakSet[ReadPosition] = WeakSet()
-        """All that are somewhere in these games."""
-        self._changed: trio.Event | None = None
-        self.current: Game | None = None
-        """The game with the newest Game Start."""
-        self.settled = False
-        """The first look at the source is over: what is live is known."""
+        super().__init__(station, locate, kept_games=kept_games)
+        self._groups: dict[Hashable, list[LiveSubscriber]] = {}
+        self._group_bases: dict[Hashable, DeltaBases] = {}  # the newest messages that each group was sent
         self._state: dict[str, Any] = {"state": "offline", "reason": "starting"}
         self._set: dict[str, Any] | None = None
 
     @property
-    def games(self) -> Sequence[Game]:
-        """The known games, oldest first."""
-        return self._games
-
-    @property
     def subscribers(self) -> int:
-        """How many are live here; asked from a worker thread."""
-        return sum(len(readers) for readers in list(self._groups.values()))
-
-    async def locate(self, game_id: str) -> Game:
-        """The game of a cursor, with all later ones known after it. Raises `NoSuchGame`."""
-        for known in (True, False):
-            for game in reversed(self._games):
-                if game.game_id == game_id:
-                    return game
-            if known:
-                await self._locate(game_id)
-        raise NoSuchGame(f"no such game: {game_id}")
-
-    async def changed(self) -> None:
-        """Returns after the next change of anything here."""
-        if self._changed is None:
-            self._changed = trio.Event()
-        await self._changed.wait()
-
-    def notify(self) -> None:
-        """Something has changed."""
-        changed, self._changed = self._changed, None
-        if changed is not None:
-            changed.set()
-
-    # -- games -----------------------------------------------------------------------------------------------------
-
-    def begin(self, game: Game) -> None:
-        """A game has begun: it is the current one. The rings of all but the last few are given back."""
-        self._games = [known for known in self._games if known.game_id != game.game_id or not known.archived]
-        self._games.append(game)
-        self.current = game
-        for older in self._games[: -self._kept_games]:
-            if not older.in_progress:
-                older.forget()
-        self.notify()
-
-    def insert_archived(self, games: Sequence[Game]) -> None:
-        """Games from before this daemon; they come before all that it saw itself."""
-        known = {game.game_id for game in self._games}
-        self._games += [game for game in games if game.game_id not in known]
-        self._games.sort(key=lambda game: game.order)
-
-    def retire(self, game: Game, mtime_ns: int, name: str) -> None:
-        """A game turned out to be over before the daemon started: it is known, but not current."""
-        game.order = (0, mtime_ns, name)
-        game.forget()
-        self._games.sort(key=lambda known: known.order)
-        if self.current is game:
-            self.current = next((known for known in reversed(self._games) if not known.archived), None)
-
-    def drop_oldest(self, followed: Container[Game | None]) -> None:
-        """The oldest games beyond some number are not known any more, if they are not `followed` and nobody here needs
-        anything of them. Who asks for one finds it as one from before this daemon, by its file."""
-        behind = [reading for reading in self.readings if not reading.at_heads]
-        count = 0
-        for game in self._games[: max(0, len(self._games) - _KNOWN_GAMES)]:
-            if game is self.current or game in followed or any(reading.needs(game) for reading in behind):
-                break  # a later one must not become older than this
-            count += 1
-        dropped, self._games = self._games[:count], self._games[count:]
-        if dropped:  # thousands, when somebody has asked for an old one
-            for reading in self.readings:
-                reading.drop(dropped)
-
-    def take_back(self, game: Game) -> None:
-        """A game that was left, and perhaps is not known any more, goes on: in its old place, with what is new."""
-        game.lost = game.left = False
-        game.read_again = True
-        if game not in self._games:
-            self._games.append(game)
-            self._games.sort(key=lambda known: known.order)
-            for reading in self.readings:
-                reading.take_back(game)
-
-    def next_order(self) -> Order:
-        """The place of the next game that begins."""
-        return (1, max((game.order[1] + 1 for game in self._games if not game.archived), default=0), "")
-
-    # -- publishing -------------------------------------------------------------------------------------------------
+        """Number of live subscribers. Safe to read from a worker thread."""
+        return sum(len(group) for group in list(self._groups.values()))
 
     def publish(self, game: Game, logs: Mapping[FramesMode, Sequence[LogMessage]]) -> None:
-        """New messages of a game, in order, for each mode. While the game is catching up nobody is told; its log grows.
+        """Append new messages of a game, in order, to each mode's log, and send them to the live subscribers.
 
-        Messages that the log has already, from a file that is read again, are passed over.
+        Nothing is sent while the game is catching up. Messages that the log already has, from a file that is read
+        again, are ignored.
         """
         before = {mode: game.logs[mode].head for mode in logs}
         if game.read_again:
-            logs = {mode: [m for m in messages if place_of(m) > before[mode]] for mode, messages in logs.items()}
+            logs = {mode: [m for m in messages if m.position > before[mode]] for mode, messages in logs.items()}
         for mode, messages in logs.items():
             game.append(mode, messages)
         if not game.catching_up:
-            for readers in list(self._groups.values()):
-                mode = readers[0].subscriber.subscription.frames
+            for group in list(self._groups.values()):
+                mode = group[0].view.mode
                 if logs.get(mode):
-                    self._fan_out(game, logs[mode], before[mode], readers)
+                    self._fan_out(game, logs[mode], before[mode], group)
             for messages in logs.values():
                 for message in messages:
-                    message.forms = None  # the ring keeps what is said, not every form of it
+                    message.forms = None  # the ring keeps each message once, not once per encoding
         self.notify()
 
     def caught_up(self, game: Game) -> None:
-        """The end of the file is reached: from here on the game is live. Who waited for that is told where it
-        stands."""
+        """The end of the game's file is reached, so it is live from here on: tell the subscribers where it stands."""
         game.catching_up = False
-        for reader in self._readers():
-            if reader.subscriber.subscription.delivery == "lossless":
-                reader.fall_behind(game)
+        for subscriber in self._live_subscribers():
+            if subscriber.delivery == "lossless":
+                subscriber.fall_behind(game)
             elif game.in_progress:
-                reader.subscriber.send_status(self.snapshot(game, reader.subscriber.subscription.frames))
+                subscriber.send_status(self.snapshot(game, subscriber.view.mode))
         self.notify()
 
     def publish_loose(self, message: LogMessage) -> None:
-        """A diagnostic that belongs to no game."""
-        for reader in self._readers():
-            data = reader.subscriber.encode(message, self.station, 60)
-            if data is not None:
-                reader.subscriber.put(data, message, self.station)
+        """Send a diagnostic that belongs to no game."""
+        for subscriber in self._live_subscribers():
+            subscriber.put_loose(message)
 
     def publish_state(self, state: dict[str, Any]) -> None:
-        """The station's state has changed: a status message to everybody."""
+        """Change the station's state and send it to all subscribers."""
         self._state = state
-        for reader in self._readers():
-            reader.tell_state()
+        for subscriber in self._live_subscribers():
+            subscriber.tell_state()
         self.notify()
 
     def state_message(self) -> dict[str, Any]:
@@ -187,10 +119,10 @@ class Channel:
         return {"type": "station", "station": self.station, **self._state}
 
     def publish_set(self, payload: dict[str, Any]) -> None:
-        """The set of the station has changed: a status message to everybody."""
+        """Change the station's set and send it to all subscribers."""
         self._set = payload
-        for reader in self._readers():
-            reader.tell_set()
+        for subscriber in self._live_subscribers():
+            subscriber.tell_set()
         self.notify()
 
     def set_message(self) -> dict[str, Any] | None:
@@ -198,7 +130,7 @@ class Channel:
         return None if self._set is None else {"type": "set", "station": self.station, **self._set}
 
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
-        """The `snapshot` of a game in progress: settings, the newest frame and stats, and where the log goes on."""
+        """The `snapshot` of a game in progress: settings, newest frame and stats, and the cursor to go on from."""
         payload: dict[str, Any] = {"type": "snapshot", "station": self.station, "gameId": game.game_id}
         if game.start is not None:
             start = msgspec.json.decode(b"{" + game.start.body, type=dict[str, msgspec.Raw])
@@ -211,91 +143,90 @@ class Channel:
         payload["cursor"] = str(Cursor(game.game_id, mode, game.logs[mode].head))
         return payload
 
+    def attach(self, subscriber: LiveSubscriber) -> None:
+        """Hand the subscriber new messages from here on. It has reached the head of every log."""
+        self._groups.setdefault(subscriber.view.key, []).append(subscriber)
+
+    def detach(self, subscriber: LiveSubscriber) -> None:
+        """Stop handing the subscriber new messages."""
+        key = subscriber.view.key
+        group = self._groups.get(key)
+        if group is not None and subscriber in group:
+            group.remove(subscriber)
+            if not group:
+                del self._groups[key]
+                self._group_bases.pop(key, None)
+
+    def _live_subscribers(self) -> list[LiveSubscriber]:
+        """A copy: a subscriber that is sent something may leave because of it."""
+        return [subscriber for group in self._groups.values() for subscriber in group]
+
     def _fan_out(
-        self, game: Game, messages: Sequence[LogMessage], position: Position, readers: list[StationReader]
+        self, game: Game, messages: Sequence[LogMessage], position: Position, group: list[LiveSubscriber]
     ) -> None:
-        """One batch to one group, in chunks that a socket usually takes whole."""
-        first = readers[0].subscriber
-        known = self._known.setdefault(first.key, {})
+        """Send one batch to one group, in chunks that a socket usually takes whole."""
+        view = group[0].view
+        known = self._group_bases.setdefault(view.key, {})
         entries: list[Entry] = []
         for message in messages:
-            entry = first.entry(message, self.station, game.frames_per_second, known)
+            entry = view.entry(message, self.station, game.frames_per_second, known)
             if entry is not None:
                 entries.append(entry)
-        fallen: list[tuple[StationReader, LogMessage]] = []
+        fallen: list[tuple[LiveSubscriber, LogMessage]] = []
         for chunk in chunks(entries):
-            for reader in list(readers):  # who has failed leaves it
-                subscriber = reader.subscriber
+            for subscriber in list(group):  # one that fails leaves the group
                 if subscriber.outbox.queued_bytes == 0:
-                    if not subscriber.outbox.send(reader.readable(chunk)):
+                    if not subscriber.outbox.send(subscriber.readable(chunk)):
                         subscriber.wake()
                     continue
-                refused = self._put_each(reader, chunk)
+                refused = _put_each(subscriber, chunk)
                 if refused is not None:
-                    fallen.append((reader, refused))
-            for reader, refused in fallen:
-                reader.fall_behind(game, _before(messages, refused, position))
+                    fallen.append((subscriber, refused))
+            for subscriber, refused in fallen:
+                subscriber.fall_behind(game, _before(messages, refused, position))
             fallen.clear()
 
-    def _put_each(self, reader: StationReader, chunk: Chunk) -> LogMessage | None:
-        """Message by message into an outbox that is not empty; the one that a lossless subscriber did not take."""
-        for entry in chunk.entries:
-            if not reader.put(entry):
-                return entry.message
-        return None
 
-    # -- subscribers ------------------------------------------------------------------------------------------------
-
-    def _readers(self) -> list[StationReader]:
-        """All that are live, as of now: who is told something can leave by it."""
-        return [reader for readers in self._groups.values() for reader in readers]
-
-    def attach(self, reader: StationReader) -> None:
-        """A reader has reached all heads and is live from here on."""
-        self._groups.setdefault(reader.subscriber.key, []).append(reader)
-
-    def detach(self, reader: StationReader) -> None:
-        """A reader leaves."""
-        readers = self._groups.get(reader.subscriber.key)
-        if readers is not None and reader in readers:
-            readers.remove(reader)
-            if not readers:
-                del self._groups[reader.subscriber.key]
-                self._known.pop(reader.subscriber.key, None)
+def _put_each(subscriber: LiveSubscriber, chunk: Chunk) -> LogMessage | None:
+    """Queue the entries one by one; return the message that a lossless subscriber had no room for."""
+    for entry in chunk.entries:
+        if not subscriber.put(entry):
+            return entry.message
+    return None
 
 
 def _before(messages: Sequence[LogMessage], message: LogMessage, first: Position) -> Position:
-    """Position of the message before `message` in its log; `first` is that before the batch."""
+    """Position of the message before `message` in its log; `first` is the position before the whole batch."""
     at = next(i for i, candidate in enumerate(messages) if candidate is message)
-    return place_of(messages[at - 1]) if at else first
+    return messages[at - 1].position if at else first
 
 
 class Hub:
-    """All channels by station name; they come and go."""
+    """All channels by station name. Channels come and go while the daemon runs."""
 
     def __init__(self) -> None:
         self.channels: dict[str, Channel] = {}
         self.subscriptions = 0
-        """How many were ever begun."""
+        """Number of subscriptions ever begun."""
         self._changed = trio.Event()
 
     def add(self, channel: Channel) -> None:
-        """A station comes into being, or takes the place of the one of this name."""
+        """Add a channel, in place of any other of the same name."""
         self.channels = {**self.channels, channel.station: channel}
         self._notify()
 
     def remove(self, channel: Channel) -> None:
-        """A station goes. Of a channel that is not there (any more) nothing happens."""
+        """Remove a channel; does nothing if it is not, or no longer, there."""
         if self.channels.get(channel.station) is channel:
             self.channels = {name: other for name, other in self.channels.items() if other is not channel}
             self._notify()
 
     async def changed(self) -> None:
-        """Returns after the next channel that comes or goes."""
+        """Return after the next channel that comes or goes."""
         await self._changed.wait()
 
     def wanted(self, stations: Sequence[str] | None) -> WantedChannels:
-        """The channels of a subscription, `None`: all. Raises `NoSuchGame` for a name that is none."""
+        """The channels of a subscription; `None` means all. Raises `NoSuchGame` for an unknown name."""
         missing = [name for name in stations or () if name not in self.channels]
         if missing:
             raise NoSuchGame(f"no such station: {missing[0]}")
@@ -307,7 +238,7 @@ class Hub:
 
 
 class WantedChannels:
-    """The channels of one subscription, as they are each time they are asked for."""
+    """The channels of one subscription, looked up anew at each iteration."""
 
     def __init__(self, hub: Hub, stations: Sequence[str] | None) -> None:
         self._hub = hub
@@ -320,9 +251,9 @@ class WantedChannels:
 
     @property
     def over(self) -> bool:
-        """Stations were named, and none of them is left."""
+        """Whether stations were named and all of them are gone."""
         return self._stations is not None and not any(name in self._hub.channels for name in self._stations)
 
     async def changed(self) -> None:
-        """Returns after the next one that comes or goes."""
+        """Return after the next channel that comes or goes."""
         await self._hub.changed()

@@ -1,9 +1,9 @@
-"""Messages that are sent as what has changed since the one before them.
+"""Messages sent as deltas, and the earlier messages that they are deltas to.
 
-Each `frame`, `finalized` and `stats` message of a station is a `DeltaBase`, and is encoded against the base that the
-subscriber has: for a group, that is the newest one that the group was sent. A subscriber that lacks it, because it has
-just joined or because messages may have been dropped on the way, is sent the whole message and has that base from there
-on. Any earlier message will do as a base, so it does not matter what a filter left out in between.
+In an encoding with deltas, each `frame`, `finalized` and `stats` message of a station is a `DeltaBase`, and is encoded
+against the base that the subscriber has: for a group, the newest one that the group was sent. A subscriber that lacks
+it (it has just joined, or messages may have been dropped on the way) is sent the whole message, and has that base from
+there on. Any earlier message will do as a base, so it does not matter what a filter left out in between.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _CHUNK_BYTES = 64 * 1024
 
 
 class DeltaBase:
-    """A message, cut down to the fields that a subscriber wants, as something that another one can follow."""
+    """A message, cut down to the fields that a subscriber wants, that later messages can be deltas to."""
 
     __slots__ = ("_image", "fields", "message")
 
@@ -31,12 +31,12 @@ class DeltaBase:
 
     @property
     def place(self) -> tuple[str | None, Position]:
-        """Game and position: the same place, the same message."""
+        """Game id and position; bases with the same place hold the same message."""
         return self.message.game_id, self.message.position
 
     @property
     def image(self) -> Image:
-        """The payload, to compare the next one with."""
+        """The payload, prepared for comparison with the next one."""
         if self._image is None:
             self._image = Image(self.payload())
         return self._image
@@ -46,78 +46,80 @@ class DeltaBase:
         self._image = image
 
     def payload(self) -> dict[str, Any]:
-        """What the message says, without the envelope."""
+        """The message without its envelope."""
         payload: dict[str, Any] = msgspec.json.decode(b"{" + self.message.body)
         if self.fields is not None and self.message.type == "frame":
             payload["frame"] = cut_entry(payload["frame"], self.fields)
         return payload
 
 
-Known = dict[str, DeltaBase]
-"""By type: the newest message of a station that somebody has."""
+DeltaBases = dict[str, DeltaBase]
+"""The newest message of a station that a subscriber has, by message type."""
 
 
 @runtime_checkable
 class DeltaEncoding(Protocol):
-    """A wire with messages that follow others."""
+    """An encoding in which a message can be a delta to an earlier one."""
 
-    def follow(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
-        """A message for somebody who has the one before it, of the same game and type; ready for the socket."""
+    def follow(self, base: DeltaBase, before: DeltaBase, station: str) -> bytes:
+        """`base` for a subscriber that has `before`, of the same game and type; ready for the socket."""
 
 
 class Entry(NamedTuple):
-    """A message for a group. With `before` the bytes are for those who have that link; `link` is what they have
-    then."""
+    """An encoded message for a group.
+
+    With `before`, only subscribers that have that base can read `data`; with `base`, it is what they have afterwards.
+    """
 
     data: bytes
     message: LogMessage
     before: DeltaBase | None = None
-    link: DeltaBase | None = None
+    base: DeltaBase | None = None
 
-    def fits(self, known: Known) -> bool:
-        """Whether somebody who knows that much can read the bytes."""
-        return self.before is None or has(known, self.before)
+    def fits(self, known: DeltaBases) -> bool:
+        """Whether a subscriber with these bases can read the data."""
+        return self.before is None or has_base(known, self.before)
 
 
 class Chunk:
-    """Entries that are written with one call."""
+    """Entries that are written to the socket with one call."""
 
     def __init__(self, entries: Sequence[Entry]) -> None:
         self.entries = entries
         self.joined = entries[0].data if len(entries) == 1 else b"".join([entry.data for entry in entries])
-        linked = [entry for entry in entries if entry.link is not None]
+        linked = [entry for entry in entries if entry.base is not None]
         self._needs: Sequence[DeltaBase] = ()
-        self.links: Known = {}
-        """What those who got it then have; empty when nothing in it follows anything."""
+        self.bases: DeltaBases = {}
+        """The bases that a subscriber has after reading the chunk."""
         if linked:
             first = {entry.message.type: entry for entry in reversed(linked)}
             self._needs = [entry.before for entry in first.values() if entry.before is not None]
-            self.links = {entry.message.type: entry.link for entry in linked if entry.link is not None}
+            self.bases = {entry.message.type: entry.base for entry in linked if entry.base is not None}
 
-    def fits(self, known: Known) -> bool:
-        """Whether somebody who knows that much can read all of it."""
-        return all(has(known, before) for before in self._needs)
-
-
-def has(known: Known, link: DeltaBase) -> bool:
-    """Whether the newest message of the type is that one."""
-    own = known.get(link.message.type)
-    return own is link or (own is not None and own.place == link.place)
+    def fits(self, known: DeltaBases) -> bool:
+        """Whether a subscriber with these bases can read every entry."""
+        return all(has_base(known, before) for before in self._needs)
 
 
-def predecessor(known: Known, message: LogMessage) -> DeltaBase | None:
-    """What a message follows, if it is of the same game."""
+def has_base(known: DeltaBases, base: DeltaBase) -> bool:
+    """Whether the newest known message of the type is `base`."""
+    own = known.get(base.message.type)
+    return own is base or (own is not None and own.place == base.place)
+
+
+def predecessor(known: DeltaBases, message: LogMessage) -> DeltaBase | None:
+    """The base for a message: the newest known one of its type, if it belongs to the same game."""
     before = known.get(message.type)
     return before if before is not None and before.message.game_id == message.game_id else None
 
 
-def is_link(message: LogMessage) -> bool:
-    """Whether messages of its type follow each other."""
+def can_be_base(message: LogMessage) -> bool:
+    """Whether later messages of this type can be deltas to it."""
     return message.type in DELTA_TYPES and message.game_id is not None
 
 
 def chunks(entries: Sequence[Entry]) -> list[Chunk]:
-    """Runs that a socket usually takes whole."""
+    """Group entries into runs that a socket usually takes in one write."""
     runs: list[list[Entry]] = []
     room = 0
     for entry in entries:

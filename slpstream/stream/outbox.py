@@ -1,9 +1,9 @@
-"""What waits for one slow socket: bounded, and the only buffer between us and a subscriber.
+"""A bounded queue in front of one socket, and the only buffer between the daemon and a subscriber.
 
-As long as nothing waits, data goes straight to the socket with one non-blocking write. What the socket does not take
-is kept here and flushed when it can be written again. A droppable entry gives way to a newer one of the same key, and
-all droppable ones give way, oldest first, before anything is refused. The reader of the socket is told at the gap,
-before the next message, how many it missed.
+While nothing waits, data goes straight to the socket with one non-blocking write. The rest of a partial write is kept
+here and flushed when the socket is writable again. A droppable entry is replaced by a newer one with the same key, and
+all droppable entries are dropped, oldest first, before anything is refused. A message at the gap, before the next one,
+gives the number of messages that were dropped.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable
 
 Write = Callable[[bytes | memoryview], int]
-"""Writes without blocking; returns how many bytes were taken, 0 when the socket is full."""
+"""Write without blocking; return how many bytes were taken, 0 when the socket is full."""
 
 
 class Outbox:
@@ -26,29 +26,28 @@ class Outbox:
         tell_missed: Callable[[int], bytes],
         on_missed: Callable[[], None] | None = None,
     ) -> None:
-        """`tell_missed` makes the message that says how many entries were dropped. `on_missed` is called for each of
-        them at once: who never reads is never told."""
+        """`tell_missed` makes the message that gives the number of dropped entries.
+
+        `on_missed` is called for each dropped entry at once, since a subscriber that never reads is never told.
+        """
         self._write = write
         self._limit_bytes = limit_bytes
         self._tell_missed = tell_missed
         self._on_missed = on_missed
-        self._rest: bytes | memoryview = b""
-        """What remains of data of which the socket has taken a part."""
-        self._queue: OrderedDict[Hashable, bytes] = OrderedDict()
-        """By key; what has none, and may not be dropped, by an object of its own."""
-        self._droppable: dict[Hashable, None] = {}
-        """The keys among them, oldest first."""
+        self._rest: bytes | memoryview = b""  # of data that the socket has taken a part of
+        self._queue: OrderedDict[Hashable, bytes] = OrderedDict()  # entries without a key get a unique object as key
+        self._droppable: dict[Hashable, None] = {}  # keys of the droppable entries, oldest first
         self._missed = 0
         self.queued_bytes = 0
-        """Everything that waits."""
+        """Size of everything that waits."""
 
     @property
     def empty(self) -> bool:
-        """Nothing waits."""
+        """Whether nothing waits."""
         return self.queued_bytes == 0
 
     def send(self, data: bytes) -> bool:
-        """Only while `empty`: writes what the socket takes and keeps the rest. True when all was taken."""
+        """Write what the socket takes and keep the rest; return whether it took everything. Only while `empty`."""
         taken = self._write(data)
         if taken == len(data):
             return True
@@ -57,10 +56,10 @@ class Outbox:
         return False
 
     def put(self, data: bytes, key: Hashable = None) -> bool:
-        """Queues data behind what waits, or sends it when nothing does. With a `key` it may be dropped, and replaces
-        what waits with that key.
+        """Send the data, or queue it if something waits already. Return whether it was taken.
 
-        False when it does not fit and may not be dropped; then it was not taken.
+        An entry with a `key` replaces a waiting one with the same key, and may be dropped. An entry without a key is
+        refused when it does not fit.
         """
         if self.queued_bytes == 0:
             self.send(data)
@@ -83,7 +82,7 @@ class Outbox:
         return True
 
     def flush(self) -> bool:
-        """The socket can be written again. True when nothing waits any more."""
+        """Write what waits, now that the socket is writable; return whether nothing is left."""
         while True:
             if not self._rest:
                 if not self._queue and not self._missed:
@@ -97,21 +96,24 @@ class Outbox:
             self._rest = b""
 
     def clear(self) -> None:
-        """Drops what has not been begun; the rest of a message that was begun stays."""
+        """Drop all entries, except the rest of a message that the socket has taken a part of."""
         self._queue.clear()
         self._droppable.clear()
         self._missed = 0
         self.queued_bytes = len(self._rest)
 
     def discard(self) -> None:
-        """Drops everything, for good: the connection is gone. It lets go of who reads it too, who holds on to it: what
-        is in no circle is freed at once, and searches for garbage stop everybody."""
+        """Drop everything for good: the connection is gone.
+
+        The callbacks are dropped too. They refer to objects that refer to this one, and reference cycles are only freed
+        by garbage collections, which pause the whole daemon.
+        """
         self._rest = b""
         self.clear()
         self._write, self._tell_missed, self._on_missed = len, _nothing, None
 
     def _next(self) -> bytes:
-        """The next entry, behind what is to be said of those before it that were dropped."""
+        """The next entry, after a message about entries before it that were dropped."""
         data = b""
         if self._queue:
             key, data = self._queue.popitem(last=False)
@@ -135,5 +137,4 @@ class Outbox:
 
 
 def _nothing(missed: int) -> bytes:
-    """Said to nobody."""
     return b""

@@ -1,173 +1,124 @@
-"""One subscriber: is given messages as they come while it keeps up, and reads the logs at its own pace when it does
-not.
+"""One subscriber: handed messages as they come while it keeps up, reading the logs at its own pace when it does not.
 
-Two states. *Live*: it is in its channel's groups and gets what is published, straight to the socket. *Behind*: it has
-a position in each game, and its `run` task reads on from there, out of the rings or, for what they have dropped, by
-`replay`; when it has reached every head, without a pause between looking and deciding, it is live again. Everybody
-starts behind.
+For each station, a subscriber is in one of two states. *Live*: it belongs to a group of its channel and gets what is
+published, straight to the socket. *Catching up*: its `run` task works through the logs with a `StationReader`; as soon
+as every head is reached, it is live, without a pause between looking and deciding. Every subscriber starts by catching
+up.
 
-A conflating subscriber never falls behind by being slow: its outbox drops what is droppable. A lossless one whose
-outbox is full goes behind with the position of the last message that was taken.
+A conflating subscriber stays live however slow it is: its outbox drops what can be dropped. A lossless one whose outbox
+is full has to catch up from the last message that was taken.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
 
 import trio
 
 from slpstream.model.errors import NoSuchGame, TooSlow
-from slpstream.model.messages import DROPPABLE_TYPES, START, TOPIC_OF_TYPE, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.delta_bases import Chunk, DeltaBase, DeltaEncoding, Entry, Known, is_link, predecessor
-from slpstream.stream.game import Game, place_of
+from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage, Position
+from slpstream.stream.channel import Channel, WantedChannels
+from slpstream.stream.delta_bases import Chunk, DeltaBases, Entry
+from slpstream.stream.game import Game
+from slpstream.stream.games import StationReader
 from slpstream.stream.outbox import Outbox
-from slpstream.stream.read_position import Games, ReadPosition
-from slpstream.stream.subscription import Start, Subscription
+from slpstream.stream.subscription import Delivery, Start, Subscription
+from slpstream.stream.view import Encoding, View
 
-_MESSAGES_AT_ONCE = 8
-"""Many who catch up must not hold up those who are live."""
-
-
-class Encoding(Protocol):
-    """How messages look on one kind of connection. `key` tells kinds apart; equal keys share encodings."""
-
-    @property
-    def key(self) -> Hashable:
-        """Equal keys share encodings."""
-
-    def log(self, message: LogMessage, station: str) -> bytes:
-        """A log message, ready for the socket."""
-
-    def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
-        """A `frame` message cut down to some fields, ready for the socket."""
-
-    def status(self, payload: dict[str, Any]) -> bytes:
-        """A status message, ready for the socket."""
-
-
-class Source(Games, Protocol):
-    """What a subscriber needs of a channel."""
-
-    def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
-        """The `snapshot` of a game in progress."""
-
-    def state_message(self) -> dict[str, Any]:
-        """The `station` message."""
-
-    def set_message(self) -> dict[str, Any] | None:
-        """The `set` message; `None` while there is no set."""
-
-    def attach(self, reader: StationReader) -> None:
-        """A reader is live from here on."""
-
-    def detach(self, reader: StationReader) -> None:
-        """A reader is not live any more."""
-
-
-class Sources(Protocol):
-    """The stations of a subscription, which come and go."""
-
-    def __iter__(self) -> Iterator[Source]:
-        """Those that there are now."""
-
-    @property
-    def over(self) -> bool:
-        """None is left, and none can come."""
-
-    async def changed(self) -> None:
-        """Returns after the next one that comes or goes."""
+_MESSAGES_AT_ONCE = 8  # a crowd that catches up must not delay the live subscribers
 
 
 class Subscriber:
-    """One connection's subscription to any number of stations. `run` it until it is cancelled or raises what is
-    wrong."""
+    """One connection's subscription to any number of stations.
+
+    `run` it until it is cancelled or raises.
+    """
 
     def __init__(
         self, subscription: Subscription, encoding: Encoding, outbox: Outbox, wake_writer: Callable[[], None]
     ) -> None:
+        """`wake_writer` is called whenever something waits in the outbox."""
         self.subscription = subscription
-        self.encoding = encoding
-        self.key: Hashable = (
-            encoding.key, subscription.frames, subscription.topics, subscription.rate, subscription.fields
-        )  # fmt: skip
-        """Subscribers with equal keys get equal bytes."""
-        self._types = frozenset(kind for kind, topic in TOPIC_OF_TYPE.items() if topic in subscription.topics)
-        self._chained = encoding if isinstance(encoding, DeltaEncoding) else None
+        self.view = View(subscription, encoding)
         self.outbox = outbox
+        self.delivery: Delivery = subscription.delivery
         self._wake_writer = wake_writer
-        self._readers: list[StationReader] = []
-        self._strangers = 0
-        """Stations of the beginning of which nobody has said yet that the cursor is not of them."""
+        self._stations: list[StationDelivery] = []
+        self._possible_owners = 0  # stations that may still own the cursor
         self._drained = trio.Event()
-        self._late: dict[tuple[str, str], bytes] = {}
+        self._late: dict[tuple[str, str], bytes] = {}  # status messages without room, by type and station
         self._failed = trio.Event()
         self._left = False
 
-    async def run(self, channels: Sources) -> None:
-        """Follows the channels, as they come and go, until cancelled. Raises `NoSuchGame` and `CursorGone` as they are
-        found, and `TooSlow`; in groups."""
+    async def run(self, channels: WantedChannels) -> None:
+        """Follow the channels, as they come and go, until cancelled.
+
+        Raises `NoSuchGame`, `CursorGone` and `TooSlow`, in exception groups.
+        """
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._follow, channels, nursery)
                 await self._failed.wait()
                 raise TooSlow("the connection is too slow for what may not be dropped")
         finally:
-            self._readers = []  # they hold this, and circles are freed late
+            self._stations = []  # they refer back to this object, and reference cycles are freed late
 
-    async def _follow(self, channels: Sources, nursery: trio.Nursery) -> None:
-        """A reader for each channel, as they come and go."""
+    async def _follow(self, channels: WantedChannels, nursery: trio.Nursery) -> None:
+        """Run a `StationDelivery` for each channel, as they come and go."""
         left_at: dict[str, Cursor | None] = {}
-        self._readers = [StationReader(self, channel) for channel in channels]
-        self._strangers = len(self._readers)
-        for reader in self._readers:
-            nursery.start_soon(reader.run)
+        self._stations = [StationDelivery(self, channel) for channel in channels]
+        self._possible_owners = len(self._stations)
+        for station in self._stations:
+            nursery.start_soon(station.run)
         while not self._left:
             wanted = list(channels)
-            for reader in [reader for reader in self._readers if reader.channel not in wanted]:
-                self._readers.remove(reader)
-                left_at[reader.channel.station] = reader.place() or left_at.get(reader.channel.station)
-                reader.tell_state()
-                reader.end()
+            for station in [station for station in self._stations if station.channel not in wanted]:
+                self._stations.remove(station)
+                left_at[station.channel.station] = station.cursor() or left_at.get(station.channel.station)
+                station.tell_state()
+                station.end()
             if channels.over:
                 raise NoSuchGame("the station has been removed")
-            known = [reader.channel for reader in self._readers]
+            known = [station.channel for station in self._stations]
             for channel in [channel for channel in wanted if channel not in known]:
-                reader = LaterReader(self, channel, left_at.get(channel.station))
-                self._readers.append(reader)
-                nursery.start_soon(reader.run)
+                late = LateDelivery(self, channel, left_at.get(channel.station))
+                self._stations.append(late)
+                nursery.start_soon(late.run)
             await channels.changed()
 
     def stop(self) -> None:
-        """Leaves all channels: nothing is sent any more."""
+        """Leave all channels; nothing more is sent."""
         self._left = True
-        for reader in self._readers:
-            reader.leave()
+        for station in self._stations:
+            station.leave()
 
-    def stray(self, error: NoSuchGame) -> None:
-        """The cursor is not of one of the stations; raises `error` when it is of none of them."""
-        self._strangers -= 1
-        if not self._strangers:
+    def disown(self, error: NoSuchGame) -> None:
+        """One station does not own the cursor. Raises `error` when no other station is left that may."""
+        self._possible_owners -= 1
+        if not self._possible_owners:
             raise error
 
-    # -- sending -----------------------------------------------------------------------------------------------------
-
     def send_status(self, payload: dict[str, Any]) -> None:
-        """A status message; it may not be dropped. A lossless subscriber that has no room is told the newest one of
-        its type and station later."""
+        """Send a status message, which is never dropped.
+
+        A lossless subscriber without room gets the newest one of each type and station once there is room.
+        """
         if self._left:
             return
-        data = self.encoding.status(payload)
-        if self.subscription.delivery == "conflate":
+        data = self.view.status(payload)
+        if self.delivery == "conflate":
             self._put(data, None)
         elif not self.outbox.put(data):
             self._late[payload["type"], payload["station"]] = data
         self._wake_if_waiting()
 
     def put(self, data: bytes, message: LogMessage, station: str) -> bool:
-        """A log message of a live subscriber. False when a lossless one is full: then it was not taken. What follows a
-        snapshot that is still to be told must not overtake it."""
-        if self.subscription.delivery == "lossless":
+        """Queue a log message for a live subscriber; false when a lossless one has no room for it.
+
+        A status message that still waits for room holds up log messages, since it may be the snapshot that they follow.
+        """
+        if self.delivery == "lossless":
             if not self._late and self.outbox.put(data):
                 self._wake_if_waiting()
                 return True
@@ -177,7 +128,7 @@ class Subscriber:
         return True
 
     async def put_slowly(self, data: bytes) -> None:
-        """A message that is read back from the log: waits until the outbox has drained before it takes more."""
+        """Queue a message that was read back from the log, once the outbox is empty."""
         while not self.outbox.empty or self._left:
             if self._drained.is_set():
                 self._drained = trio.Event()
@@ -187,18 +138,18 @@ class Subscriber:
         self._wake_if_waiting()
 
     def flushed(self) -> None:
-        """The connection has written all that waited."""
+        """The connection has written everything that waited."""
         late, self._late = self._late, {}
         for data in late.values():
             self.outbox.put(data)
         self._drained.set()
 
     def wake(self) -> None:
-        """Something waits in the outbox: the connection writes it when it can."""
+        """Something waits in the outbox: have the connection write it when it can."""
         self._wake_writer()
 
     def _put(self, data: bytes, key: Hashable) -> None:
-        """What follows something that did not fit is not sent either: a cursor says that all before it was seen."""
+        # Nothing may follow a message that did not fit: a cursor promises that everything before it was sent.
         if not self._left and not self.outbox.put(data, key):
             self.stop()
             self._failed.set()
@@ -208,59 +159,28 @@ class Subscriber:
         if not self.outbox.empty:
             self._wake_writer()
 
-    # -- choosing ----------------------------------------------------------------------------------------------------
 
-    def encode(self, message: LogMessage, station: str, frames_per_second: int) -> bytes | None:
-        """The bytes for this subscription, `None` when it does not want the message."""
-        return self.whole(message, station) if self._wants(message, frames_per_second) else None
+class StationDelivery:
+    """A subscriber's share of one station: its position in the logs, and its place in the fan-out."""
 
-    def entry(self, message: LogMessage, station: str, frames_per_second: int, known: Known) -> Entry | None:
-        """The message for somebody who knows that much of the station, and who then knows this message too; `None` when
-        the subscription does not want it."""
-        if not self._wants(message, frames_per_second):
-            return None
-        if self._chained is None or not is_link(message):
-            return Entry(self.whole(message, station), message)
-        before = predecessor(known, message)
-        known[message.type] = link = DeltaBase(message, self.subscription.fields)
-        data = self.whole(message, station) if before is None else self._chained.follow(link, before, station)
-        return Entry(data, message, before, link)
-
-    def whole(self, message: LogMessage, station: str) -> bytes:
-        """A message that is wanted, for somebody who knows nothing."""
-        fields = self.subscription.fields
-        if fields is None or message.type != "frame":
-            return self.encoding.log(message, station)
-        return self.encoding.cut(message, station, fields)
-
-    def _wants(self, message: LogMessage, frames_per_second: int) -> bool:
-        if message.type not in self._types:
-            return False
-        rate = self.subscription.rate
-        return rate is None or message.type != "frame" or keeps_frame(message.frame or 0, rate, frames_per_second)
-
-
-def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
-    """Whether a frame number is among `rate` a second of game time. The same number is always answered the same."""
-    return rate >= frames_per_second or number * rate % frames_per_second < rate
-
-
-class StationReader:
-    """A subscriber's place in one station."""
-
-    def __init__(self, subscriber: Subscriber, channel: Source) -> None:
-        self.subscriber = subscriber
+    def __init__(self, subscriber: Subscriber, channel: Channel) -> None:
         self.channel = channel
+        self.view = subscriber.view
+        self.outbox = subscriber.outbox
+        self.delivery: Delivery = subscriber.delivery
+        self.wake = subscriber.wake
+        self.send_status = subscriber.send_status
+        self._subscriber = subscriber
+        self._station = channel.station
         self._scope = trio.CancelScope()
-        self._mode = subscriber.subscription.frames
-        self._reading = ReadPosition(channel, self._mode)
-        self._told: dict[str, Any] = {}
+        self._reader = StationReader(channel, subscriber.view.mode)
+        self._told_state: dict[str, Any] = {}
         self._told_set: dict[str, Any] | None = None
         self._behind = trio.Event()
-        self._known: Known = {}
+        self._bases: DeltaBases = {}
 
     async def run(self) -> None:
-        """Finds the beginning, then catches up whenever the subscriber is behind."""
+        """Find where to begin, then catch up whenever the subscriber is not live."""
         with self._scope:
             try:
                 await self._begin()
@@ -271,187 +191,174 @@ class StationReader:
                 self.leave()
 
     def end(self) -> None:
-        """The station has gone: `run` returns."""
+        """The station has gone: make `run` return."""
         self.leave()
         self._scope.cancel()
 
     def leave(self) -> None:
-        """Out of the channel's groups."""
-        if self._reading.at_heads:
+        """Leave the channel's groups."""
+        if self._reader.live:
             self.channel.detach(self)
-            self._reading.at_heads = False
+            self._reader.live = False
 
     def tell_state(self) -> None:
-        """The station's state, if it is not what this reader was told last."""
+        """Send the station's state, if it is not the one that was sent last."""
         state = self.channel.state_message()
-        if state != self._told:
-            self._told = state
-            self.subscriber.send_status(state)
+        if state != self._told_state:
+            self._told_state = state
+            self.send_status(state)
 
     def tell_set(self) -> None:
-        """The station's set, if it is not what this reader was told last."""
+        """Send the station's set, if it is not the one that was sent last."""
         message = self.channel.set_message()
         if message is not None and message != self._told_set:
             self._told_set = message
-            self.subscriber.send_status(message)
+            self.send_status(message)
 
     def fall_behind(self, game: Game, position: Position | None = None) -> None:
-        """The message behind `position` of `game` was not taken: read on from there, or from where this reader has
-        been in it. Of all that were live it is at the heads."""
-        if not self._reading.at_heads:
+        """The message after `position` of `game` was not taken: read on from there.
+
+        `None` reads on from where the reader has been in `game`; all other live games are at their heads.
+        """
+        if not self._reader.live:
             return
-        self.leave()
-        places = {other: self._reading.place(other) for other in self.channel.games}
-        for other in places:
-            if not (other.archived or other.catching_up or other is game):
-                places[other] = other.logs[self._mode].head
-        if position is not None:
-            places[game] = position
-        self._reading.places = places
+        self.channel.detach(self)
+        self._reader.fall_behind(game, position)
         self._behind.set()
 
-    def place(self) -> Cursor | None:
-        """Where this reader is: in the newest game of which it has read anything."""
-        for game in reversed(self._reading.todo()):
-            at_head = self._reading.at_heads and not game.archived
-            place = game.logs[self._mode].head if at_head else self._reading.place(game)
-            if place > START:
-                return Cursor(game.game_id, self._mode, place)
-        return None
+    def cursor(self) -> Cursor | None:
+        """Where the subscriber is in the newest game of which it was sent anything."""
+        return self._reader.cursor()
 
     def readable(self, chunk: Chunk) -> bytes:
-        """The bytes of a group's chunk, or those that this reader needs in its place. It is written at once."""
+        """The chunk's bytes, with whole messages where this subscriber lacks a base. They count as delivered."""
         data = chunk.joined
-        if not chunk.links:
+        if not chunk.bases:
             return data
-        if not chunk.fits(self._known):
-            known = dict(self._known)
+        if not chunk.fits(self._bases):
+            known = dict(self._bases)
             parts = []
             for entry in chunk.entries:
                 parts.append(self._bytes(entry, known))
-                if entry.link is not None:
-                    known[entry.message.type] = entry.link
+                if entry.base is not None:
+                    known[entry.message.type] = entry.base
             data = b"".join(parts)
-        self._known.update(chunk.links)
+        self._bases.update(chunk.bases)
         return data
 
     def put(self, entry: Entry) -> bool:
-        """A message of a group behind what waits already; false when it was not taken."""
-        conflate = self.subscriber.subscription.delivery == "conflate"
-        if conflate and entry.link is not None:  # what follows what may be dropped would be of no use
-            self._known.pop(entry.message.type, None)
-            return self.subscriber.put(self._bytes(entry, {}), entry.message, self.channel.station)
-        taken = self.subscriber.put(self._bytes(entry, self._known), entry.message, self.channel.station)
-        if taken and entry.link is not None:
-            self._known[entry.message.type] = entry.link
+        """Queue one entry after what already waits; false when a lossless subscriber has no room for it."""
+        if self.delivery == "conflate" and entry.base is not None:
+            # The message may be dropped later, so nothing can be a delta to it.
+            self._bases.pop(entry.message.type, None)
+            return self._subscriber.put(self._bytes(entry, {}), entry.message, self._station)
+        taken = self._subscriber.put(self._bytes(entry, self._bases), entry.message, self._station)
+        if taken and entry.base is not None:
+            self._bases[entry.message.type] = entry.base
         return taken
 
-    def _bytes(self, entry: Entry, known: Known) -> bytes:
-        return entry.data if entry.fits(known) else self.subscriber.whole(entry.message, self.channel.station)
+    def put_loose(self, message: LogMessage) -> None:
+        """Queue a diagnostic that belongs to no game, if it is wanted."""
+        if self.view.wants(message, 60):
+            self._subscriber.put(self.view.whole(message, self._station), message, self._station)
+
+    def _bytes(self, entry: Entry, known: DeltaBases) -> bytes:
+        return entry.data if entry.fits(known) else self.view.whole(entry.message, self._station)
 
     async def _begin(self) -> None:
         self.tell_state()
         self.tell_set()
-        await self._reading.settle()  # only then is it known which games there are
+        await self._reader.settle()
         await self._find_beginning()
 
     async def _find_beginning(self) -> None:
-        subscription, station = self.subscriber.subscription, self.channel.station
-        cursor = subscription.cursor_of(station)
+        subscription = self._subscriber.subscription
+        cursor = subscription.cursor_of(self._station)
         if isinstance(cursor, Cursor):
             try:
-                await self._begin_behind(cursor)
+                await self._begin_after(cursor)
             except NoSuchGame as error:
-                if station in subscription.cursors:
+                if self._station in subscription.cursors:
                     raise
-                self.subscriber.stray(error)
-                cursor = "live"  # it is of another of the stations
+                self._subscriber.disown(error)
+                cursor = "live"
             else:
                 return
         await self._begin_at(cursor)
 
-    async def _begin_behind(self, cursor: Cursor) -> None:
-        """Raises `NoSuchGame`."""
+    async def _begin_after(self, cursor: Cursor) -> None:
+        """Raises `NoSuchGame` and `CursorGone`."""
         game = await self.channel.locate(cursor.game_id)
-        self._reading.first = game
-        self._reading.places[game] = await self._reading.position_of(game, cursor)
+        self._reader.from_game(game)
+        self._reader.positions[game] = await self._reader.position_of(game, cursor)
 
     async def _begin_at(self, start: Start) -> None:
         channel = self.channel
         if start == "start":
-            self._reading.from_start()
+            self._reader.from_start()
             return
         while any(game.catching_up for game in channel.games):
             await channel.changed()
-        self._reading.from_heads()
+        self._reader.from_heads()
         if channel.current is not None and channel.current.in_progress:
-            self.subscriber.send_status(channel.snapshot(channel.current, self._mode))
+            self.send_status(channel.snapshot(channel.current, self.view.mode))
 
     async def _catch_up(self) -> None:
-        """Reads on in every game until all heads are reached, then is live."""
+        """Read on in every game until all heads are reached, then go live."""
         self._behind = trio.Event()
-        reading = self._reading
+        reader = self._reader
         while True:
             self.tell_state()
             self.tell_set()
-            progressed = waiting = False
-            for game in reading.todo():
-                while await self._read(game):
-                    progressed = True
-                waiting |= game.catching_up or (not game.archived and reading.place(game) > game.logs[self._mode].head)
-            if progressed:
-                continue
-            if not waiting:
+            unread = await reader.next()
+            if unread is not None:
+                await self._deliver(unread.game, unread.messages)
+            elif any(reader.waits_for(game) for game in reader.games()):
+                await self.channel.changed()
+            else:
                 break
-            await self.channel.changed()
-        self._reading.live()
+        reader.go_live()
         self.channel.attach(self)
 
-    async def _read(self, game: Game) -> bool:
-        """Delivers what follows in one game. True when there was anything, or when time passed."""
-        messages = await self._reading.following(game)
-        if not messages:
-            return messages is not None
-        subscriber, station = self.subscriber, self.channel.station
+    async def _deliver(self, game: Game, messages: Sequence[LogMessage]) -> None:
         for count, message in enumerate(self._conflated(messages)):
             if count % _MESSAGES_AT_ONCE == 0:
                 await trio.lowlevel.checkpoint()
-            entry = subscriber.entry(message, station, game.frames_per_second, self._known)
+            entry = self.view.entry(message, self._station, game.frames_per_second, self._bases)
             if entry is not None:
-                await subscriber.put_slowly(entry.data)
-                self._reading.places[game] = place_of(message)  # it can end before the next one
-        self._reading.places[game] = place_of(messages[-1])
-        return True
+                await self._subscriber.put_slowly(entry.data)
+                self._reader.took(game, message)  # at once: the station can end before the next message
+        if messages:
+            self._reader.took(game, messages[-1])
 
     def _conflated(self, messages: Sequence[LogMessage]) -> Iterable[LogMessage]:
-        """All of them, or for a conflating subscriber the newest of what is droppable."""
-        if self.subscriber.subscription.delivery == "lossless":
+        """The messages; for a conflating subscriber only the newest of each type that can be dropped."""
+        if self.delivery == "lossless":
             return messages
         newest = {message.type: message for message in messages if message.type in DROPPABLE_TYPES}
         return [m for m in messages if m.type not in DROPPABLE_TYPES or newest[m.type] is m]
 
 
-class LaterReader(StationReader):
-    """The reader of a station that has come after its subscriber; or has come back, or is another one of its name."""
+class LateDelivery(StationDelivery):
+    """The share of a station that appeared, or came back, after the subscription began."""
 
-    def __init__(self, subscriber: Subscriber, channel: Source, left_at: Cursor | None) -> None:
-        """`left_at`: where the subscriber was when it went."""
+    def __init__(self, subscriber: Subscriber, channel: Channel, left_at: Cursor | None) -> None:
+        """`left_at` is how far the subscriber had come when the station went away."""
         super().__init__(subscriber, channel)
         self._left_at = left_at
 
     async def _find_beginning(self) -> None:
-        """Who wants all of it gets all that follows, or all that was played since it has come."""
-        subscription = self.subscriber.subscription
-        asked = subscription.cursor_of(self.channel.station)
+        subscription = self._subscriber.subscription
+        asked = subscription.cursor_of(self._station)
         if subscription.delivery == "conflate":
             await self._begin_at("start" if asked == "start" else "live")
             return
-        cursor = self._left_at or subscription.cursors.get(self.channel.station)
+        cursor = self._left_at or subscription.cursors.get(self._station)
         if isinstance(cursor, Cursor):
             try:
-                await self._begin_behind(cursor)
+                await self._begin_after(cursor)
             except NoSuchGame:
                 pass
             else:
                 return
-        self._reading.from_first_played()
+        self._reader.from_first_played()

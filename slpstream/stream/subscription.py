@@ -1,4 +1,4 @@
-"""What a subscriber asks for: the `subscribe` message and the query of the URL, checked, as one value."""
+"""Subscriptions, from a `subscribe` message or the query of a URL, as checked values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ Start = Literal["live", "start"]
 
 
 class Subscription(msgspec.Struct, frozen=True):
-    """One subscription. `stations` is `None` for all. `cursor` is for all stations, `cursors` for some by name."""
+    """One subscription.
+
+    `stations` is `None` for all stations. `cursor` applies to all stations but those that `cursors` names.
+    """
 
     stations: tuple[str, ...] | None = None
     topics: frozenset[Topic] = frozenset(TOPICS)
@@ -33,16 +36,16 @@ class Subscription(msgspec.Struct, frozen=True):
     cursors: Mapping[str, Start | Cursor] = msgspec.field(default_factory=dict)
 
     def wants(self, station: str) -> bool:
-        """Whether a station is part of it."""
+        """Whether the subscription includes a station."""
         return self.stations is None or station in self.stations
 
     def cursor_of(self, station: str) -> Start | Cursor:
-        """Where it begins in a station."""
+        """Where the subscription begins in a station."""
         return self.cursors.get(station, self.cursor)
 
 
 class _Request(msgspec.Struct, forbid_unknown_fields=True):
-    """The `subscribe` message as it comes."""
+    """A `subscribe` message before its values are checked."""
 
     op: Literal["subscribe"]
     stations: list[str] | Literal["*"] | None = None
@@ -59,7 +62,7 @@ _LIST_KEYS = ("stations", "topics", "fields")
 
 
 def parse_subscription(request: Mapping[str, Any]) -> Subscription:
-    """A decoded `subscribe` message. Raises `ProtocolViolation` that names the key and what was expected."""
+    """Check a decoded `subscribe` message. Raises `ProtocolViolation`, which names the key and what was expected."""
     try:
         wanted = msgspec.convert(request, _Request)
     except msgspec.ValidationError as error:
@@ -87,7 +90,10 @@ def parse_subscription(request: Mapping[str, Any]) -> Subscription:
 
 
 def parse_query(pairs: Sequence[tuple[str, str]]) -> Subscription | None:
-    """The subscription in a URL's query, `None` when the query asks for none. Lists are separated by commas."""
+    """The subscription in the query of a URL, or `None` if the query asks for none. Commas separate the items of lists.
+
+    Raises `ProtocolViolation`.
+    """
     known = set(_Request.__struct_fields__) - {"op"}
     asked: dict[str, Any] = {}
     for key, value in pairs:

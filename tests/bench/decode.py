@@ -47,7 +47,7 @@ def _decode(pieces: Sequence[bytes], *, stats: bool = False) -> tuple[int, int]:
     pipeline = Pipeline(SlippiReader(), computers=COMPUTERS if stats else {})
     frames = size = 0
     for piece in pieces:
-        for message in pipeline.feed(piece)[0]:
+        for message in pipeline.feed(piece).messages("live"):
             size += len(message.json("main"))
             frames += message.type == "frame"
     return frames, size

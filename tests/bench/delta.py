@@ -20,7 +20,7 @@ from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import DELTA_TYPES, delta_message
 from slpstream.model.messages import TOPICS, LogMessage, to_messagepack
 from slpstream.simulate.match import synthetic_match
-from slpstream.stream.delta_bases import DeltaBase, Known, predecessor
+from slpstream.stream.delta_bases import DeltaBase, DeltaBases, predecessor
 from tests.bench.report import Figure, Form
 from tests.shared_data import SLP
 
@@ -64,7 +64,12 @@ def run(form: Form) -> list[Figure]:
         paths = [path for path in paths if path.stem in _SHORT]
     logs: list[tuple[str, Callable[[], list[LogMessage]]]] = [(p.stem, _reading(p)) for p in paths]
     if not logs:
-        logs = [("synthetic", lambda: Pipeline(SlippiReader()).feed(synthetic_match(seed=1, rollbacks=True))[0])]
+        logs = [
+            (
+                "synthetic",
+                lambda: Pipeline(SlippiReader()).feed(synthetic_match(seed=1, rollbacks=True)).messages("live"),
+            )
+        ]
     measured = [_measure(name, read(), rounds) for name, read in logs]
     print(table(measured))
     every = max(measured, key=lambda one: one.every.share)
@@ -102,7 +107,7 @@ def _reading(path: Path) -> Callable[[], list[LogMessage]]:
 
 
 def _measure(name: str, log: list[LogMessage], rounds: int) -> Measured:
-    known: Known = {}
+    known: DeltaBases = {}
     sizes = {True: [0, 0, 0], False: [0, 0, 0]}
     for message in log:
         line = message.json(_STATION)

@@ -16,7 +16,7 @@ import trio
 
 from slpstream.daemon.games import _read_frames
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.log_reader import MODES, FileReplay
+from slpstream.game.log_reader import MODES, GrowingLogReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.stream import Game
 from slpstream.web.games import FramesQuery
@@ -54,11 +54,11 @@ async def _jumps(path: Path, data: bytes, count: int, seed: int) -> list[tuple[f
     pipeline = Pipeline(SlippiReader(), MODES)
     pipeline.feed(data[:_READ_BYTES])
     assert pipeline.game_id is not None
-    replay = FileReplay(lambda: path, lambda: len(data), pipeline.game_id, trio.CapacityLimiter(4))
+    replay = GrowingLogReader(lambda: path, lambda: len(data), pipeline.game_id, trio.CapacityLimiter(4))
     for at in range(_READ_BYTES, len(data), _READ_BYTES):
         pipeline.feed(data[at : at + _READ_BYTES])
         replay.keep(pipeline)
-    game = Game(pipeline.game_id, replay.messages, replay.find_frame, ring_bytes=0, order=(1, 0, ""))
+    game = Game(pipeline.game_id, replay, ring_bytes=0, order=(1, 0, ""))
     chance, times = random.Random(seed), []
     for _ in range(_JUMPS):
         first = FIRST_FRAME + chance.randrange(count - 2 * _SHOWN_FRAMES)

@@ -44,7 +44,8 @@ def test_the_endless_game_is_a_game() -> None:
     game = EndlessGame()
     count = 12_000
     pipeline = Pipeline(SlippiReader(), ["live", "finalized"])
-    _, log = pipeline.feed(game.head(7) + b"".join(game.frame(index) for index in range(count)))
+    batch = pipeline.feed(game.head(7) + b"".join(game.frame(index) for index in range(count)))
+    log = batch.messages("finalized")
     numbers = [message.frame for message in log if message.type == "frame"]
     assert pipeline.last_frame == FIRST_FRAME + count - 1
     assert numbers == list(range(FIRST_FRAME, FIRST_FRAME + len(numbers)))

@@ -302,7 +302,7 @@ def test_progress_on_a_terminal(games: Path, tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     called = [sys.executable, "-m", "slpstream", "stats", str(games), str(bad)]
     with subprocess.Popen(
-        called, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm"}
+        called, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm", "COLUMNS": "400"}
     ) as process:
         os.close(theirs)
         said = b""

@@ -15,7 +15,7 @@ from slpstream.api import messages
 from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.followed_file import GamesByFile
 from slpstream.daemon.station.station import Station
-from slpstream.game.log_reader import archived_game, peek_game_id
+from slpstream.game.log_reader import GrowingLogReader, archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, Position
 from slpstream.simulate.match import synthetic_match
@@ -67,7 +67,7 @@ async def test_a_cursor_finds_a_game_under_its_new_name_and_not_when_it_has_gone
         (tmp_path / "Game_1.slp").unlink()
         await until(lambda: names(station) == ["renamed.slp"])
         found = await station.channel.locate(ids[0])
-        assert (await found.replay("live", START))[0].type == "game_start"
+        assert (await found.log_reader.messages("live", START))[0].type == "game_start"
 
 
 @pytest.mark.trio
@@ -104,7 +104,7 @@ async def test_a_game_that_is_known_is_read_on_under_its_new_name(tmp_path: Path
             (tmp_path / f"Game_{number}.slp").rename(tmp_path / f"Grand Finals {number}.slp")
             await until(lambda: f"Grand Finals {number}.slp" in names(station))  # noqa: B023
             assert await station.channel.locate(game.game_id) is game
-            assert (await game.replay("live", START))[0].type == "game_start"
+            assert (await game.log_reader.messages("live", START))[0].type == "game_start"
 
 
 @pytest.mark.trio
@@ -130,7 +130,7 @@ async def test_a_file_that_cannot_be_read_for_a_moment_is_not_taken_for_none(
 
         async def listen() -> None:
             mark = ConsumerOffset(Cursor(ids[0], "live", START))
-            async for batch in LogConsumer(station.channel, marks=[mark]):
+            async for batch in LogConsumer(station.channel, offsets=[mark]):
                 got.extend(message.json() for message in batch.messages)
                 gone.append(batch.gone)
 
@@ -154,7 +154,7 @@ async def test_a_share_that_comes_after_the_daemon_has_its_games(tmp_path: Path)
 
         async def listen() -> None:
             async for batch in LogConsumer(
-                station.channel, marks=[ConsumerOffset(Cursor(ids[0], "live", Position(10, 0)))]
+                station.channel, offsets=[ConsumerOffset(Cursor(ids[0], "live", Position(10, 0)))]
             ):
                 assert batch.gone is None
                 if batch.game_id not in got:
@@ -169,19 +169,19 @@ async def test_a_share_that_comes_after_the_daemon_has_its_games(tmp_path: Path)
 
 
 @pytest.mark.trio
-async def test_old_games_that_were_read_to_their_end_keep_nothing(tmp_path: Path) -> None:
+async def test_old_games_that_were_read_to_their_end_keep_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ids = [a_game(tmp_path / f"Game_{number:02}.slp", number) for number in range(12)]
     forgotten: list[str] = []
+    monkeypatch.setattr(GrowingLogReader, "forget", lambda reader: forgotten.append(reader._game_id))
     async with following(tmp_path) as station, trio.open_nursery() as nursery:
-        games = []
         for game_id in ids:
-            game = await station.channel.locate(game_id)
-            game.forget_replay = partial(forgotten.append, game_id)
-            games.append(game)
+            await station.channel.locate(game_id)
         read: list[list[str]] = [[], []]
 
         async def listen(number: int) -> None:
-            async for batch in LogConsumer(station.channel, marks=[ConsumerOffset(Cursor(ids[0], "live", START))]):
+            async for batch in LogConsumer(station.channel, offsets=[ConsumerOffset(Cursor(ids[0], "live", START))]):
                 if batch.game_id not in read[number]:
                     read[number].append(batch.game_id)
                 await trio.sleep(0.001 * number)

@@ -76,7 +76,7 @@ class Running:
 
 
 def _logs(data: bytes) -> dict[FramesMode, list[LogMessage]]:
-    return dict(zip(MODES, Pipeline(SlippiReader(), MODES).feed(data), strict=True))
+    return Pipeline(SlippiReader(), MODES).feed(data).logs
 
 
 @contextmanager

@@ -92,7 +92,7 @@ async def test_while_it_is_read_again_nobody_is_turned_away(tmp_path: Path) -> N
             file.write(left[half(left) :])
         while not game.ended:
             if not game.left:
-                assert await game.replay("live", Position(known.offset - 5000, 0))
+                assert await game.log_reader.messages("live", Position(known.offset - 5000, 0))
                 seen += 1
             await trio.sleep(0)
         assert seen
@@ -101,7 +101,7 @@ async def test_while_it_is_read_again_nobody_is_turned_away(tmp_path: Path) -> N
 async def test_a_game_that_went_out_of_sight_goes_on_in_its_old_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slpstream.stream.channel._KNOWN_GAMES", 2)
+    monkeypatch.setattr("slpstream.stream.games._KNOWN_GAMES", 2)
     left = synthetic_match(seed=10, frames=300)
     path = tmp_path / "Game_00.slp"
     got: list[bytes] = []

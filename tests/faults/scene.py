@@ -52,7 +52,7 @@ class Outcome(NamedTuple):
 def log_lines(data: bytes, name: str = "Game.slp") -> list[bytes]:
     """The live log of so many bytes of a game, as lines, with nothing that comes only because no more bytes will."""
     pipeline = Pipeline(of_name(name).new_reader(name), ("live",))
-    return [message.json() for message in pipeline.feed(data)[0]]
+    return [message.json() for message in pipeline.feed(data).messages("live")]
 
 
 class Subscriber(LogReader):

@@ -12,7 +12,6 @@ from slpstream.api import messages
 from slpstream.model.messages import START
 from slpstream.simulate.match import synthetic_match
 from slpstream.sources.console.feed import RelayFeed
-from slpstream.stream.game import place_of
 from tests.formats.games import games
 from tests.running_station import running_station, until
 
@@ -27,11 +26,12 @@ async def test_the_pipeline_of_a_game_that_is_over_is_let_go(
     monkeypatch.setattr("slpstream.daemon.station.station.REST_SECONDS", 0.03)
     data = synthetic_match(frames=120) if name == "match.slp" else games()[name]
     async with running_station(tmp_path) as station:
-        station.byte_tap = feed = RelayFeed(_read)
+        feed = RelayFeed(_read)
+        station.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
         with (tmp_path / name).open("wb", buffering=0) as file:
             file.write(data[:2000])
-            await until(lambda: bool(station._following))
-            kept = weakref.ref(next(iter(station._following.values())))
+            await until(lambda: bool(station._followed))
+            kept = weakref.ref(next(iter(station._followed.values())))
             file.write(data[2000:])
         await until(lambda: station.channel.current is not None and station.active_files == 0)
         game = station.channel.current
@@ -42,9 +42,9 @@ async def test_the_pipeline_of_a_game_that_is_over_is_let_go(
         assert (feed.current is not None) == (name == "match.slp"), "also by who serves it again"
         lines: list[bytes] = []
         place = START
-        while part := await game.replay("live", place):
+        while part := await game.log_reader.messages("live", place):
             lines += [message.json() for message in part]
-            place = place_of(part[-1])
+            place = part[-1].position
         assert lines == [message.json() for message in messages(tmp_path / name)], "and it can still be read"
 
 

@@ -12,12 +12,11 @@ import trio
 
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import log_reader as replay_module
-from slpstream.game.log_reader import MODES, FileReplay, archived_game
-from slpstream.game.pipeline import Pipeline
+from slpstream.game.log_reader import MODES, GrowingLogReader, archived_game
+from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
 from slpstream.simulate.match import synthetic_match
-from slpstream.stream.game import place_of
 
 pytestmark = pytest.mark.trio
 
@@ -33,14 +32,14 @@ class Recorded:
         self.data = data
         path.write_bytes(data)
         pipeline = Pipeline(SlippiReader(), MODES)
-        self.logs: dict[FramesMode, list[LogMessage]] = dict(zip(MODES, pipeline.feed(data), strict=True))
+        self.logs: dict[FramesMode, list[LogMessage]] = pipeline.feed(data).logs
         assert pipeline.game_id is not None
         self.game_id = pipeline.game_id
 
-    def replay(self, limit_bytes: int | Callable[[], int] | None = None) -> FileReplay:
+    def replay(self, limit_bytes: int | Callable[[], int] | None = None) -> GrowingLogReader:
         """A new reader of the file."""
         limit = limit_bytes if callable(limit_bytes) else lambda: limit_bytes
-        return FileReplay(lambda: self.path, limit, self.game_id, trio.CapacityLimiter(4))
+        return GrowingLogReader(lambda: self.path, limit, self.game_id, trio.CapacityLimiter(4))
 
     def lines(self, mode: FramesMode) -> list[bytes]:
         return [message.json() for message in self.logs[mode]]
@@ -59,7 +58,7 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     calls: list[int] = []
     feed = Pipeline.feed
 
-    def counted(self: Pipeline, data: bytes) -> list[list[LogMessage]]:
+    def counted(self: Pipeline, data: bytes) -> Batch:
         calls.append(len(data))
         return feed(self, data)
 
@@ -67,12 +66,12 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-async def rest(replay: FileReplay, mode: FramesMode, position: Position) -> list[LogMessage]:
+async def rest(replay: GrowingLogReader, mode: FramesMode, position: Position) -> list[LogMessage]:
     """Everything behind a position, as a subscriber reads it."""
     found: list[LogMessage] = []
     while messages := await replay.messages(mode, position):
         found += messages
-        position = place_of(messages[-1])
+        position = messages[-1].position
     return found
 
 
@@ -87,7 +86,7 @@ async def test_from_the_start_it_is_the_log(mode: FramesMode, match: Recorded, c
 async def test_from_every_position_comes_what_follows(mode: FramesMode, match: Recorded, computed: list[int]) -> None:
     replay, log = match.replay(), match.logs[mode]
     for at, message in enumerate(log):
-        found = await replay.messages(mode, place_of(message))
+        found = await replay.messages(mode, message.position)
         assert found == log[at + 1 : at + 1 + len(found)]
         assert bool(found) == (at + 1 < len(log))
 
@@ -98,14 +97,14 @@ async def test_from_random_positions_in_any_order(match: Recorded, computed: lis
     for _ in range(60):
         mode: FramesMode = chance.choice(MODES)
         at = chance.randrange(len(match.logs[mode]))
-        found = await replay.messages(mode, place_of(match.logs[mode][at]))
+        found = await replay.messages(mode, match.logs[mode][at].position)
         assert found == match.logs[mode][at + 1 : at + 1 + len(found)]
 
 
 async def test_places_that_no_message_has(match: Recorded, computed: list[int]) -> None:
     replay, log = match.replay(), match.logs["live"]
     between = Position(log[50].offset + 1, 0)
-    assert place_of((await replay.messages("live", between))[0]) > between
+    assert (await replay.messages("live", between))[0].position > between
     assert await replay.messages("live", Position(len(match.data) * 2, 0)) == []
 
 
@@ -134,7 +133,7 @@ async def test_a_jump_far_ahead_does_not_start_from_the_beginning(match: Recorde
 
 async def test_a_hundred_who_come_back_at_once_share_the_reading(match: Recorded, computed: list[int]) -> None:
     replay = match.replay()
-    positions = [START, place_of(match.logs["live"][700]), place_of(match.logs["finalized"][300])]
+    positions = [START, match.logs["live"][700].position, match.logs["finalized"][300].position]
     results: list[tuple[FramesMode, Position, list[LogMessage]]] = []
 
     async def come_back(number: int) -> None:
@@ -146,7 +145,7 @@ async def test_a_hundred_who_come_back_at_once_share_the_reading(match: Recorded
         for number in range(100):
             nursery.start_soon(come_back, number)
     for mode, position, found in results:
-        assert found == [m for m in match.logs[mode] if place_of(m) > position]
+        assert found == [m for m in match.logs[mode] if m.position > position]
     assert len(results) == 100
     assert sum(computed) < 3 * len(match.data)  # at most once for each of the three places
 
@@ -155,7 +154,7 @@ async def test_the_end_of_a_finished_file_is_not_computed_for_each_who_asks(
     match: Recorded, computed: list[int]
 ) -> None:
     replay = match.replay()
-    last = [place_of(message) for message in match.logs["live"][-3:]]
+    last = [message.position for message in match.logs["live"][-3:]]
     await replay.messages("live", last[0])
     computed.clear()
     for _ in range(20):
@@ -174,11 +173,11 @@ async def test_a_file_that_grows(match: Recorded, computed: list[int], tmp_path:
     published: list[LogMessage] = []
     while limit < len(match.data):
         step = chance.choice((1, 700, 5000, 30_000))
-        published += pipeline.feed(match.data[limit : limit + step])[0]
+        published += pipeline.feed(match.data[limit : limit + step]).messages("live")
         limit = min(len(match.data), limit + step)
         new = await rest(replay, "live", position)
         found += new
-        position = place_of(found[-1]) if found else START
+        position = found[-1].position if found else START
         assert found == published
     assert [message.json() for message in found] == match.lines("live")
 
@@ -187,9 +186,9 @@ async def test_memory_is_bounded(match: Recorded, computed: list[int]) -> None:
     replay = match.replay()
     await rest(replay, "live", START)
     assert len(match.data) / SLICE_BYTES > 20
-    kept = replay._kept
+    kept = replay._cached
     assert kept is not None
-    assert len(kept.cache) <= replay_module._CACHED_SLICES
+    assert len(kept.slices) <= replay_module._CACHED_SLICES
     assert len(kept.checkpoints) <= len(match.data) / SLICE_BYTES / replay_module._SLICES_PER_CHECKPOINT
 
 
@@ -218,9 +217,9 @@ async def test_a_file_that_was_renamed(match: Recorded, tmp_path: Path) -> None:
 async def test_an_archived_game(match: Recorded) -> None:
     game = archived_game(lambda: match.path, 17, match.game_id, trio.CapacityLimiter(1))
     assert (game.archived, game.in_progress, game.order) == (True, False, (0, 17, "Game.slp"))
-    found = await game.replay("live", START)
+    found = await game.log_reader.messages("live", START)
     assert found == match.logs["live"][: len(found)] != []
-    assert (await game.find_frame("live", -123)) < place_of(match.logs["live"][-1])
+    assert (await game.log_reader.find_frame("live", -123)) < match.logs["live"][-1].position
 
 
 async def test_cancelled_while_it_reads(match: Recorded, computed: list[int]) -> None:
@@ -245,12 +244,12 @@ async def test_what_it_keeps_to_be_quick_can_be_given_back(match: Recorded, comp
         place = START
         while messages := await replay.messages("live", place):
             lines += [message.json() for message in messages]
-            place = place_of(messages[-1])
+            place = messages[-1].position
         return lines
 
     assert await all_lines() == match.lines("live")
     replay.forget()
-    assert replay._kept is None
+    assert replay._cached is None
     del computed[:]
     assert await all_lines() == match.lines("live")
     assert computed, "it was computed again"
@@ -263,7 +262,7 @@ async def test_nothing_is_given_back_while_somebody_reads(match: Recorded) -> No
             nursery.start_soon(replay.messages, "live", START)
         await trio.lowlevel.checkpoint()
         replay.forget()
-    assert replay._kept is not None
+    assert replay._cached is not None
     found = await replay.messages("live", START)
     assert [message.json() for message in found] == match.lines("live")[: len(found)]
 
@@ -271,7 +270,7 @@ async def test_nothing_is_given_back_while_somebody_reads(match: Recorded) -> No
 # -- for those who jump into a game that is followed ---------------------------------------------------------------
 
 
-def followed(replay: FileReplay, data: bytes, seed: int = 4) -> Pipeline:
+def followed(replay: GrowingLogReader, data: bytes, seed: int = 4) -> Pipeline:
     """Somebody follows the file as it grows, and leaves copies of the pipeline."""
     chance, pipeline, at = random.Random(seed), Pipeline(SlippiReader(), MODES), 0
     while at < len(data):
@@ -303,14 +302,14 @@ async def test_a_jump_into_a_game_that_is_followed_is_short(
 async def test_with_copies_or_without_it_is_the_log(mode: FramesMode, match: Recorded, computed: list[int]) -> None:
     replay, chance = match.replay(), random.Random(6)
     followed(replay, match.data)
-    assert len(replay._warm.checkpoints) > 8
+    assert len(replay._cache.checkpoints) > 8
     for _ in range(40):
         at = chance.randrange(len(match.logs[mode]))
-        found = await replay.messages(mode, place_of(match.logs[mode][at]))
+        found = await replay.messages(mode, match.logs[mode][at].position)
         assert found == match.logs[mode][at + 1 : at + 1 + len(found)]
     assert [m.json() for m in await rest(replay, mode, START)] == match.lines(mode)
     replay.forget()
-    assert len(replay._warm.checkpoints) == 0
+    assert len(replay._cache.checkpoints) == 0
     assert [m.json() for m in await rest(replay, mode, START)] == match.lines(mode)
 
 
@@ -327,4 +326,4 @@ async def test_a_header_that_was_written_later_counts_for_what_follows_a_copy(
     assert not pipeline.ended
     last = recorded.logs["live"][-40:]
     assert last[-1].type == "game_end"
-    assert await rest(replay, "live", place_of(last[0])) == last[1:]
+    assert await rest(replay, "live", last[0].position) == last[1:]

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from slpstream.cli import main
 from slpstream.formats.registry import of_name
-from slpstream.formats.slplog.chain import Chain, Rereading
+from slpstream.formats.slplog.chain import Chain, ReplayedLog
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
-from slpstream.game.replay_check import FinishedGames, Unproven
+from slpstream.game.replay_check import ReplayCheck
 from slpstream.simulate.match import synthetic_match
 from tests.daemon_process import running
 from tests.formats.games import games
@@ -31,7 +31,7 @@ def test_a_second_reading_finds_the_first_difference(first: list[bytes], second:
     for line in first:
         chain.add(line)
     assert len(chain) == len(first)
-    reading = Rereading(chain)
+    reading = ReplayedLog(chain)
     reading.feed(second[:3])
     reading.feed(second[3:])
     reading.finish()
@@ -45,18 +45,18 @@ def test_a_second_reading_finds_the_first_difference(first: list[bytes], second:
     assert line == (second[place] if place < len(second) else b"")
 
 
-def followed(proof: FinishedGames | Unproven, path: Path, *, read: bytes | None = None) -> Pipeline:
+def followed(check: ReplayCheck, path: Path, *, read: bytes | None = None) -> Pipeline:
     """A game as a station follows it: its messages published, its file released."""
     data = path.read_bytes() if read is None else read
     format_ = of_name(path.name)
     pipeline = Pipeline(format_.new_reader(path.name), MODES)
     for at in range(0, len(data), 5000):
-        proof.published(pipeline, pipeline.feed(data[at : at + 5000]))
+        check.published(pipeline, pipeline.feed(data[at : at + 5000]))
     if format_.written_whole:
-        proof.published(pipeline, pipeline.finish())
+        check.published(pipeline, pipeline.finish())
         while pipeline.pending:
-            proof.published(pipeline, pipeline.more(100))
-    proof.released("main", path, pipeline)
+            check.published(pipeline, pipeline.more(100))
+    check.released("main", path, pipeline)
     return pipeline
 
 
@@ -70,7 +70,7 @@ async def results(counted: Counter[str], count: int) -> Counter[str]:
 @pytest.mark.trio
 async def test_finished_games_are_equal_different_or_unreadable(tmp_path: Path) -> None:
     counted: Counter[str] = Counter()
-    proof = FinishedGames(lambda station, result: counted.update([f"{station} {result}"]))
+    check = ReplayCheck(lambda station, result: counted.update([f"{station} {result}"]))
     good, changed, gone, race = (tmp_path / name for name in ("good.slp", "changed.slp", "gone.slp", "race.rpl"))
     data = varied_replay()
     good.write_bytes(data)
@@ -79,17 +79,17 @@ async def test_finished_games_are_equal_different_or_unreadable(tmp_path: Path) 
     changed.write_bytes(bad)
     race.write_bytes(games()["race.rpl"])
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(proof.run)
-        followed(proof, good)
+        nursery.start_soon(check.run)
+        followed(check, good)
         assert await results(counted, 1) == {"main equal": 1}
-        followed(proof, race)
+        followed(check, race)
         assert await results(counted, 2) == {"main equal": 2}
-        followed(proof, changed, read=data)
+        followed(check, changed, read=data)
         assert await results(counted, 3) == {"main equal": 2, "main different": 1}
-        followed(proof, gone, read=data)
+        followed(check, gone, read=data)
         assert await results(counted, 4) == {"main equal": 2, "main different": 1, "main unreadable": 1}
-        followed(proof, good, read=data[: len(data) // 2])  # not over: nothing to say
-        followed(proof, good)
+        followed(check, good, read=data[: len(data) // 2])  # not over: nothing to say
+        followed(check, good)
         assert await results(counted, 5) == {"main equal": 3, "main different": 1, "main unreadable": 1}
         nursery.cancel_scope.cancel()
 
@@ -97,22 +97,16 @@ async def test_finished_games_are_equal_different_or_unreadable(tmp_path: Path) 
 @pytest.mark.trio
 async def test_too_many_that_wait_are_skipped(tmp_path: Path) -> None:
     counted: Counter[str] = Counter()
-    proof = FinishedGames(lambda station, result: counted.update([result]))
+    check = ReplayCheck(lambda station, result: counted.update([result]))
     path = tmp_path / "race.rpl"
     path.write_bytes(games()["race.rpl"])
     for _ in range(40):  # nobody runs it yet
-        followed(proof, path)
+        followed(check, path)
     assert counted == {"skipped": 8}
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(proof.run)
+        nursery.start_soon(check.run)
         assert await results(counted, 40) == {"skipped": 8, "equal": 32}
         nursery.cancel_scope.cancel()
-
-
-def test_nobody_verifies_by_default(tmp_path: Path) -> None:
-    path = tmp_path / "a.slp"
-    path.write_bytes(varied_replay())
-    assert followed(Unproven(), path).ended
 
 
 def test_a_daemon_verifies_its_games_and_is_verified(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

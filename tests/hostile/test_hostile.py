@@ -83,7 +83,7 @@ def expected_lines() -> list[bytes]:
     """What a lossless subscriber must get of that game, which does not end."""
     game = EndlessGame()
     pipeline = Pipeline(SlippiReader(), ["live"])
-    [log] = pipeline.feed(game.head(1) + b"".join(game.frame(index) for index in range(FRAMES)))
+    log = pipeline.feed(game.head(1) + b"".join(game.frame(index) for index in range(FRAMES))).messages("live")
     return [message.json() for message in log]
 
 

@@ -150,7 +150,7 @@ def test_who_changes_what_was_decoded_does_not_change_what_follows() -> None:
 @functools.cache
 def messages_of_a_match() -> list[LogMessage]:
     match = synthetic_match(seed=9, frames=400, items=True, rollbacks=True, followers=True)
-    return Pipeline(SlippiReader()).feed(match)[0]
+    return Pipeline(SlippiReader()).feed(match).messages("live")
 
 
 def check(log: list[LogMessage]) -> tuple[float, float]:

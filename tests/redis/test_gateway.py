@@ -176,11 +176,11 @@ async def test_any_place_of_any_game_is_found(broker: RedisProcess, mode: Frames
                 assert follower.lines == wanted
                 game = await channel.locate(log.game_id)
                 for frame in (-5, 0, chance.randrange(300), 299):
-                    place = await game.find_frame(mode, frame)
+                    place = await game.log_reader.find_frame(mode, frame)
                     first = next(i for i, m in enumerate(whole) if m.frame is not None and m.frame >= frame)
-                    assert (await game.replay(mode, place))[0] == whole[first]
+                    assert (await game.log_reader.messages(mode, place))[0] == whole[first]
                 with pytest.raises(CursorGone):
-                    await game.find_frame(mode, 300)
+                    await game.log_reader.find_frame(mode, 300)
             with pytest.raises(NoSuchGame):
                 await channel.locate("f" * 32)
         nursery.cancel_scope.cancel()
@@ -432,7 +432,7 @@ async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monke
             for mode in MODES:
                 for log in logs:
                     game, place, read = await channel.locate(log.game_id), START, list[LogMessage]()
-                    while found := await game.replay(mode, place):
+                    while found := await game.log_reader.messages(mode, place):
                         read += found
                         place = read[-1].position
                     assert [message.json("main") for message in read] == expected(log, mode=mode)
@@ -495,11 +495,12 @@ async def test_games_that_never_end_are_not_waited_for(broker: RedisProcess) -> 
             assert [game.game_id for game in channel.games if game.in_progress] == [last.game_id]
             assert not any(log.size_bytes for game in others[:-1] for log in game.logs.values())
             found = await channel.locate(logs[0].game_id)
-            assert await found.replay("live", START)
+            assert await found.log_reader.messages("live", START)
 
             again = station.begin(FakeLog(99, batches=5))
             station.write(again)
             await until(lambda: channel.current is not None and channel.current.game_id == again.game_id)
+            await until(lambda: channel.current is not None and channel.current.start is not None)
             assert [game.game_id for game in channel.games if game.in_progress] == [again.game_id]
             station.write_all(again)
             await until(lambda: channel.current is not None and channel.current.ended)

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.pipeline import Pipeline
-from slpstream.model.messages import FramesMode, LogMessage
+from slpstream.game.pipeline import Batch, Pipeline
+from slpstream.model.messages import FramesMode
 from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.schedule import schedule
 from tests.shared_data import needs_shared, replay
@@ -39,7 +39,7 @@ def data_of(name: str) -> bytes:
     return replay(name) if name in REAL else synthetic_match(frames=450, **MATCHES[name])  # type: ignore[arg-type]
 
 
-def play(pipeline: Pipeline, data: bytes, writer: str) -> Iterator[list[list[LogMessage]]]:
+def play(pipeline: Pipeline, data: bytes, writer: str) -> Iterator[Batch]:
     """What each write of a game makes known; the last is what the end does."""
     for write in schedule(data, writer, speed=0):
         if write.offset == pipeline.bytes_read:
@@ -54,7 +54,7 @@ def whole(name: str) -> tuple[tuple[bytes, ...], ...]:
     """Both logs as lines, read in one piece."""
     pipeline = Pipeline(SlippiReader(), MODES)
     logs = [pipeline.feed(data_of(name)), pipeline.finish()]
-    return tuple(lines(said[mode] for said in logs) for mode in range(len(MODES)))
+    return tuple(lines(batch.messages(mode) for batch in logs) for mode in MODES)
 
 
 def lines(batches: Any) -> tuple[bytes, ...]:
@@ -62,8 +62,8 @@ def lines(batches: Any) -> tuple[bytes, ...]:
 
 
 def in_pieces(name: str, writer: str) -> list[tuple[bytes, ...]]:
-    logs = list(play(Pipeline(SlippiReader(), MODES), data_of(name), writer))
-    return [lines(said[mode] for said in logs) for mode in range(len(MODES))]
+    batches = list(play(Pipeline(SlippiReader(), MODES), data_of(name), writer))
+    return [lines(batch.messages(mode) for batch in batches) for mode in MODES]
 
 
 def derived(log: tuple[bytes, ...]) -> list[Json]:
@@ -191,8 +191,8 @@ def test_the_same_in_pieces(name: str, writer: str) -> None:
 def test_said_as_soon_as_known(name: str) -> None:
     """Frame by frame: what a frame made final causes is there with the write that made it final, not later."""
     through = FIRST_FRAME - 1
-    for live, _ in play(Pipeline(SlippiReader(), MODES), data_of(name), "frame"):
-        messages = [msgspec.json.decode(message.json()) for message in live]
+    for batch in play(Pipeline(SlippiReader(), MODES), data_of(name), "frame"):
+        messages = [msgspec.json.decode(message.json()) for message in batch.messages("live")]
         before = through
         through = max([through, *(m["through"] for m in messages if m["type"] == "finalized")])
         for message in messages:
@@ -215,8 +215,8 @@ def test_resumed_in_the_middle(name: str) -> None:
         for pipeline in (twin, original):
             rest = [pipeline.feed(data[at : at + size]) for at in range(cut, len(data), size)]
             rest.append(pipeline.finish())
-            for mode, expected in enumerate(whole(name)):
-                assert lines([first[mode], *(said[mode] for said in rest)]) == expected
+            for mode, expected in zip(MODES, whole(name), strict=True):
+                assert lines(batch.messages(mode) for batch in [first, *rest]) == expected
 
     check()
 
@@ -226,7 +226,7 @@ def test_resumed_in_the_middle(name: str) -> None:
 def test_no_payload_hides_the_envelope(name: str) -> None:
     """A key of a payload that the envelope has too would be read as the envelope's."""
     pipeline = Pipeline(SlippiReader())
-    for message in pipeline.feed(replay(name))[0]:
+    for message in pipeline.feed(replay(name)).messages("live"):
         if message.type == "event":
             keys = [key for key, _ in json.loads(message.json(), object_pairs_hook=lambda pairs: pairs)]
             assert len(keys) == len(set(keys)), message.json()

@@ -19,7 +19,7 @@ from trio.testing import wait_all_tasks_blocked
 from slpstream.model.errors import CursorGone, NoSuchGame, SubscriberError
 from slpstream.model.messages import FramesMode, LogMessage, Position, cut_frame
 from slpstream.stream import Channel, Game, Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
-from slpstream.stream.game import Order, place_of
+from slpstream.stream.game import Order
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 LIMIT_BYTES = 4000
@@ -103,23 +103,24 @@ class FakeLog:
 
 
 class FakeFile:
-    """What of a log is written so far; reads it back a few messages at a time, as `FileReplay` does."""
+    """What of a log is written so far; reads it back a few messages at a time, like `GrowingLogReader`."""
 
     def __init__(self, log: FakeLog, *, seed: int = 1) -> None:
         self.log = log
         self.written = 0
         self.gone = False
         self.replays = 0
+        self.forgotten = 0
         self._chance = random.Random(f"{log.game_id} {seed} replay")
 
-    async def replay(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
+    async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
         """The next messages behind a position."""
         await trio.lowlevel.checkpoint()
         self.replays += 1
         if self.gone:
             raise CursorGone("the replay cannot be read any more")
         messages = [m for batch in self.log.batches[: self.written] for m in batch[mode]]
-        found = [message for message in messages if place_of(message) > position]
+        found = [message for message in messages if message.position > position]
         return found[: self._chance.randint(1, 7)]
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
@@ -130,6 +131,10 @@ class FakeFile:
                 if message.frame is not None and message.frame >= number:
                     return Position(message.offset, message.count - 1)
         raise CursorGone(f"frame {number} is not in the game yet")
+
+    def forget(self) -> None:
+        """Count that the cache was freed."""
+        self.forgotten += 1
 
 
 class FakeStation:
@@ -147,7 +152,7 @@ class FakeStation:
         """A file of this game appears."""
         self.files[log.game_id] = file = FakeFile(log)
         order: Order = self.channel.next_order()
-        game = Game(log.game_id, file.replay, file.find_frame, ring_bytes=self._ring_bytes, order=order)
+        game = Game(log.game_id, file, ring_bytes=self._ring_bytes, order=order)
         game.catching_up = catching_up
         self.channel.begin(game)
         return game
@@ -186,7 +191,7 @@ class FakeStation:
         games = []
         for at, file in enumerate(self.archive[ids.index(wanted) :], ids.index(wanted)):
             order: Order = (0, at, "")
-            games.append(Game(file.log.game_id, file.replay, file.find_frame, ring_bytes=0, order=order))
+            games.append(Game(file.log.game_id, file, ring_bytes=0, order=order))
         live = {game.game_id for game in self.channel.games if not game.archived}
         self.channel.insert_archived([game for game in games if game.game_id not in live])
 

@@ -10,7 +10,6 @@ import trio
 
 from slpstream.model.errors import CursorGone, NoSuchGame, TooSlow
 from slpstream.model.messages import DROPPABLE_TYPES, Cursor, FramesMode, LogMessage, Position
-from slpstream.stream.game import place_of
 from tests.stream.fakes import (
     Client,
     FakeLog,
@@ -66,7 +65,7 @@ async def test_a_finalized_snapshot_has_no_frame_that_can_change() -> None:
     while station.write(game):
         async with Client().subscribed(hub_of(station), subscription(frames="finalized")) as client:
             final = [
-                m for m in log.whole("finalized") if m.type == "frame" and place_of(m) <= game.logs["finalized"].head
+                m for m in log.whole("finalized") if m.type == "frame" and m.position <= game.logs["finalized"].head
             ]
             for snapshot in client.of_type("snapshot"):
                 assert snapshot.get("frame") == (msgspec.json.decode(final[-1].entry()) if final else None)
@@ -150,7 +149,7 @@ async def test_every_cursor_while_the_game_runs() -> None:
     for at, message in enumerate(whole, 1):
         station = FakeStation(ring_bytes=2000)
         game = station.begin(log)
-        while game.logs["live"].head < place_of(message):
+        while game.logs["live"].head < message.position:
             station.write(game)
         wanted = subscription(cursor=cursor_of(message), delivery="lossless")
         async with Client().subscribed(hub_of(station), wanted) as client:
@@ -662,7 +661,7 @@ async def test_a_filter_leaves_gaps_and_never_renumbers() -> None:
     wanted = subscription(cursor="start", delivery="lossless", topics=["event", "game"], rate=10)
     async with Client().subscribed(hub_of(station), wanted) as client:
         assert client.lines == [m.json("main") for m in log.whole() if m.topic in ("event", "game")]
-    assert game.logs["live"].head == place_of(log.whole()[-1])
+    assert game.logs["live"].head == log.whole()[-1].position
 
 
 async def test_a_message_is_encoded_once_for_all_who_want_the_same() -> None:

@@ -19,7 +19,7 @@ GAMES = 24
 
 @pytest.fixture(autouse=True)
 def _few(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slpstream.stream.channel._KNOWN_GAMES", KNOWN)
+    monkeypatch.setattr("slpstream.stream.games._KNOWN_GAMES", KNOWN)
 
 
 class LongDay(FakeStation):
@@ -34,7 +34,7 @@ class LongDay(FakeStation):
             raise NoSuchGame(f"no such game: {wanted}")
         self.channel.insert_archived(
             [
-                Game(file.log.game_id, file.replay, file.find_frame, ring_bytes=0, order=(0, at, ""))
+                Game(file.log.game_id, file, ring_bytes=0, order=(0, at, ""))
                 for at, file in enumerate(files)
                 if at >= ids.index(wanted)
             ]

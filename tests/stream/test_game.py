@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.model.messages import START, FramesMode, LogMessage, Position
+from slpstream.model.messages import START, LogMessage, Position
 from slpstream.stream import Game, GameLog
-from slpstream.stream.game import place_of
-from tests.stream.fakes import FakeLog, FakeStation
+from tests.stream.fakes import FakeFile, FakeLog, FakeStation
 
 
 def message(offset: int, count: int = 0, size: int = 100) -> LogMessage:
@@ -91,25 +88,17 @@ def test_the_ring_is_a_bounded_end_of_the_log(
         assert log.size_bytes == sum(m.size_bytes() for m in kept)
         assert log.size_bytes <= ring_bytes or len(kept) == 1
         assert kept == whole[len(whole) - len(kept) :]
-    assert log.head == (place_of(whole[-1]) if whole else START)
+    assert log.head == (whole[-1].position if whole else START)
     position = Position(data.draw(st.integers(-1, offset + 1)), data.draw(st.integers(0, 5)))
-    expected = [m for m in whole if place_of(m) > position]
+    expected = [m for m in whole if m.position > position]
     found = log.since(position)
     assert found is None or found == expected
     kept = log.since(log.dropped_through)
     assert (found is None) == (len(expected) > len(kept or []))
 
 
-async def _no_replay(mode: FramesMode, position: Position) -> list[LogMessage]:
-    raise AssertionError
-
-
-async def _no_frame(mode: FramesMode, number: int) -> Position:
-    raise AssertionError
-
-
 def new_game(*, archived: bool = False) -> Game:
-    return Game("a" * 32, _no_replay, _no_frame, ring_bytes=1 << 20, order=(0, 5, "x") if archived else (1, 0, ""))
+    return Game("a" * 32, FakeFile(FakeLog()), ring_bytes=1 << 20, order=(0, 5, "x") if archived else (1, 0, ""))
 
 
 def test_what_a_newcomer_is_told_follows_the_log() -> None:
@@ -149,13 +138,12 @@ def test_a_game_that_is_given_back_keeps_what_cannot_be_read() -> None:
 
 
 def test_a_game_that_is_forgotten_gives_back_its_replay() -> None:
-    given_back: list[str] = []
     station = FakeStation()
     games = []
     for number in range(4):
         games.append(station.begin(FakeLog(number)))
-        games[-1].forget_replay = partial(given_back.append, f"{number}")
         station.write(games[-1], 3)
         if number != 1:  # one that never ends may go on
             station.write_all(games[-1])
-    assert set(given_back) == {"0"}, "the newest ones are kept, and those in progress"
+    freed = [number for number, game in enumerate(games) if station.files[game.game_id].forgotten]
+    assert freed == [0], "the newest ones are kept, and those in progress"

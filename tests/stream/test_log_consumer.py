@@ -14,7 +14,7 @@ import trio
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import START, TOPICS, FramesMode, LogMessage, Topic
-from slpstream.stream import Batch, ConsumerOffsets, Game, LogConsumer
+from slpstream.stream import ConsumedBatch, ConsumerOffsets, Game, LogConsumer
 from tests.stream.fakes import FakeLog, FakeStation, settle
 from tests.stream.test_delivery import turns
 
@@ -52,7 +52,9 @@ class Consumer:
     async def _run(self, scope: trio.CancelScope) -> None:
         with scope:
             bookmarks = ConsumerOffsets.parse(self.kept)
-            consumer = LogConsumer(self._station.channel, frames=self._mode, marks=bookmarks.marks, topics=self._topics)
+            consumer = LogConsumer(
+                self._station.channel, frames=self._mode, offsets=bookmarks.offsets, topics=self._topics
+            )
             async for batch in consumer:
                 for _ in range(0 if self.pace is None else self.pace.randint(0, 6)):
                     await trio.lowlevel.checkpoint()  # what is not kept now comes again
@@ -250,7 +252,7 @@ async def test_only_the_topics_that_are_wanted() -> None:
         await settle()
         nursery.cancel_scope.cancel()
     assert consumer.of(log) == [m.json() for m in log.whole() if m.topic == "game"]
-    assert ConsumerOffsets.parse(consumer.kept).marks[0].over == (log.whole()[-1].type == "metadata")
+    assert ConsumerOffsets.parse(consumer.kept).offsets[0].over == (log.whole()[-1].type == "metadata")
 
 
 @pytest.mark.trio
@@ -294,17 +296,17 @@ async def test_a_file_that_is_lost_is_said_once() -> None:
         nursery.cancel_scope.cancel()
     assert consumer.gone == [(log.game_id, "the file was lost")]
     assert consumer.messages
-    assert ConsumerOffsets.parse(consumer.kept).marks[0].over
+    assert ConsumerOffsets.parse(consumer.kept).offsets[0].over
 
 
 def test_bookmarks_are_few_and_come_back_from_text() -> None:
     bookmarks = ConsumerOffsets()
     logs = [FakeLog(n) for n in range(40)]
     for log in logs:
-        bookmarks.note(Batch(log.game_id, log.whole()))
-    assert [mark.cursor.game_id for mark in bookmarks.marks] == [log.game_id for log in logs[-16:]]
-    assert all(mark.over for mark in bookmarks.marks[:-1])
-    assert ConsumerOffsets.parse(bookmarks.dump()).marks == bookmarks.marks
+        bookmarks.note(ConsumedBatch(log.game_id, log.whole()))
+    assert [mark.cursor.game_id for mark in bookmarks.offsets] == [log.game_id for log in logs[-16:]]
+    assert all(mark.over for mark in bookmarks.offsets[:-1])
+    assert ConsumerOffsets.parse(bookmarks.dump()).offsets == bookmarks.offsets
 
 
 def test_a_game_whose_file_comes_back_is_not_over() -> None:
@@ -312,14 +314,14 @@ def test_a_game_whose_file_comes_back_is_not_over() -> None:
     game_id = FakeLog(1).game_id
     over: list[bool] = []
     for batch in (
-        Batch(game_id, log[:3]),
-        Batch(game_id, (), "the file was lost"),
-        Batch(game_id, log[3:5]),
-        Batch(game_id, log[5:]),
-        Batch(game_id, (), "the file was lost"),
+        ConsumedBatch(game_id, log[:3]),
+        ConsumedBatch(game_id, (), "the file was lost"),
+        ConsumedBatch(game_id, log[3:5]),
+        ConsumedBatch(game_id, log[5:]),
+        ConsumedBatch(game_id, (), "the file was lost"),
     ):
         bookmarks.note(batch)
-        over.append(bookmarks.marks[0].over)
+        over.append(bookmarks.offsets[0].over)
     assert over == [False, True, False, True, True]
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import TOPICS, Cursor, Position
 from slpstream.stream import Subscription, parse_subscription
-from slpstream.stream.subscriber import keeps_frame
 from slpstream.stream.subscription import MAX_FIELDS, MAX_NAMES, MAX_RATE, parse_query
+from slpstream.stream.view import keeps_frame
 
 GAME = "0123456789abcdef" * 2
 LIVE = f"{GAME}/l1500.2"

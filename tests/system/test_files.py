@@ -35,7 +35,7 @@ async def test_a_named_pipe_in_the_place_of_a_replay(tmp_path: Path, name: str) 
         peek_game_id(path)
     game = archived_game(lambda: path, 0, "0" * 32, trio.CapacityLimiter(1))
     with pytest.raises(CursorGone):
-        await game.replay("live", START)
+        await game.log_reader.messages("live", START)
 
 
 def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def some_log() -> list[LogMessage]:
     """Messages of a game with items and rollbacks: a real one where there is one."""
     path = SLP / "items.slp"
     data = path.read_bytes() if path.exists() else synthetic_match(seed=5, frames=FRAMES, items=True, rollbacks=True)
-    log = Pipeline(SlippiReader()).feed(data)[0]
+    log = Pipeline(SlippiReader()).feed(data).messages("live")
     return log[: 2 * FRAMES] + log[-3:]
 
 

@@ -84,9 +84,9 @@ class BrokerGames:
         game = found[1]
         final = not game.in_progress
         try:
-            place = START if query.first is None else await game.find_frame("finalized", query.first)
+            place = START if query.first is None else await game.log_reader.find_frame("finalized", query.first)
             frames: list[bytes] = []
-            while messages := await game.replay("finalized", place):
+            while messages := await game.log_reader.messages("finalized", place):
                 place = messages[-1].position
                 for message in messages:
                     number = message.frame

@@ -26,7 +26,7 @@ from slpstream.model.messages import FramesMode, LogMessage, Position
 from slpstream.outputs.redis.connection import Client, Entry, entries_of
 from slpstream.outputs.redis.streams import MODES, StationKeys, Turn, by_game, just_before
 from slpstream.stream import Channel, Game
-from slpstream.stream.channel import Locate
+from slpstream.stream.games import Locate
 
 _SEEDED = 128
 """Newest messages of each log that a gateway begins with: those who were disconnected with the last one come back with
@@ -60,11 +60,41 @@ class GatewayChannel(Channel):
         """Something is missing between what the log has and what comes behind `before`: who is live reads it from the
         broker."""
         log = game.logs[mode]
-        for reader in self._readers():
-            if reader.subscriber.subscription.frames == mode:
-                reader.fall_behind(game, log.head)
+        for subscriber in self._live_subscribers():
+            if subscriber.view.mode == mode:
+                subscriber.fall_behind(game, log.head)
         log.forget()
         log.head = log.dropped_through = max(before, log.head)
+
+
+class _BrokerLogReader:
+    """Reads the log of one game back from the broker."""
+
+    def __init__(self, histories: Mapping[FramesMode, History], game_id: str) -> None:
+        self._histories = histories
+        self._game_id = game_id
+        self.game: Game | None = None
+
+    async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
+        """Some of the messages after `position`; empty at the end. Raises `CursorGone`."""
+        messages = await self._histories[mode].messages(self._game_id, position)
+        if messages and messages[0].type == "game_start" and self.game is not None:
+            _set_rate(self.game, messages[0])
+        return messages
+
+    async def find_frame(self, mode: FramesMode, number: int) -> Position:
+        """The position just before a frame. Raises `CursorGone`."""
+        return await self._histories[mode].find_frame(self._game_id, number)
+
+    def forget(self) -> None:
+        """Nothing is cached here."""
+
+
+def _set_rate(game: Game, start: LogMessage) -> None:
+    rate = object_in(b"{" + start.body).get("rate")
+    with contextlib.suppress(ZeroDivisionError):  # others can write into the broker
+        numerator, denominator = rate or (60, 1)
+        game.frames_per_second = max(1, round(numerator / denominator))
 
 
 class GatewayStation:
@@ -120,7 +150,7 @@ class GatewayStation:
         self, start: LogMessage, stats: LogMessage | None, tails: Mapping[FramesMode, Sequence[Entry]]
     ) -> None:
         game = self._game(start.game_id or "")
-        self._begins(game, start)
+        _set_rate(game, start)
         for mode, tail in tails.items():
             messages = [m for m in reversed(messages_of(tail)) if m.game_id == game.game_id]
             if not messages:
@@ -153,27 +183,11 @@ class GatewayStation:
         self.channel.insert_archived(archived)
 
     def _game(self, game_id: str) -> Game:
-        histories = self.histories
-
-        async def replay(mode: FramesMode, position: Position) -> Sequence[LogMessage]:
-            messages = await histories[mode].messages(game_id, position)
-            for message in messages[:1]:
-                if message.type == "game_start":
-                    self._begins(game, message)
-            return messages
-
-        async def find_frame(mode: FramesMode, number: int) -> Position:
-            return await histories[mode].find_frame(game_id, number)
-
-        game = Game(game_id, replay, find_frame, ring_bytes=self._ring_bytes, order=self.channel.next_order())
+        log_reader = _BrokerLogReader(self.histories, game_id)
+        game = Game(game_id, log_reader, ring_bytes=self._ring_bytes, order=self.channel.next_order())
+        log_reader.game = game
         game.read_again = True
         return game
-
-    def _begins(self, game: Game, start: LogMessage) -> None:
-        rate = object_in(b"{" + start.body).get("rate")
-        with contextlib.suppress(ZeroDivisionError):  # whoever wrote that
-            numerator, denominator = rate or (60, 1)
-            game.frames_per_second = max(1, round(numerator / denominator))
 
     # -- what comes --------------------------------------------------------------------------------------------------
 
@@ -226,7 +240,7 @@ class GatewayStation:
             channel.interrupt(game, mode, just_before(messages[0].position))
         self._doubted.discard(mode)
         if messages[0].type == "game_start":
-            self._begins(game, messages[0])
+            _set_rate(game, messages[0])
         channel.publish(game, {mode: messages})
 
     async def check_whole(self, mode: FramesMode) -> None:

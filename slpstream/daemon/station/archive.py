@@ -1,7 +1,7 @@
-"""The games of a station that are over: which files they are in, and how an old cursor finds its game among them.
+"""The games of a station that are over: which files hold them, and how an old cursor finds its game.
 
-What was played before this daemon started is not streamed, but it is known. A file's game id is read when somebody asks
-for a game, newest file first, and only until the wanted one is found.
+Games from before this daemon started are known, but not streamed. A file's game id is read when a game is
+asked for, newest file first, and only until the wanted game is found.
 """
 
 from __future__ import annotations
@@ -25,37 +25,39 @@ _RECENT_FILES = 50
 class Archive:
     """The files below a folder that are known and not followed."""
 
-    def __init__(self, folder: Path, limiter: trio.CapacityLimiter, listed: Callable[[], Sequence[TailedFile]]) -> None:
-        """`limiter` bounds the threads that read files; `listed` are those files, as of now."""
+    def __init__(self, folder: Path, limiter: trio.CapacityLimiter, files: Callable[[], Sequence[TailedFile]]) -> None:
+        """`limiter` bounds the threads that read files; `files` returns the archived files as of now."""
         self._folder = folder
         self._limiter = limiter
-        self._listed = listed
+        self._files = files
         self._game_ids: dict[tuple[Path, int], str | None] = {}
-        """By path and modification time in nanoseconds; `None`: there is none in that file."""
+        """By path and modification time in nanoseconds; `None` for a file without a game."""
 
     def newest(self) -> list[dict[str, Any]]:
-        """The newest files, as `/v1/stations/{id}` lists them. Names only, never paths."""
+        """The newest files, as `/v1/stations/{id}` lists them: names relative to the folder, never full paths."""
         return [
             {
                 "file": printable(file.path, self._folder),
                 "modifiedAt": timestamp(file.mtime_ns / 1e9),
                 "sizeBytes": file.size_bytes,
             }
-            for file in sorted(self._listed(), key=_age, reverse=True)[:_RECENT_FILES]
+            for file in sorted(self._files(), key=_age, reverse=True)[:_RECENT_FILES]
         ]
 
     async def games_from(self, game_id: str) -> list[Game]:
-        """The game with this id and all newer ones. Raises `NoSuchGame`, and `CursorGone` when it may be in a file that
-        cannot be read now."""
-        files = sorted(self._listed(), key=_age, reverse=True)
+        """The game with this id and all newer ones.
+
+        Raises `NoSuchGame`, or `CursorGone` when the game may be in a file that cannot be read now.
+        """
+        files = sorted(self._files(), key=_age, reverse=True)
         found = await trio.to_thread.run_sync(self._find, files, game_id, limiter=self._limiter)
-        # A file that is renamed is read on under its new name.
+        # The path is looked up anew each time, because files are renamed.
         return [
             archived_game(partial(_path, file), mtime_ns, its_id, self._limiter) for file, mtime_ns, its_id in found
         ]
 
     def _find(self, files: Sequence[TailedFile], game_id: str) -> list[tuple[TailedFile, int, str]]:
-        """In a worker thread: newest first, until the wanted game is found. Raises as `games_from`."""
+        """In a worker thread: the wanted game's file and all newer ones. Raises the same errors as `games_from`."""
         keys = [(file.path, file.mtime_ns) for file in files]
         before = self._game_ids  # another thread may be here too
         known = self._game_ids = {key: before[key] for key in keys if key in before}
@@ -68,13 +70,13 @@ class Archive:
                 try:
                     known[key] = peek_game_id(path)
                 except FileNotFoundError:
-                    continue  # it has just gone
+                    continue  # it has just been removed
                 except OSError as error:
                     unreadable = error.strerror or type(error).__name__
                     continue
             found_id = known[key]
             if found_id is None or found_id in seen:
-                continue  # of the same game twice, the newest file counts
+                continue  # of two files with the same game, the newer one counts
             seen.add(found_id)
             found.append((file, mtime_ns, found_id))
             if found_id == game_id:
@@ -93,6 +95,6 @@ def _age(file: TailedFile) -> tuple[int, int, Path]:
 
 
 def printable(path: Path, folder: Path) -> str:
-    """A file as people see it: relative to its station's folder, and always text."""
+    """A file's name for people: relative to its station's folder, and always valid text."""
     relative = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
     return str(relative).encode("utf-8", "replace").decode()

@@ -1,93 +1,88 @@
-"""What a station counts and logs of the events that it publishes.
+"""Per-station counters, buffered and flushed to Prometheus twice a second.
 
-Sixty times a second it only notes; Prometheus's counters, each with a lock of its own, are written now and then.
+Prometheus's counters each take a lock, which is too much for every frame of every station.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from slpstream.daemon.station.archive import printable
 from slpstream.daemon.station.followed_file import FollowedFile
-from slpstream.model.events import Diagnostic, Event, Frame, GameEnd
+from slpstream.game.pipeline import Batch
+from slpstream.model.events import Diagnostic
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import StationMetrics
 
-_COMMANDS_TICKS = 10
-"""Commands are written that seldom: there are a dozen of each file."""
+_TICKS_PER_COMMAND_COUNT = 10  # a dozen counters per file, so they are flushed less often
 
 
 class StationCounters:
-    """The counting of one station."""
+    """The counters and log lines of what one station publishes."""
 
     def __init__(self, metrics: StationMetrics, folder: Path, wall_clock: Callable[[], float]) -> None:
         self._metrics = metrics
         self._folder = folder
         self._wall_clock = wall_clock
         self._log = get_logger()
-        self._bytes = self._frames = self._again = self._ticks = 0
+        self._bytes = self._frames = self._resent_frames = self._ticks = 0
         self._delays_seconds: list[float] = []
 
     def count_bytes(self, size_bytes: int) -> None:
-        """Bytes of a replay have been read."""
+        """Bytes of a replay were read."""
         self._bytes += size_bytes
 
-    def count(self, following: FollowedFile, events: Sequence[Event]) -> None:
-        """What has been published of a file: metrics, and a line in the log for what people want to know."""
-        metrics = self._metrics
-        game = following.game
+    def count(self, followed: FollowedFile, batch: Batch) -> None:
+        """A batch of a file was published: count it, and log its diagnostics and its Game End."""
+        game = followed.game
         catching_up = game is not None and game.catching_up
-        frames = again = 0
-        for event in events:
-            if type(event) is Frame:
-                frames += 1
-                again += event.revision > 0
-            elif isinstance(event, Diagnostic):
-                metrics.diagnostic(event.code)
+        for event in batch.notable:
+            if isinstance(event, Diagnostic):
+                self._metrics.diagnostic(event.code)
                 self._log.warning(
                     "diagnostic",
-                    game_id=following.pipeline.game_id,
-                    file=printable(following.file.path, self._folder),
+                    game_id=followed.pipeline.game_id,
+                    file=printable(followed.file.path, self._folder),
                     code=event.code,
                     offset=event.offset,
                     message=event.message,
                 )
-            elif isinstance(event, GameEnd) and not catching_up:
-                metrics.game(event.reason)
-                self._log.info(
-                    "game end",
-                    game_id=following.pipeline.game_id,
-                    reason=event.reason,
-                    last_frame=event.last_frame,
-                    duration_seconds=event.duration_seconds,
-                )
-        if following.pipeline.failure is not None:
-            metrics.decode_errors.inc()
-        if frames and not catching_up:
-            self._frames += frames
-            self._again += again
-            self._delays_seconds.append(max(0.0, self._wall_clock() - following.file.mtime_ns / 1e9))
+        if batch.end is not None and not catching_up:
+            self._metrics.game(batch.end.reason)
+            self._log.info(
+                "game end",
+                game_id=followed.pipeline.game_id,
+                reason=batch.end.reason,
+                last_frame=batch.end.last_frame,
+                duration_seconds=batch.end.duration_seconds,
+            )
+        if followed.pipeline.failure is not None:
+            self._metrics.decode_errors.inc()
+        if batch.frames and not catching_up:
+            self._frames += batch.frames
+            self._resent_frames += batch.resent_frames
+            self._delays_seconds.append(max(0.0, self._wall_clock() - followed.file.mtime_ns / 1e9))
 
     def tick(self, files: Iterable[FollowedFile]) -> None:
-        """Twice a second: what was noted, to the metrics; of the files only now and then."""
+        """Flush; called twice a second. The command counts of `files` are flushed only every few ticks."""
         self._ticks += 1
-        self.write(() if self._ticks % _COMMANDS_TICKS else files)
+        self.flush(() if self._ticks % _TICKS_PER_COMMAND_COUNT else files)
 
-    def write(self, files: Iterable[FollowedFile]) -> None:
-        """What was noted, to the metrics, and how many events of each command were read of some files."""
+    def flush(self, files: Iterable[FollowedFile]) -> None:
+        """Write the buffered counts to Prometheus, and the command counts of `files`."""
         metrics = self._metrics
         for counter, count in (
             (metrics.bytes, self._bytes),
             (metrics.frames, self._frames),
-            (metrics.rollback_frames, self._again),
+            (metrics.rollback_frames, self._resent_frames),
         ):
             if count:
                 counter.inc(count)
         for delay_seconds in self._delays_seconds:
             metrics.publish_seconds.observe(delay_seconds)
-        self._bytes = self._frames = self._again = 0
+        self._bytes = self._frames = self._resent_frames = 0
         self._delays_seconds = []
-        for following in files:
-            for command, count in following.pipeline.reader.take_command_counts().items():
+        for followed in files:
+            for command, count in followed.pipeline.reader.take_command_counts().items():
                 metrics.event(command, count)

@@ -90,7 +90,7 @@ CHARACTERS: Mapping[int, str] = {
     28: "Morton",
     29: "Mii",
     30: "Tanooki Mario",
-    31: "DeltaBase",
+    31: "Link",
     32: "Villager (male)",
     33: "Isabelle",
     34: "Cat Peach",

@@ -50,7 +50,7 @@ class Divergence(NamedTuple):
     """What the second reading says there; empty when it has no more."""
 
 
-class Rereading:
+class ReplayedLog:
     """A second reading of a game, held against the chain of the first. Feed its lines in order, then `finish`."""
 
     def __init__(self, chain: Chain) -> None:

@@ -23,7 +23,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import msgspec
 import structlog
@@ -50,8 +50,7 @@ from slpstream.outputs.redis.streams import (
     turn_record,
     unpack,
 )
-from slpstream.stream import Batch, ConsumerOffset, LogConsumer
-from slpstream.stream.read_position import Games
+from slpstream.stream import Channel, ConsumedBatch, ConsumerOffset, LogConsumer
 from slpstream.system.logs import get_logger
 
 ALIVE_SECONDS = 6
@@ -75,16 +74,6 @@ _KEPT_STATUSES = 1000
 _OF_LATE_JOINERS = ("game_start", "stats")
 
 _encode = msgspec.json.Encoder().encode
-
-
-class Source(Games, Protocol):
-    """What is sent of a station."""
-
-    def state_message(self) -> dict[str, Any]:
-        """The `station` status message."""
-
-    def set_message(self) -> dict[str, Any] | None:
-        """The `set` status message; `None` while there is no set."""
 
 
 class Log:
@@ -143,7 +132,7 @@ class RedisSink:
         self,
         address: Address,
         event: str,
-        stations: Callable[[], Mapping[str, Source]],
+        stations: Callable[[], Mapping[str, Channel]],
         *,
         max_messages: int,
         max_age_seconds: float,
@@ -205,7 +194,7 @@ class RedisSink:
 
     async def _session(self, client: Client) -> None:
         writer = _Writer(client, self._max_age_seconds, self._confirmed)
-        running: dict[str, tuple[Source, trio.CancelScope]] = {}
+        running: dict[str, tuple[Channel, trio.CancelScope]] = {}
         async with trio.open_nursery() as nursery:
             nursery.start_soon(writer.run)
             await self._sign_of_life(client)
@@ -236,7 +225,7 @@ class RedisSink:
                 await trio.sleep(_LOOK_SECONDS)
 
     async def _follow(
-        self, client: Client, writer: _Writer, station: str, source: Source, scope: trio.CancelScope
+        self, client: Client, writer: _Writer, station: str, source: Channel, scope: trio.CancelScope
     ) -> None:
         structlog.contextvars.bind_contextvars(station=station)
         keys = StationKeys(self._keys.event, station)
@@ -256,7 +245,7 @@ class RedisSink:
         if source is not None and not self._missing_bytes(source, log):
             log.level_at = time.monotonic()
 
-    def _missing_bytes(self, source: Source, log: Log) -> int:
+    def _missing_bytes(self, source: Channel, log: Log) -> int:
         """Of the replay of the current game."""
         game = source.current
         if game is None:
@@ -273,7 +262,7 @@ class RedisSink:
         await client.set(self._keys.ingest(self._name), b"1", ex=ALIVE_SECONDS)
 
     async def _tell(
-        self, client: Client, stations: Mapping[str, Source], told: dict[tuple[str, str], dict[str, Any]]
+        self, client: Client, stations: Mapping[str, Channel], told: dict[tuple[str, str], dict[str, Any]]
     ) -> None:
         """The states that have changed: into the hash of each station, and to those who listen."""
         news: list[dict[str, Any]] = []
@@ -322,14 +311,14 @@ class RedisSink:
 # -- one log -----------------------------------------------------------------------------------------------------------
 
 
-async def _send_log(client: Client, writer: _Writer, source: Source, log: Log) -> None:
+async def _send_log(client: Client, writer: _Writer, source: Channel, log: Log) -> None:
     """Begins where the broker is, and sends what follows."""
     ordinal, marks = await begin(client, log)
     log.begun = True
     turn = Turn(ordinal, "", START)
     places = {mark.cursor.game_id: mark.cursor.position or START for mark in marks}
     taken, taken_at = 0, -_MIN_TURN_SECONDS
-    async for batch in LogConsumer(source, frames=log.mode, marks=marks):
+    async for batch in LogConsumer(source, frames=log.mode, offsets=marks):
         if batch.gone is not None:
             _say_gone(batch, log.mode)
         if not batch.messages:
@@ -423,7 +412,7 @@ def _behind(message: LogMessage) -> Position:
     return START if message.type == "game_start" else just_before(message.position)
 
 
-def _say_gone(batch: Batch, mode: FramesMode) -> None:
+def _say_gone(batch: ConsumedBatch, mode: FramesMode) -> None:
     get_logger().warning("messages that the broker will not get", game_id=batch.game_id, frames=mode, what=batch.gone)
 
 

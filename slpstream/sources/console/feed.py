@@ -11,13 +11,13 @@ import os
 from collections import deque
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Protocol
 from weakref import WeakKeyDictionary
 
 import trio
 
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC
 from slpstream.sources.console.event_framer import Begun, Events, GameFramer
+from slpstream.sources.tail import TailedFile
 
 _RECENT_BYTES = 256 * 1024
 _KEPT_GAMES = 4
@@ -25,22 +25,6 @@ _FILES = 16
 
 ReadFile = Callable[[Path, int, int], Awaitable[bytes]]
 """(file, offset, most bytes) to the bytes that are there, in a worker thread. Raises `OSError`."""
-
-
-class File(Protocol):
-    """A file that a station follows."""
-
-    @property
-    def path(self) -> Path:
-        """Where it is now."""
-
-
-class Followed(Protocol):
-    """What the station hands bytes with: the same object for the same file."""
-
-    @property
-    def file(self) -> File:
-        """The file."""
 
 
 Unwritten = Callable[[Path, int, int], bytes]
@@ -72,7 +56,7 @@ async def read_file(
 class ServedGame:
     """The events of one game: how many there are, and the newest of them."""
 
-    def __init__(self, head: bytes, base_cursor: int, file: File) -> None:
+    def __init__(self, head: bytes, base_cursor: int, file: TailedFile) -> None:
         self.head = head
         self.base_cursor = base_cursor
         self.file = file
@@ -114,7 +98,7 @@ class RelayFeed:
 
     def __init__(self, read: ReadFile) -> None:
         self._read = read
-        self._sources: WeakKeyDictionary[Followed, _Source] = WeakKeyDictionary()
+        self._sources: WeakKeyDictionary[object, _Source] = WeakKeyDictionary()
         """Of those that the station follows; what it lets go is let go here too."""
         self._games: deque[ServedGame] = deque(maxlen=_KEPT_GAMES)
         self._changed = trio.Event()
@@ -122,17 +106,20 @@ class RelayFeed:
 
     # -- what the station says ----------------------------------------------------------------------------------------
 
-    def grew(self, following: Followed, offset: int, data: bytes) -> None:
-        """The next bytes of a file, each once, without holes."""
+    def grew(self, followed: object, file: TailedFile, offset: int, data: bytes) -> None:
+        """The next bytes of a file, each once, without gaps.
+
+        `followed` is the same object for all bytes of one file; `file` is where the file is now.
+        """
         if offset == 0:
-            self._sources[following] = _Source()
+            self._sources[followed] = _Source()
             while len(self._sources) > _FILES:
                 del self._sources[next(iter(self._sources))]
-        source = self._sources.get(following)
+        source = self._sources.get(followed)
         if source is None or source.over:
             return
         if source.game is not None:
-            source.game.file = following.file
+            source.game.file = file
         if offset < HEADER_BYTES:
             head = data[: HEADER_BYTES - offset]
             if head[: len(MAGIC) - offset] != MAGIC[offset : offset + len(head)]:
@@ -144,20 +131,20 @@ class RelayFeed:
                 if source.game is not None:
                     source.over = True  # no file has two games
                     return
-                self._begin(following, source, cut.head)
+                self._begin(file, source, cut.head)
             elif isinstance(cut, Events) and source.game is not None:
                 self._append(source, source.game, cut)
             else:
                 source.over = True  # the events end, with the metadata mostly
                 return
 
-    def _begin(self, following: Followed, source: _Source, head: bytes) -> None:
+    def _begin(self, file: TailedFile, source: _Source, head: bytes) -> None:
         source.at = len(head)
         for known in self._games:
             if known.head == head:  # a file that is read again, or a copy of it
-                known.file, source.game = following.file, known
+                known.file, source.game = file, known
                 return
-        source.game = ServedGame(head, self.end_cursor, following.file)
+        source.game = ServedGame(head, self.end_cursor, file)
         self._games.append(source.game)
         self._notify()
 

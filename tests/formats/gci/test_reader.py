@@ -136,11 +136,11 @@ def test_frames_are_not_made_before_somebody_takes_them() -> None:
 def test_the_pipeline_makes_both_logs_of_it() -> None:
     data = encode(time_attack(300))
     pipeline = Pipeline(GciReader(), ["live", "finalized"])
-    assert pipeline.feed(data) == [[], []]
-    live, finalized = pipeline.finish()
+    assert not pipeline.feed(data).events
+    batches = [pipeline.finish()]
     while pipeline.pending:
-        for log, more in zip((live, finalized), pipeline.more(100), strict=True):
-            log.extend(more)
+        batches.append(pipeline.more(100))
+    live, finalized = ([m for batch in batches for m in batch.messages(mode)] for mode in pipeline.modes)
     assert pipeline.ended
     for log in (live, finalized):
         positions = [message.position for message in log]

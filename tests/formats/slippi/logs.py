@@ -14,7 +14,7 @@ import msgspec
 from slpstream.formats.slippi.container import HEADER_BYTES, header
 from slpstream.formats.slippi.framing import read_event_payloads
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.pipeline import Pipeline
+from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import LogMessage
 
 Log = list[LogMessage]
@@ -32,13 +32,10 @@ class Logs:
         self.live: Log = []
         self.finalized: Log = []
 
-    def take(self, new: Sequence[Log]) -> None:
-        """Appends what a call of the pipeline returned."""
-        live, finalized = new
-        if live:
-            self.live += live
-        if finalized:
-            self.finalized += finalized
+    def take(self, batch: Batch) -> None:
+        """Append what a call of the pipeline returned."""
+        self.live += batch.messages("live")
+        self.finalized += batch.messages("finalized")
 
     def lines(self) -> tuple[list[bytes], list[bytes]]:
         """The message lines of the live and of the finalized log, without line ends."""

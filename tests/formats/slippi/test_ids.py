@@ -31,7 +31,7 @@ OWN_STATES = {
     "Donkey Kong": 46,
     "Kirby": 203,
     "Bowser": 23,
-    "DeltaBase": 21,
+    "Link": 21,
     "Sheik": 24,
     "Ness": 36,
     "Peach": 30,

@@ -24,6 +24,7 @@ from slpstream.sources.console import wire
 from slpstream.sources.console.feed import RelayFeed, read_file
 from slpstream.sources.console.server import RelayServer
 from slpstream.sources.console.session import Arrived, ConsoleSession, Greeted, Lost
+from slpstream.sources.tail import FileIdentity, TailedFile
 from tests.formats.slippi.built import Built
 from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js, slippi_js
 from tests.shared_data import needs_shared, replay
@@ -39,19 +40,16 @@ class GrowingFile:
 
     def __init__(self, path: Path, feed: RelayFeed) -> None:
         self.path = path
+        self._file = TailedFile(path, FileIdentity(0, 0), 0, 0)
         self._feed = feed
         self.at = 0
         path.write_bytes(b"")
-
-    @property
-    def file(self) -> GrowingFile:
-        return self
 
     def grow(self, data: bytes, *, to_disk: bool = True) -> None:
         if to_disk:
             with self.path.open("ab") as file:
                 file.write(data)
-        self._feed.grew(self, self.at, data)
+        self._feed.grew(self, self._file, self.at, data)
         self.at += len(data)
 
 

@@ -15,11 +15,11 @@ import pytest
 import trio
 
 from slpstream.api import messages
+from slpstream.config import Watch
 from slpstream.daemon.consoles import Reports
-from slpstream.daemon.station.station import Station
+from slpstream.daemon.station import SharedServices, Station
 from slpstream.model.messages import START, LogMessage
 from slpstream.sources.console.recorder import Recorder
-from slpstream.stream.game import place_of
 from slpstream.system.metrics import Metrics
 from tests.sources.console.disks import Disk
 from tests.sources.console.test_recorder import GAME, OTHER
@@ -40,12 +40,9 @@ class Recorded:
             name="Wii",
             notifications=None,
             metrics=self.metrics.station("wii"),
-            limiter=limiter,
-            poll_seconds=0.02,
-            scan_seconds=0.05,
-            stalled_seconds=60,
-            idle_seconds=60,
+            watch=Watch(poll_seconds=0.02, scan_seconds=0.05, stalled_seconds=60, idle_seconds=60),
             ring_bytes=1 << 24,
+            shared=SharedServices(limiter),
         )
         self.reports = Reports(self.station, self.metrics.station("wii"), "console")
         self.recorder = Recorder(
@@ -67,7 +64,9 @@ class Recorded:
     async def replayed(self) -> Sequence[LogMessage]:
         """The same log, read back from the file and from what waits for the disk."""
         read: list[LogMessage] = []
-        while more := await self.station.channel.games[0].replay("live", place_of(read[-1]) if read else START):
+        while more := await self.station.channel.games[0].log_reader.messages(
+            "live", read[-1].position if read else START
+        ):
             read += more
         return read
 

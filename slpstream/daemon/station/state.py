@@ -1,0 +1,48 @@
+"""The state of a station, and the reason for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from slpstream.model.messages import timestamp
+from slpstream.stream import Channel, StationState
+from slpstream.system.logs import get_logger
+
+
+class StateMachine:
+    """The state of one station, sent to its subscribers whenever it changes."""
+
+    def __init__(self, channel: Channel, wall_clock: Callable[[], float]) -> None:
+        self._channel = channel
+        self._wall_clock = wall_clock
+        self._log = get_logger()
+        self._reason = "starting"
+        self._remark: str | None = None
+        self.state: StationState = "offline"
+        self.game_id: str | None = None
+        """The game that the state is about."""
+
+    @property
+    def reason(self) -> str:
+        """Why the station is in its state, for people."""
+        return self._reason if self._remark is None else f"{self._reason}; {self._remark}"
+
+    def change(self, state: StationState, reason: str, game_id: str | None = None) -> None:
+        """Enter a state; does nothing if the station is in it, for this reason and game, already."""
+        if (state, reason, game_id) != (self.state, self._reason, self.game_id):
+            self.state, self._reason, self.game_id = state, reason, game_id
+            self._announce()
+
+    def remark(self, remark: str | None) -> None:
+        """Add something that people should know besides the reason; `None` takes it away."""
+        if remark != self._remark:
+            self._remark = remark
+            self._announce()
+
+    def _announce(self) -> None:
+        payload: dict[str, Any] = {"state": self.state, "reason": self.reason, "at": timestamp(self._wall_clock())}
+        if self.game_id is not None:
+            payload["gameId"] = self.game_id
+        self._log.info("station", state=self.state, reason=self._reason, game_id=self.game_id)
+        self._channel.publish_state(payload)

@@ -1,0 +1,75 @@
+"""The choice of messages, fields and encoding that subscribers can share."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Protocol
+
+from slpstream.model.messages import TOPIC_OF_TYPE, FramesMode, LogMessage
+from slpstream.stream.delta_bases import DeltaBase, DeltaBases, DeltaEncoding, Entry, can_be_base, predecessor
+from slpstream.stream.subscription import Subscription
+
+
+class Encoding(Protocol):
+    """How messages look on one kind of connection."""
+
+    @property
+    def key(self) -> Hashable:
+        """Encodings with equal keys give equal bytes."""
+
+    def log(self, message: LogMessage, station: str) -> bytes:
+        """A log message, ready for the socket."""
+
+    def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
+        """A `frame` message cut down to `fields`, ready for the socket."""
+
+    def status(self, payload: dict[str, Any]) -> bytes:
+        """A status message, ready for the socket."""
+
+
+class View:
+    """The messages of a subscription in its encoding. Subscribers whose views have equal keys get equal bytes."""
+
+    def __init__(self, subscription: Subscription, encoding: Encoding) -> None:
+        self.mode: FramesMode = subscription.frames
+        self.key: Hashable = (
+            encoding.key, subscription.frames, subscription.topics, subscription.rate, subscription.fields
+        )  # fmt: skip
+        self._encoding = encoding
+        self._delta_encoding = encoding if isinstance(encoding, DeltaEncoding) else None
+        self._rate = subscription.rate
+        self._fields = subscription.fields
+        self._types = frozenset(kind for kind, topic in TOPIC_OF_TYPE.items() if topic in subscription.topics)
+
+    def wants(self, message: LogMessage, frames_per_second: int) -> bool:
+        """Whether the subscription asks for this message."""
+        if message.type not in self._types:
+            return False
+        rate = self._rate
+        return rate is None or message.type != "frame" or keeps_frame(message.frame or 0, rate, frames_per_second)
+
+    def entry(self, message: LogMessage, station: str, frames_per_second: int, known: DeltaBases) -> Entry | None:
+        """The message for subscribers that have the bases in `known`, which is updated; `None` if it is not wanted."""
+        if not self.wants(message, frames_per_second):
+            return None
+        if self._delta_encoding is None or not can_be_base(message):
+            return Entry(self.whole(message, station), message)
+        before = predecessor(known, message)
+        known[message.type] = base = DeltaBase(message, self._fields)
+        data = self.whole(message, station) if before is None else self._delta_encoding.follow(base, before, station)
+        return Entry(data, message, before, base)
+
+    def whole(self, message: LogMessage, station: str) -> bytes:
+        """A wanted message for a subscriber without any base."""
+        if self._fields is None or message.type != "frame":
+            return self._encoding.log(message, station)
+        return self._encoding.cut(message, station, self._fields)
+
+    def status(self, payload: dict[str, Any]) -> bytes:
+        """A status message."""
+        return self._encoding.status(payload)
+
+
+def keeps_frame(number: int, rate: int, frames_per_second: int) -> bool:
+    """Whether a subscription with `rate` frames per second of game time includes this frame number."""
+    return rate >= frames_per_second or number * rate % frames_per_second < rate
