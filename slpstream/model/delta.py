@@ -1,25 +1,25 @@
-"""The difference between two nested values, and the messages that consist of it (`slpstream.v1.delta`).
+"""Differences between nested values, and the messages that carry them (`slpstream.v1.delta`).
 
-A game says sixty times a second what it said before, but for some thirty numbers. Each side keeps the newest message
-of each type and station; the first is sent whole, what follows as what has changed. The code knows no game: it works
-on maps, arrays and scalars, as JSON has them.
+Sixty times a second a game repeats itself, except for some thirty numbers. Both ends keep the newest message of each
+type and station. The first one is sent whole, later ones as differences. This module knows no game: it works on maps,
+arrays and scalars, as in JSON.
 
-A value is looked at as a flat list of its leaves: those of a container first, in the order of its keys, then those of
-the containers in it, in the same order (keys of maps by code point, places of arrays by number). An empty map or array
-is a leaf. As long as two values have the same shape, the numbers of the leaves that differ and their values say
-everything. Where the shape differs, edits come first, which give the older value the shape of the newer one.
+A value is treated as a flat list of its leaves: first those of the container itself, in the order of its keys, then
+those of the containers in it, in the same order (keys of maps by code point, items of arrays by index). An empty map or
+array is a leaf. If two values have the same shape, the numbers of the leaves that differ, with their new values,
+describe the difference completely. If the shapes differ, edits come first and give the older value the newer shape.
 
-A message with a type of `DELTA_TYPES` is a map like all others, or an array that is to be applied to the message before
-it of the same type and station:
+A message with a type in `DELTA_TYPES` is either a map, like all other messages, or an array, which is applied to the
+previous message of the same type and station:
 
     [station, type, offset, count, edits, ups, singles, floats, others, value...]
 
-`type` is the place in `DELTA_TYPES`. `offset` is to be added to the offset in the cursor, `count` is the new count; the
-game is the same. `edits` is an array of `[path, value]` (put there) and `[path]` (take away), to be done in their
-order. `ups`, `singles` and `others` are leaves: each byte string has how many leaves lie between one and the next, in
-base-128 groups, low ones first, the high bit set on all but the last. `ups` are one more than before; `singles` have
-the values in `floats`, big-endian 32-bit floats; `others` those at the end of the array. Empty strings and arrays may
-be missing at the end: `[station, type, offset, count, [], ups]` is a whole message.
+`type` is an index into `DELTA_TYPES`. `offset` is added to the offset in the cursor; `count` is the new count; the game
+stays the same. `edits` is an array of `[path, value]` (set) and `[path]` (remove), applied in order. `ups`, `singles`
+and `others` select leaves: each byte string holds the number of leaves between one selected leaf and the next, in
+base-128 groups, low groups first, with the high bit set on all but the last. The leaves in `ups` grow by one; those in
+`singles` get the values in `floats`, which are big-endian 32-bit floats; those in `others` get the values at the end of
+the array. Empty strings and arrays at the end may be omitted: `[station, type, offset, count, [], ups]` is complete.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from slpstream.model.errors import ProtocolViolation
 
 SUBPROTOCOL = "slpstream.v1.delta"
 DELTA_TYPES = ("frame", "finalized", "stats")
-"""The types of which the newest message says what the older ones said."""
+"""The message types that can be sent as deltas; the newest message reindices the older ones."""
 
 Path = list[str | int]
 
@@ -46,7 +46,7 @@ _WRONG = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 class _Shape:
-    """What a container consists of, down to its leaves."""
+    """The structure of a container, down to its leaves."""
 
     __slots__ = ("children", "get", "keys", "kind", "size")
 
@@ -59,7 +59,7 @@ class _Shape:
         self.get: Callable[[Any], tuple[Any, ...]] = _getter(self.keys)
 
     def read(self, value: Any, into: list[Any]) -> bool:
-        """Appends the leaves of a value; false when it has another shape."""
+        """Append the leaves of a value; return false if it has another shape."""
         if value.__class__ is not self.kind or len(value) != self.size:
             return False
         try:
@@ -72,7 +72,7 @@ class _Shape:
         return True
 
     def build(self, leaves: Sequence[Any], at: int) -> tuple[Any, int]:
-        """The value whose leaves begin at a place, and the place behind them."""
+        """The value whose leaves begin at index `at`, and the index after them."""
         after = at + len(self.keys)
         value: Any
         own = [
@@ -91,7 +91,7 @@ class _Shape:
 
 
 def _getter(keys: Sequence[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """All of them at once; `itemgetter` gives a tuple only for two and more."""
+    """A function that gets all keys at once; `itemgetter` returns a tuple only for two or more."""
     if not keys:
         return lambda value: ()
     if len(keys) == 1:
@@ -109,12 +109,12 @@ def _is_container(value: Any) -> bool:
 
 
 class Image:
-    """A value with its leaves: what the next one is compared with."""
+    """A value with its leaves, for comparison with the next value."""
 
     __slots__ = ("_shape", "_types", "leaves", "value")
 
     def __init__(self, value: Any, shape: _Shape | None = None, leaves: list[Any] | None = None) -> None:
-        """`value` is a map or an array that is not empty."""
+        """`value` is a non-empty map or array."""
         self.value = value
         self._shape = _Shape(value) if shape is None else shape
         self._types: tuple[list[type], bool] | None = None
@@ -123,7 +123,7 @@ class Image:
             self._shape.read(value, self.leaves)
 
     def change(self, value: Any) -> tuple[Changes, Image]:
-        """What leads from this value to another one, and the image of that."""
+        """The changes from this value to another one, and the other one's image."""
         leaves: list[Any] = []
         if self._shape.read(value, leaves):
             after = Image(value, self._shape, leaves)
@@ -136,8 +136,10 @@ class Image:
         return Changes(edits, before._changed(after), before.leaves, after.leaves), after
 
     def _changed(self, after: Image) -> list[int]:
-        """Where the leaves differ, exactly: neither 1 and 1.0 nor 0.0 and -0.0 are the same. Those are rare, so it is
-        asked first whether there can be any."""
+        """The indices of the leaves that differ. 1 differs from 1.0, and 0.0 from -0.0.
+
+        These cases are rare, so it is first checked cheaply whether there can be any.
+        """
         kinds, has_minus_zero = self._kinds()
         if not has_minus_zero and (kinds, has_minus_zero) == after._kinds():
             return list(compress(range(len(kinds)), map(ne, self.leaves, after.leaves)))
@@ -148,22 +150,22 @@ class Image:
         ]
 
     def _kinds(self) -> tuple[list[type], bool]:
-        """The types of the leaves, and whether there is a minus zero, or something that looks like it."""
+        """The types of the leaves, and whether there may be a minus zero among them."""
         if self._types is None:
             self._types = list(map(type, self.leaves)), _MINUS_ZERO in _pack(self.leaves)
         return self._types
 
     def changed(self, delta: Sequence[Any]) -> Image:
-        """The value after the changes of a delta, from its edits on. Raises `ProtocolViolation` for what is none."""
+        """The value after a delta, given from its edits on. Raises `ProtocolViolation` if the delta does not apply."""
         try:
             edits, ups, singles, floats, others, *values = [*delta, *_NOTHING[len(delta) :]]
             before = Image(_edited(self._shape.build(self.leaves, 0)[0], edits)) if edits else self
             leaves = list(before.leaves)
-            for i in _places(ups):
+            for i in _indices(ups):
                 leaves[i] += 1
-            for i, value in zip(_places(singles), struct.unpack(f">{len(floats) // 4}f", floats), strict=True):
+            for i, value in zip(_indices(singles), struct.unpack(f">{len(floats) // 4}f", floats), strict=True):
                 leaves[i] = value
-            for i, value in zip(_places(others), values, strict=True):
+            for i, value in zip(_indices(others), values, strict=True):
                 leaves[i] = value
         except (*_WRONG, struct.error, RecursionError) as error:
             raise ProtocolViolation(f"not a delta of the value before it: {error}") from None
@@ -174,20 +176,20 @@ _NOTHING: tuple[Any, ...] = ([], b"", b"", b"", b"")
 
 
 class Changes(NamedTuple):
-    """The difference of two values: edits of the shape, then the places of the leaves that differ in the lists."""
+    """The difference between two values: edits to the shape, then the indices of the leaves that differ."""
 
     edits: list[list[Any]]
-    places: list[int]
+    indices: list[int]
     before: list[Any]
     after: list[Any]
 
     def parts(self) -> list[Any]:
-        """As they stand in a message, from `edits` on."""
+        """The parts of a delta message, from `edits` on."""
         before, after = self.before, self.after
         ups: list[int] = []
         singles: list[int] = []
         others: list[int] = []
-        for i in self.places:
+        for i in self.indices:
             new = after[i]
             kind = new.__class__
             if kind is float:
@@ -198,7 +200,7 @@ class Changes(NamedTuple):
             else:
                 others.append(i)
         floats = _singles([after[i] for i in singles])
-        if floats is None:  # some of them need 64 bits
+        if floats is None:  # some need 64 bits
             others = sorted([*others, *[i for i in singles if _singles([after[i]]) is None]])
             singles = [i for i in singles if _singles([after[i]]) is not None]
             floats = _singles([after[i] for i in singles]) or b""
@@ -209,7 +211,7 @@ class Changes(NamedTuple):
 
 
 def _singles(values: Sequence[float]) -> bytes | None:
-    """As 32-bit floats, `None` when those do not hold all of them exactly."""
+    """The values as 32-bit floats, or `None` if these cannot hold all of them exactly."""
     form = f">{len(values)}f"
     try:
         packed = struct.pack(form, *values)
@@ -218,12 +220,12 @@ def _singles(values: Sequence[float]) -> bytes | None:
     return packed if struct.unpack(form, packed) == tuple(values) else None
 
 
-def _gaps(places: Sequence[int]) -> bytes:
+def _gaps(indices: Sequence[int]) -> bytes:
     coded = bytearray()
     expected = 0
-    for place in places:
-        gap = place - expected
-        expected = place + 1
+    for index in indices:
+        gap = index - expected
+        expected = index + 1
         while gap > 0x7F:
             coded.append(gap & 0x7F | 0x80)
             gap >>= 7
@@ -231,26 +233,23 @@ def _gaps(places: Sequence[int]) -> bytes:
     return bytes(coded)
 
 
-def _places(coded: bytes) -> list[int]:
-    places: list[int] = []
+def _indices(coded: bytes) -> list[int]:
+    indices: list[int] = []
     expected = gap = shift = 0
     for byte in coded:
         gap |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
-            places.append(expected + gap)
+            indices.append(expected + gap)
             expected += gap + 1
             gap = shift = 0
     if shift:
-        raise ValueError("a place ends in the middle")
-    return places
-
-
-# -- edits -------------------------------------------------------------------------------------------------------------
+        raise ValueError("an index ends in the middle")
+    return indices
 
 
 def _reshape(old: Any, new: Any, path: Path, edits: list[list[Any]]) -> Any:
-    """`old` in the shape of `new`; appends the edits that make it so."""
+    """`old` in the shape of `new`; appends the necessary edits to `edits`."""
     if isinstance(old, dict) and isinstance(new, dict) and new:
         edits += [[[*path, key]] for key in old if key not in new]
         both = {key: _reshape(old[key], new[key], [*path, key], edits) for key in new if key in old}
@@ -268,7 +267,7 @@ def _reshape(old: Any, new: Any, path: Path, edits: list[list[Any]]) -> Any:
 
 
 def _edited(value: Any, edits: Iterable[Sequence[Any]]) -> Any:
-    """A value with the edits done; what is not touched is shared with the value before."""
+    """A value with the edits applied; untouched parts are shared with the original."""
     root = {"": value}
     for path, *put in edits:
         container: Any = root
@@ -286,11 +285,8 @@ def _edited(value: Any, edits: Iterable[Sequence[Any]]) -> Any:
     return root[""]
 
 
-# -- messages ----------------------------------------------------------------------------------------------------------
-
-
 def delta_message(kind: str, station: str, step: int, count: int, changes: Changes) -> bytes:
-    """A message of one of `DELTA_TYPES`; `step` is how much further its offset is than that of the one before."""
+    """A delta message of a type in `DELTA_TYPES`; `step` is the difference of its offset to the previous message's."""
     return _pack([station, DELTA_TYPES.index(kind), step, count, *changes.parts()])
 
 
@@ -302,13 +298,13 @@ class _Before(NamedTuple):
 
 
 class DeltaDecoder:
-    """The messages of a connection in the order in which they come, whole again: what `slpstream.v1.msgpack` says."""
+    """Restores whole messages from those of one connection, in order: the same that `slpstream.v1.msgpack` sends."""
 
     def __init__(self) -> None:
         self._before: dict[tuple[str, str], _Before] = {}
 
     def decode(self, data: bytes) -> dict[str, Any]:
-        """The message in one websocket message. Raises `ProtocolViolation` for what is none, or does not follow."""
+        """The whole message. Raises `ProtocolViolation` for invalid data, and for a delta without its predecessor."""
         try:
             message = msgspec.msgpack.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:

@@ -1,10 +1,10 @@
 """The error tree, by who is at fault.
 
-`ConfigError`: the operator's file. `FormatError`: the bytes of a replay. `SourceError`: the file did what a log must
-not do. `SubscriberError`: the other end of a connection. `SinkError`: what we write or post to. `StoreError`: our own
-disk. Anything else that is raised is our own bug and crashes loudly.
+`ConfigError`: the operator's configuration. `FormatError`: the bytes of a replay. `SourceError`: a file that did what a
+log must not do. `SubscriberError`: the other end of a connection. `SinkError`: a disk or receiver that an output writes
+to. `StoreError`: the daemon's own disk. Any other exception is a bug in slpstream.
 
-Not errors: need more data, an absent field, a declared but unknown command, an unknown enum value.
+These are not errors: needing more data, an absent field, a declared but unknown command, an unknown enum value.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ class SlpstreamError(Exception):
 
 
 class ConfigError(SlpstreamError):
-    """A configuration that cannot be used: names the file, the key and what was expected (exit code 78)."""
+    """A configuration that cannot be used (exit code 78). Names the file, the key and what was expected."""
 
     def __init__(self, file: str, key: str, expected: str) -> None:
         super().__init__(f"{file}: {key}: {expected}" if key else f"{file}: {expected}")
@@ -25,12 +25,14 @@ class ConfigError(SlpstreamError):
 
 
 class StoreError(SlpstreamError):
-    """Our own disk: what should be kept cannot be written."""
+    """Persistent state could not be written."""
 
 
 class FormatError(SlpstreamError):
-    """The bytes are wrong. `offset` counts from the start of the file, `command` is the command byte where there is
-    one."""
+    """The bytes of a replay are wrong.
+
+    `offset` counts from the start of the file; `command` is the command byte of the event concerned, if any.
+    """
 
     code = "format_error"
 
@@ -42,25 +44,25 @@ class FormatError(SlpstreamError):
 
 
 class WrongFormat(FormatError):
-    """The first bytes are not those of any format that we read."""
+    """The first bytes belong to no format that slpstream reads."""
 
     code = "wrong_format"
 
 
 class FramingError(FormatError):
-    """The event boundaries are lost: an undeclared command byte, or a size that cannot be."""
+    """The event boundaries are lost: an undeclared command byte, or an impossible size."""
 
     code = "framing"
 
 
 class FieldError(FormatError):
-    """One value cannot be read; the boundaries of what surrounds it are known."""
+    """A value cannot be read, while the boundaries of its event are known."""
 
     code = "field"
 
 
 class Unsupported(FormatError):
-    """The file is recognised for what it is, and that is something we do not read: a ghost, a garage, another game."""
+    """The file is recognised, but slpstream does not read its kind: a ghost, a garage, another game."""
 
     code = "unsupported"
 
@@ -77,13 +79,13 @@ class SourceError(SlpstreamError):
 
 
 class Truncated(SourceError):
-    """The file is shorter than what was already read from it."""
+    """The file is shorter than the part of it that was already read."""
 
     code = "truncated"
 
 
 class Replaced(SourceError):
-    """Another file has come under the same name, or the bytes that were read have changed."""
+    """The name now refers to another file, or bytes that were already read have changed."""
 
     code = "replaced"
 
@@ -101,7 +103,7 @@ class Unreadable(SourceError):
 
 
 class SubscriberError(SlpstreamError):
-    """The other end of a connection is at fault. `close_code` is the websocket close code."""
+    """The other end of a connection is at fault. `close_code` is the websocket close code that it is sent."""
 
     close_code = 4400
 
@@ -121,25 +123,25 @@ class NotAuthorised(SubscriberError):
 
 
 class NoSuchGame(SubscriberError):
-    """No such station or game."""
+    """There is no station or game of that name."""
 
     close_code = 4404
 
 
 class CursorGone(SubscriberError):
-    """The cursor names a place that can no longer be read."""
+    """The cursor names a position that can no longer be read."""
 
     close_code = 4410
 
 
 class TooSlow(SubscriberError):
-    """What may not be dropped does not fit into the outbox."""
+    """The outbox has no room for a message that may not be dropped."""
 
     close_code = 1013
 
 
 class SinkError(SlpstreamError):
-    """What we write or post to does not take it: a disk that is full, a receiver that does not answer."""
+    """An output cannot write or deliver: the disk is full, or the receiver does not answer."""
 
     def __init__(self, what: str) -> None:
         super().__init__(what)
@@ -147,6 +149,6 @@ class SinkError(SlpstreamError):
 
 
 def first_refusal(group: BaseExceptionGroup[SubscriberError]) -> SubscriberError:
-    """Several stations can refuse at once; one reason is enough."""
+    """The first of several errors: stations can refuse a subscription at the same time."""
     first = group.exceptions[0]
     return first_refusal(first) if isinstance(first, BaseExceptionGroup) else first

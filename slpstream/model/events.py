@@ -1,10 +1,10 @@
-"""The shared event model: what every format's reader returns, and what the rest of the house works on.
+"""The events that every format's reader returns.
 
-Events are values. `end_offset` of each is the file offset just past the bytes that caused it; it orders the log and
-becomes the cursor, so it must depend on the file's bytes alone and never fall.
+Events are values. `end_offset` is the file offset just past the bytes that caused the event. It orders the log and
+becomes the cursor, so it depends on the file's bytes alone and never decreases.
 
-`Frame` is format-neutral: code that asks `frame.players[i].inputs` or `.state` works for every format. The full
-fidelity is in the format's own `entry`, which is also what goes onto the wire.
+`Frame` is format-neutral: code that uses `frame.players[i].inputs` or `.state` works for every format. The format's own
+`entry` holds every field of the file, and is what messages contain.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EndReason = Literal["game_end", "raw_length", "file_end", "incomplete", "error"]
 
 
 class Inputs(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=True):
-    """What a player's hands did in one frame. Axes in [-1, 1], right and up positive; triggers in [0, 1]."""
+    """A player's inputs in one frame. Axes are in [-1, 1], right and up positive; triggers are in [0, 1]."""
 
     steer: float = 0.0
     pitch: float = 0.0
@@ -33,7 +33,7 @@ class Inputs(msgspec.Struct, frozen=True, gc=False, kw_only=True, omit_defaults=
 
 
 class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """Where a player is after the frame, in the game's own units; `None` where the format does not have it."""
+    """A player's state after a frame, in the game's own units; `None` for what the format does not store."""
 
     position: tuple[float, ...] | None = None
     facing: float | None = None
@@ -42,19 +42,19 @@ class State(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 class PlayerFrame(Protocol):
-    """One player's part of a frame, the same questions for every game."""
+    """One player's part of a frame, with the same attributes in every format."""
 
     @property
     def inputs(self) -> Inputs | None:
-        """What the hands did; `None` when the frame does not say."""
+        """The player's inputs; `None` if the frame does not have them."""
 
     @property
     def state(self) -> State | None:
-        """Where the player is; `None` when the frame does not say."""
+        """The player's state; `None` if the frame does not have it."""
 
 
 class FrameEntry(Protocol):
-    """A format's own frame: what the wire shows as `frame`. `players` is keyed by player index."""
+    """A format's own frame, which `frame` messages contain."""
 
     @property
     def players(self) -> Mapping[int, Any]:
@@ -91,14 +91,16 @@ class Frame(Event, gc=False):
 
 
 class FrameFinalized(Event, gc=False):
-    """Nothing up to and including frame `through` will change any more."""
+    """No frame up to and including `through` will change any more."""
 
     through: int
 
 
 class GameEvent(Event, gc=False):
-    """Something that was concluded from final frames: a stock lost, a lap. `values` is the payload beside `kind` and
-    `frame`, which is `None` where the format does not say when it was."""
+    """Something concluded from final frames, such as a lost stock or a lap.
+
+    `frame` is `None` where the format does not store when it happened. `values` is the rest of the message's payload.
+    """
 
     kind: str
     frame: int | None
@@ -113,8 +115,11 @@ class StatsUpdate(Event, gc=False):
 
 
 class GameEnd(Event, gc=False, omit_defaults=True):
-    """The game is over. `game_end` is the format's own end event, `duration_seconds` counts playable frames.
-    `standings` is no part of the message: `stocks` and `percent` at the end, by player index."""
+    """The game is over.
+
+    `game_end` is the format's own end event. `duration_seconds` counts playable frames. `standings`, which is not part
+    of the message, has each player's `stocks` and `percent` at the end, by player index.
+    """
 
     reason: EndReason
     game_end: Any = None
@@ -126,13 +131,13 @@ class GameEnd(Event, gc=False, omit_defaults=True):
 
 
 class Metadata(Event, gc=False):
-    """What the file says of itself, apart from the events."""
+    """Facts about the file that it stores besides the game's events."""
 
     metadata: Mapping[str, Any]
 
 
 class Diagnostic(Event, gc=False):
-    """Something is odd about the bytes. `code` is stable, `offset` is where it is, `message` is for people."""
+    """The bytes at `offset` are unusual or wrong. `code` is stable; `message` is for people."""
 
     severity: Severity
     code: str
@@ -141,7 +146,7 @@ class Diagnostic(Event, gc=False):
 
 
 DESCRIBING = (GameStart, StatsUpdate, GameEnd, Metadata)
-"""The events that say of a game what can be said without its frames."""
+"""The events that describe a game apart from its frames."""
 
 AnEvent = TypeVar("AnEvent", bound=Event)
 

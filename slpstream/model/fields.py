@@ -1,12 +1,12 @@
-"""What a row of a field table is, and what can be made of rows: `struct` layouts, event classes, names.
+"""Field tables: the rows that describe an event, and the `struct` layouts and event classes made from them.
 
-A format describes each of its events by one declarative table of `Field` rows. The same rows give the decoder (a
-`struct.Struct` and a msgspec class), the encoder, the names on the wire and the reference page, so that none of them
-can drift from another.
+A format describes each of its events by one declarative table of `Field` rows. The decoder (a `struct.Struct` and a
+msgspec class), the encoder, the names in messages and the reference page all come from the same rows, so they cannot
+drift apart.
 
-**Presence follows the declared size.** A field exists when `offset + width <= declared payload size + 1` (offsets
-count from the command byte, the declared size does not count it). A `Layout` is a table cut at one declared size;
-the fields behind the cut keep the value `UNSET`, which the encoders leave out.
+**Presence follows the declared size.** A field exists if `offset + width <= declared payload size + 1`; offsets count
+from the command byte, and the declared size does not include it. A `Layout` is a table cut at one declared size. Fields
+beyond the cut keep the value `UNSET`, which the encoders leave out.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from msgspec import UNSET
 from slpstream.model.errors import FieldError
 
 Decode = Callable[[bytes, int], Any]
-"""(buffer, position of the command byte) to an event."""
+"""(buffer, offset of the command byte) to an event."""
 
 
 class Kind(NamedTuple):
-    """A type that a field can have: its name in the reference, its `struct` code, width in bytes, numpy code."""
+    """The type of a field: its name in the reference, `struct` code, width in bytes, and numpy code."""
 
     name: str
     code: str
@@ -44,16 +44,16 @@ BOOL = Kind("bool", "?", 1, "?")
 
 
 def octets(count: int) -> Kind:
-    """A run of `count` bytes that the table does not look into."""
+    """An opaque run of `count` bytes."""
     return Kind(f"u8[{count}]", f"{count}s", count, f"V{count}")
 
 
 class Field(NamedTuple):
     """One row: documentation, decoder input and test subject at once.
 
-    `offset` counts from the command byte. A dotted `name` puts the value into a nested object. `stride_bytes` is the
-    distance between the values of two players where a row stands for all four. `since` is the first version that has
-    the field.
+    `offset` counts from the command byte. A dotted `name` puts the value into a nested object. If a row stands for all
+    four players, `stride_bytes` is the distance between the values of two of them. `since` is the first version with
+    the field; `sure` is how well it is known (`documented`, `observed` or `guessed`).
     """
 
     name: str
@@ -83,8 +83,10 @@ def camel(snake: str) -> str:
 
 
 class Group(NamedTuple):
-    """The nested object of a table (one is what the formats have): its class, and the rows `start` to `stop` that it
-    takes."""
+    """The nested object of a table: its class, and the rows `start` to `stop - 1` that it takes.
+
+    No event has more than one.
+    """
 
     cls: type[Any]
     start: int
@@ -92,7 +94,7 @@ class Group(NamedTuple):
 
 
 class Block(NamedTuple):
-    """Fields of one type that lie side by side: a matrix with a row for each event."""
+    """Adjacent fields of one type: a matrix with a row per event."""
 
     offset: int
     kind: Kind
@@ -107,7 +109,7 @@ class Layout:
         self.payload_size_bytes = payload_size_bytes
         self.fields = tuple(f for f in table.fields if f.end <= payload_size_bytes + 1)
         self.kinds = {f.name: f.kind for f in self.fields}
-        """The type of each field by its name."""
+        """The type of each field, by field name."""
         self.blocks = _blocks_of(self.fields)
         self.block_of = {name: index for index, block in enumerate(self.blocks) for name in block.names}
         self.struct = _struct_of(self.fields)
@@ -115,7 +117,7 @@ class Layout:
         self.decode: Decode = self._decoder()
 
     def dtype(self) -> dict[str, Any]:
-        """What makes a numpy dtype of the rows: fields at their offsets, an item as wide as the event."""
+        """The arguments of a numpy dtype: the fields at their offsets, in items as wide as the event."""
         return {
             "names": [f.name for f in self.fields],
             "formats": [f.kind.numpy for f in self.fields],
@@ -128,11 +130,11 @@ class Layout:
             return self._refuse
         cls, unpack, group = self.table.cls, self.struct.unpack_from, self.group
         if group is None:
-            return lambda buffer, at: cls(*unpack(buffer, at + 1))
+            return lambda buffer, offset: cls(*unpack(buffer, offset + 1))
         inner, start, stop = group
 
-        def decode(buffer: bytes, at: int) -> Any:
-            values = unpack(buffer, at + 1)
+        def decode(buffer: bytes, offset: int) -> Any:
+            values = unpack(buffer, offset + 1)
             return cls(*values[:start], inner(*values[start:stop]), *values[stop:])
 
         return decode
@@ -144,20 +146,25 @@ class Layout:
         name = self.fields[nested[0]].name.partition(".")[0]
         return Group(self.table.groups[name], nested[0], nested[-1] + 1)
 
-    def _refuse(self, buffer: bytes, at: int) -> Any:
+    def _refuse(self, buffer: bytes, offset: int) -> Any:
         size = self.payload_size_bytes
         raise FieldError(
-            f"{self.table.title}: the declared size of {size} bytes is too small", offset=at, command=self.table.command
+            f"{self.table.title}: the declared size of {size} bytes is too small",
+            offset=offset,
+            command=self.table.command,
         )
 
     def values(self, event: Any) -> tuple[Any, ...]:
-        """The values of an event in row order, nested ones flat."""
+        """The values of an event in row order, with nested objects flattened."""
         if self.group is None:
             return tuple(getattr(event, f.name) for f in self.fields)
         return tuple(_dig(event, f.name) for f in self.fields)
 
     def encode(self, event: Any, tail: bytes = b"") -> bytes:
-        """An event to its bytes, command byte included; `tail` is what the declared size has beyond the known rows."""
+        """The bytes of an event, command byte included.
+
+        `tail` is the content of the declared size beyond the known rows; zeros fill the rest.
+        """
         body = bytes([self.table.command]) + self.struct.pack(*self.values(event)) + tail
         return body.ljust(self.payload_size_bytes + 1, b"\0")
 
@@ -165,7 +172,8 @@ class Layout:
 class Table:
     """All rows of one event, in the order of their offsets.
 
-    `required` is how many leading rows the oldest version has: a declared size below them is an error, not an absence.
+    `required` is the number of leading rows that the oldest version has. A declared size too small for them is an
+    error, whereas later rows may be absent.
     """
 
     def __init__(self, title: str, command: int, since: str, fields: Sequence[Field], *, doc: str) -> None:
@@ -191,7 +199,7 @@ class Table:
         return max(f.end for f in self.fields if parse_version(f.since) <= version) - 1
 
     def new(self, **values: Any) -> Any:
-        """An event of this table from keyword values; what is not given stays absent."""
+        """An event of this table from keyword values; other fields are absent."""
         return self.cls(**values)
 
 
@@ -213,10 +221,10 @@ def _blocks_of(fields: Sequence[Field]) -> tuple[Block, ...]:
 
 
 def _struct_of(fields: Sequence[Field]) -> struct.Struct:
-    codes, at = [">"], 1
+    codes, offset = [">"], 1
     for field in fields:
-        codes.append("x" * (field.offset - at) + field.kind.code)
-        at = field.end
+        codes.append("x" * (field.offset - offset) + field.kind.code)
+        offset = field.end
     return struct.Struct("".join(codes))
 
 

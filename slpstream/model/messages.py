@@ -1,13 +1,13 @@
-"""An event to its message: the JSON line, the envelope, the cursor.
+"""Log messages: from an event to its JSON line, with envelope and cursor.
 
 A log message is `{"type", "station", "gameId", "cursor", ...payload}`. The payload is encoded once, when the event is
-known; the envelope is put before it by plain concatenation, because only `station` differs between `dump` and the
-wire and only the cursor differs between the two `frames` modes. MessagePack and the cut-down frames of `fields` are
-made from the same JSON when somebody asks for them, so that every form says the same.
+known. The envelope is prepended by plain concatenation: `dump` and the websocket differ only in `station`, and the two
+`frames` modes differ only in the cursor. MessagePack and the cut-down frames of `fields` are made on demand from the
+same JSON, so all forms agree.
 
-A cursor is `gameId/` and a place: the mode's letter, the file offset past the bytes that caused the message, and a
-count of the messages with that offset. It is a function of the file's bytes, hence the same for everybody and after
-every restart; and as it names an offset, a reader who resumes need not read what lies before.
+A cursor is `gameId/` followed by a position: the mode's letter, the file offset past the bytes that caused the message,
+and the number of earlier messages with that offset. It depends on the file's bytes alone, so it is the same for every
+subscriber and after every restart. Since it names an offset, a reader that resumes need not read what comes before.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ STATUS_PAYLOADS: Mapping[str, str] = {
     "error": "`code`, `message`: then the connection is closed with that code",
 }
 DROPPABLE_TYPES = frozenset({"frame", "finalized", "stats"})
-"""What a conflating subscriber may miss: the newest one says what the older ones said."""
+"""The types that a conflating subscriber may miss: the newest message replaces the older ones."""
 
 _encode = msgspec.json.Encoder().encode
 _CURSOR = re.compile(
@@ -71,10 +71,10 @@ _LETTER_MODES: Mapping[str, FramesMode] = {letter: mode for mode, letter in _MOD
 
 
 class Position(NamedTuple):
-    """A place in a game's log: file offset past the bytes that caused the message, and a count within that offset."""
+    """A position in a log: the file offset past the bytes that caused the message, and a count within that offset."""
 
     offset: int
-    count: int  # type: ignore[assignment]  # tuple.count is of no use here
+    count: int  # type: ignore[assignment]  # shadows tuple.count
 
 
 START = Position(-1, 0)
@@ -96,7 +96,7 @@ class Cursor(NamedTuple):
 
 
 def parse_cursor(text: str) -> Cursor:
-    """Raises `ProtocolViolation` for what is no cursor of ours."""
+    """Parse a cursor. Raises `ProtocolViolation` for any other text."""
     match = _CURSOR.fullmatch(text)
     if match is None:
         raise ProtocolViolation(f"not a cursor: {text[:80]!r}")
@@ -106,10 +106,10 @@ def parse_cursor(text: str) -> Cursor:
 
 
 class LogMessage(msgspec.Struct, gc=False):
-    """One message of a game's log. `json(station)` is the line; other forms are made on demand and kept.
+    """One message of a game's log. `json(station)` is the line; other forms are made on demand and cached.
 
-    `frame` is the frame number of `frame` messages, `None` for others. `game_id` is `None` for a diagnostic from before
-    Game Start, which has no place in a log.
+    `frame` is the frame number of a `frame` message, otherwise `None`. `game_id` is `None` for a diagnostic from before
+    Game Start, which has no position in a log.
     """
 
     type: str
@@ -123,12 +123,12 @@ class LogMessage(msgspec.Struct, gc=False):
 
     @property
     def topic(self) -> Topic:
-        """What a subscriber asks for to get it."""
+        """The topic that a subscriber selects to get this message."""
         return TOPIC_OF_TYPE[self.type]
 
     @property
     def position(self) -> Position:
-        """The place in the log; of no meaning without a `game_id`."""
+        """The position in the log; meaningless without a `game_id`."""
         return Position(self.offset, self.count)
 
     @property
@@ -139,15 +139,17 @@ class LogMessage(msgspec.Struct, gc=False):
         return str(Cursor(self.game_id, self.mode, self.position))
 
     def json(self, station: str | None = None) -> bytes:
-        """The whole message as one JSON object without a line end; `station` is left out in `dump`."""
+        """The whole message as one JSON object, without a line end; `dump` gives no `station`."""
         head = _head(self.type, station, self.game_id, self.mode)
         if self.game_id is None:
             return head + self.body
         return b'%b%d.%d",%b' % (head, self.offset, self.count, self.body)
 
     def form(self, key: Any, make: Callable[..., bytes], *given: Any) -> bytes:
-        """An encoded form of this message, `make(self, *given)`, made once for each of the first few `key`s: all
-        subscribers that want the same share it."""
+        """An encoded form of this message, made by `make(self, *given)` and cached under `key`.
+
+        All subscribers that want the same form share it. Only the first few keys are cached.
+        """
         forms = self.forms
         if forms is None:
             forms = self.forms = {}
@@ -159,17 +161,19 @@ class LogMessage(msgspec.Struct, gc=False):
         return form
 
     def entry(self) -> msgspec.Raw:
-        """The `frame` value of a `frame` message, as encoded."""
+        """The encoded `frame` value of a `frame` message."""
         return msgspec.Raw(self.body[len(_FRAME_KEY) : -1])
 
     def size_bytes(self) -> int:
-        """What keeping this message costs, roughly."""
+        """The approximate memory that this message takes."""
         return len(self.body) + _OVERHEAD_BYTES
 
 
 def parse_line(line: bytes) -> LogMessage:
-    """The message that `LogMessage.json` made a line of, with a station or without. Raises `ProtocolViolation` for what
-    is no such line."""
+    """The message that `LogMessage.json` encoded, with a station or without.
+
+    Raises `ProtocolViolation` for any other line.
+    """
     head = _LINE_HEAD.match(line)
     number = None if head is None or head[1] != b"frame" else _FRAME_NUMBER.match(line, head.end())
     if head is None or (head[1] == b"frame" and number is None):
@@ -188,13 +192,13 @@ def parse_line(line: bytes) -> LogMessage:
 
 @functools.lru_cache(maxsize=512)
 def timestamp(unix_seconds: float) -> str:
-    """A wall-clock time as status messages and answers have it: ISO 8601, UTC, milliseconds."""
+    """A wall-clock time in ISO 8601, in UTC with milliseconds, as status messages and HTTP responses have it."""
     return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 @functools.lru_cache(maxsize=1024)
 def _head(kind: str, station: str | None, game_id: str | None, mode: FramesMode) -> bytes:
-    """The envelope up to the place in the cursor."""
+    """The envelope up to the position in the cursor."""
     head = b'{"type":%b,' % _encode(kind)
     if station is not None:
         head += b'"station":%b,' % _encode(station)
@@ -214,9 +218,9 @@ _FORMS_KEPT = 16
 
 
 def body_of(event: Event) -> tuple[str, bytes, int | None]:
-    """An event to (type, encoded payload up to the closing brace, frame number of a `frame`)."""
+    """The message type, the payload encoded up to the closing brace, and the frame number of a `Frame`."""
     kind = type(event)
-    if kind is events.Frame:  # the hot one
+    if kind is events.Frame:  # sixty times a second
         return "frame", b'"frame":%b}' % _encode(event.entry), event.number  # type: ignore[attr-defined]
     if kind is events.FrameFinalized:
         return "finalized", b'"through":%d}' % event.through, None  # type: ignore[attr-defined]
@@ -232,8 +236,8 @@ def to_messagepack(json: bytes) -> bytes:
 def cut_frame(json: bytes, fields: Sequence[str]) -> bytes:
     """A `frame` message cut down to `fields`.
 
-    A field is a dotted path. It is looked up in each player and follower (`post.percent`), and, where the
-    frame itself has its first part, in the frame (`items`, `start.seed`). `frame` and `revision` always stay.
+    A field is a dotted path. If the frame itself has its first part, the path is looked up in the frame (`items`,
+    `start.seed`), otherwise in each player and follower (`post.percent`). `frame` and `revision` always stay.
     """
     message = msgspec.json.decode(json)
     message["frame"] = cut_entry(message["frame"], fields)
@@ -241,7 +245,7 @@ def cut_frame(json: bytes, fields: Sequence[str]) -> bytes:
 
 
 def cut_entry(frame: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
-    """The `frame` value of a `frame` message, decoded, cut down as `cut_frame` does it."""
+    """The decoded `frame` value of a `frame` message, cut down like `cut_frame`."""
     cut: dict[str, Any] = {key: frame[key] for key in ("frame", "revision") if key in frame}
     for path in [tuple(field.split(".")) for field in fields]:
         if path[0] in frame:

@@ -1,5 +1,7 @@
-"""What others can have put into a folder. To open a named pipe waits until somebody writes into it, in a thread that
-nothing can end; links can lead to each other."""
+"""Open untrusted paths safely: regular files only, no FIFOs, no devices.
+
+Opening a FIFO blocks until something writes to it, in a worker thread that cannot be cancelled.
+"""
 
 from __future__ import annotations
 
@@ -10,18 +12,20 @@ from pathlib import Path
 from typing import BinaryIO
 
 WHOLE_FILE_BYTES = 8 << 20
-"""No replay that is written in one go is larger; of other files with such names, a film can be."""
+"""Size limit of files that are read whole. No replay written in one go is larger, but a film named `.dat` is."""
 _LATEST_NS = 2**63 - 1
 
 
 def modified_ns(status: os.stat_result) -> int:
-    """When a file was modified: Unix time in nanoseconds, from 1970 to 2262. File systems, and archives that were
-    unpacked, know times beyond that, which no database takes and no calendar has."""
+    """Modification time of a file as Unix time in nanoseconds, clamped to the years 1970 to 2262.
+
+    File systems can hold times outside this range, which SQLite's integers and `datetime` cannot.
+    """
     return min(max(status.st_mtime_ns, 0), _LATEST_NS)
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """A regular file, open for reading. Raises `OSError`, also for anything else."""
+    """Open a regular file for reading. Raises `OSError`, also for anything but a regular file."""
     file = open(path, "rb", opener=_without_waiting)  # noqa: SIM115
     if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
         return file
@@ -30,7 +34,10 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path) -> bytes:
-    """All of a regular file. Raises `OSError`, also for anything else, and for one of more than `WHOLE_FILE_BYTES`."""
+    """Read a regular file whole.
+
+    Raises `OSError`, also for anything but a regular file, and for a file larger than `WHOLE_FILE_BYTES`.
+    """
     with open_regular(path) as file:
         data = file.read(WHOLE_FILE_BYTES + 1)
     if len(data) > WHOLE_FILE_BYTES:
@@ -39,7 +46,7 @@ def read_regular(path: Path) -> bytes:
 
 
 def real_path(path: Path) -> Path:
-    """What it is behind all links; of links that lead to each other, any of them. `Path.resolve` refuses those."""
+    """The path with all symbolic links followed. Unlike `Path.resolve`, accepts links that form a loop."""
     return Path(os.path.realpath(path))
 
 

@@ -1,8 +1,8 @@
-"""structlog, set up once: JSON lines under systemd and in pipes, coloured lines on a terminal.
+"""Logging with structlog: JSON lines under systemd and in pipes, coloured lines on a terminal.
 
-`station` is bound with contextvars, which follow trio tasks and worker threads (not watchdog's threads: those only wake
-tasks and log nothing). Logs go to stderr; stdout belongs to the commands' own output. Lines that go straight to the
-journal begin with their level as sd-daemon(3) has it, so that `journalctl -p warning` finds them.
+`station` is bound with contextvars, which follow trio tasks and worker threads. They do not reach watchdog's threads,
+which only wake tasks and log nothing. Logs go to stderr; stdout is for the output of commands. Lines that go straight
+to the journal begin with their level as in sd-daemon(3), so that `journalctl -p warning` finds them.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _JOURNAL_LEVELS: Mapping[str, str] = {
 
 
 def configure(log_format: LogFormat, level: str, stream: TextIO | None = None) -> None:
-    """Sets up structlog for the process. `level` is a name of the standard library's levels in lower case."""
+    """Set up structlog for the process. `level` is a level name of `logging` in lower case."""
     stream = sys.stderr if stream is None else stream
     if log_format == "auto":
         log_format = "console" if stream.isatty() and "INVOCATION_ID" not in os.environ else "json"
@@ -52,7 +52,7 @@ def configure(log_format: LogFormat, level: str, stream: TextIO | None = None) -
 
 
 def _with_journal_level(renderer: structlog.types.Processor) -> structlog.types.Processor:
-    """The level before each line: the journal takes every line of a traceback as a message of its own."""
+    """Prefix each line with its level: the journal takes every line of a traceback as a separate message."""
 
     def render(logger: structlog.types.WrappedLogger, name: str, event: structlog.types.EventDict) -> str:
         level = _JOURNAL_LEVELS[event["level"]]
@@ -62,19 +62,19 @@ def _with_journal_level(renderer: structlog.types.Processor) -> structlog.types.
 
 
 def is_journal(stream: TextIO, environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether systemd reads what is written to a stream (systemd.exec(5), "$JOURNAL_STREAM")."""
+    """Whether a stream is connected to the journal (systemd.exec(5), "$JOURNAL_STREAM")."""
     given = environ.get("JOURNAL_STREAM", "")
     if not given:
         return False
     try:
         status = os.fstat(stream.fileno())
-    except (OSError, ValueError):  # no file, or closed
+    except (OSError, ValueError):  # not a file, or closed
         return False
-    # The variable is inherited: whose stderr was redirected has it too. Hence device and inode.
+    # Processes with a redirected stderr inherit the variable too, so compare device and inode.
     return given == f"{status.st_dev}:{status.st_ino}"
 
 
 def get_logger() -> structlog.typing.FilteringBoundLogger:
-    """The logger that everything uses."""
+    """The logger of the whole package."""
     logger: structlog.typing.FilteringBoundLogger = structlog.get_logger("slpstream")
     return logger

@@ -1,4 +1,4 @@
-"""Many of a kind that each do something every few seconds must not do it at the same moment."""
+"""Spread periodic work so that it does not run in lockstep."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import zlib
 
 
 def phase_of(name: str) -> float:
-    """A share of a period, from 0 to below 1: of each name another one, of the same always the same."""
+    """Deterministic per-name offset in [0, 1), as a fraction of the period."""
     return zlib.crc32(name.encode("utf-8", "surrogateescape")) / 2**32

@@ -1,8 +1,7 @@
-"""The four things systemd tells a service by environment variables, and the one thing we tell it.
+"""The interface between a service and systemd: notifications, watchdog, credentials, state directory.
 
-The protocol is a few lines (sd_notify(3), sd_watchdog_enabled(3), systemd.exec(5) "Credentials" and
-"StateDirectory="), the libraries for it
-are dead, and all of it must be a quiet no-op where there is no systemd: on Windows, on macOS, in a terminal.
+The protocol is a few lines (sd_notify(3), sd_watchdog_enabled(3), systemd.exec(5) "Credentials" and "StateDirectory="),
+and the libraries for it are unmaintained. Without systemd (on Windows, on macOS, in a terminal) every call is a no-op.
 """
 
 import os
@@ -21,9 +20,9 @@ _USEC_INFINITY = 2**64 - 1
 def notify(*assignments: str) -> bool:
     """Send assignments such as `READY=1` or `STATUS=two stations` to systemd; True when the kernel took the datagram.
 
-    False means: nobody asked to be told, or the datagram could not be sent. It never blocks, so it may be called from
-    the event loop: that is where the watchdog's ping belongs, because a ping from a thread would prove nothing about
-    the loop. Put what must arrive first: what does not fit into a datagram is cut off at the end.
+    False means that systemd asked for no notifications, or that the datagram could not be sent. The call never blocks.
+    Send the watchdog's ping from the event loop: a ping from a thread would prove nothing about the loop. Put the most
+    important assignment first, because text that does not fit into a datagram is cut off at the end.
     """
     address = os.environ.get("NOTIFY_SOCKET", "")
     # Anything but a path or an abstract name is another transport (vsock, for virtual machines).
@@ -35,14 +34,14 @@ def notify(*assignments: str) -> bool:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as sock:
             sock.setblocking(False)
             sock.sendto(_datagram(assignments), address)
-    except OSError:  # the socket is gone, its queue is full, its path is too long: all the same to the caller
+    except OSError:  # the socket is gone, its queue is full, or its path is too long
         return False
     return True
 
 
 def watchdog_interval_seconds(environ: Mapping[str, str] = os.environ) -> float | None:
-    """How often to send `WATCHDOG=1`: half of what systemd allows; None when it does not watch this process."""
-    # The variables are inherited. In a child of the watched process they mean somebody else.
+    """How often to send `WATCHDOG=1`: half the interval that systemd allows; None if systemd does not watch us."""
+    # The variables are inherited: in a child of the watched process they are about its parent.
     if environ.get("WATCHDOG_PID", str(os.getpid())) != str(os.getpid()):
         return None
     try:
@@ -53,7 +52,7 @@ def watchdog_interval_seconds(environ: Mapping[str, str] = os.environ) -> float 
 
 
 def credential(name: str, environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The file of a credential that the unit loads (`LoadCredential=name:path`); None when it loads no such."""
+    """The file of a credential that the unit loads (`LoadCredential=name:path`); None if it does not load it."""
     directory = environ.get("CREDENTIALS_DIRECTORY", "")
     # A name may come from a configuration; a credential is a file of that directory, never a path out of it.
     if not directory or name in {"", ".", ".."} or "/" in name or "\\" in name or "\0" in name:
@@ -63,8 +62,8 @@ def credential(name: str, environ: Mapping[str, str] = os.environ) -> Path | Non
 
 
 def state_directory(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """The folder that systemd made for what must survive a restart (`StateDirectory=`); None when it made none."""
-    first = environ.get("STATE_DIRECTORY", "").split(":")[0]  # several are separated by colons; ours is the first
+    """The folder that systemd made for persistent state (`StateDirectory=`); None if it made no such folder."""
+    first = environ.get("STATE_DIRECTORY", "").split(":")[0]  # colons separate several; the first one is ours
     return Path(first) if first else None
 
 
