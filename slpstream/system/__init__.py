@@ -1,1 +1,1 @@
-"""What the operating system provides: safe file access, logging, metrics, systemd, staggered timers."""
+"""Services of the operating system: safe file access, logging, metrics, systemd, staggered timers."""
