@@ -5,18 +5,19 @@ serves the same files to the pages, so a name exists once. A file is one table, 
 
     {
       "about": "Courses by course id.",
-      "source": "Who says so.",
+      "source": "The manual of the game.",
       "confidence": "documented",
       "observed": [1, 3],
       "columns": {"length": {"about": "In metres."}},
       "rows": {"1": {"name": "Twist Road", "length": 1200}}
     }
 
-`about` and `source` are texts, or lists of lines. `confidence` is `documented`, `observed` (seen in real replays, not
-documented) or `guessed`; it holds for every row and column that has none of its own. `observed` lists the ids that were
-also seen in real replays. `columns` describes what rows have beside `name`. A table under `tables` has its own `about`,
-and takes `source` and `confidence` from the file unless it says otherwise. Keys of rows are ids in decimal, as in
-messages, or texts where the replay has texts.
+`about` and `source` are texts, or lists of their lines. `confidence` is `documented`, `observed` (seen in real replays,
+not documented) or `guessed`; it holds for every row and column that has none of its own. `observed` lists the ids that
+were also seen in real replays. `columns` describes the columns beside `name`. A table under `tables` has its own
+`about`, and takes `source` and `confidence` from the file unless it has its own. Keys of rows are ids in decimal, as in
+messages, or texts where the replay has texts. A table of many consecutive ids can have `blocks` of names instead of
+rows; the key of a block is its first id, in hex.
 
 Tables are read when they are first used: a reader that never names anything opens no file.
 """

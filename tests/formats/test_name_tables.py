@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,17 @@ def test_tables_have_the_documented_form(path: Path) -> None:
             assert row.keys() - {"name", "confidence"} <= columns.keys()
             assert row.get("confidence", "documented") in CONFIDENCES
             assert is_text(row.get("name", "none"))
+
+
+def test_the_wheel_has_all_tables(tmp_path: Path) -> None:
+    build = "import sys, hatchling.build; print(hatchling.build.build_wheel(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    [wheel] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert {str(path.relative_to(ROOT)) for path in DATA_FILES} <= set(archive.namelist())
 
 
 def test_a_reader_that_names_nothing_reads_no_table() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,18 @@ from slpstream.formats import registry
 from slpstream.formats.registry import name_folders
 from slpstream.formats.slippi import names
 from slpstream.web.app import STATIC
+from tests.project import ROOT
 from tests.web.javascript import needs_node, run
 from tests.web.served import served
 
 FILES = [(name, file.name) for name, folder in name_folders().items() for file in sorted(folder.glob("*.json"))]
+
+
+def test_the_overlay_page_lists_the_files_of_slippi() -> None:
+    page = (ROOT / "deploy" / "docs" / "overlay.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `slippi/(\w+\.json)` \|", page, re.MULTILINE)
+    assert sorted(listed) == [file for name, file in FILES if name == "slippi"]
+
 
 LOAD_FROM_DISK = """
     const { readFile } = await import("node:fs/promises");

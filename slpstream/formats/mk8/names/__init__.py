@@ -35,6 +35,6 @@ _subsections = names_of(FOLDER, "enumerations", "subsections")
 
 @functools.cache
 def subsections() -> Sequence[str | None]:
-    """What the 17 subsections of a vehicle with four wheels are for, in their order; `None` where it is not known."""
+    """The purpose of each of the 17 subsections of a vehicle with four wheels, in order; `None` where it is unknown."""
     names = _subsections()
     return tuple(names.get(place) for place in range(max(names) + 1))

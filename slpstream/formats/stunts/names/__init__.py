@@ -18,7 +18,7 @@ cars = names_by_text(FOLDER, "cars")
 opponents = names_of(FOLDER, "opponents")
 horizons = names_of(FOLDER, "horizons")
 legend = names_by_text(FOLDER, "track", "legend")
-"""What the signs of a drawing mean, by the signs: the keys are one or more of them."""
+"""The meaning of the signs in a drawing. A key is one sign, or several with the same meaning."""
 
 
 class _Element(msgspec.Struct, frozen=True):
