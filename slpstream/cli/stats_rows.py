@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from slpstream.api import Replay
 from slpstream.formats.slippi.game_start import PlayerSettings
-from slpstream.formats.slippi.ids import character_name, stage_name
+from slpstream.formats.slippi.names import character_name, stage_name
 from slpstream.stats.schema import Stats
 
 Grouping = Literal["auto", "code", "tag", "port"]

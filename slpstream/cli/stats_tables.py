@@ -16,7 +16,7 @@ from slpstream.cli.console import new_console
 from slpstream.cli.info import length_text
 from slpstream.cli.stats_rows import Figures, GameRow, Grouping, figures_of, summaries
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
-from slpstream.formats.slippi.ids import move_name, stage_name
+from slpstream.formats.slippi.names import move_name, stage_name
 from slpstream.formats.slippi.summary import player_text
 from slpstream.stats.home_run import HomeRun
 from slpstream.stats.schema import Combo, Move, Stats, Stock

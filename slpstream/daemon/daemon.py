@@ -42,6 +42,7 @@ from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
+from slpstream.formats.registry import name_folders
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError
 from slpstream.model.version import __version__
@@ -325,6 +326,7 @@ class Daemon:
             socket_buffer_bytes=stream.socket_buffer_bytes,
             max_connections=server.max_connections,
             overlay_folder=_folder(self._config.web.overlay_folder),
+            name_folders=name_folders(),
             on_lagged=metrics.lagged.inc,
             on_closed=lambda code: metrics.closed.labels(str(code)).inc(),
             on_dropped=lambda reason: metrics.dropped.labels(reason).inc(),

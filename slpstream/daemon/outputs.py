@@ -17,7 +17,7 @@ import trio
 
 from slpstream.config import Config
 from slpstream.config.sections import JsonLines, Webhook
-from slpstream.formats.slippi.ids import character_name, stage_name
+from slpstream.formats.slippi.names import character_name, stage_name
 from slpstream.model.errors import ConfigError, SinkError
 from slpstream.model.messages import TOPICS, Topic
 from slpstream.model.version import __version__

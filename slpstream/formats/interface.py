@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
 from slpstream.formats.slippi.preview import Ends
@@ -106,6 +107,10 @@ class Format(NamedTuple):
 
     summary: Callable[[Any, Any], tuple[str, str, str]] | None = None
     """Settings and winners to what a table for people shows: version, where, who (a line each)."""
+
+    names: Path | None = None
+    """Folder with the format's tables of names (`slpstream.formats.name_tables`). Its JSON files are served to pages as
+    `/static/names/{format}/`."""
 
     def new_reader(self, name: str = "", *, strict: bool = False, personal: bool = False) -> Reader:
         """A reader for a file of this name."""

@@ -8,20 +8,24 @@ module knows a format by name.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
-from pathlib import PurePath
+from pathlib import Path, PurePath
 
 from slpstream.formats import gci, mk8, stunts
+from slpstream.formats.gci import names as gci_names
 from slpstream.formats.gci.reader import GciReader
 from slpstream.formats.gci.settings import summary as gci_summary
 from slpstream.formats.interface import Format, Reader, ReaderOptions, WholeGame
+from slpstream.formats.mk8 import names as mk8_names
 from slpstream.formats.mk8.reader import Mk8Reader
 from slpstream.formats.mk8.settings import summary as mk8_summary
 from slpstream.formats.slippi import container
+from slpstream.formats.slippi import names as slippi_names
 from slpstream.formats.slippi.preview import read_ends
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.summary import summary as slippi_summary
+from slpstream.formats.stunts import names as stunts_names
 from slpstream.formats.stunts.reader import StuntsReader
 from slpstream.formats.stunts.reader import summary as stunts_summary
 from slpstream.model.errors import ConfigError
@@ -49,8 +53,17 @@ _OURS: tuple[Format, ...] = (
         whole=_whole_slippi,
         ends=read_ends,
         summary=slippi_summary,
+        names=slippi_names.FOLDER,
     ),
-    Format("gci", (".gci",), _whole_file_reader(GciReader), written_whole=True, sniff=gci.sniff, summary=gci_summary),
+    Format(
+        "gci",
+        (".gci",),
+        _whole_file_reader(GciReader),
+        written_whole=True,
+        sniff=gci.sniff,
+        summary=gci_summary,
+        names=gci_names.FOLDER,
+    ),
     Format(
         "stunts",
         (".rpl",),
@@ -58,8 +71,17 @@ _OURS: tuple[Format, ...] = (
         written_whole=True,
         sniff=stunts.sniff,
         summary=stunts_summary,
+        names=stunts_names.FOLDER,
     ),
-    Format("mk8", (".dat",), _whole_file_reader(Mk8Reader), written_whole=True, sniff=mk8.sniff, summary=mk8_summary),
+    Format(
+        "mk8",
+        (".dat",),
+        _whole_file_reader(Mk8Reader),
+        written_whole=True,
+        sniff=mk8.sniff,
+        summary=mk8_summary,
+        names=mk8_names.FOLDER,
+    ),
 )
 
 
@@ -79,6 +101,12 @@ def formats() -> tuple[Format, ...]:
             raise ConfigError(f"entry point {entry.name}", entry.value, f"the name {format_.name} is taken")
         found.append(format_)
     return tuple(found)
+
+
+@functools.cache
+def name_folders() -> Mapping[str, Path]:
+    """The folders with tables of names, by format."""
+    return {format_.name: format_.names for format_ in formats() if format_.names is not None}
 
 
 @functools.cache

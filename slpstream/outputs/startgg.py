@@ -1,5 +1,4 @@
-"""A set as start.gg's mutation `reportBracketSet` takes it: its variables, with placeholders for what only start.gg
-knows. Pure; nobody is called.
+"""A set as variables of start.gg's mutation `reportBracketSet`. Pure: nothing is sent.
 
 ```
 mutation ($setId: ID!, $winnerId: ID, $isDQ: Boolean, $gameData: [BracketSetGameDataInput]) {
@@ -7,85 +6,26 @@ mutation ($setId: ID!, $winnerId: ID, $isDQ: Boolean, $gameData: [BracketSetGame
 }
 ```
 
-The ids of the set and of its entrants are start.gg's. Where they belong are the texts of `PLACEHOLDERS`; whoever
-reports replaces them, or hands the ids in. Entrant 1 is the first of `sides`, whichever that is in the bracket: compare
-names before you report. The score of an entrant in a game is the stocks that were left, as start.gg has it for
-platform fighters.
+Only start.gg knows the ids of the set and of its entrants. `SET_PLACEHOLDER` and `PLACEHOLDERS` stand in their place
+unless the caller passes the ids. Entrant 1 is the first of `sides`, which need not be the first in the bracket: compare
+the names before reporting. An entrant's score in a game is the number of stocks left, as start.gg has it for platform
+fighters.
 
-start.gg numbers Melee's characters and stages in another way than the game does. The tables are those that bracket
-reporting tools of the community use; what they do not have is left out.
+start.gg numbers Melee's characters and stages differently from the game. `startgg.json` maps the game's ids to
+start.gg's; characters and stages without one are left out of the variables.
 """
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
 
 PLACEHOLDERS = ("{entrant1}", "{entrant2}")
 SET_PLACEHOLDER = "{setId}"
-
-CHARACTER_IDS: Mapping[int, int] = {
-    0: 2,  # Captain Falcon
-    1: 3,  # Donkey Kong
-    2: 6,  # Fox
-    3: 16,  # Mr. Game & Watch
-    4: 10,  # Kirby
-    5: 1,  # Bowser
-    6: 11,  # Link
-    7: 12,  # Luigi
-    8: 13,  # Mario
-    9: 14,  # Marth
-    10: 15,  # Mewtwo
-    11: 17,  # Ness
-    12: 18,  # Peach
-    13: 20,  # Pikachu
-    14: 8,  # Ice Climbers
-    15: 9,  # Jigglypuff
-    16: 22,  # Samus
-    17: 24,  # Yoshi
-    18: 26,  # Zelda
-    19: 23,  # Sheik
-    20: 5,  # Falco
-    21: 25,  # Young Link
-    22: 4,  # Dr. Mario
-    23: 21,  # Roy
-    24: 19,  # Pichu
-    25: 7,  # Ganondorf
-}
-"""Melee's external character id to start.gg's."""
-
-STAGE_IDS: Mapping[int, int] = {
-    2: 11,  # Fountain of Dreams
-    3: 15,  # Pokémon Stadium
-    4: 2,  # Princess Peach's Castle
-    5: 6,  # Kongo Jungle
-    6: 10,  # Brinstar
-    7: 13,  # Corneria
-    8: 5,  # Yoshi's Story
-    9: 17,  # Onett
-    10: 16,  # Mute City
-    11: 3,  # Rainbow Cruise
-    12: 7,  # Jungle Japes
-    13: 8,  # Great Bay
-    14: 9,  # Hyrule Temple
-    15: 24,  # Brinstar Depths
-    16: 4,  # Yoshi's Island
-    17: 12,  # Green Greens
-    18: 28,  # Fourside
-    19: 1,  # Mushroom Kingdom I
-    20: 21,  # Mushroom Kingdom II
-    22: 14,  # Venom
-    23: 26,  # Poké Floats
-    24: 27,  # Big Blue
-    25: 18,  # Icicle Mountain
-    27: 29,  # Flat Zone
-    28: 25,  # Dream Land N64
-    29: 22,  # Yoshi's Island N64
-    30: 23,  # Kongo Jungle N64
-    31: 19,  # Battlefield
-    32: 20,  # Final Destination
-}
-"""Melee's stage id to start.gg's."""
 
 
 def bracket_set(
@@ -94,10 +34,10 @@ def bracket_set(
     set_id: str | int = SET_PLACEHOLDER,
     entrants: Sequence[str | int] = PLACEHOLDERS,
 ) -> dict[str, Any] | None:
-    """The variables of the mutation for the payload of a `set` message; `None` unless it has two sides, and a game.
+    """The variables of the mutation for the payload of a `set` message; `None` without two sides or without a game.
 
-    `winnerId` is there once somebody has won. `gameData` has the games that count, in order; it is left out when they
-    do not add up to the score, because an operator has changed that or some of the games are not in the payload.
+    `winnerId` is present once the set has a winner. `gameData` has the games that count, in order. It is left out when
+    they do not add up to the score, because an operator changed the score or the payload lacks some games.
     """
     sides, games = played.get("sides") or (), played.get("games") or ()
     if len(sides) != 2 or len(entrants) != 2 or not games:
@@ -112,6 +52,17 @@ def bracket_set(
     return variables
 
 
+@functools.cache
+def ids(table: Literal["characters", "stages"]) -> Mapping[int, int]:
+    """start.gg's ids by Melee's: external character ids, or stage ids."""
+    content = Path(__file__).with_suffix(".json").read_bytes()
+    return msgspec.json.decode(content, type=_Content).tables[table]
+
+
+class _Content(msgspec.Struct):
+    tables: dict[str, dict[int, int]]
+
+
 def _game(number: int, game: Mapping[str, Any], entrants: Sequence[str | int]) -> dict[str, Any]:
     """A `BracketSetGameDataInput`."""
     data: dict[str, Any] = {"gameNum": number, "winnerId": entrants[game["winner"]]}
@@ -120,12 +71,12 @@ def _game(number: int, game: Mapping[str, Any], entrants: Sequence[str | int]) -
         stocks = [player.get("stocks") for player in players if player["side"] == side]
         if stocks and None not in stocks:
             data[f"entrant{side + 1}Score"] = sum(stocks)
-    stage = STAGE_IDS.get(game.get("stageId", -1))
+    stage = ids("stages").get(game.get("stageId", -1))
     if stage is not None:
         data["stageId"] = stage
     data["selections"] = [
-        {"entrantId": entrants[player["side"]], "characterId": CHARACTER_IDS[player["characterId"]]}
+        {"entrantId": entrants[player["side"]], "characterId": character}
         for player in players
-        if player.get("characterId") in CHARACTER_IDS
+        if (character := ids("characters").get(player.get("characterId"))) is not None
     ]
     return data

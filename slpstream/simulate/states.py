@@ -1,6 +1,6 @@
 """The action states that the synthetic match uses, and what the game shows with them.
 
-The numbers are those of `slippi.action_states`; a test compares them by name. A character's own states are looked up
+The numbers are those of `slippi.names`; a test compares them by name. A character's own states are looked up
 by name. Animation indices were read off real replays: they follow the action states in runs, -1 (as u32) where
 nothing is animated.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from slpstream.formats.slippi.action_states import CHARACTER_ACTION_STATES, FIRST_OWN_STATE
+from slpstream.formats.slippi.names import FIRST_OWN_STATE, own_action_states
 
 DEAD_DOWN, DEAD_LEFT, DEAD_RIGHT, DEAD_UP_STAR = 0x000, 0x001, 0x002, 0x004
 REBIRTH, REBIRTH_WAIT = 0x00C, 0x00D
@@ -84,4 +84,4 @@ def animation_index(state: int) -> int:
 
 def own_state(internal_character_id: int, name: str) -> int:
     """The id of a character's own state by its name. Raises `ValueError` when he has none of that name."""
-    return FIRST_OWN_STATE + CHARACTER_ACTION_STATES[internal_character_id].index(name)
+    return FIRST_OWN_STATE + own_action_states(internal_character_id).index(name)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from slpstream.stats.landing_lag import LANDING_LAG_FRAMES
+from slpstream.formats.slippi.names import landing_lag_frames
 from slpstream.stats.schema import ActionCounts, Attacks, EdgeCancels, GroundTechs, Successes, Throws
 from slpstream.stats.states import (
     AIR_DODGE,
@@ -229,13 +229,13 @@ class Actions:
             news.append(("lcancel", values))
             return
         self._failed = values
-        lag = LANDING_LAG_FRAMES.get(post.internal_character_id)
+        lag = landing_lag_frames(post.internal_character_id)
         self.due = frame if lag is None else self._runs[-1][1] + lag[state - FIRST_LANDING] // 2
         if frame >= self.due:
             news.append(self.fail())
 
     def _leave_landing(self, frame: int, state: int, last: int, post: Any, news: list[Said]) -> None:
-        lag = LANDING_LAG_FRAMES.get(post.internal_character_id)
+        lag = landing_lag_frames(post.internal_character_id)
         if lag is not None and state in (FALL, TEETER):
             full = lag[last - FIRST_LANDING]
             lasted = frame - self._runs[-1][1]

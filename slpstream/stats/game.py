@@ -16,6 +16,7 @@ from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
 from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.names import stage_edge
 from slpstream.model.events import Event, Frame, GameEnd, GameEvent, StatsUpdate
 from slpstream.stats import compat as slippi_js
 from slpstream.stats.conversions import judged, opening_type
@@ -24,10 +25,9 @@ from slpstream.stats.home_run import MAJOR_SCENE_HOME_RUN, SANDBAG, HomeRun, hom
 from slpstream.stats.overall import overall, playable_frame_count, ratio
 from slpstream.stats.pauses import Pauses, Resent
 from slpstream.stats.player import Lists, Player
-from slpstream.stats.positions import CONTROL_MARGIN
+from slpstream.stats.positions import BELOW, CONTROL_MARGIN
 from slpstream.stats.punishes import RESET_FRAMES
 from slpstream.stats.schema import Conversion, Stats
-from slpstream.stats.stages import BELOW, EDGES
 from slpstream.stats.states import CAPTURED, CONTROL, DYING, FLAGS, HELD, HIT, LEDGE, SHIELD
 from slpstream.stats.targets import MAJOR_SCENE_TARGET_TEST, Targets, TargetTest
 from slpstream.stats.timer import timer_text
@@ -57,7 +57,7 @@ class SlippiStats:
         self._named = crew or not self._pair
         self._ignored = compat and not self._pair
         self._lists = Lists([], [], [])
-        edge = EDGES.get(settings.stage_id)
+        edge = stage_edge(settings.stage_id)
         self._edge = float("inf") if edge is None else edge
         self._players = [Player(index, self._lists, edge) for index in indexes]
         self._teams = (

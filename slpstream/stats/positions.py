@@ -20,9 +20,10 @@ from typing import Any
 
 from msgspec import UNSET
 
-from slpstream.stats.stages import BELOW
 from slpstream.stats.states import CONTROL, DYING, LEDGE, SHIELD
 
+BELOW = -10.0
+"""A player lower than this, in game units, is below the stage, wherever the ledges are."""
 CONTROL_MARGIN = 10.0
 """Game units that one must be nearer to the middle."""
 

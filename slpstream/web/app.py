@@ -47,9 +47,20 @@ _HEADERS = (
 )
 
 
-def make_app(stations: Stations, games: Games, overlay_folder: Path | None = None, *, version: str) -> Starlette:
-    """The application for a daemon; `overlay_folder` is served as `/custom/`: people's own stylesheets and pages, and
-    nothing but what such use. As a stylesheet cannot pass a token on, these files are for everybody."""
+def make_app(
+    stations: Stations,
+    games: Games,
+    overlay_folder: Path | None = None,
+    name_folders: Mapping[str, Path] | None = None,
+    *,
+    version: str,
+) -> Starlette:
+    """The application for a daemon.
+
+    `overlay_folder` is served as `/custom/`: stylesheets and pages of the user's own, and the kinds of files that these
+    use. A stylesheet cannot pass a token on, so they need none. The JSON files of `name_folders`, by format, are served
+    as `/static/names/{format}/`.
+    """
     assets = Assets(STATIC)
 
     async def overlay(request: Request) -> Response:
@@ -77,6 +88,7 @@ def make_app(stations: Stations, games: Games, overlay_folder: Path | None = Non
             Route("/", index),
             Route("/overlay/{station}", overlay),
             *routes(endpoints),
+            *(Mount(f"/static/names/{name}", Assets(path, {".json"})) for name, path in (name_folders or {}).items()),
             Mount("/static", assets),
             *([Mount("/custom", Assets(overlay_folder, _CUSTOM_SUFFIXES))] if overlay_folder else []),
         ],

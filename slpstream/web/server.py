@@ -101,6 +101,7 @@ class WebServer:
         socket_buffer_bytes: int,
         max_connections: int,
         overlay_folder: Path | None = None,
+        name_folders: Mapping[str, Path] | None = None,
         on_lagged: Callable[[], None],
         on_closed: Callable[[int], None],
         on_dropped: Callable[[str], None],
@@ -109,7 +110,7 @@ class WebServer:
         self._hub = hub
         self.access = access
         """The rules for what comes from now on; may be replaced."""
-        self._app = with_headers(make_app(stations, games, overlay_folder, version=version))
+        self._app = with_headers(make_app(stations, games, overlay_folder, name_folders, version=version))
         self._version = version
         self._outbox_bytes = outbox_bytes
         self._socket_buffer_bytes = socket_buffer_bytes

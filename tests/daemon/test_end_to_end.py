@@ -223,6 +223,7 @@ def test_a_running_daemon_serves_its_pages(folder: Path) -> None:
         daemon.wait_ready()
         assert daemon.get("/readyz") == {"status": "ready", "missing": []}
         assert "<html" in daemon.text("/overlay/station")
+        assert daemon.get("/static/names/slippi/stages.json")["rows"]["31"]["name"] == "Battlefield"
         assert json.loads(daemon.text("/v1/stations"))["stations"][0]["id"] == "station"
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from slpstream.formats.slippi.ids import character_name, stage_name
-from slpstream.outputs.startgg import CHARACTER_IDS, STAGE_IDS, bracket_set
+from slpstream.formats.slippi.names import character_name, stage_name
+from slpstream.outputs.startgg import bracket_set, ids
 
 
 def player(side: int, character_id: int, stocks: int | None) -> dict[str, Any]:
@@ -136,12 +136,13 @@ def test_without_games_there_is_nothing_to_report() -> None:
     assert bracket_set({**best_of_three(), "games": []}) is None
 
 
-def test_every_character_and_stage_is_one_of_ours_and_has_an_id_of_its_own() -> None:
-    assert sorted(CHARACTER_IDS) == list(range(26))
-    assert len(set(CHARACTER_IDS.values())) == len(CHARACTER_IDS)
-    assert len(set(STAGE_IDS.values())) == len(STAGE_IDS)
-    assert all(stage_name(stage) for stage in STAGE_IDS)
-    assert {2, 3, 8, 28, 31, 32} <= STAGE_IDS.keys()
-    names = [character_name(ours) or "" for ours, _ in sorted(CHARACTER_IDS.items(), key=lambda pair: pair[1])]
+def test_characters_and_stages_have_ids_of_their_own() -> None:
+    characters, stages = ids("characters"), ids("stages")
+    assert sorted(characters) == list(range(26))
+    assert len(set(characters.values())) == len(characters)
+    assert len(set(stages.values())) == len(stages)
+    assert all(stage_name(stage) for stage in stages)
+    assert {2, 3, 8, 28, 31, 32} <= stages.keys()
+    names = [character_name(ours) or "" for ours, _ in sorted(characters.items(), key=lambda pair: pair[1])]
     assert names[0] == "Bowser"
-    assert sum(a > b for a, b in pairwise(names)) <= 2  # nearly by the alphabet
+    assert sum(a > b for a, b in pairwise(names)) <= 2  # nearly in alphabetical order

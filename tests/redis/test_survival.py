@@ -101,6 +101,7 @@ def compare(ingests: list[DaemonProcess], gateway: GatewayPort) -> None:
     assert served is not None
     assert served.get("/readyz") == {"status": "ready", "missing": []}
     assert "<html" in served.text("/overlay/one")
+    assert served.get("/static/names/slippi/stages.json")["rows"]["31"]["name"] == "Battlefield"
     for station, ingest in zip(STATIONS, ingests, strict=True):
         served.until(lambda s=station, i=ingest: served.get(f"/v1/stations/{s}/set") == i.get(f"/v1/stations/{s}/set"))  # type: ignore[misc]
         theirs = {game["gameId"]: game for game in ingest.get("/v1/games")["games"]}

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from slpstream.formats.slippi import ids
+from slpstream.formats.slippi import names
 from slpstream.formats.slippi.commands import FIRST_FRAME, TABLES
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE
 from slpstream.formats.slippi.reader import SlippiReader, Stage
@@ -292,7 +292,7 @@ def test_what_stats_count_happens(match: Read) -> None:
         combos = max(post.current_combo_count for post in posts)
         assert combos >= 3
     assert cancels[1] > cancels[2] > 0
-    assert moves <= set(ids.MOVES)
+    assert moves <= names.moves().keys()
     assert len(moves) >= 8
     wanted = {
         "dash": (states.DASH,),
@@ -401,7 +401,7 @@ def test_items() -> None:
     kinds = {item.type_id for item in items}
     assert 0x36 in kinds
     assert kinds - {0x36}
-    assert all(ids.item_name(kind) for kind in kinds)
+    assert all(names.item_name(kind) for kind in kinds)
     assert {item.owner for item in items} == {-1, 0}
     assert max(len(frame.entry.items) for frame in match.frames if frame.entry.items is not UNSET) <= 15
     by_spawn: dict[int, list[float]] = {}

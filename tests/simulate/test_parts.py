@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from slpstream.formats.slippi import action_states, ids
+from slpstream.formats.slippi import names as slippi_names
 from slpstream.simulate import states
 from slpstream.simulate.controls import REST, Command, Hand, Pad, Verb
 from slpstream.simulate.roster import LINE_UP, NANA, POPO
@@ -20,23 +20,25 @@ def test_states_are_called_what_the_game_calls_them() -> None:
     checked = 0
     for name in names:
         value = getattr(states, name)
-        if name.startswith("_") or value >= len(action_states.COMMON_ACTION_STATES) or name == "FIRST_OWN_STATE":
+        if name.startswith("_") or value >= slippi_names.FIRST_OWN_STATE or name == "FIRST_OWN_STATE":
             continue
         expected = spelled.get(name) or "".join(part.title() for part in name.split("_"))
-        assert action_states.COMMON_ACTION_STATES[value] == expected
+        assert slippi_names.action_state_name(value) == expected
         checked += 1
     assert checked > 60
 
 
-@pytest.mark.parametrize("character", [*LINE_UP, POPO, NANA], ids=lambda c: ids.internal_character_name(c.internal_id))
+@pytest.mark.parametrize(
+    "character", [*LINE_UP, POPO, NANA], ids=lambda c: slippi_names.internal_character_name(c.internal_id)
+)
 def test_roster(character: Any) -> None:
-    assert ids.INTERNAL_CHARACTERS[character.internal_id].external_id == character.external_id
+    assert slippi_names.internal_characters()[character.internal_id].external_id == character.external_id
     recovery = character.recovery
     for name in (recovery.start_state, recovery.flight_state):
         assert states.own_state(character.internal_id, name) > 0x154
     for name, move in character.moves.items():
         assert move.name == name
-        assert move.move_id in ids.MOVES
+        assert move.move_id in slippi_names.moves()
         assert 0 < move.first <= move.last <= move.total
         is_aerial = states.ATTACK_AIR_N <= move.state <= states.ATTACK_AIR_LW
         assert bool(move.lag) == is_aerial

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from slpstream.formats.slippi.game_start import GameStartPayload
+from slpstream.formats.slippi.names import landing_lag_frames
 from slpstream.formats.slippi.writer import PlayerSetup, game_start
 from slpstream.model.events import GameEvent
 from slpstream.stats.home_run import home_run
-from slpstream.stats.landing_lag import LANDING_LAG_FRAMES
 from slpstream.stats.states import CAPTURED, CONTROL, DYING, FLAGS, HELD, HIT, LANDING, LEDGE, SHIELD
 from slpstream.stats.timer import timer_text
 from tests.stats.games import events_of, frame_of
@@ -18,7 +18,9 @@ from tests.stats.scenes import Scene
 
 WAIT, HURT, DEAD, REBIRTH = 0x0E, 0x4B, 0x00, 0x0C
 NAIR, LANDING_NAIR, FALL = 0x41, 0x46, 0x1D
-FOX_NAIR_LAG = LANDING_LAG_FRAMES[1][0]
+FOX_LAGS = landing_lag_frames(1)
+assert FOX_LAGS is not None
+FOX_NAIR_LAG = FOX_LAGS[0]
 
 
 def kinds(said: Sequence[object]) -> list[tuple[int, str]]:

@@ -21,9 +21,9 @@ needs_node = pytest.mark.skipif(
 def modules(into: Path) -> Path:
     """A copy of the modules that node takes for what they are."""
     folder = into / "static"
-    folder.mkdir()
+    folder.mkdir(exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')
-    for source in STATIC.glob("*.js*"):
+    for source in STATIC.glob("*.js"):
         shutil.copy(source, folder)
     return folder
 

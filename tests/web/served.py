@@ -9,7 +9,7 @@ is.
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -237,6 +237,7 @@ async def served(
     grace_seconds: float = 3.0,
     settled: bool = True,
     overlay_folder: Path | None = None,
+    name_folders: Mapping[str, Path] | None = None,
 ) -> AsyncIterator[Served]:
     """A server for stations of these names; `main` when none are given."""
     stations = [FakeStation(name, settled=settled) for name in names or ("main",)]
@@ -254,6 +255,7 @@ async def served(
         socket_buffer_bytes=socket_buffer_bytes,
         max_connections=max_connections,
         overlay_folder=overlay_folder,
+        name_folders=name_folders,
         on_lagged=lambda: running.miss(),
         on_closed=lambda code: around[0].closed.append(code),
         on_dropped=lambda reason: around[0].dropped.append(reason),

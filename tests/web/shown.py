@@ -18,11 +18,12 @@ from typing import Any
 from playwright.sync_api import Page
 
 from slpstream.api import messages
-from slpstream.formats.slippi import ids
+from slpstream.formats.slippi import names
 from slpstream.simulate.match import synthetic_match
 from tests.shared_data import IN_CI, SLP
 
 SECONDS = 30.0
+TEAMS = ("red", "blue", "green")
 
 READ_PAGE = """() => {
   const text = (root, selector) => root.querySelector(selector)?.textContent;
@@ -100,21 +101,21 @@ class Log:
         seconds = max(0.0, self.settings["startingTimerSeconds"] - max(0, number) / 60)
         return {
             "frame": str(number),
-            "stage": ids.stage_name(self.settings["stageId"]),
+            "stage": names.stage_name(self.settings["stageId"]),
             "clock": f"{int(seconds) // 60}:{int(seconds) % 60:02}",
             "players": [self._player(p, players[str(p["playerIndex"])]["post"]) for p in self.settings["players"]],
         }
 
     def _player(self, setup: Mapping[str, Any], post: Mapping[str, Any]) -> dict[str, Any]:
-        character_id = ids.INTERNAL_CHARACTERS[post["internalCharacterId"]].external_id
+        character_id = names.internal_characters()[post["internalCharacterId"]].external_id
         stocks = post["stocksRemaining"]
         ports = ("red", "blue", "yellow", "green")
         return {
             "port": setup["port"],
-            "colour": ids.TEAMS[setup["teamId"]] if self.settings["isTeams"] else ports[setup["port"] - 1],
+            "colour": TEAMS[setup["teamId"]] if self.settings["isTeams"] else ports[setup["port"] - 1],
             "name": setup["displayName"] or setup["nametag"] or f"P{setup['port']}",
-            "character": ids.character_name(character_id),
-            "costume": ids.costume_name(character_id, setup["characterColor"]),
+            "character": names.character_name(character_id),
+            "costume": names.costume_name(character_id, setup["characterColor"]),
             "stocks": "1 stock" if stocks == 1 else f"{stocks} stocks",
             "icons": stocks,
             "lost": setup["startStocks"] - stocks,

@@ -6,8 +6,6 @@ it shows at the end is compared with the logs of the files. Nothing depends on h
 
 from __future__ import annotations
 
-import json
-import os
 import re
 import subprocess
 import sys
@@ -18,8 +16,10 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
+from slpstream.formats.name_tables import read_table
+from slpstream.formats.registry import name_folders
+from slpstream.formats.slippi.names import stage_edge
 from slpstream.simulate.match import synthetic_match
-from slpstream.web.app import STATIC
 from tests.daemon_process import DaemonProcess, running
 from tests.oracles.slippi_js import MODULES
 from tests.shared_data import IN_CI
@@ -414,19 +414,14 @@ def fulfil(answer: Any) -> Any:
 
 
 def test_stages_are_those_of_the_game() -> None:
-    """The outlines agree with what the simulation and the stats know of the six tournament stages."""
+    """The outlines agree with what the simulation knows of the six tournament stages."""
     from slpstream.simulate.stages import STAGES
-    from slpstream.stats.stages import EDGES
 
-    module = json.dumps((STATIC / "dashboard" / "stages.js").as_uri())
-    script = f"import({module}).then((stages) => console.log(JSON.stringify(stages.STAGES)))"
-    node = subprocess.run(
-        ["node", "-e", script], capture_output=True, text=True, check=True, env={**os.environ, "NODE_NO_WARNINGS": "1"}
-    )
-    drawn = json.loads(node.stdout)
-    assert {int(i) for i in drawn} == set(STAGES) == set(EDGES)
+    rows = read_table(name_folders()["slippi"], "stages")["rows"]
+    drawn = {int(number): row["outline"] for number, row in rows.items() if "outline" in row}
+    assert set(drawn) == set(STAGES)
     for stage_id, stage in STAGES.items():
-        ours = drawn[str(stage_id)]
-        assert ours["edge"] == stage.edge == EDGES[stage_id]
+        ours = drawn[stage_id]
+        assert ours["edge"] == stage.edge == stage_edge(stage_id)
         assert [(p["left"], p["right"], p["y"]) for p in ours["platforms"]] == [p[:3] for p in stage.platforms]
         assert tuple(ours["blast"][side] for side in ("left", "right", "top", "bottom")) == stage.blast

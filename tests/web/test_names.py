@@ -1,48 +1,206 @@
-"""The names that the pages show are the daemon's own: `slippi_names.json` is generated from `slippi/ids.py`.
-
-`web/` knows no format, so the pages get the tables as a file. After a change in `ids.py` write it again:
-
-    python -m tests.web.test_names
-"""
+"""The tables of names on the pages: served as they are on the disk, and read by the scripts."""
 
 from __future__ import annotations
 
 import json
+import re
+import shutil
+from pathlib import Path
 from typing import Any
 
-from slpstream.formats.slippi import ids
+import pytest
+
+from slpstream.formats import registry
+from slpstream.formats.registry import name_folders
+from slpstream.formats.slippi import names
 from slpstream.web.app import STATIC
+from tests.project import ROOT
+from tests.web.javascript import needs_node, run
+from tests.web.served import served
 
-NAMES_FILE = STATIC / "slippi_names.json"
-
-
-def tables() -> dict[str, Any]:
-    """The tables as `slippi.js` reads them."""
-    return {
-        "characters": {i: {"name": c.name, "costumes": c.costumes} for i, c in ids.CHARACTERS.items()},
-        "externalIds": {i: c.external_id for i, c in ids.INTERNAL_CHARACTERS.items()},
-        "stages": ids.STAGES,
-    }
+FILES = [(name, file.name) for name, folder in name_folders().items() for file in sorted(folder.glob("*.json"))]
 
 
-def text() -> str:
-    """The file as it should be: one line for each id, so that a difference can be read."""
-    parts = []
-    for name, table in tables().items():
-        rows = ",\n".join(f'    "{i}": {json.dumps(row, ensure_ascii=False)}' for i, row in table.items())
-        parts.append(f'  "{name}": {{\n{rows}\n  }}')
-    return "{\n" + ",\n".join(parts) + "\n}\n"
+def test_the_overlay_page_lists_the_files_of_slippi() -> None:
+    page = (ROOT / "deploy" / "docs" / "overlay.md").read_text(encoding="utf-8")
+    listed = re.findall(r"^\| `slippi/(\w+\.json)` \|", page, re.MULTILINE)
+    assert sorted(listed) == [file for name, file in FILES if name == "slippi"]
 
 
-def test_names_are_those_of_the_daemon() -> None:
-    written = NAMES_FILE.read_text(encoding="utf-8")
-    assert written == text(), f"{NAMES_FILE.name} is not what ids.py says; run: python -m tests.web.test_names"
+LOAD_FROM_DISK = """
+    const { readFile } = await import("node:fs/promises");
+    globalThis.fetch = async (url) => ({ ok: true, json: async () => JSON.parse(await readFile(url, "utf8")) });
+"""
 
 
-def test_every_fighter_has_a_character() -> None:
-    written = json.loads(NAMES_FILE.read_text(encoding="utf-8"))
-    assert {str(i) for i in written["externalIds"].values()} <= set(written["characters"])
+def load(script: str, given: Any, into: Path) -> Any:
+    """What a script returns in node, where `fetch` reads the tables from the disk."""
+    for name, folder in name_folders().items():
+        shutil.copytree(folder, into / "static" / "names" / name, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+    shutil.copytree(STATIC / "dashboard", into / "static" / "dashboard")
+    return run(LOAD_FROM_DISK + script, given, into)
 
 
-if __name__ == "__main__":
-    NAMES_FILE.write_text(text(), encoding="utf-8")
+@pytest.mark.trio
+async def test_the_files_of_the_formats_are_served() -> None:
+    async with served(name_folders=name_folders()) as server:
+        for name, file in FILES:
+            answer = await server.ask(f"/static/names/{name}/{file}")
+            assert answer.status == 200
+            assert answer.body == (name_folders()[name] / file).read_bytes()
+            assert answer.headers["content-type"] == "application/json"
+            assert answer.headers["cache-control"] == "no-cache"
+            assert answer.headers["access-control-allow-origin"] == "*"
+            again = await server.ask(f"/static/names/{name}/{file}", if_none_match=answer.headers["etag"])
+            assert again.status == 304
+
+
+@pytest.mark.trio
+@pytest.mark.parametrize(
+    "path", ["slippi/__init__.py", "slippi/nothing.json", "slippi/", "nothing/stages.json", "slippi/../gci/parts.py"]
+)
+async def test_nothing_else_is_served_from_the_folders(path: str) -> None:
+    async with served(name_folders=name_folders()) as server:
+        assert (await server.ask(f"/static/names/{path}")).status == 404
+
+
+@pytest.mark.trio
+async def test_a_format_of_another_package_has_its_names_served(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "buttons.json").write_text('{"rows": {"1": {"name": "the button"}}}')
+    tap = registry.formats()[0]._replace(name="tap", names=tmp_path)
+    without = registry.formats()[0]._replace(name="plain", names=None)
+    monkeypatch.setattr(registry, "formats", lambda: (tap, without))
+    folders = registry.name_folders.__wrapped__()
+    assert folders == {"tap": tmp_path}
+    async with served(name_folders=folders) as server:
+        answer = await server.ask("/static/names/tap/buttons.json")
+        assert answer.json["rows"]["1"]["name"] == "the button"
+
+
+@needs_node
+def test_pages_show_the_names_of_the_daemon(tmp_path: Path) -> None:
+    ids = list(range(100))
+    shown = load(
+        """
+        const { loadNames, players, stageOf } = await import("./slippi.js");
+        const { loadMoves, moveName } = await import("./dashboard/moves.js");
+        const player = (internalCharacterId, characterId = -1) => {
+          const setup = { playerIndex: 0, port: 1, characterId, characterColor: 1 };
+          const post = internalCharacterId === null ? {} : { internalCharacterId };
+          const game = { settings: { players: [setup] }, players: new Map([[0, { post }]]) };
+          const [{ character, costume }] = players(game);
+          return [character, costume];
+        };
+        const before = [stageOf(31), moveName(13), player(null, 2)[0]];
+        let loaded = 0;
+        await loadNames(() => loaded++);
+        await loadMoves(() => loaded++);
+        return {
+          before,
+          loaded,
+          stages: given.map((id) => stageOf(id)),
+          moves: given.map((id) => moveName(id)),
+          characters: given.map((id) => player(null, id)),
+          fighters: given.map((id) => player(id)),
+        };
+        """,
+        ids,
+        tmp_path,
+    )
+    assert shown["before"] == ["Stage 31", "Move 13", "Character 2"]
+    assert shown["loaded"] == 2
+    assert shown["stages"] == [names.stage_name(number) or f"Stage {number}" for number in ids]
+    assert shown["moves"] == ["nothing", *(names.move_name(number) or f"Move {number}" for number in ids[1:])]
+
+    def character(external_id: int) -> list[str]:
+        name = names.character_name(external_id) or f"Character {external_id}"
+        return [name, names.costume_name(external_id, 1) or ""]
+
+    fighters = names.internal_characters()
+    assert shown["characters"] == [character(number) for number in ids]
+    assert shown["fighters"] == [character(fighters[n].external_id if n in fighters else -1) for n in ids]
+
+
+@needs_node
+def test_swatches_have_the_colours_of_the_table(tmp_path: Path) -> None:
+    swatches = load(
+        """
+        const { swatch } = await import("./costumes.js");
+        const before = swatch(2, "Default");
+        await (await import("./slippi.js")).loadNames(() => {});
+        return { before, after: given.map(([character, costume]) => swatch(character, costume)) };
+        """,
+        [[2, "Default"], [2, "Blue"], [6, ""], [99, "Default"], [99, "Red"]],
+        tmp_path,
+    )
+    unknown = {"letters": "?", "colour": "#8791a5", "ink": "#ffffff"}
+    assert swatches["before"] == unknown
+    assert swatches["after"] == [
+        {"letters": "Fx", "colour": "#d98b3a", "ink": "#10131a"},
+        {"letters": "Fx", "colour": "#3f7fe8", "ink": "#ffffff"},
+        {"letters": "Lk", "colour": "#4f9d4a", "ink": "#ffffff"},
+        unknown,
+        {"letters": "?", "colour": "#e2403b", "ink": "#ffffff"},
+    ]
+
+
+@needs_node
+def test_a_replay_knows_the_platforms_that_move(tmp_path: Path) -> None:
+    """On Fountain of Dreams the newest height of each side platform, and on other stages nothing."""
+    heights = load(
+        """
+        globalThis.HTMLElement ??= class {};
+        const { loadNames } = await import("./slippi.js");
+        const { Replay } = await import("./dashboard/replay.js");
+        await loadNames(() => {});
+        const stageEvents = (frame) => given.events.filter((event) => event.frame === frame);
+        const ask = async (path) => {
+          const [from, to] = [/from=(-?[0-9]+)/, /to=(-?[0-9]+)/].map((part) => Number(part.exec(path)?.[1]));
+          const frames = [];
+          for (let frame = from; frame <= to; frame++) {
+            frames.push({ frame, players: {}, stageEvents: stageEvents(frame) });
+          }
+          return { status: 200, body: { frames } };
+        };
+        const found = [];
+        for (const stageId of given.stages) {
+          const game = { gameId: "g", rate: [60, 1], settings: { stageId, players: [] } };
+          const options = { ask, game: () => game, fields: [], last: () => 60, onChange() {}, onEnd() {}, shown: null };
+          const replay = new Replay(options, given.at);
+          while (replay.waiting) {
+            await new Promise((resolve) => setTimeout(resolve, 5));
+          }
+          found.push([...replay.platformHeights].sort());
+        }
+        return found;
+        """,
+        {
+            "events": [
+                {"frame": 3, "kind": "fod_platform", "platform": 0, "height": 20.5},
+                {"frame": 5, "kind": "fod_platform", "platform": 0, "height": 21.5},
+                {"frame": 6, "kind": "fod_platform", "platform": 1, "height": 10.0},
+                {"frame": 50, "kind": "fod_platform", "platform": 1, "height": 0.0},
+            ],
+            "stages": [2, 31],
+            "at": 40,
+        },
+        tmp_path,
+    )
+    assert heights == [[[0, 21.5], [1, 10]], []]
+
+
+def test_outlines_have_what_the_stage_view_draws() -> None:
+    rows = json.loads((name_folders()["slippi"] / "stages.json").read_text(encoding="utf-8"))["rows"]
+    outlines = [row["outline"] for row in rows.values() if "outline" in row]
+    assert len(outlines) == 6
+    for outline in outlines:
+        assert outline["edge"] > 0
+        assert len(outline["underside"]) == 4
+        blast = outline["blast"]
+        assert blast["left"] < -outline["edge"] < outline["edge"] < blast["right"]
+        assert blast["bottom"] < 0 < blast["top"]
+        for platform in outline["platforms"]:
+            assert platform["left"] < platform["right"]
+            assert 0 < platform["y"] < blast["top"]

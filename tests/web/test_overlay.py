@@ -18,13 +18,13 @@ import pytest
 from playwright.sync_api import Browser
 from websockets.sync.client import ClientConnection, connect
 
-from slpstream.formats.slippi import ids
 from slpstream.simulate.match import synthetic_match
 from tests.daemon_process import running
 from tests.web.pages import LIKE_A_VIDEO, Demo, chromium, demo, open_page, screenshot
 from tests.web.shown import (
     RECORD_WHAT_IS_SHOWN,
     SECONDS,
+    TEAMS,
     Log,
     check,
     game_file,
@@ -169,7 +169,7 @@ def test_waits_for_a_game_and_keeps_the_last_values(browser: Browser, folder: Pa
         read = shown(page)
         check(read, log)
         assert len(read["players"]) == 4
-        assert {player["colour"] for player in read["players"]} <= set(ids.TEAMS.values())
+        assert {player["colour"] for player in read["players"]} <= set(TEAMS)
         assert read["status"] is None
         screenshot(page, "overlay-teams")
         watched.check(daemon.url)

@@ -15,6 +15,7 @@ import trio
 from slpstream.config import Config
 from slpstream.daemon.gateway.feed import Feed
 from slpstream.daemon.gateway.games import BrokerGames
+from slpstream.formats.registry import name_folders
 from slpstream.model.errors import StoreError
 from slpstream.model.version import __version__
 from slpstream.outputs.redis.connection import Address
@@ -57,6 +58,7 @@ class Gateway:
             socket_buffer_bytes=stream.socket_buffer_bytes,
             max_connections=server.max_connections,
             overlay_folder=Path(config.web.overlay_folder).expanduser() if config.web.overlay_folder else None,
+            name_folders=name_folders(),
             on_lagged=metrics.lagged.inc,
             on_closed=lambda code: metrics.closed.labels(str(code)).inc(),
             on_dropped=lambda reason: metrics.dropped.labels(reason).inc(),

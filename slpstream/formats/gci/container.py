@@ -12,11 +12,11 @@ from __future__ import annotations
 import binascii
 import datetime as dt
 import re
+from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
 import msgspec
 
-from slpstream.formats.gci import names
 from slpstream.formats.gci.bits import REVERSED_BITS
 from slpstream.formats.gci.rows import ByteRow, ByteTable
 from slpstream.model.errors import FramingError, Unsupported, WrongFormat
@@ -29,8 +29,20 @@ BODY_AT = 0x20A0
 MAX_BYTES = 2 << 20
 """The largest body that can be written (31 custom machines, 16,384 inputs) takes about 1.1 MiB."""
 
+REGIONS: Mapping[str, str] = {"GFZE": "NTSC-U", "GFZP": "PAL", "GFZJ": "NTSC-J"}
+"""By game code."""
+
 REPLAY = 0x0504
 """The file type of replays."""
+
+FILE_KINDS: Mapping[int, str] = {
+    0x010B: "save",
+    0x0201: "ghost",
+    0x0301: "garage",
+    0x0401: "emblem",
+    REPLAY: "replay",
+}
+"""The kinds of file that the game writes to a memory card, by file type."""
 
 CHECKSUM_AT = 0x40
 CHECKED_FROM = 0x42
@@ -178,23 +190,23 @@ def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no"
     code = head[:4]
     if size_bytes == 0 or not code:
         return "maybe" if size_bytes != 0 and name.lower().endswith(".gci") else "no"
-    if not any(known.encode().startswith(code) for known in names.REGIONS):
+    if not any(known.encode().startswith(code) for known in REGIONS):
         return "no"
     if len(head) < FILE_TYPE_AT + 2:
         return "maybe"
-    return "yes" if int.from_bytes(head[FILE_TYPE_AT : FILE_TYPE_AT + 2], "big") in names.FILE_KINDS else "maybe"
+    return "yes" if int.from_bytes(head[FILE_TYPE_AT : FILE_TYPE_AT + 2], "big") in FILE_KINDS else "maybe"
 
 
 def read_container(data: bytes) -> Container:
     """The parts of a replay file. Raises `WrongFormat`, `Unsupported` for the other kinds, `FramingError` for a length
     that cannot be."""
-    if data[:4].decode("latin-1") not in names.REGIONS:
+    if data[:4].decode("latin-1") not in REGIONS:
         raise WrongFormat(f"not a file of F-Zero GX: the game code is {data[:4]!r}", offset=0)
     if len(data) < FILE_TYPE_AT + 2:
         raise FramingError(f"the file ends inside its header of {BODY_AT} bytes", offset=len(data))
     file_type = int.from_bytes(data[FILE_TYPE_AT : FILE_TYPE_AT + 2], "big")
     if file_type != REPLAY:
-        kind = names.FILE_KINDS.get(file_type, "unknown kind")
+        kind = FILE_KINDS.get(file_type, "unknown kind")
         raise Unsupported(
             f"an F-Zero GX file, but no replay: {kind} (file type 0x{file_type:04X})", offset=FILE_TYPE_AT
         )

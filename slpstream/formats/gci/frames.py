@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate
 
 import msgspec
 
-from slpstream.formats.gci import names
 from slpstream.formats.gci.body import GO_FRAME, InputRun
 from slpstream.model.events import Inputs, State
 
+BUTTONS: Mapping[int, str] = {0x80: "side_attack", 0x40: "boost", 0x20: "spin_attack", 0x10: "both_strafe"}
+"""Keys of the buttons in messages, by bit. The low four bits were 4 in every replay that was seen."""
 FULL = 100
 """What the game's calibration makes of a stick or trigger at its end."""
 
@@ -138,7 +139,7 @@ def in_range(run: InputRun) -> bool:
 @lru_cache(maxsize=256)
 def button_names(buttons: int) -> tuple[str, ...]:
     """The names of the bits that are set, the highest first."""
-    return tuple(name for bit, name in names.BUTTONS.items() if buttons & bit)
+    return tuple(name for bit, name in BUTTONS.items() if buttons & bit)
 
 
 def _axis(value: int) -> float:

@@ -15,7 +15,7 @@ from msgspec import UNSET, UnsetType
 
 from slpstream.formats.gci import names
 from slpstream.formats.gci.body import GRAND_PRIX, Body, Racer
-from slpstream.formats.gci.container import BANNER_SIZE, ICON_SIZE, Entry
+from slpstream.formats.gci.container import BANNER_SIZE, ICON_SIZE, REGIONS, Entry
 from slpstream.formats.gci.custom import EMBLEM_PIXELS, ORIGINAL, CustomMachine, Emblem
 
 
@@ -154,18 +154,18 @@ def settings_of(replay: Replay) -> Settings:
     game_code = entry.game_code.decode("ascii", errors="replace")
     return Settings(
         game_code=game_code,
-        region=names.REGIONS[game_code],
+        region=REGIONS[game_code],
         maker=entry.maker.decode("ascii", errors="replace"),
         file_name=entry.file_name_text,
         title=entry.title_text,
         comment=entry.comment_text,
         saved_at=entry.saved_at.isoformat(),
         modified_at=entry.modified_at.isoformat(),
-        course=named(body.course, names.COURSES),
+        course=named(body.course, names.courses()),
         mode=body.mode,
-        mode_name=names.MODES.get(body.mode),
+        mode_name=names.modes().get(body.mode),
         difficulty=body.difficulty,
-        difficulty_name=names.DIFFICULTIES.get(body.difficulty) if body.mode == GRAND_PRIX else None,
+        difficulty_name=names.difficulties().get(body.difficulty) if body.mode == GRAND_PRIX else None,
         laps=body.laps,
         racers=[_racer(index, racer) for index, racer in enumerate(body.racers)],
         total_frames=UNSET if body.total_frames is None else body.total_frames,
@@ -198,7 +198,7 @@ def _racer(index: int, racer: Racer) -> RacerSettings:
     return RacerSettings(
         index=index,
         human=bool(racer.human),
-        machine=named(racer.machine, names.MACHINES),
+        machine=named(racer.machine, names.machines()),
         ai=_or_unset(racer.ai),
         slider=_or_unset(racer.slider if racer.old_slider is None else racer.old_slider),
         color=_or_unset(racer.color),
@@ -213,11 +213,11 @@ def _or_unset(value: int | None) -> int | UnsetType:
 def _custom(machine: CustomMachine) -> CustomSettings:
     return CustomSettings(
         kind=machine.kind_name,
-        machine=named(machine.machine, names.MACHINES),
-        pilot=named(machine.pilot, names.PILOTS),
-        body=_part(machine, machine.body, machine.body_color, names.BODIES),
-        cockpit=_part(machine, machine.cockpit, machine.cockpit_color, names.COCKPITS),
-        booster=_part(machine, machine.booster, machine.booster_color, names.BOOSTERS),
+        machine=named(machine.machine, names.machines()),
+        pilot=named(machine.pilot, names.pilots()),
+        body=_part(machine, machine.body, machine.body_color, names.bodies()),
+        cockpit=_part(machine, machine.cockpit, machine.cockpit_color, names.cockpits()),
+        booster=_part(machine, machine.booster, machine.booster_color, names.boosters()),
         slider=machine.slider,
         color_swap=machine.color_swap,
         emblem_count=machine.emblem_count,
@@ -237,7 +237,7 @@ def _emblem(emblem: Emblem) -> EmblemSettings:
     finite = all(math.isfinite(value) for value in (base_x, base_y, width, height))
     patterns = (emblem.base_x, emblem.base_y, emblem.width, emblem.height)
     return EmblemSettings(
-        part=named(emblem.part, names.EMBLEM_PARTS),
+        part=named(emblem.part, names.emblem_parts()),
         rotation_vertical=emblem.rotation_vertical,
         rotation_horizontal=emblem.rotation_horizontal,
         base=(finite_or_none(base_x), finite_or_none(base_y)),

@@ -11,7 +11,9 @@ from slpstream.formats.mk8.file_name import FileName
 from slpstream.formats.mk8.header import Driver, Header, OuterHeader
 from slpstream.formats.mk8.sections import ReplayInfo
 
-_WHEEL_SUBSECTIONS = len(names.SUBSECTIONS)
+CUBIC_CENTIMETRES: Mapping[int, int] = {0: 50, 1: 100, 2: 150, 3: 200}
+"""By engine class."""
+_FOUR_WHEEL_SUBSECTIONS = 17
 
 
 class Named(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -116,13 +118,13 @@ def settings_of(
     kind = file_name.kind if file_name else None
     return Mk8Settings(
         kind=kind,
-        kind_name=names.KINDS.get(kind) if kind else None,
+        kind_name=names.kinds().get(kind) if kind else None,
         version=_version(header, outer),
-        track=_named(header.track, names.TRACKS),
-        cc=names.CC.get(header.cc),
+        track=_named(header.track, names.tracks()),
+        cc=CUBIC_CENTIMETRES.get(header.cc),
         cc_class=header.cc,
         mirror=bool(header.mirror),
-        mode=_named(header.mode, names.MODES),
+        mode=_named(header.mode, names.modes()),
         online=bool(header.online),
         drivers=[_driver(index, driver) for index, driver in enumerate(header.drivers) if not driver.empty],
         player=_player(header),
@@ -153,12 +155,14 @@ def _named(number: int, table: Mapping[int, str]) -> Named:
 def _version(header: Header, outer: OuterHeader | None) -> Version:
     if outer is None:
         return Version(header.version_raw)
-    return Version(header.version_raw, outer.version, names.GAME_VERSIONS.get(outer.version))
+    return Version(header.version_raw, outer.version, names.game_versions().get(outer.version))
 
 
 def _vehicle(source: Driver | FileName) -> Vehicle:
     return Vehicle(
-        _named(source.kart, names.KARTS), _named(source.wheels, names.WHEELS), _named(source.glider, names.GLIDERS)
+        _named(source.kart, names.karts()),
+        _named(source.wheels, names.wheels()),
+        _named(source.glider, names.gliders()),
     )
 
 
@@ -169,16 +173,16 @@ def _driver(index: int, driver: Driver) -> DriverSettings:
         vehicle.wheels,
         vehicle.glider,
         index,
-        _named(driver.character, names.CHARACTERS),
+        _named(driver.character, names.characters()),
         driver.variant,
-        _named(driver.mii_weight, names.WEIGHTS),
-        _named(driver.cpu, names.CPU),
-        _named(driver.team, names.TEAMS),
+        _named(driver.mii_weight, names.weights()),
+        _named(driver.cpu, names.cpu()),
+        _named(driver.team, names.teams()),
     )
 
 
 def _player(header: Header) -> Player:
-    name, country = header.player_name or header.mii_name, _named(header.country, names.COUNTRIES)
+    name, country = header.player_name or header.mii_name, _named(header.country, names.countries())
     if header.mii is None or header.profile is None:
         return Player(name, country)
     return Player(name, country, header.region, header.mii_name, header.mii.hex(), header.profile.hex())
@@ -188,15 +192,15 @@ def _name(file_name: FileName) -> NameSettings:
     return NameSettings(
         kind=file_name.kind,
         number=file_name.number,
-        track=_named(file_name.track, names.TRACKS),
-        character=_named(file_name.character, names.CHARACTERS),
+        track=_named(file_name.track, names.tracks()),
+        character=_named(file_name.character, names.characters()),
         variant=file_name.variant,
-        mii_weight=_named(file_name.mii_weight, names.WEIGHTS),
+        mii_weight=_named(file_name.mii_weight, names.weights()),
         vehicle=_vehicle(file_name),
         total_milliseconds=file_name.total.total_milliseconds,
         laps=[lap.total_milliseconds for lap in file_name.driven_laps],
         player_name=file_name.player_name,
-        country=_named(file_name.country, names.COUNTRIES),
+        country=_named(file_name.country, names.countries()),
         motion=bool(file_name.motion),
     )
 
@@ -207,5 +211,5 @@ def _replay(info: ReplayInfo) -> ReplaySettings:
         info.subsections,
         info.blocks,
         info.image_end - info.first,
-        names.SUBSECTIONS if info.subsections == _WHEEL_SUBSECTIONS else None,
+        names.subsections() if info.subsections == _FOUR_WHEEL_SUBSECTIONS else None,
     )

@@ -22,7 +22,7 @@ from slpstream.formats.slippi import game_start
 from slpstream.formats.slippi.columns import Array, Character, EventColumns, Frames
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, GAME_END, ITEM_UPDATE, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSettings, Settings
-from slpstream.formats.slippi.ids import character_name, stage_name
+from slpstream.formats.slippi.names import character_name, stage_name
 from slpstream.model.events import GameEnd
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Table
 
@@ -112,7 +112,8 @@ def frames_table(frames: Frames) -> pa.Table:
 
 def items_table(frames: Frames) -> pa.Table:
     """One row for each item of each frame, in the order of `frames` and of the events: `frame`, `revision`, then the
-    fields of the Item Update under their own names. Item types are in `slpstream.formats.slippi.item_types`."""
+    fields of the Item Update under their own names. `slpstream.formats.slippi.names` has
+    names for the item types."""
     items = frames.items
     counts = items.counts
     keys = [_array(np.repeat(column, counts), pa.int32()) for column in (frames.number, frames.revision)]

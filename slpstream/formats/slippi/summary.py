@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from slpstream.formats.slippi.game_start import PlayerSettings, Settings
-from slpstream.formats.slippi.ids import character_name, stage_name
+from slpstream.formats.slippi.names import character_name, stage_name
 from slpstream.formats.slippi.result import Placement
 
 

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
+from slpstream.formats.stunts import names
 from slpstream.formats.stunts.inputs import StuntsFrame, likely_finished, players_of
 from slpstream.formats.stunts.layout import (
     BUFFER_TICKS,
@@ -27,7 +28,6 @@ from slpstream.formats.stunts.layout import (
     text,
     unpack,
 )
-from slpstream.formats.stunts.names import CARS, HORIZONS, OPPONENTS
 from slpstream.formats.stunts.sniff import has_suffix
 from slpstream.formats.stunts.track import TRACK_BYTES
 from slpstream.formats.whole_file import Recording, WholeFileReader
@@ -143,17 +143,17 @@ def settings_of(replay: StuntsReplay) -> StuntsSettings:
             car=car,
             color=replay.opponent_color,
             transmission=_transmission(replay.opponent_transmission),
-            car_name=CARS.get(car),
+            car_name=names.cars().get(car),
             id=replay.opponent_id,
-            name=OPPONENTS.get(replay.opponent_id),
+            name=names.opponents().get(replay.opponent_id),
         )
     car, track = text(replay.car), replay.track
     return StuntsSettings(
         layout=replay.layout,
         ticks=len(replay.inputs),
         frequency_hz=replay.frequency_hz,
-        player=CarSettings(car, replay.color, _transmission(replay.transmission), CARS.get(car)),
-        track=TrackSettings(text(replay.track_name), track.sha256, track.horizon, HORIZONS.get(track.horizon)),
+        player=CarSettings(car, replay.color, _transmission(replay.transmission), names.cars().get(car)),
+        track=TrackSettings(text(replay.track_name), track.sha256, track.horizon, names.horizons().get(track.horizon)),
         opponent=opponent,
     )
 

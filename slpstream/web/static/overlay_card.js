@@ -58,10 +58,10 @@ export function drawCard(card, player, { side, combo, score, held, won }) {
  * @param {Player} player
  */
 function drawSwatch(box, { characterId, costume }) {
-  const key = `${characterId}/${costume}`;
+  const { letters, colour, ink } = swatch(characterId, costume);
+  const key = `${letters}/${colour}`;
   if (box.dataset.key !== key) {
     box.dataset.key = key;
-    const { letters, colour, ink } = swatch(characterId, costume);
     setText(box, letters);
     box.style.setProperty("--costume", colour);
     box.style.setProperty("--ink", ink);

@@ -1,38 +1,43 @@
 /**
  * What the pages know about Melee: names of ids, and how the values of a game are shown.
  *
- * The names come from `slippi_names.json`, which is generated from the daemon's own tables.
+ * The names come from the daemon's tables (`names/slippi/`), which are loaded once.
  */
 
 import { nameOf } from "./set_score.js";
-import { loadTable } from "./tables.js";
+import { loadTables } from "./tables.js";
 
 /** @typedef {import("./slpstream.js").Game} Game */
 /** @typedef {import("./slpstream_types.js").SetScore} SetScore */
 
 /**
+ * @typedef {object} Swatches
+ * @property {Record<string, {letters: string, colour: string}>} characters  By external character id.
+ * @property {Record<string, {colour: string}>} costumes  By the name of the costume.
+ *
  * @typedef {object} NameTables
  * @property {Record<string, {name: string, costumes: string[]}>} characters  By external character id.
- * @property {Record<string, number>} externalIds  Internal character id to the external one.
- * @property {Record<string, string>} stages
+ * @property {Record<string, {external_id: number}>} internalCharacters       By internal character id.
+ * @property {Record<string, {name: string, outline?: import("./dashboard/stages.js").Outline}>} stages
+ * @property {Swatches} swatches
  */
 
 /**
- * @typedef {object} Player           What is shown of a player.
+ * @typedef {object} Player           What the pages show of a player.
  * @property {number} index
  * @property {number} port            1 to 4.
  * @property {string} name
- * @property {number} characterId     External id, of the character as it is now.
+ * @property {number} characterId     External id of the current character; some change within a game.
  * @property {string} character
- * @property {string} costume         Empty when it has no name.
- * @property {"" | "red" | "blue" | "green"} team  Empty when there are no teams.
- * @property {number | null} stocks   `null` when the game is not about stocks, or the replay does not say.
+ * @property {string} costume         Empty without a name.
+ * @property {"" | "red" | "blue" | "green"} team  Empty without teams.
+ * @property {number | null} stocks   `null` when the game is not about stocks, or the replay has no value.
  * @property {number} startStocks
- * @property {string} connectCode     Empty when it is not known.
+ * @property {string} connectCode     Empty when unknown.
  * @property {number | null} percent  As the game shows it: without decimals.
  */
 
-/** What a frame may be cut down to for `players`. */
+/** The fields of a frame that `players` needs. */
 export const FIELDS = Object.freeze(["post.percent", "post.stocksRemaining", "post.internalCharacterId"]);
 
 export const FORMAT = "slippi";
@@ -44,42 +49,49 @@ const TEAMS = /** @type {const} */ (["red", "blue", "green"]);
 const NO_CONTEST = 7;
 
 /** @type {NameTables} */
-let tables = { characters: {}, externalIds: {}, stages: {} };
+let tables = { characters: {}, internalCharacters: {}, stages: {}, swatches: { characters: {}, costumes: {} } };
 
 /**
- * Loads the names. Until they are there things are called by their numbers.
+ * Loads the names. Until then the pages show ids.
  * @param {() => void} onLoaded
  */
 export async function loadNames(onLoaded) {
-  tables = await loadTable(new URL("slippi_names.json", import.meta.url));
+  const files = ["characters", "internal_characters", "stages", "swatches"];
+  const [characters, internalCharacters, stages, swatches] = await Promise.all(files.map((file) => loadTables(FORMAT, file)));
+  tables = {
+    characters: characters.rows,
+    internalCharacters: internalCharacters.rows,
+    stages: stages.rows,
+    swatches: { characters: swatches.tables.characters.rows, costumes: swatches.tables.costumes.rows },
+  };
   onLoaded();
 }
 
 /**
- * The players of a game in the order of their ports, by the names that the set has for them.
+ * The players of a game in the order of their ports, with the names that the set has for them.
  * @param {Game} game
- * @param {SetScore | null} [set]  That the game is part of.
+ * @param {SetScore | null} [set]  The set that the game is part of.
  * @returns {Player[]}
  */
 export function players(game, set = null) {
   const { players: setups = [], isTeams = false, inGameMode = STOCK_MODE } = game.settings;
   return setups.map((/** @type {Record<string, any>} */ setup) => {
-    // Before the first frame it is as the game was set up. A frame without a value means that nobody knows it.
+    // Before the first frame the values are those of the setup. A frame without a value means that it is unknown.
     const post = game.players.get(setup.playerIndex)?.post ?? {
       percent: setup.damageStart ?? 0,
       stocksRemaining: setup.startStocks,
     };
-    const characterId = tables.externalIds[post.internalCharacterId] ?? setup.characterId;
+    const characterId = tables.internalCharacters[post.internalCharacterId]?.external_id ?? setup.characterId;
     const character = tables.characters[characterId];
-    const said = {
+    const player = {
       index: setup.playerIndex,
       port: setup.port,
       name: setup.displayName || setup.nametag || `P${setup.port}`,
       connectCode: setup.connectCode ?? "",
     };
     return {
-      ...said,
-      name: nameOf(set, said) || said.name,
+      ...player,
+      name: nameOf(set, player) || player.name,
       characterId,
       character: character?.name ?? `Character ${characterId}`,
       costume: character?.costumes[setup.characterColor] ?? "",
@@ -106,11 +118,24 @@ export function stageName(game) {
 
 /** @param {number | undefined} id */
 export function stageOf(id) {
-  return id === undefined ? "" : (tables.stages[id] ?? `Stage ${id}`);
+  return id === undefined ? "" : (tables.stages[id]?.name ?? `Stage ${id}`);
 }
 
 /**
- * The game's clock as the game shows it, without the hundredths; empty when it has none.
+ * The geometry of the stage; `null` when it is not known, or not loaded yet.
+ * @param {Game} game
+ */
+export function stageOutline(game) {
+  return tables.stages[game.settings.stageId]?.outline ?? null;
+}
+
+/** Letters and colours for swatches; empty until they are loaded. */
+export function swatchColours() {
+  return tables.swatches;
+}
+
+/**
+ * The clock as the game shows it, without hundredths. Empty for a game without a clock.
  * @param {Game} game
  */
 export function clock(game) {
@@ -123,7 +148,7 @@ export function clock(game) {
 }
 
 /**
- * Somebody of a set without a game.
+ * A player of a set, outside of a game.
  * @param {import("./slpstream_types.js").SetPlayer} player
  * @returns {Player}
  */
@@ -145,9 +170,9 @@ export function playerOfSet({ playerIndex = 0, port = playerIndex + 1, name, con
 }
 
 /**
- * How a game that is over came out, in words.
+ * The result of a game in words. Empty until the game is over.
  * @param {Game} game
- * @param {SetScore | null} [set]  That the game is part of.
+ * @param {SetScore | null} [set]  The set that the game is part of.
  */
 export function resultText(game, set = null) {
   if (game.end === null) {
@@ -167,7 +192,7 @@ export function minutes(seconds) {
   return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`;
 }
 
-/** Percent and the colour it has: white, yellow, orange, red, dark red; between them in proportion. */
+/** Colours by percent: white, yellow, orange, red, dark red. Values in between are interpolated. */
 const DAMAGE_COLOURS = /** @type {const} */ ([
   [0, [255, 255, 255]],
   [30, [255, 244, 190]],

@@ -1,21 +1,23 @@
-/** Tables that the daemon generates from its own and serves as files. */
+/** The tables of names that the daemon serves beside the pages: the very files that the daemon itself reads. */
 
 const RETRY_MS = 2000;
 
 /**
- * Asks again until it succeeds.
- * @param {URL} url
+ * Loads one file of tables, `names/FORMAT/FILE.json`. It tries again until it succeeds.
+ * @param {string} format
+ * @param {string} file
  * @returns {Promise<any>}
  */
-export async function loadTable(url) {
+export async function loadTables(format, file) {
+  const url = new URL(`names/${format}/${file}.json`, import.meta.url);
   for (;;) {
     try {
-      const answer = await fetch(url);
-      if (answer.ok) {
-        return await answer.json();
+      const response = await fetch(url);
+      if (response.ok) {
+        return await response.json();
       }
     } catch {
-      // The daemon is not there at present.
+      // The daemon cannot be reached at the moment.
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }

@@ -11,8 +11,9 @@ import pytest
 
 from slpstream.formats.gci import names
 from slpstream.formats.gci.body import GO_FRAME, Racer, Reading, read_body
-from slpstream.formats.gci.container import BODY_AT, Container, read_container
+from slpstream.formats.gci.container import BODY_AT, FILE_KINDS, Container, read_container
 from slpstream.formats.gci.custom import CustomMachine, write_custom
+from slpstream.formats.gci.frames import BUTTONS
 from slpstream.model.events import GameEnd, GameStart
 from tests.formats.gci.logs import GCI, codes, events_of, files, payload
 from tests.shared_data import SHARED, needs_shared
@@ -181,7 +182,7 @@ def test_the_log_says_what_the_oracle_says(path: Path) -> None:
     assert start.game_id == hashlib.sha256(data[BODY_AT:]).hexdigest()[:32]
     settings: Any = payload(start)["settings"]
     assert settings["gameCode"] == expected["header"]["game"]
-    assert settings["course"] == {"id": theirs["course"], "name": names.COURSES[theirs["course"]]}
+    assert settings["course"] == {"id": theirs["course"], "name": names.courses()[theirs["course"]]}
     assert (settings["mode"], settings["difficulty"]) == (theirs["mode"], theirs["difficulty"])
     assert [racer["machine"]["id"] for racer in settings["racers"]] == [racer["machine"] for racer in theirs["racers"]]
     assert [racer["human"] for racer in settings["racers"]] == [bool(racer["human"]) for racer in theirs["racers"]]
@@ -277,22 +278,22 @@ def test_all_bad_files_have_an_outcome() -> None:
 def test_the_names_are_those_of_the_tables() -> None:
     tables = json.loads((SHARED.parent / "formats" / "tables.json").read_text())["fzero_gx"]
     by_number = {
-        "machines": names.MACHINES,
-        "pilots": names.PILOTS,
-        "courses": names.COURSES,
-        "bodies": names.BODIES,
-        "cockpits": names.COCKPITS,
-        "boosters": names.BOOSTERS,
-        "difficulty": names.DIFFICULTIES,
-        "mode": names.MODES,
-        "emblem_part": names.EMBLEM_PARTS,
+        "machines": names.machines(),
+        "pilots": names.pilots(),
+        "courses": names.courses(),
+        "bodies": names.bodies(),
+        "cockpits": names.cockpits(),
+        "boosters": names.boosters(),
+        "difficulty": names.difficulties(),
+        "mode": names.modes(),
+        "emblem_part": names.emblem_parts(),
     }
     for table, ours in by_number.items():
         theirs = {int(key): name for key, name in tables[table].items()}
         if table == "machines":
             theirs[50] = "original machine"
         assert ours == theirs, table
-    assert {f"{number:04x}": kind for number, kind in names.FILE_KINDS.items()} == tables["file_types"]
+    assert {f"{number:04x}": kind for number, kind in FILE_KINDS.items()} == tables["file_types"]
     words = {int(key, 16): name.split(" trigger")[0].replace(" ", "_") for key, name in tables["buttons"].items()}
     words.pop(0x04)
-    assert words == names.BUTTONS
+    assert words == BUTTONS

@@ -1,4 +1,4 @@
-"""The names against the table of the shared pages."""
+"""The names of Mario Kart 8, compared with the tables of the shared pages."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 
 from slpstream.formats.mk8 import names
+from slpstream.formats.mk8.settings import CUBIC_CENTIMETRES
 from tests.shared_data import SHARED, needs_shared
 
 
@@ -16,24 +17,26 @@ def test_the_names_are_those_of_the_table() -> None:
     table: dict[str, Any] = msgspec.json.decode((SHARED.parent / "formats" / "tables.json").read_bytes())
     theirs = table["mario_kart_8"]
     ours: dict[str, Mapping[Any, Any]] = {
-        "tracks": names.TRACKS,
-        "characters": names.CHARACTERS,
-        "karts": names.KARTS,
-        "wheels": names.WHEELS,
-        "gliders": names.GLIDERS,
-        "cc": names.CC,
-        "mode": names.MODES,
-        "cpu": names.CPU,
-        "team": names.TEAMS,
-        "weight": names.WEIGHTS,
-        "country_ids": names.COUNTRIES,
-        "game_versions": names.GAME_VERSIONS,
+        "tracks": names.tracks(),
+        "characters": names.characters(),
+        "karts": names.karts(),
+        "wheels": names.wheels(),
+        "gliders": names.gliders(),
+        "cc": CUBIC_CENTIMETRES,
+        "mode": names.modes(),
+        "cpu": names.cpu(),
+        "team": names.teams(),
+        "weight": names.weights(),
+        "country_ids": names.countries(),
+        "game_versions": names.game_versions(),
     }
     for key, mapping in ours.items():
         assert {str(number): name for number, name in mapping.items()} == theirs[key], key
-    assert names.KINDS.keys() == theirs["kinds"].keys()
+    assert names.kinds().keys() == theirs["kinds"].keys()
 
 
 def test_a_vehicle_with_four_wheels_has_seventeen_subsections() -> None:
-    assert len(names.SUBSECTIONS) == 17
-    assert [name for name in names.SUBSECTIONS if name and "wheel" in name] == list(names.SUBSECTIONS[5:9])
+    subsections = names.subsections()
+    assert len(subsections) == 17
+    assert [name for name in subsections if name and "wheel" in name] == list(subsections[5:9])
+    assert subsections[4] is None

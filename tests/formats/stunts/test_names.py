@@ -1,4 +1,4 @@
-"""The names against the table of the shared pages."""
+"""The names of Stunts, compared with the tables of the shared pages."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tests.shared_data import SHARED, needs_shared
 def test_the_names_are_those_of_the_table() -> None:
     table: dict[str, Any] = msgspec.json.decode((SHARED.parent / "formats" / "tables.json").read_bytes())
     theirs = table["stunts"]
-    assert theirs["cars"] == names.CARS
-    assert theirs["opponents"] == {"0": None, **{str(number): name for number, name in names.OPPONENTS.items()}}
-    assert theirs["horizons"] == {str(number): name for number, name in names.HORIZONS.items()}
+    assert theirs["cars"] == names.cars()
+    assert theirs["opponents"] == {"0": None, **{str(number): name for number, name in names.opponents().items()}}
+    assert theirs["horizons"] == {str(number): name for number, name in names.horizons().items()}
     assert theirs["bits"][:6] == list(BITS)
     assert [1 << index for index in range(6)] == list(BITS.values())

@@ -1,9 +1,10 @@
-"""The track: what is where, and the drawing."""
+"""The track: where its parts are, and the drawing."""
 
 from __future__ import annotations
 
-from slpstream.formats.stunts.elements import ELEMENTS, FAMILIES, LEGEND
-from slpstream.formats.stunts.track import SIDE_TILES, TILES, TRACK_BYTES, Track, draw
+from slpstream.formats.name_tables import read_table
+from slpstream.formats.stunts import names
+from slpstream.formats.stunts.track import HIGHEST_TERRAIN, SIDE_TILES, TILES, TRACK_BYTES, Track, draw
 from tests.formats.stunts import built
 from tests.shared_data import SHARED, needs_shared
 
@@ -38,17 +39,25 @@ def test_a_large_corner_covers_four_tiles() -> None:
     assert lines[4][3:6] == "│~."
 
 
-def test_what_nobody_knows_is_drawn_as_such() -> None:
+def test_unknown_codes_are_drawn_as_unknown() -> None:
     track = with_tiles({(0, 0): 0xFF, (1, 0): 0xFE, (5, 5): 0xC0, (6, 6): 0xFD}, {(7, 7): 200})
     lines = draw(track).splitlines()
     assert (lines[0][0], lines[5][5], lines[6][6], lines[7][7]) == ("?", "?", "?", "?")
     assert "? unknown" in lines
 
 
-def test_every_code_of_the_game_has_a_drawing_of_four_signs() -> None:
-    assert set(ELEMENTS) == set(range(1, 0xB6)) - {2, 3}
-    assert all(len(element.drawing) == 4 for element in ELEMENTS.values())
-    assert sum(len(family.drawings) for family in FAMILIES) == len(ELEMENTS)
+def test_each_code_of_the_game_has_a_drawing_of_four_signs() -> None:
+    drawings = names.element_drawings()
+    assert set(drawings) == set(range(1, 0xB6)) - {2, 3}
+    assert all(len(drawing) == 4 for drawing in drawings.values())
+    elements = read_table(names.FOLDER, "track", "elements")["rows"].values()
+    assert sum(len(element["drawings"]) for element in elements) == len(drawings)
+
+
+def test_terrain_codes_have_a_sign_that_the_legend_explains() -> None:
+    assert set(names.terrain_signs()) == set(range(HIGHEST_TERRAIN + 1))
+    for row in read_table(names.FOLDER, "track", "terrain")["rows"].values():
+        assert names.legend().get(row["sign"], "flat") == row["name"]
 
 
 def test_a_drawing_has_thirty_lines_a_horizon_and_a_legend_of_what_occurs() -> None:
@@ -56,7 +65,7 @@ def test_a_drawing_has_thirty_lines_a_horizon_and_a_legend_of_what_occurs() -> N
     assert all(len(line) == SIDE_TILES for line in lines[:SIDE_TILES])
     assert lines[SIDE_TILES] == "horizon: 255"
     used = set("".join(lines[:SIDE_TILES]))
-    legend = [key for key, meaning in LEGEND.items() if f"{key} {meaning}" in lines]
+    legend = [key for key, meaning in names.legend().items() if f"{key} {meaning}" in lines]
     assert all(used & set(key) for key in legend)
 
 

@@ -1,20 +1,20 @@
-/** Names of the attacks, by move id: `moves.json`, which is generated from the daemon's own table. */
+/** Names of the attacks, by move id. */
 
-import { loadTable } from "../tables.js";
+import { loadTables } from "../tables.js";
 
-/** @type {Record<string, string>} */
-let names = {};
+/** @type {Record<string, {name: string}>} */
+let moves = {};
 
 /**
- * Until they are there moves are called by their numbers.
+ * Loads the names. Until then attacks are called by their numbers.
  * @param {() => void} onLoaded
  */
 export async function loadMoves(onLoaded) {
-  names = await loadTable(new URL("moves.json", import.meta.url));
+  moves = (await loadTables("slippi", "moves")).rows;
   onLoaded();
 }
 
 /** @param {number | null | undefined} id */
 export function moveName(id) {
-  return id === undefined || id === null || id === 0 ? "nothing" : (names[id] ?? `Move ${id}`);
+  return id === undefined || id === null || id === 0 ? "nothing" : (moves[id]?.name ?? `Move ${id}`);
 }

@@ -2,9 +2,8 @@
  * One game, played from any place of it: what `<stage-view>` shows instead of a live `Match`. Time passes as the view draws.
  */
 
-import { FIELDS } from "../slippi.js";
+import { FIELDS, stageOutline } from "../slippi.js";
 import { FIRST_FRAME, Recording } from "./recording.js";
-import { FOUNTAIN_OF_DREAMS, FOUNTAIN_PLATFORMS } from "./stages.js";
 
 /**
  * @typedef {import("../slpstream.js").Game} Game
@@ -79,16 +78,14 @@ export class Replay {
     return { ...game, end: null, frame: frame?.frame ?? null, players };
   }
 
-  /** What stage events have said before the place. */
+  /** Heights of the platforms that move, from the newest stage events up to the place. */
   get platformHeights() {
     const heights = new Map();
-    if (this.#game().settings.stageId === FOUNTAIN_OF_DREAMS) {
-      const wanted = Object.keys(FOUNTAIN_PLATFORMS).length;
-      for (let i = this.at; i > this.at - PLATFORM_FRAMES && heights.size < wanted; i--) {
-        for (const event of this.frames.get(i)?.stageEvents ?? []) {
-          if (event.kind === "fod_platform" && !heights.has(event.platform)) {
-            heights.set(event.platform, event.height);
-          }
+    const moving = stageOutline(this.#game())?.platforms.filter(({ id }) => id !== undefined) ?? [];
+    for (let i = this.at; i > this.at - PLATFORM_FRAMES && heights.size < moving.length; i--) {
+      for (const event of this.frames.get(i)?.stageEvents ?? []) {
+        if (event.kind === "fod_platform" && !heights.has(event.platform)) {
+          heights.set(event.platform, event.height);
         }
       }
     }

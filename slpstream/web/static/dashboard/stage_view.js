@@ -7,9 +7,9 @@
  * a few times a second.
  */
 
-import { players, stageName, stocksText } from "../slippi.js";
+import { players, stageName, stageOutline, stocksText } from "../slippi.js";
 import { colourOf, setAttribute, sized, styleValue } from "./dom.js";
-import { BELOW, FOUNTAIN_OF_DREAMS, FOUNTAIN_PLATFORMS, ObservedGround, STAGES } from "./stages.js";
+import { BELOW, ObservedGround } from "./stages.js";
 
 /**
  * @typedef {import("./match.js").Match | import("./replay.js").Replay} Match
@@ -157,12 +157,12 @@ export class StageView extends HTMLElement {
     }
     this.#readPaint();
     const everybody = players(game, this.set);
-    const stage = STAGES[game.settings.stageId] ?? null;
+    const stage = stageOutline(game);
     this.#observe(frame, stage);
     const camera = this.#aim(frame, stage, width / height);
     const scale = width / (camera.right - camera.left);
     const place = /** @type {Place} */ ((x, y) => [(x - camera.left) * scale, (camera.top - y) * scale]);
-    this.#drawStage(context, place, stage, match, game.settings.stageId);
+    this.#drawStage(context, place, stage, match);
     if (frame !== null) {
       this.#drawTrails(context, place, match, everybody, frame.frame, scale);
       this.#drawItems(context, place, frame, everybody, scale);
@@ -188,7 +188,7 @@ export class StageView extends HTMLElement {
 
   /**
    * @param {Record<string, any> | null} frame
-   * @param {import("./stages.js").Stage | null} stage
+   * @param {import("./stages.js").Outline | null} stage
    */
   #observe(frame, stage) {
     if (stage === null && frame !== null) {
@@ -202,7 +202,7 @@ export class StageView extends HTMLElement {
 
   /**
    * @param {Record<string, any> | null} frame
-   * @param {import("./stages.js").Stage | null} stage
+   * @param {import("./stages.js").Outline | null} stage
    * @param {number} aspect
    */
   #aim(frame, stage, aspect) {
@@ -230,11 +230,10 @@ export class StageView extends HTMLElement {
   /**
    * @param {CanvasRenderingContext2D} context
    * @param {Place} place
-   * @param {import("./stages.js").Stage | null} stage
+   * @param {import("./stages.js").Outline | null} stage
    * @param {Match} match
-   * @param {number} stageId
    */
-  #drawStage(context, place, stage, match, stageId) {
+  #drawStage(context, place, stage, match) {
     context.lineJoin = "round";
     context.lineCap = "round";
     if (stage === null) {
@@ -262,10 +261,11 @@ export class StageView extends HTMLElement {
     context.fillStyle = this.#paint.stage;
     context.fill();
     this.#line(context, place(-stage.edge, 0), place(stage.edge, 0), 3, this.#paint["stage-edge"]);
-    stage.platforms.forEach((platform, i) => {
-      const height = stageId === FOUNTAIN_OF_DREAMS ? (movedTo(match, i) ?? platform.y) : platform.y;
+    const heights = match.platformHeights;
+    for (const platform of stage.platforms) {
+      const height = (platform.id === undefined ? undefined : heights.get(platform.id)) ?? platform.y;
       this.#line(context, place(platform.left, height), place(platform.right, height), 3, this.#paint["stage-edge"]);
-    });
+    }
   }
 
   /**
@@ -472,7 +472,7 @@ export class StageView extends HTMLElement {
  * @param {Game} game
  * @param {Player[]} everybody
  * @param {Record<string, any>} frame
- * @param {import("./stages.js").Stage | null} stage
+ * @param {import("./stages.js").Outline | null} stage
  */
 export function textAlternative(game, everybody, frame, stage) {
   const lines = everybody.map((player) => {
@@ -496,7 +496,7 @@ export function textAlternative(game, everybody, frame, stage) {
 
 /**
  * @param {Record<string, any>} post
- * @param {import("./stages.js").Stage | null} stage
+ * @param {import("./stages.js").Outline | null} stage
  */
 function whereabouts(post, stage) {
   if (within(post.actionStateId, DYING)) {
@@ -521,15 +521,6 @@ function alive(frame) {
   return Object.values(frame?.players ?? {})
     .map((entry) => entry.post)
     .filter((post) => post && !isOut(post));
-}
-
-/**
- * @param {Match} match
- * @param {number} i  Place in the stage's platforms.
- */
-function movedTo(match, i) {
-  const code = Object.keys(FOUNTAIN_PLATFORMS).find((key) => FOUNTAIN_PLATFORMS[Number(key)] === i);
-  return code === undefined ? undefined : match.platformHeights.get(Number(code));
 }
 
 /**

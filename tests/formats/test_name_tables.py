@@ -1,0 +1,159 @@
+"""The tables of names: their form, when they are read, and that no name stands in the code as well."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from slpstream.formats.registry import name_folders
+from tests.project import ROOT
+
+SOURCES = ROOT / "slpstream"
+FILES = sorted(path for folder in name_folders().values() for path in folder.glob("*.json"))
+DATA_FILES = [*FILES, SOURCES / "outputs" / "startgg.json"]
+CONFIDENCES = {"documented", "observed", "guessed"}
+
+ENGLISH_WORDS = {"Damage", "game", "items", "left", "online", "right", "start", "unknown"}
+"""Names that are words of the language too, and stand in Python and JavaScript as such."""
+WORDS_OF_THE_PAGES = {"Default", "Escape", "TH"}
+"""Literals in JavaScript that only look like a name: a costume without a colour of its own, a key, a tag."""
+
+
+def read(path: Path) -> dict[str, Any]:
+    content: dict[str, Any] = msgspec.json.decode(path.read_bytes())
+    return content
+
+
+def tables(content: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(content["tables"].values()) if "tables" in content else [content]
+
+
+def is_text(value: Any) -> bool:
+    """A text, or the lines of one."""
+    lines = value if isinstance(value, list) else [value]
+    return bool(lines) and all(isinstance(line, str) and line.strip() for line in lines)
+
+
+def test_the_formats_have_tables() -> None:
+    assert set(name_folders()) >= {"slippi", "gci", "stunts", "mk8"}
+    assert len(FILES) > 15
+
+
+@pytest.mark.parametrize("path", DATA_FILES, ids=lambda path: str(path.relative_to(SOURCES)))
+def test_a_file_says_what_it_is_where_it_comes_from_and_how_sure_that_is(path: Path) -> None:
+    content = read(path)
+    assert is_text(content["about"])
+    assert is_text(content["source"])
+    assert content["confidence"] in CONFIDENCES
+    assert ("rows" in content) != ("tables" in content)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.parent.name}/{path.stem}")
+def test_tables_have_the_documented_form(path: Path) -> None:
+    for table in tables(read(path)):
+        assert is_text(table["about"])
+        assert table.keys() <= {
+            *("about", "source", "confidence", "observed", "columns", "rows"),
+            *(("blocks", "fighters") if path.stem == "action_states" else ()),
+        }
+        columns = table.get("columns", {})
+        for column in columns.values():
+            assert is_text(column["about"])
+            assert column.keys() <= {"about", "source", "confidence"}
+            assert is_text(column.get("source", "none"))
+            assert column.get("confidence", "documented") in CONFIDENCES
+        rows = table.get("rows", {})
+        assert {str(number) for number in table.get("observed", ())} <= rows.keys()
+        for row in rows.values():
+            assert row.keys() - {"name", "confidence"} <= columns.keys()
+            assert row.get("confidence", "documented") in CONFIDENCES
+            assert is_text(row.get("name", "none"))
+
+
+def test_the_wheel_has_all_tables(tmp_path: Path) -> None:
+    build = "import sys, hatchling.build; print(hatchling.build.build_wheel(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    [wheel] = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        assert {str(path.relative_to(ROOT)) for path in DATA_FILES} <= set(archive.namelist())
+
+
+def test_a_reader_that_names_nothing_reads_no_table() -> None:
+    program = """
+import sys
+opened = []
+sys.addaudithook(lambda event, args: opened.append(str(args[0])) if event == "open" else None)
+import slpstream.formats.slippi.reader
+assert "slpstream.formats.slippi.names" not in sys.modules
+import slpstream.formats.registry
+from slpstream.formats.slippi import names
+assert not [path for path in opened if path.endswith(".json")]
+names.stage_name(31), names.stage_name(32)
+assert len([path for path in opened if path.endswith(".json")]) == 1
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def names() -> set[str]:
+    """All names in the tables: of rows, and whatever else a row calls a thing."""
+
+    def texts(value: Any) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            for item in value:
+                yield from texts(item)
+
+    found: set[str] = set()
+    for path in FILES:
+        for table in tables(read(path)):
+            for row in table.get("rows", {}).values():
+                for column in ("name", "short_name", "pilot", "costumes"):
+                    found.update(texts(row.get(column)))
+            for block in table.get("blocks", {}).values():
+                found.update(block)
+    return found
+
+
+def python_literals() -> set[str]:
+    """All strings in Python, without docstrings."""
+    literals: set[str] = set()
+    for path in SOURCES.rglob("*.py"):
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        docstrings = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        strings = [node for node in nodes if isinstance(node, ast.Constant) and id(node) not in docstrings]
+        literals |= {node.value for node in strings if isinstance(node.value, str)}
+    return literals
+
+
+def page_text() -> str:
+    paths = [path for path in (SOURCES / "web" / "static").rglob("*") if path.is_file()]
+    return "\n".join(path.read_text(encoding="utf-8") for path in paths)
+
+
+def test_no_name_is_written_in_python_and_in_javascript() -> None:
+    pages = page_text()
+    page_literals = {text[1:-1] for text in re.findall(r'"[^"\n]*"|\'[^\'\n]*\'|`[^`$]*`', pages)}
+    in_both = names() & python_literals() & page_literals
+    assert in_both <= ENGLISH_WORDS
+    capitalised = {name for name in names() if not name.islower() and len(name) > 1}
+    assert capitalised & page_literals <= WORDS_OF_THE_PAGES, "pages read names from the tables"
+
+    # In comments and longer texts too, as far as a name is no ordinary word.
+    python = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py"))
+    for name in sorted(capitalised - ENGLISH_WORDS - WORDS_OF_THE_PAGES):
+        word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        assert len(name) < 4 or not (word.search(pages) and word.search(python)), name
