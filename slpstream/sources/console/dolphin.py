@@ -129,7 +129,7 @@ class Connection:
         self._peer.send(0, self._enet.Packet(packet, self._enet.PACKET_FLAG_RELIABLE))
 
     async def next(self) -> bytes | None:
-        """Wait for the next packet, or for the connection itself, which is `None`.
+        """Wait for the next packet. Returns `None` once, when the connection is established.
 
         Raises `BrokenResourceError` when the other end has closed the connection.
         """

@@ -134,7 +134,7 @@ class GameFramer:
         return output
 
     def _take_next(self, output: list[FramerOutput]) -> bool:
-        """Take what is at the start of the buffer. Returns false when more bytes are needed."""
+        """Take the next part of the buffer, which begins at a boundary. Returns false when more bytes are needed."""
         if not self._buffer:
             return False
         if self._buffer[0] == EVENT_PAYLOADS:

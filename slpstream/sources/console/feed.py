@@ -185,7 +185,7 @@ class RelayFeed:
         await self._changed.wait()
 
     async def read(self, cursor: int, max_bytes: int) -> bytes | None:
-        """Read event bytes of one game from a cursor on; empty at the end of the stream.
+        """Read event bytes of one game, starting at a cursor. Empty at the end of the stream.
 
         `None` if the bytes are neither in memory nor in the file any more.
         """

@@ -20,7 +20,7 @@ _FIRST_DELAY_SECONDS, _MAX_DELAY_SECONDS = 0.25, 10.0
 
 
 class ConnectionObserver(Protocol):
-    """Receives the state of the connection to a source."""
+    """Receives notices about the connection to a source."""
 
     def connected(self, nick: str, version: str) -> None:
         """The source has answered."""
@@ -32,7 +32,7 @@ class ConnectionObserver(Protocol):
         """The source does not answer. Another attempt follows."""
 
     def received(self, size_bytes: int) -> None:
-        """Bytes of events have arrived."""
+        """Event bytes have arrived."""
 
 
 class Session(Protocol):

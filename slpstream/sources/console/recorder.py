@@ -1,7 +1,8 @@
-"""Record what a console sends to files in its station's folder, which the station tails like any others.
+"""Record the games of a console as files in its station's folder, which the station tails like any others.
 
 The file is the log, so it must stay a valid replay whatever happens to the connection, and each event must be in it
-once. Only whole events are written. Positions in a game count the bytes since its Event Payloads, including lost ones.
+once. Only whole events are written. A position in a game is the number of bytes since its Event Payloads began,
+including lost ones.
 A console that sends a game again from the beginning (because it no longer knows us, or we were restarted) is recognised
 by its Game Start, and bytes that are already recorded are skipped. A gap does not end a recording: it continues with
 the next whole event, because stocks, percents and the end of the game are worth having. The metadata lists where bytes

@@ -113,13 +113,13 @@ class Recording:
         self.written_bytes = 0
         """Number of bytes in the file."""
         self.pending = bytearray()
-        """The bytes after these, which wait to be written."""
+        """The bytes that follow those in the file and wait to be written."""
         self.streamed_offset = 0
         """File offset up to which the station has received bytes directly."""
         self.unrecorded_bytes = 0
         """Number of bytes that were streamed and are in no file, because too many bytes were pending."""
         self.closing = False
-        """The metadata is written or pending; only the raw length remains."""
+        """The metadata is written or pending; only the raw length follows."""
         self.done = False
         """Everything is written, the raw length included."""
         self.abandoned = False

@@ -37,7 +37,7 @@ class HandshakeDone(Struct, frozen=True):
 
 
 class EventBytes(Struct, frozen=True):
-    """Bytes of events. `end_cursor` is the cursor after them, `None` for a source without cursors."""
+    """Event bytes. `end_cursor` is the cursor after them, `None` for a source without cursors."""
 
     data: bytes
     end_cursor: int | None

@@ -75,7 +75,7 @@ class ConsoleHandshake(Struct, frozen=True):
 
 
 class Replay(Struct, frozen=True):
-    """Bytes of events from `cursor` on. `forced`: bytes before `cursor` may be missing."""
+    """Event bytes from `cursor` on. `forced`: bytes before `cursor` may be missing."""
 
     cursor: int
     next_cursor: int
@@ -130,7 +130,7 @@ def encode_console_handshake(handshake: ConsoleHandshake) -> bytes:
 
 
 def encode_replay(message: Replay) -> bytes:
-    """Encode a message with bytes of events."""
+    """Encode a message with event bytes."""
     body = b"".join(
         (
             _encode_start(REPLAY),

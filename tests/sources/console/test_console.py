@@ -53,7 +53,7 @@ class Setup:
 
 
 @asynccontextmanager
-async def setup(
+async def recording(
     folder: Path, wii: Wii, *, open_file: Any = RecordingFile, max_unwritten_bytes: int = 1 << 20
 ) -> AsyncIterator[Setup]:
     notices = Notices()
@@ -86,25 +86,25 @@ def finished(data: bytes) -> bytes:
 async def test_games_over_broken_connections(tmp_path: Path, autojump_clock: object, seed: int) -> None:
     """The connection breaks at random, and every game is recorded once."""
     wii = Wii(seed)
-    wii.breaks = 0.2
+    wii.break_probability = 0.2
     games = [match(1), match(2), match(3)]
-    async with setup(tmp_path / "wii", wii) as at:
+    async with recording(tmp_path / "wii", wii) as setup:
         for game in games:
             await wii.play(game, seconds=20)
             await trio.sleep(1 + wii.rng.random() * 5)
-        await at.finish()
-    assert [finished(data) for data in at.files()] == games
-    assert not at.notices.gaps
+        await setup.finish()
+    assert [finished(data) for data in setup.files()] == games
+    assert not setup.notices.gaps
     assert len(wii.handshakes) > 10
-    assert at.notices.received_bytes >= sum(map(len, games))
+    assert setup.notices.received_bytes >= sum(map(len, games))
 
 
 @pytest.mark.trio
 async def test_metadata(tmp_path: Path, autojump_clock: object) -> None:
     wii = Wii(nick="Wohnzimmer")
-    async with setup(tmp_path / "wii", wii) as at:
+    async with recording(tmp_path / "wii", wii) as setup:
         await wii.play(match(), seconds=20)
-        await at.finish()
+        await setup.finish()
     [path] = (tmp_path / "wii").glob("*.slp")
     assert path.name.startswith("Game_20231114T") or path.name.startswith("Game_20231115T")
     metadata = open_replay(path).metadata
@@ -126,12 +126,12 @@ async def test_metadata(tmp_path: Path, autojump_clock: object) -> None:
 @pytest.mark.parametrize("name", ["v0.1", "v3.18", "duplicate_game_end", "ics", "shield_drop"])
 async def test_real_games(tmp_path: Path, autojump_clock: object, name: str) -> None:
     wii = Wii(4)
-    wii.breaks = 0.02
+    wii.break_probability = 0.02
     raw = raw_of(replay(name))
-    async with setup(tmp_path / "wii", wii) as at:
+    async with recording(tmp_path / "wii", wii) as setup:
         await wii.play(raw, seconds=8, steps=40)
-        await at.finish()
-    assert [finished(data) for data in at.files()] == [raw]
+        await setup.finish()
+    assert [finished(data) for data in setup.files()] == [raw]
 
 
 def frames_of(path: Path) -> list[int]:
@@ -144,18 +144,18 @@ async def test_ring_overflow_is_a_gap(tmp_path: Path, autojump_clock: object, se
     """A client that is away for too long misses the overwritten bytes and nothing else, and the gap is reported."""
     raw = match(2, 600)
     wii = Wii(seed, ring_bytes=len(raw) // 5)
-    async with setup(tmp_path / "wii", wii) as at, trio.open_nursery() as nursery:
+    async with recording(tmp_path / "wii", wii) as setup, trio.open_nursery() as nursery:
         nursery.start_soon(lambda: wii.play(raw, seconds=60, steps=600))
         await trio.sleep(10 + seed)
         wii.held = True
         await trio.sleep(30)
         wii.held = False
         await trio.sleep(40)
-    [data] = at.files()
+    [data] = setup.files()
     [path] = (tmp_path / "wii").glob("*.slp")
     got = finished(data)
     [(begin, end)] = [(a - wii.game_base, b - wii.game_base) for a, b in wii.lost]
-    assert at.notices.gaps
+    assert setup.notices.gaps
     assert raw.startswith(got[: begin - 2000])
     assert raw.endswith(got[len(got) - (len(raw) - end) + 2000 :])
     whole = tmp_path / "whole.slp"
@@ -182,37 +182,37 @@ async def test_restarted_daemon_continues_the_recording(tmp_path: Path, autojump
     async with trio.open_nursery() as nursery:
         nursery.start_soon(lambda: wii.play(game, seconds=40))
         for _ in range(4):
-            async with setup(tmp_path / "wii", wii) as at:
+            async with recording(tmp_path / "wii", wii) as setup:
                 await trio.sleep(7)
-        async with setup(tmp_path / "wii", wii) as at:
-            await at.finish()
-    assert [finished(data) for data in at.files()] == [game]
+        async with recording(tmp_path / "wii", wii) as setup:
+            await setup.finish()
+    assert [finished(data) for data in setup.files()] == [game]
     assert len({token for _, token in wii.handshakes[1:]}) == 1
     assert wii.sent_bytes < len(game) * 1.2, "it was not sent again"
 
 
 @pytest.mark.trio
-@pytest.mark.parametrize("cut", [0, 1, 5])
+@pytest.mark.parametrize("missing_bytes", [0, 1, 5])
 async def test_console_with_unknown_token_sends_its_game_again(
-    tmp_path: Path, autojump_clock: object, cut: int
+    tmp_path: Path, autojump_clock: object, missing_bytes: int
 ) -> None:
     """The recording continues where it stopped, even in the middle of an event."""
     wii = Wii(3)
     game = match()
     async with trio.open_nursery() as nursery:
         nursery.start_soon(lambda: wii.play(game, seconds=40))
-        async with setup(tmp_path / "wii", wii) as at:
+        async with recording(tmp_path / "wii", wii) as setup:
             await trio.sleep(10)
         wii.tokens.clear()
         [path] = (tmp_path / "wii").glob("*.slp")
-        path.write_bytes(path.read_bytes()[: path.stat().st_size - cut])
+        path.write_bytes(path.read_bytes()[: path.stat().st_size - missing_bytes])
         (tmp_path / "wii" / ".resume.json").unlink()
-        async with setup(tmp_path / "wii", wii) as at:
+        async with recording(tmp_path / "wii", wii) as setup:
             await trio.sleep(10)
             wii.tokens.clear()
-            await at.connector.drop()
-            await at.finish()
-    assert [finished(data) for data in at.files()] == [game]
+            await setup.connector.drop()
+            await setup.finish()
+    assert [finished(data) for data in setup.files()] == [game]
 
 
 @pytest.mark.trio
@@ -220,38 +220,38 @@ async def test_console_switched_off_during_a_game(tmp_path: Path, autojump_clock
     """Afterwards it knows no tokens, its cursors start over, and another game is in progress."""
     first, second = match(1), match(2)
     wii = Wii(3)
-    async with setup(tmp_path / "wii", wii) as at:
+    async with recording(tmp_path / "wii", wii) as setup:
         await wii.play(first[: len(first) // 2], seconds=10, end=False)
-        at.connector.away = True
-        await at.connector.drop()
+        setup.connector.away = True
+        await setup.connector.drop()
         await trio.sleep(60)
-        assert at.notices.connection[-1][0] == "unreachable"
-        at.connector.wii = wii = Wii(5, origin=0)
-        at.connector.away = False
+        assert setup.notices.connection[-1][0] == "unreachable"
+        setup.connector.wii = wii = Wii(5, origin=0)
+        setup.connector.away = False
         await wii.play(second, seconds=10)
-        await at.finish()
-    cut, whole = at.files()
+        await setup.finish()
+    partial, whole = setup.files()
     assert finished(whole) == second
-    assert first.startswith(finished(cut))
-    assert len(first) // 2 - len(finished(cut)) < 600, "all whole events"
+    assert first.startswith(finished(partial))
+    assert len(first) // 2 - len(finished(partial)) < 600, "all whole events"
 
 
 @pytest.mark.trio
 async def test_delays_between_attempts_grow(tmp_path: Path, autojump_clock: object) -> None:
     wii = Wii()
-    async with setup(tmp_path / "wii", wii) as at:
-        at.connector.away = True
+    async with recording(tmp_path / "wii", wii) as setup:
+        setup.connector.away = True
         await trio.sleep(1)
-        await at.connector.drop()
-        before = at.connector.attempts
+        await setup.connector.drop()
+        before = setup.connector.attempts
         await trio.sleep(120)
-        first = at.connector.attempts - before
+        first = setup.connector.attempts - before
         await trio.sleep(120)
-        assert 12 <= at.connector.attempts - before - first <= 18
+        assert 12 <= setup.connector.attempts - before - first <= 18
         assert first > 13
-        at.connector.away = False
+        setup.connector.away = False
         await trio.sleep(11)
-        assert at.notices.connection[-1][0] == "connected"
+        assert setup.notices.connection[-1][0] == "connected"
 
 
 @pytest.mark.trio
@@ -259,14 +259,14 @@ async def test_console_with_another_client(tmp_path: Path, autojump_clock: objec
     """It accepts the connection, but answers the handshake only when the other client leaves."""
     wii = Wii()
     wii.answers = trio.Event()
-    async with setup(tmp_path / "wii", wii) as at:
+    async with recording(tmp_path / "wii", wii) as setup:
         await trio.sleep(10)
-        assert at.notices.connection[-1][0] == "unreachable"
+        assert setup.notices.connection[-1][0] == "unreachable"
         wii.answers.set()
         await wii.play(match(), seconds=10)
-        await at.finish()
-        assert at.connector.attempts == 1
-    assert [finished(data) for data in at.files()] == [match()]
+        await setup.finish()
+        assert setup.connector.attempts == 1
+    assert [finished(data) for data in setup.files()] == [match()]
 
 
 @pytest.mark.trio
@@ -274,16 +274,16 @@ async def test_game_that_ended_while_disconnected(tmp_path: Path, autojump_clock
     """A console that knows our token sends the rest of the game first."""
     wii = Wii(3)
     games = [match(1), match(2)]
-    async with setup(tmp_path / "wii", wii) as at:
+    async with recording(tmp_path / "wii", wii) as setup:
         await wii.play(games[0][:20_000], seconds=5)
-        at.connector.away = True
-        await at.connector.drop()
+        setup.connector.away = True
+        await setup.connector.drop()
         wii.write(games[0][20_000:])
         await trio.sleep(20)
-        at.connector.away = False
+        setup.connector.away = False
         await wii.play(games[1], seconds=20)
-        await at.finish()
-    assert [finished(data) for data in at.files()] == games
+        await setup.finish()
+    assert [finished(data) for data in setup.files()] == games
 
 
 @pytest.mark.trio
@@ -299,10 +299,10 @@ async def test_relay_of_raw_events(tmp_path: Path, autojump_clock: object) -> No
         return ours
 
     streams: list[trio.abc.Stream] = []
-    async with setup(tmp_path / "wii", Wii()) as at:
-        at.connector.away = True
+    async with recording(tmp_path / "wii", Wii()) as setup:
+        setup.connector.away = True
         async with trio.open_nursery() as nursery:
-            source = ConsoleSource(connect, at.recorder, at.notices, rng=random.Random(1))
+            source = ConsoleSource(connect, setup.recorder, setup.notices, rng=random.Random(1))
             nursery.start_soon(source.run)
             for game in games:
                 sent.clear()
@@ -318,7 +318,7 @@ async def test_relay_of_raw_events(tmp_path: Path, autojump_clock: object) -> No
                 await streams[-1].send_all(b"HELO\0")
                 await trio.sleep(1)
             nursery.cancel_scope.cancel()
-    assert [finished(data) for data in at.files()] == games
+    assert [finished(data) for data in setup.files()] == games
 
 
 @pytest.mark.trio
@@ -338,7 +338,7 @@ async def test_all_failures_at_once(tmp_path: Path, autojump_clock: object, seed
             await trio.sleep(rng.uniform(0.2, 3))
             disk.failing = rng.choice((None, None, errno.ENOSPC))
             disk.max_write_bytes = rng.choice((99, 999, 1 << 20))
-            wii.breaks = rng.choice((0, 0.3))
+            wii.break_probability = rng.choice((0, 0.3))
             if rng.random() < 0.2:
                 wii.tokens.clear()
 
@@ -355,14 +355,14 @@ async def test_all_failures_at_once(tmp_path: Path, autojump_clock: object, seed
         nursery.start_soon(play)
         nursery.start_soon(cause_failures)
         while not over.is_set():
-            async with setup(tmp_path / "wii", wii, open_file=disk.open) as at:
+            async with recording(tmp_path / "wii", wii, open_file=disk.open) as setup:
                 with trio.move_on_after(rng.uniform(3, 20)):
                     await over.wait()
                 if not over.is_set():
                     disk.failing = None
         nursery.cancel_scope.cancel()
-    disk.failing, disk.max_write_bytes, wii.breaks = None, 1 << 20, 0
-    async with setup(tmp_path / "wii", wii, open_file=disk.open) as at:
-        await at.finish()
-    assert [finished(data) for data in at.files()] == games
-    assert not at.notices.gaps
+    disk.failing, disk.max_write_bytes, wii.break_probability = None, 1 << 20, 0
+    async with recording(tmp_path / "wii", wii, open_file=disk.open) as setup:
+        await setup.finish()
+    assert [finished(data) for data in setup.files()] == games
+    assert not setup.notices.gaps

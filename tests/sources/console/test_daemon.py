@@ -72,7 +72,7 @@ async def daemon_of(tmp_path: Path, *stations: StationConfig, relay: Relay | Non
 async def test_console_is_recorded_streamed_and_served(tmp_path: Path) -> None:
     raw = raw_of(ONE)
     wii = Wii(2, nick="Setup 7")
-    wii.breaks = 0.1
+    wii.break_probability = 0.1
     relay_port = free_port()
     with trio.fail_after(TIMEOUT_SECONDS):
         async with wii_on_tcp(wii) as port:

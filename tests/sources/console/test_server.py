@@ -54,7 +54,7 @@ class GrowingFile:
         self.size_bytes += len(data)
 
 
-class Served:
+class Relay:
     """A feed with growing files, and its server."""
 
     def __init__(self, folder: Path, max_clients: int = 16) -> None:
@@ -74,15 +74,15 @@ class Served:
 
 
 @asynccontextmanager
-async def served(folder: Path, **options: Any) -> AsyncIterator[Served]:
-    at = Served(folder, **options)
+async def serving(folder: Path, **options: Any) -> AsyncIterator[Relay]:
+    relay = Relay(folder, **options)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
-            for handler, name in ((at.server.serve, "port"), (at.server.serve_raw, "raw_port")):
+            for handler, name in ((relay.server.serve, "port"), (relay.server.serve_raw, "raw_port")):
                 listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-                setattr(at, name, listeners[0].socket.getsockname()[1])
+                setattr(relay, name, listeners[0].socket.getsockname()[1])
                 nursery.start_soon(trio.serve_listeners, handler, listeners)
-            yield at
+            yield relay
             nursery.cancel_scope.cancel()
 
 
@@ -95,7 +95,7 @@ async def receive(stream: trio.SocketStream, session: ConsoleSession, until: int
     others: list[Any] = []
     while not session.handshake_done or session.cursor < until:
         more = await stream.receive_some(65536)
-        assert more, "the relay left"
+        assert more, "the relay closed the connection"
         for event in session.receive(bytes(more)):
             if isinstance(event, EventBytes):
                 data += event.data
@@ -106,36 +106,36 @@ async def receive(stream: trio.SocketStream, session: ConsoleSession, until: int
 
 @pytest.mark.trio
 async def test_new_client_gets_the_game_from_its_beginning(tmp_path: Path) -> None:
-    """And then the next game."""
+    """After that it gets the next game."""
     raw = raw_of(ONE)
-    async with served(tmp_path) as at:
-        file = at.file()
+    async with serving(tmp_path) as relay:
+        file = relay.file()
         file.grow(ONE[:9000])
         session = ConsoleSession()
-        async with await at.connect() as stream:
+        async with await relay.connect() as stream:
             await stream.send_all(session.connect())
             first, others = await receive(stream, session, 8000)
             assert isinstance(others[0], HandshakeDone)
             assert (others[0].nick, others[0].restarted) == ("Station 7", True)
             file.grow(ONE[9000:])
-            next_file = at.file()
+            next_file = relay.file()
             next_file.grow(TWO[:10])
             next_file.grow(TWO[10:])
             rest, others = await receive(stream, session, len(raw) + len(raw_of(TWO)))
             assert first + rest == raw + raw_of(TWO)
             assert not others
-        async with await at.connect() as stream:
+        async with await relay.connect() as stream:
             later = ConsoleSession()
             await stream.send_all(later.connect())
             await receive(stream, later, 1)
-            assert later.cursor == at.feed.end_cursor, "without a game in progress, a client begins at the end"
+            assert later.cursor == relay.feed.end_cursor, "without a game in progress, a client begins at the end"
 
 
 @pytest.mark.trio
 async def test_returning_client_continues_at_its_cursor(tmp_path: Path) -> None:
-    """Even across games."""
-    async with served(tmp_path) as at:
-        file = at.file()
+    """This works across games too."""
+    async with serving(tmp_path) as relay:
+        file = relay.file()
         file.grow(ONE[:9000])
         session = ConsoleSession()
         got = b""
@@ -143,8 +143,8 @@ async def test_returning_client_continues_at_its_cursor(tmp_path: Path) -> None:
         for end in ends:
             if end == ends[2]:
                 file.grow(ONE[9000:])
-                at.file().grow(TWO)
-            async with await at.connect() as stream:
+                relay.file().grow(TWO)
+            async with await relay.connect() as stream:
                 await stream.send_all(session.connect())
                 data, others = await receive(stream, session, end)
                 got += data
@@ -157,13 +157,13 @@ async def test_slow_client_delays_no_other(tmp_path: Path) -> None:
     """One client does not read at first, another reads a long game at once. In the end both have everything."""
     long = Built().frames(-123, 4000).end().closed()
     raw = raw_of(long)
-    async with served(tmp_path) as at:
-        file = at.file()
+    async with serving(tmp_path) as relay:
+        file = relay.file()
         file.grow(long[:2000])
-        slow = await at.connect()
+        slow = await relay.connect()
         slow_session = ConsoleSession()
         await slow.send_all(slow_session.connect())
-        async with await at.connect() as stream:
+        async with await relay.connect() as stream:
             session = ConsoleSession()
             await stream.send_all(session.connect())
             got = b""
@@ -183,16 +183,16 @@ async def test_unavailable_bytes_are_a_gap(tmp_path: Path) -> None:
     """Bytes that are neither on disk nor in memory are reported as lost, and the game goes on."""
     long = Built().frames(-123, 4000).end().closed()
     raw = raw_of(long)
-    async with served(tmp_path) as at:
-        file = at.file()
+    async with serving(tmp_path) as relay:
+        file = relay.file()
         file.grow(long[:2000])
         session = ConsoleSession()
-        async with await at.connect() as stream:
+        async with await relay.connect() as stream:
             await stream.send_all(session.connect())
             first, _ = await receive(stream, session, 1000)
-            at.feed._read = partial(_no_file)
+            relay.feed._read = partial(_no_file)
             file.grow(long[2000:-5000], to_disk=False)
-            known = at.feed.end_cursor
+            known = relay.feed.end_cursor
             await trio.sleep(0.1)
             file.grow(long[-5000:], to_disk=False)
             rest, others = await receive(stream, session, len(raw))
@@ -208,15 +208,15 @@ async def _no_file(path: Path, offset: int, max_bytes: int) -> bytes:
 
 @pytest.mark.trio
 async def test_raw_events(tmp_path: Path) -> None:
-    async with served(tmp_path) as at:
-        file = at.file()
+    async with serving(tmp_path) as relay:
+        file = relay.file()
         file.grow(ONE[:9000])
-        async with await at.connect(at.raw_port) as stream:
+        async with await relay.connect(relay.raw_port) as stream:
             got = b""
             while len(got) < 8000:
                 got += await stream.receive_some(65536)
             file.grow(ONE[9000:])
-            at.file().grow(TWO)
+            relay.file().grow(TWO)
             while len(got) < len(raw_of(ONE) + raw_of(TWO)):
                 got += await stream.receive_some(65536)
         assert got == raw_of(ONE) + raw_of(TWO)
@@ -225,39 +225,39 @@ async def test_raw_events(tmp_path: Path) -> None:
 @pytest.mark.trio
 async def test_only_the_newest_game_is_served(tmp_path: Path) -> None:
     """Files of other formats are not served, and a file that is read again is not served again."""
-    async with served(tmp_path) as at:
-        at.file().grow(b"no replay at all, of any format")
-        assert at.feed.end_cursor == 0
-        first = at.file()
+    async with serving(tmp_path) as relay:
+        relay.file().grow(b"no replay at all, of any format")
+        assert relay.feed.end_cursor == 0
+        first = relay.file()
         first.grow(ONE[:5000])
-        end = at.feed.end_cursor
-        at.file().grow(ONE[:3000])
-        assert at.feed.end_cursor == end
-        at.file().grow(ONE)
-        assert at.feed.end_cursor == len(raw_of(ONE))
-        assert at.feed.start_cursor == at.feed.end_cursor
-        at.file().grow(TWO[:9000])
-        end = at.feed.end_cursor
+        end = relay.feed.end_cursor
+        relay.file().grow(ONE[:3000])
+        assert relay.feed.end_cursor == end
+        relay.file().grow(ONE)
+        assert relay.feed.end_cursor == len(raw_of(ONE))
+        assert relay.feed.start_cursor == relay.feed.end_cursor
+        relay.file().grow(TWO[:9000])
+        end = relay.feed.end_cursor
         first.grow(ONE[5000:])
-        assert at.feed.end_cursor == end
-        assert at.feed.start_cursor == len(raw_of(ONE))
+        assert relay.feed.end_cursor == end
+        assert relay.feed.start_cursor == len(raw_of(ONE))
 
 
 @pytest.mark.trio
 async def test_invalid_and_surplus_clients_are_refused(tmp_path: Path) -> None:
-    async with served(tmp_path, max_clients=2) as at:
+    async with serving(tmp_path, max_clients=2) as relay:
         for noise in (b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\x05hello", wire.KEEP_ALIVE_MESSAGE, b"\xff" * 9000):
-            async with await at.connect() as stream:
+            async with await relay.connect() as stream:
                 await stream.send_all(noise)
                 assert await _read_all(stream) == b""
-        connections = [await at.connect(at.raw_port), await at.connect(at.raw_port)]
-        while at.server.clients < 2:
+        connections = [await relay.connect(relay.raw_port), await relay.connect(relay.raw_port)]
+        while relay.server.clients < 2:
             await trio.sleep(0.01)
-        async with await at.connect() as stream:
+        async with await relay.connect() as stream:
             assert await _read_all(stream) == b""
         for stream in connections:
             await stream.aclose()
-        while at.server.clients:
+        while relay.server.clients:
             await trio.sleep(0.01)
 
 
@@ -274,16 +274,16 @@ async def _read_all(stream: trio.SocketStream) -> bytes:
 @pytest.mark.trio
 async def test_handshake_timeout_and_keep_alives(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
     """A client has five seconds for its handshake; then it gets a message twice a second."""
-    at = Served(tmp_path)
+    relay = Relay(tmp_path)
     async with trio.open_nursery() as nursery:
         silent, theirs = trio.testing.memory_stream_pair()
-        nursery.start_soon(at.server.serve, theirs)  # type: ignore[arg-type]
+        nursery.start_soon(relay.server.serve, theirs)  # type: ignore[arg-type]
         began = trio.current_time()
         assert await silent.receive_some(100) == b""
         assert trio.current_time() - began == pytest.approx(wire.HANDSHAKE_SECONDS)
 
         ours, theirs = trio.testing.memory_stream_pair()
-        nursery.start_soon(at.server.serve, theirs)  # type: ignore[arg-type]
+        nursery.start_soon(relay.server.serve, theirs)  # type: ignore[arg-type]
         await ours.send_all(wire.encode_client_handshake(0, 0))
         await ours.receive_some(1000)
         began = trio.current_time()
@@ -329,17 +329,17 @@ async def first_line(stdout: trio.abc.ReceiveStream) -> bytes:
 async def test_slippi_js_gets_the_same_frames(tmp_path: Path) -> None:
     """It joins in the middle of a game, and has the same frames as the file, for this game and the next."""
     games = [replay("v3.18"), TWO]
-    async with served(tmp_path) as at, trio.open_nursery() as nursery:
-        file = at.file()
+    async with serving(tmp_path) as relay, trio.open_nursery() as nursery:
+        file = relay.file()
         half = len(games[0]) // 2
         file.grow(games[0][:half])
-        console = partial(trio.run_process, node("127.0.0.1", str(at.port), str(len(games))), env=NODE)
+        console = partial(trio.run_process, node("127.0.0.1", str(relay.port), str(len(games))), env=NODE)
         client = await nursery.start(partial(console, stdout=subprocess.PIPE))
         lines = await first_line(client.stdout)
         for start in range(half, len(games[0]), 4096):
             file.grow(games[0][start : start + 4096])
             await trio.lowlevel.checkpoint()
-        at.file().grow(games[1])
+        relay.file().grow(games[1])
         async for data in client.stdout:
             lines += data
     greeting, *results = map(json.loads, lines.splitlines())

@@ -86,7 +86,7 @@ class Wii:
         """Cursor and token in the handshake of each client."""
         self.lost: list[tuple[int, int]] = []
         """Start and end cursors of bytes that were overwritten before a client received them."""
-        self.breaks = 0.0
+        self.break_probability = 0.0
         """Probability that a connection ends after a message."""
         self.held = False
         """While true, nothing is sent."""
@@ -173,7 +173,7 @@ class Wii:
             await stream.send_all(replay(cursor, cursor + size, data, forced=forced, length=length))
             self.sent_bytes += size
             cursor += size
-            if self.rng.random() < self.breaks:
+            if self.rng.random() < self.break_probability:
                 return
 
     def connector(self, nursery: trio.Nursery) -> Connector:
