@@ -1,1 +1,1 @@
-"""Where bytes come from: growing files, and consoles on the network."""
+"""Sources of replay bytes: growing files, and consoles on the network."""

@@ -1,6 +1,7 @@
-"""Consoles on the network as sources, and the serving of one source to many.
+"""Record consoles on the network, and serve a station again to many clients.
 
-`wire` and `cutter` are sans-IO: bytes to messages, and messages' bytes to games. `console` and `dolphin` hold a
-connection, `recorder` makes files of what they bring, and a station tails those like any other. `feed` and `server`
-go the other way: the bytes of a station's current game, to whoever connects. `discovery` hears consoles that call.
+`wire` and `event_framer` are sans-IO: bytes to messages, and event bytes to games. `console` and `dolphin` hold a
+connection, and `recorder` writes what arrives to files, which a station tails like any others. `feed` and `server` work
+in the other direction: they send the bytes of a station's current game to every client. `discovery` listens for
+consoles that announce themselves.
 """

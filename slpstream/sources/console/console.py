@@ -1,5 +1,4 @@
-"""A console on the network as a source. All that is said is the session's; this task only connects and keeps the
-times."""
+"""Receive from a console on the network. The session knows the protocol; this task connects and enforces timeouts."""
 
 from __future__ import annotations
 
@@ -9,83 +8,86 @@ from collections.abc import Awaitable, Callable
 import trio
 
 from slpstream.sources.console import wire
-from slpstream.sources.console.reconnect import Attempts, Watcher
+from slpstream.sources.console.reconnect import ConnectionObserver, Reconnector
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.session import ConsoleSession
 
 _READ_BYTES = 65536
 _CONNECT_SECONDS = 5.0
 _SILENCE_SECONDS = 5.0
-"""A console says something twice a second; after so long it is gone."""
-_PATIENT_SECONDS = 25.0
-"""A console that has another client takes the connection and answers when that one leaves; a launcher's relay answers
-with the first events. So we stay for as long before we try again."""
-_BARE_SILENCE_SECONDS = 60.0
-"""Without messages there is nothing that must be said; a launcher's relay is silent between games."""
-_REST_SECONDS = 0.3
-"""After so long without events a game that has ended is closed."""
+"""A console sends something twice a second. After this long without data, the connection counts as broken."""
+_BUSY_SECONDS = 25.0
+"""How long to wait for the handshake of a console that has another client.
+
+Such a console accepts the connection and answers when the other client leaves. A launcher's relay answers with its
+first events.
+"""
+_RAW_SILENCE_SECONDS = 60.0
+"""The same as `_SILENCE_SECONDS` for raw events: a launcher's relay sends nothing between games."""
+_IDLE_SECONDS = 0.3
+"""After this long without data, a game that has ended is closed."""
 
 Connect = Callable[[], Awaitable[trio.abc.Stream]]
 
 
 class ConsoleSource:
-    """One console, or a relay that speaks like one. `run` it once; it ends only by cancellation."""
+    """One console, or a relay that speaks its protocol. Run `run` once; it ends only by cancellation."""
 
     def __init__(
         self,
         connect: Connect,
         recorder: Recorder,
-        watcher: Watcher,
+        observer: ConnectionObserver,
         *,
-        chance: random.Random | None = None,
+        rng: random.Random | None = None,
     ) -> None:
-        """`connect` opens a connection, and raises `OSError`."""
+        """`connect` opens a connection, or raises `OSError`."""
         self._connect = connect
         self._recorder = recorder
-        self._watcher = watcher
+        self._observer = observer
         self._session = ConsoleSession()
-        self._attempts = Attempts(recorder, watcher, chance)
+        self._reconnector = Reconnector(recorder, observer, rng)
 
     async def run(self) -> None:
-        """Receives until cancelled."""
+        """Receive until cancelled."""
         point = await self._recorder.prepare()
         if point is not None:
             self._session = ConsoleSession(point.token, point.base_cursor)
-        await self._attempts.run(self._session, self._converse)
+        await self._reconnector.run(self._session, self._run_connection)
 
-    async def _converse(self) -> str:
+    async def _run_connection(self) -> str:
         with trio.fail_after(_CONNECT_SECONDS):
             stream = await self._connect()
         session = self._session
         async with stream:
             with trio.move_on_after(wire.HANDSHAKE_SECONDS):
                 await stream.send_all(session.connect())
-                await self._be_greeted(stream)
-            if not session.greeted:
-                self._watcher.unreachable("it takes the connection and says nothing; perhaps it has another client")
-                with trio.fail_after(_PATIENT_SECONDS):
-                    await self._be_greeted(stream)
-            quiet_seconds = 0.0
-            max_seconds = _BARE_SILENCE_SECONDS if session.token == wire.NO_TOKEN else _SILENCE_SECONDS
-            while quiet_seconds < max_seconds:
-                with trio.move_on_after(_REST_SECONDS) as resting:
+                await self._receive_handshake(stream)
+            if not session.handshake_done:
+                self._observer.unreachable("it accepts the connection but does not answer; it may have another client")
+                with trio.fail_after(_BUSY_SECONDS):
+                    await self._receive_handshake(stream)
+            silent_seconds = 0.0
+            max_silent_seconds = _RAW_SILENCE_SECONDS if session.token == wire.NO_TOKEN else _SILENCE_SECONDS
+            while silent_seconds < max_silent_seconds:
+                with trio.move_on_after(_IDLE_SECONDS) as idle:
                     data = await stream.receive_some(_READ_BYTES)
                     if not data:
                         return "the other end closed the connection"
-                    quiet_seconds = 0.0
-                    self._take(data)
-                if resting.cancelled_caught:
-                    quiet_seconds += _REST_SECONDS
-                    self._recorder.rest()
+                    silent_seconds = 0.0
+                    self._process(data)
+                if idle.cancelled_caught:
+                    silent_seconds += _IDLE_SECONDS
+                    self._recorder.close_ended_game()
             raise trio.TooSlowError
 
-    async def _be_greeted(self, stream: trio.abc.Stream) -> None:
-        while not self._session.greeted:
+    async def _receive_handshake(self, stream: trio.abc.Stream) -> None:
+        while not self._session.handshake_done:
             data = await stream.receive_some(_READ_BYTES)
             if not data:
                 raise trio.BrokenResourceError("the other end closed the connection")
-            self._take(data)
+            self._process(data)
 
-    def _take(self, data: bytes | bytearray) -> None:
-        said = self._session.receive(bytes(data))
-        self._attempts.take(said, token=self._session.token)
+    def _process(self, data: bytes | bytearray) -> None:
+        events = self._session.receive(bytes(data))
+        self._reconnector.process(events, token=self._session.token)

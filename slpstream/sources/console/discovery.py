@@ -1,6 +1,7 @@
-"""Consoles that call: every ten seconds, while they have no client, a broadcast with their name.
+"""Discovery of consoles on the local network.
 
-The datagram: `SLIP_READY`, six bytes of hardware address, 32 bytes of name that end with a zero.
+A console without a client broadcasts a UDP datagram every ten seconds: `SLIP_READY`, the MAC address in six bytes, and
+the nickname in 32 bytes, zero-terminated.
 """
 
 from __future__ import annotations
@@ -9,14 +10,14 @@ import trio
 from msgspec import Struct
 
 PORT = 20582
-_CALL = b"SLIP_READY"
+_MAGIC = b"SLIP_READY"
 _MAC_BYTES = 6
 _NICK_BYTES = 32
 _MAX_DATAGRAM_BYTES = 2048
 
 
 class Call(Struct, frozen=True):
-    """A console that waits for a client. `host` is where the datagram came from."""
+    """The broadcast of a console that waits for a client. `host` is the address that sent it."""
 
     nick: str
     mac: str
@@ -24,17 +25,19 @@ class Call(Struct, frozen=True):
 
 
 def read_call(datagram: bytes, host: str) -> Call | None:
-    """A datagram to a call; `None` when it is something else."""
-    if not datagram.startswith(_CALL) or len(datagram) < len(_CALL) + _MAC_BYTES:
+    """Parse a datagram; `None` if it is not a console's broadcast."""
+    if not datagram.startswith(_MAGIC) or len(datagram) < len(_MAGIC) + _MAC_BYTES:
         return None
-    mac = datagram[len(_CALL) : len(_CALL) + _MAC_BYTES]
-    nick = datagram[len(_CALL) + _MAC_BYTES :][:_NICK_BYTES].split(b"\0", 1)[0]
+    mac = datagram[len(_MAGIC) : len(_MAGIC) + _MAC_BYTES]
+    nick = datagram[len(_MAGIC) + _MAC_BYTES :][:_NICK_BYTES].split(b"\0", 1)[0]
     return Call(nick.decode("utf-8", "replace").strip(), mac.hex(":"), host)
 
 
 async def hear(host: str, port: int) -> trio.socket.SocketType:
-    """A socket that hears broadcasts, with other programs that do. An empty host is every address. Raises
-    `OSError`."""
+    """Open a socket that receives broadcasts and shares its port with other programs.
+
+    An empty `host` stands for every address. Raises `OSError`.
+    """
     socket = trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM)
     try:
         socket.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_REUSEADDR, 1)
@@ -47,12 +50,12 @@ async def hear(host: str, port: int) -> trio.socket.SocketType:
 
 
 async def next_call(socket: trio.socket.SocketType) -> Call:
-    """The next call that is heard; the same console calls again and again."""
+    """Receive the next broadcast. A console that waits broadcasts repeatedly."""
     while True:
         try:
             datagram, address = await socket.recvfrom(_MAX_DATAGRAM_BYTES)
         except OSError:
-            continue  # what an earlier sender's network said; the socket hears on
+            continue  # an ICMP error caused by an earlier datagram; the socket still works
         call = read_call(datagram, str(address[0]))
         if call is not None:
             return call

@@ -1,12 +1,12 @@
-"""Dolphin's spectator server as a source: JSON texts in reliable ENet packets.
+"""Receive from Dolphin's spectator server: JSON texts in reliable ENet packets.
 
-Dolphin says what a game does in `game_event`s, each with the cursor of the next one; to who joins in the middle of a
-game it says the game from its beginning, and to who joins at menus only the next. Cursors count messages, not bytes,
-and begin anew when Dolphin is started again, so they tell only whether a connection goes on where the one before
-stopped; what was recorded already is recognised by the recorder, byte for byte. What is at menus is of no use here.
+Dolphin sends a game as `game_event` messages, each with the cursor of the next one. A client that joins in the middle
+of a game gets the game from its beginning; a client that joins at the menus gets the next game. Cursors count messages,
+not bytes, and start over when Dolphin is restarted, so they only show whether a connection continues the previous one.
+The recorder compares the bytes themselves to recognise a game that it has recorded. Menu events are ignored.
 
 ENet is a C library and needs the extra `dolphin`. Its socket never blocks: trio waits for it, and the library is
-asked in between.
+polled in between.
 """
 
 from __future__ import annotations
@@ -24,20 +24,21 @@ import msgspec
 import trio
 
 from slpstream.model.errors import FieldError
-from slpstream.sources.console.reconnect import Attempts, Watcher
+from slpstream.sources.console.reconnect import ConnectionObserver, Reconnector
 from slpstream.sources.console.recorder import Recorder
-from slpstream.sources.console.session import Arrived, Greeted, Lost, Quiet, Said
+from slpstream.sources.console.session import BytesLost, EventBytes, HandshakeDone, Idle, SessionEvent
 
 PORT = 51441
 PLAYED_ON = "dolphin"
 
 _CHANNELS = 3
 _CONNECT_DATA = 1337
-"""What other spectators send with the connection; nothing is known to read it."""
+"""Other spectators send this number when they connect; nothing is known to read it."""
 _CONNECT_SECONDS = 5.0
-_REST_SECONDS = 0.3
-_TURN_SECONDS = 0.02
-"""ENet has times to keep, acknowledgements and pings, and must be asked so often."""
+_IDLE_SECONDS = 0.3
+"""After this long without data, a game that has ended is closed."""
+_POLL_SECONDS = 0.02
+"""ENet must be polled this often, to send acknowledgements and pings in time."""
 _MAX_PACKET_BYTES = 16 << 20
 
 
@@ -47,61 +48,62 @@ def is_available() -> bool:
 
 
 class DolphinSession:
-    """What is said on connections to one Dolphin. Sans-IO: a packet in, what it means out."""
+    """A session with one Dolphin, over any number of connections. Sans-IO: packets in, session events out."""
 
     def __init__(self) -> None:
         self.cursor = 0
-        self.greeted = False
-        self._was_greeted = False
+        self.handshake_done = False
+        """Whether Dolphin has answered on this connection."""
+        self._ever_connected = False
 
     def connect(self) -> bytes:
-        """A connection begins: the packet to send first."""
-        self.greeted = False
+        """Begin a connection. Returns the packet to send first."""
+        self.handshake_done = False
         return msgspec.json.encode({"type": "connect_request", "cursor": self.cursor})
 
-    def receive(self, packet: bytes) -> list[Said]:
-        """The next packet. Raises `FormatError`."""
+    def receive(self, packet: bytes) -> list[SessionEvent]:
+        """Take the next packet. Raises `FormatError`."""
         if len(packet) > _MAX_PACKET_BYTES:
-            raise FieldError(f"a packet of {len(packet)} bytes", offset=0)
+            raise FieldError(f"a packet of {len(packet)} bytes is too large", offset=0)
         try:
             message = msgspec.json.decode(packet)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise FieldError(f"a packet that is no JSON: {error}", offset=0) from error
+            raise FieldError(f"a packet is not JSON: {error}", offset=0) from error
         if not isinstance(message, dict):
-            raise FieldError("a packet that is no object", offset=0)
+            raise FieldError("a packet is not a JSON object", offset=0)
         receive = self._RECEIVES.get(str(message.get("type")))
         return [] if receive is None else receive(self, message)
 
-    def _connect_reply(self, message: Mapping[str, Any]) -> list[Said]:
+    def _connect_reply(self, message: Mapping[str, Any]) -> list[SessionEvent]:
         cursor = _cursor(message, "cursor")
-        restarts = not self._was_greeted or cursor is None or cursor != self.cursor
-        self.greeted = self._was_greeted = True
+        restarted = not self._ever_connected or cursor is None or cursor != self.cursor
+        self.handshake_done = self._ever_connected = True
         self.cursor = cursor or 0
-        return [Greeted(str(message.get("nick", "")), str(message.get("version", "")), restarts)]
+        return [HandshakeDone(str(message.get("nick", "")), str(message.get("version", "")), restarted)]
 
-    def _game_event(self, message: Mapping[str, Any]) -> list[Said]:
-        if not self.greeted:
+    def _game_event(self, message: Mapping[str, Any]) -> list[SessionEvent]:
+        if not self.handshake_done:
             raise FieldError("a game event before the reply to our request", offset=0)
         cursor, next_cursor = _cursor(message, "cursor"), _cursor(message, "next_cursor")
         if next_cursor is not None and next_cursor <= self.cursor:
-            return []  # said already
+            return []  # received already
         try:
             data = base64.b64decode(message.get("payload", ""), validate=True)
         except (binascii.Error, TypeError, ValueError) as error:
-            raise FieldError(f"a payload that is no base64: {error}", offset=0) from error
+            raise FieldError(f"a payload is not base64: {error}", offset=0) from error
         lost = cursor is not None and cursor > self.cursor
         self.cursor = self.cursor + 1 if next_cursor is None else next_cursor
-        arrived = Arrived(data, None)
-        return [Lost(None), arrived] if lost else [arrived]
+        received = EventBytes(data, None)
+        return [BytesLost(None), received] if lost else [received]
 
-    def _boundary(self, message: Mapping[str, Any]) -> list[Said]:
-        """Some versions count it, some do not: the cursor is taken where there is one."""
+    def _boundary(self, message: Mapping[str, Any]) -> list[SessionEvent]:
+        # Only some versions of Dolphin count these messages.
         next_cursor = _cursor(message, "next_cursor")
         if next_cursor is not None:
             self.cursor = next_cursor
-        return [Quiet()] if message["type"] == "end_game" else []
+        return [Idle()] if message["type"] == "end_game" else []
 
-    _RECEIVES: Mapping[str, Callable[[DolphinSession, Mapping[str, Any]], list[Said]]] = {
+    _RECEIVES: Mapping[str, Callable[[DolphinSession, Mapping[str, Any]], list[SessionEvent]]] = {
         "connect_reply": _connect_reply,
         "game_event": _game_event,
         "start_game": _boundary,
@@ -123,12 +125,14 @@ class Connection:
         self._enet = enet
 
     def send(self, packet: bytes) -> None:
-        """A reliable packet on the one channel that is used."""
+        """Send a reliable packet, on the only channel that is used."""
         self._peer.send(0, self._enet.Packet(packet, self._enet.PACKET_FLAG_RELIABLE))
 
     async def next(self) -> bytes | None:
-        """The next packet, `None` for the connection itself. Raises `BrokenResourceError` when the other end is
-        gone."""
+        """Wait for the next packet. Returns `None` once, when the connection is established.
+
+        Raises `BrokenResourceError` when the other end has closed the connection.
+        """
         while True:
             event = self._host.service(0)
             if event.type == self._enet.EVENT_TYPE_RECEIVE:
@@ -137,11 +141,11 @@ class Connection:
                 return None
             if event.type == self._enet.EVENT_TYPE_DISCONNECT:
                 raise trio.BrokenResourceError("the other end has closed the connection")
-            with trio.move_on_after(_TURN_SECONDS):
+            with trio.move_on_after(_POLL_SECONDS):
                 await trio.lowlevel.wait_readable(self._host.socket.fileno())
 
     def close(self) -> None:
-        """Tells the other end, if it can still be told."""
+        """Close the connection, and try to notify the other end."""
         trio.lowlevel.notify_closing(self._host.socket.fileno())
         self._peer.disconnect_now()
         self._host.flush()
@@ -149,7 +153,7 @@ class Connection:
 
 @asynccontextmanager
 async def open_connection(host: str, port: int) -> AsyncIterator[Connection]:
-    """An ENet connection that is being made. Raises `OSError` for a name that leads nowhere."""
+    """Start an ENet connection, which is not established yet. Raises `OSError` if the name cannot be resolved."""
     enet = importlib.import_module("enet")
     [(*_, address), *_] = await trio.socket.getaddrinfo(host, port, trio.socket.AF_INET, trio.socket.SOCK_DGRAM)
     client = enet.Host(None, 1, _CHANNELS, 0, 0)
@@ -162,32 +166,38 @@ async def open_connection(host: str, port: int) -> AsyncIterator[Connection]:
 
 
 class DolphinSource:
-    """One Dolphin. `run` it once; it ends only by cancellation."""
+    """One Dolphin. Run `run` once; it ends only by cancellation."""
 
     def __init__(
-        self, host: str, port: int, recorder: Recorder, watcher: Watcher, *, chance: random.Random | None = None
+        self,
+        host: str,
+        port: int,
+        recorder: Recorder,
+        observer: ConnectionObserver,
+        *,
+        rng: random.Random | None = None,
     ) -> None:
         self._host, self._port = host, port
         self._recorder = recorder
         self._session = DolphinSession()
-        self._attempts = Attempts(recorder, watcher, chance)
+        self._reconnector = Reconnector(recorder, observer, rng)
 
     async def run(self) -> None:
-        """Receives until cancelled."""
+        """Receive until cancelled."""
         await self._recorder.prepare()
-        await self._attempts.run(self._session, self._converse)
+        await self._reconnector.run(self._session, self._run_connection)
 
-    async def _converse(self) -> Never:
+    async def _run_connection(self) -> Never:
         session = self._session
         async with open_connection(self._host, self._port) as connection:
             with trio.fail_after(_CONNECT_SECONDS):
                 while await connection.next() is not None:
                     pass
                 connection.send(session.connect())
-                while not session.greeted:
-                    self._attempts.take(session.receive(await connection.next() or b"{}"))
-            while True:  # ENet itself finds out that the other end is gone
-                with trio.move_on_after(_REST_SECONDS) as resting:
-                    self._attempts.take(session.receive(await connection.next() or b"{}"))
-                if resting.cancelled_caught:
-                    self._recorder.rest()
+                while not session.handshake_done:
+                    self._reconnector.process(session.receive(await connection.next() or b"{}"))
+            while True:  # ENet itself notices when the other end is gone
+                with trio.move_on_after(_IDLE_SECONDS) as idle:
+                    self._reconnector.process(session.receive(await connection.next() or b"{}"))
+                if idle.cancelled_caught:
+                    self._recorder.close_ended_game()

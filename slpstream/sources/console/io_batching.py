@@ -1,8 +1,8 @@
-"""Blocking work of many recorders, in few visits to a worker thread.
+"""I/O batching: the blocking work of many recorders in few trips to a worker thread.
 
-A visit costs a hundred microseconds and more, most of it for the interpreter's lock; fifty consoles want three
-thousand a second. So whoever comes first does the work of all that wait with him, and visits keep a distance of two
-milliseconds: one console alone never waits for that.
+A trip costs a hundred microseconds or more, mostly for the interpreter lock, and fifty consoles would make three
+thousand a second. So one caller takes the work of all waiting callers along, and trips are at least two milliseconds
+apart. A console on its own is never delayed by that.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ class _Job:
 
 
 class IoBatcher:
-    """Call it with what blocks; it answers with the result, or raises what that raised."""
+    """Runs blocking work in a worker thread, in batches. Call it with the work, and await the result."""
 
     def __init__(self, pause_seconds: float = _PAUSE_SECONDS) -> None:
         self._pause_seconds = pause_seconds
         self._lock = trio.Lock()
         self._limiter = trio.CapacityLimiter(1)
         self._waiting: list[_Job] = []
-        self._next_visit = 0.0
+        self._next_batch = 0.0
 
     async def __call__(self, work: Callable[[], Any]) -> Any:
-        """Runs `work` in a thread, in the order of the calls."""
+        """Run `work` in a thread, in the order of the calls. Returns its result, or raises its exception."""
         job = _Job(work)
         self._waiting.append(job)
         async with self._lock:
             if job.result is None:
-                await trio.sleep_until(self._next_visit)
-                await self._visit()
+                await trio.sleep_until(self._next_batch)
+                await self._run_batch()
         result = job.result
         if result is None:
-            raise RuntimeError("a visit forgot a job")
+            raise RuntimeError("the batch left out a job")
         return result.unwrap()
 
-    async def _visit(self) -> None:
+    async def _run_batch(self) -> None:
         jobs, self._waiting = self._waiting, []
         try:
             await trio.to_thread.run_sync(_do, jobs, limiter=self._limiter)
-        finally:  # cancelled before it began
+        finally:  # also when cancelled before the thread has started
             self._waiting[:0] = [job for job in jobs if job.result is None]
-            self._next_visit = trio.current_time() + self._pause_seconds
+            self._next_batch = trio.current_time() + self._pause_seconds
 
 
 def _do(jobs: Sequence[_Job]) -> None:

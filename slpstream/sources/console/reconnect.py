@@ -1,7 +1,7 @@
-"""How one talks with a source that is far away: one attempt after the other, for ever.
+"""Reconnect for ever, with exponential backoff and jitter.
 
-What is said on a connection is the session's; what comes goes to the recorder. Between attempts it is waited longer and
-longer, by chance a little more or less, so that fifty setups do not knock at the same moment when the network is back.
+The session interprets a connection; its bytes go to the recorder. The jitter keeps fifty consoles from being contacted
+at the same moment when the network is back.
 """
 
 from __future__ import annotations
@@ -14,97 +14,100 @@ import trio
 
 from slpstream.model.errors import FormatError
 from slpstream.sources.console.recorder import Recorder
-from slpstream.sources.console.session import Arrived, Greeted, Lost, Said
+from slpstream.sources.console.session import BytesLost, EventBytes, HandshakeDone, SessionEvent
 
-_FIRST_WAIT_SECONDS, _MAX_WAIT_SECONDS = 0.25, 10.0
+_FIRST_DELAY_SECONDS, _MAX_DELAY_SECONDS = 0.25, 10.0
 
 
-class Watcher(Protocol):
-    """Who is told how it goes with a source."""
+class ConnectionObserver(Protocol):
+    """Receives notices about the connection to a source."""
 
     def connected(self, nick: str, version: str) -> None:
-        """It answers."""
+        """The source has answered."""
 
-    def disconnected(self, what: str) -> None:
-        """The connection broke; it is tried again."""
+    def disconnected(self, reason: str) -> None:
+        """An established connection has ended. Another attempt follows."""
 
-    def unreachable(self, what: str) -> None:
-        """It does not answer; it is tried again."""
+    def unreachable(self, reason: str) -> None:
+        """The source does not answer. Another attempt follows."""
 
     def received(self, size_bytes: int) -> None:
-        """Bytes of events came."""
+        """Event bytes have arrived."""
 
 
 class Session(Protocol):
-    """What is said on connections to one source."""
+    """The protocol state of the connections to one source."""
 
-    greeted: bool
-    """It has answered, on this connection."""
+    handshake_done: bool
+    """Whether the source has answered on this connection."""
 
 
-class Attempts:
-    """All that is tried with one source."""
+class Reconnector:
+    """Keeps one source connected, and passes its session events on."""
 
-    def __init__(self, recorder: Recorder, watcher: Watcher, chance: random.Random | None = None) -> None:
+    def __init__(self, recorder: Recorder, observer: ConnectionObserver, rng: random.Random | None = None) -> None:
         self._recorder = recorder
-        self._watcher = watcher
-        self._patience = Backoff(chance or random.Random())  # noqa: S311 -- waiting times, not secrets
+        self._observer = observer
+        self._backoff = Backoff(rng or random.Random())  # noqa: S311 -- delays, not secrets
 
-    async def run(self, session: Session, converse: Callable[[], Awaitable[str]]) -> Never:
-        """Until cancelled. `converse` is one connection; it returns why it is over, or raises `OSError`,
-        `BrokenResourceError`, `TooSlowError` or `FormatError`."""
+    async def run(self, session: Session, connect: Callable[[], Awaitable[str]]) -> Never:
+        """Connect again and again, until cancelled.
+
+        `connect` makes one connection and serves it. It returns the reason why the connection ended, or raises
+        `OSError`, `BrokenResourceError`, `TooSlowError` or `FormatError`.
+        """
         while True:
-            session.greeted = False
-            makes_sense = True
+            session.handshake_done = False
+            is_valid = True
             try:
-                what = await converse()
+                reason = await connect()
             except trio.TooSlowError:
-                what = "it says nothing" if session.greeted else "no answer"
+                reason = "no data received" if session.handshake_done else "no answer"
             except (OSError, trio.BrokenResourceError) as error:
-                what = str(error.__cause__ or error) or type(error).__name__
+                reason = str(error.__cause__ or error) or type(error).__name__
             except FormatError as error:
-                makes_sense = False
-                what = f"it says what cannot be: {error}"
-            self._recorder.rest()
-            if session.greeted:
-                if makes_sense:
-                    self._patience.renew()
-                self._watcher.disconnected(what)
+                is_valid = False
+                reason = f"protocol error: {error}"
+            self._recorder.close_ended_game()
+            if session.handshake_done:
+                if is_valid:
+                    self._backoff.reset()
+                self._observer.disconnected(reason)
             else:
-                self._watcher.unreachable(what)
-            await trio.sleep(self._patience.wait_seconds())
+                self._observer.unreachable(reason)
+            await trio.sleep(self._backoff.next_delay_seconds())
 
-    def take(self, all_said: Iterable[Said], *, token: int = 0) -> None:
-        """What has come. `token` is that of who counts the cursors in it, where somebody does."""
+    def process(self, events: Iterable[SessionEvent], *, token: int = 0) -> None:
+        """Pass session events to the recorder and the observer. `token` is the client token, if the source has one."""
         recorder = self._recorder
-        for said in all_said:
-            if isinstance(said, Arrived):
-                self._watcher.received(len(said.data))
-                recorder.receive(said.data, token=token, end_cursor=said.end_cursor)
-            elif isinstance(said, Lost):
-                recorder.gap(said.size_bytes)
-            elif isinstance(said, Greeted):
-                if said.restarts:
+        for event in events:
+            if isinstance(event, EventBytes):
+                self._observer.received(len(event.data))
+                recorder.receive(event.data, token=token, end_cursor=event.end_cursor)
+            elif isinstance(event, BytesLost):
+                recorder.gap(event.size_bytes)
+            elif isinstance(event, HandshakeDone):
+                if event.restarted:
                     recorder.restart()
-                if said.nick:
-                    recorder.nick = said.nick
-                self._watcher.connected(said.nick, said.version)
+                if event.nick:
+                    recorder.nick = event.nick
+                self._observer.connected(event.nick, event.version)
             else:
-                recorder.rest()
+                recorder.close_ended_game()
 
 
 class Backoff:
-    """How long to wait before the next attempt: doubling, and three quarters of it to all of it by chance."""
+    """Delays between attempts: each twice the one before, reduced by up to a quarter at random."""
 
-    def __init__(self, chance: random.Random) -> None:
-        self._chance = chance
-        self._next = _FIRST_WAIT_SECONDS
+    def __init__(self, rng: random.Random) -> None:
+        self._rng = rng
+        self._next = _FIRST_DELAY_SECONDS
 
-    def renew(self) -> None:
-        """An attempt has succeeded."""
-        self._next = _FIRST_WAIT_SECONDS
+    def reset(self) -> None:
+        """Begin again with the shortest delay, after a successful attempt."""
+        self._next = _FIRST_DELAY_SECONDS
 
-    def wait_seconds(self) -> float:
-        """Until the next attempt."""
-        seconds, self._next = self._next, min(self._next * 2, _MAX_WAIT_SECONDS)
-        return seconds * self._chance.uniform(0.75, 1.0)
+    def next_delay_seconds(self) -> float:
+        """The delay before the next attempt."""
+        seconds, self._next = self._next, min(self._next * 2, _MAX_DELAY_SECONDS)
+        return seconds * self._rng.uniform(0.75, 1.0)

@@ -1,8 +1,8 @@
-"""One game of a console as a `.slp` that grows: created without ever taking a name that is there, appended to, closed
-like the game closes it (metadata, then the raw length).
+"""Record one game of a console as a growing `.slp` file.
 
-`Recording` counts and keeps in the event loop what is not on the disk yet. `RecordingFile` does what blocks, and is
-called in a worker thread only.
+The file is created under a name that was free, appended to, and closed as the game closes it: metadata, then the raw
+length. `Recording` runs in the event loop and keeps the bytes that are not on disk yet. `RecordingFile` makes the
+blocking calls, and is used in worker threads only.
 """
 
 from __future__ import annotations
@@ -21,18 +21,22 @@ from msgspec import Struct
 from slpstream.formats.slippi.commands import FIRST_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC, raw_length
 from slpstream.formats.slippi.writer import RawWriter
-from slpstream.sources.console.event_framer import Begun, Characters, Events, GameFramer
+from slpstream.sources.console.event_framer import Characters, GameBegan, GameEvents, GameFramer
 
 RESUME_FILE = ".resume.json"
 _FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
-_SAME_SECOND = 1000
+_MAX_NAMES = 1000
 _MAX_GAPS = 200
-"""More are not listed: metadata has bounds."""
+"""Further gaps are left out, because the size of metadata is limited."""
 _MAX_ADOPTED_BYTES = 256 << 20
 
 
 class ResumePoint(Struct, frozen=True):
-    """How to go on with a game after a restart: the client token, and the console's cursor of the game's first byte."""
+    """How to continue a game after a restart.
+
+    `token` is the client token, `base_cursor` the console's cursor of the game's first byte, and `lost_bytes` the
+    number of bytes that are missing in the file.
+    """
 
     file: str
     token: int
@@ -41,25 +45,25 @@ class ResumePoint(Struct, frozen=True):
 
 
 class RecordingFile:
-    """The open file of a recording. Everything here blocks and raises `OSError`."""
+    """The file of a recording. All methods block and raise `OSError`."""
 
     def __init__(self, path: Path) -> None:
-        """`path` is what it should be called; it becomes `-2`, `-3` when something has that name."""
+        """`path` is the preferred name. `create` appends `-2`, `-3` and so on when it is taken."""
         self.path = path
         self._descriptor = -1
 
     @property
     def is_open(self) -> bool:
-        """There is a descriptor."""
+        """Whether the file is open."""
         return self._descriptor >= 0
 
     def create(self) -> None:
-        """Makes the file; does nothing when it is open."""
+        """Create the file. Does nothing if it is open."""
         if self._descriptor >= 0:
             return
         self.path.parent.mkdir(parents=True, exist_ok=True)
         stem, suffix = self.path.stem, self.path.suffix
-        for number in range(1, _SAME_SECOND):
+        for number in range(1, _MAX_NAMES):
             path = self.path if number == 1 else self.path.with_name(f"{stem}-{number}{suffix}")
             try:
                 self._descriptor = os.open(path, _FLAGS | os.O_CREAT | os.O_EXCL, 0o644)
@@ -67,25 +71,25 @@ class RecordingFile:
                 continue
             self.path = path
             return
-        raise OSError(EEXIST, "no name is left", str(self.path))
+        raise OSError(EEXIST, "no free file name", str(self.path))
 
     def reopen(self) -> None:
-        """Opens what is there, to go on with it."""
+        """Open the existing file, to continue it."""
         self._descriptor = os.open(self.path, _FLAGS)
 
     def write(self, offset: int, data: bytes) -> int:
-        """Writes at an offset; how many bytes of it."""
+        """Write at an offset. Returns the number of bytes written, which may be fewer."""
         os.lseek(self._descriptor, offset, os.SEEK_SET)
         return os.write(self._descriptor, data)
 
     def close(self) -> None:
-        """Gives the descriptor back; again does nothing."""
+        """Close the file. Does nothing if it is closed already."""
         if self._descriptor >= 0:
             descriptor, self._descriptor = self._descriptor, -1
             os.close(descriptor)
 
-    def remember(self, point: ResumePoint) -> None:
-        """Keeps beside the recording how to go on with it."""
+    def save_resume_point(self, point: ResumePoint) -> None:
+        """Save the resume point next to the recording."""
         target = self.path.with_name(RESUME_FILE)
         temporary = target.with_suffix(".tmp")
         values = {"file": point.file, "token": point.token, "base": point.base_cursor, "lost": point.lost_bytes}
@@ -97,90 +101,86 @@ OpenFile = Callable[[Path], RecordingFile]
 
 
 class Recording:
-    """A game that is being recorded: what of it waits for the disk, and how it is closed."""
+    """A game that is being recorded, with the bytes that wait to be written."""
 
     def __init__(self, file: RecordingFile, head: bytes, *, started_at: str) -> None:
-        """`head`: Event Payloads and Game Start. `started_at`: wall clock, ISO 8601."""
+        """`head` is Event Payloads and Game Start; `started_at` is the wall-clock time in ISO 8601."""
         self.file = file
         self.head = head
         self.started_at = started_at
         self.gaps: list[dict[str, int]] = []
-        """Where bytes are missing: `offset` in the file, `lostBytes` before it."""
-        self.written = 0
-        """Bytes that are in the file."""
-        self.waiting = bytearray()
-        """Bytes that follow, and are not in the file yet."""
-        self.handed = 0
-        """File offset up to which the station was handed bytes past the disk."""
-        self.unrecorded = 0
-        """Bytes that came when more waited than may: they were streamed, and are in no file."""
+        """Where bytes are missing: `lostBytes` before the file offset `offset`."""
+        self.written_bytes = 0
+        """Number of bytes in the file."""
+        self.pending = bytearray()
+        """The bytes that follow those in the file and wait to be written."""
+        self.streamed_offset = 0
+        """File offset up to which the station has received bytes directly."""
+        self.unrecorded_bytes = 0
+        """Number of bytes that were streamed and are in no file, because too many bytes were pending."""
         self.closing = False
-        """The metadata is among the bytes; the raw length is the last thing to write."""
+        """The metadata is written or pending; only the raw length follows."""
         self.done = False
+        """Everything is written, the raw length included."""
         self.abandoned = False
-        """It is not written to any more."""
+        """The file is not written to any more."""
         self.complete = False
-        """The raw length is in the file. Said and asked in worker threads only."""
-        self.cut_short = False
-        """More waited than may: what comes is not recorded any more."""
+        """The same as `done`, as worker threads see it."""
+        self.stream_only = False
+        """Too many bytes were pending, so the rest of the game is not recorded."""
         self.ended = False
         """Game End has come."""
-        self.left = False
-        """It was left by an earlier daemon, and has not grown since."""
-        self.cut_event = False
+        self.untouched = False
+        """An earlier daemon left this file, and it has not grown since."""
+        self.has_partial_event = False
         """The file ends in the middle of an event."""
         self.last_frame: int | None = None
         self.characters: Characters = {}
         self.point: ResumePoint | None = None
-        """To be kept beside the file, when it has changed."""
+        """A changed resume point that waits to be saved."""
         self._lock = threading.Lock()
-        """Of `written` and `waiting`: `read` is called in worker threads."""
+        """Guards `written_bytes` and `pending`, since `read` is called in worker threads."""
         self._writer = RawWriter()
         self.append(self._writer.open() + self._writer.raw(head))
 
     @property
     def size_bytes(self) -> int:
-        """Of the file, when all is written."""
-        return self.written + len(self.waiting)
-
-    @property
-    def raw_bytes(self) -> int:
-        """Events so far."""
-        return self._writer.raw_length_bytes
+        """Size of the file once everything is written."""
+        return self.written_bytes + len(self.pending)
 
     @property
     def has_work(self) -> bool:
-        """Something waits to be written."""
-        return not (self.done or self.abandoned) and (self.closing or bool(self.waiting) or self.point is not None)
+        """Whether something waits to be written."""
+        return not (self.done or self.abandoned) and (self.closing or bool(self.pending) or self.point is not None)
 
     def append(self, data: bytes) -> None:
-        """Bytes for the end of the file."""
+        """Append bytes to the file."""
         with self._lock:
-            self.waiting += data
+            self.pending += data
 
-    def taken(self, size_bytes: int) -> None:
-        """The disk has taken so many of the bytes that waited."""
+    def mark_written(self, size_bytes: int) -> None:
+        """Record that the first `size_bytes` of the pending bytes are in the file."""
         with self._lock:
-            del self.waiting[:size_bytes]
-            self.written += size_bytes
+            del self.pending[:size_bytes]
+            self.written_bytes += size_bytes
 
     def read(self, offset: int, max_bytes: int) -> bytes:
-        """Bytes at an offset of the file that are not in it yet. From any thread."""
+        """Pending bytes at a file offset, possibly none. May be called from any thread."""
         with self._lock:
-            start = offset - self.written
-            return bytes(self.waiting[start : start + max_bytes]) if start >= 0 else b""
+            start = offset - self.written_bytes
+            return bytes(self.pending[start : start + max_bytes]) if start >= 0 else b""
 
-    def events(self, data: bytes) -> None:
-        """Whole events."""
+    def append_events(self, data: bytes) -> None:
+        """Append whole events."""
         self.append(self._writer.raw(data))
-        self.left = self.cut_event = False
+        self.untouched = self.has_partial_event = False
 
-    def gap(self, lost_bytes: int | None) -> None:
-        """Bytes are missing before what comes next; `None`: nobody knows how many."""
+    def add_gap(self, lost_bytes: int | None) -> None:
+        """Note that bytes are missing before the next ones; `None` if it is unknown how many."""
         self.gaps.append({"offset": self.size_bytes} | ({} if lost_bytes is None else {"lostBytes": lost_bytes}))
 
-    def skip(self, size_bytes: int) -> bool:
-        """Bytes behind a gap are of no use: they are lost too. False when there is no gap here."""
+    def extend_gap(self, size_bytes: int) -> bool:
+        """Add unusable bytes to the gap at the end of the recording. Returns false if it does not end with a gap."""
         if self.closing or not self.gaps or self.gaps[-1]["offset"] != self.size_bytes:
             return False
         if "lostBytes" in self.gaps[-1]:
@@ -188,7 +188,7 @@ class Recording:
         return True
 
     def close(self, *, played_on: str, nick: str) -> bytes:
-        """No more events come. What was appended: the metadata and the closing brace."""
+        """Append the metadata and the closing brace, and return them. No more events may follow."""
         values: dict[str, Any] = {"startAt": self.started_at}
         if self.last_frame is not None:
             values["lastFrame"] = self.last_frame
@@ -206,15 +206,19 @@ class Recording:
         self.closing = True
         return element
 
-    def step(self, data: bytes, offset: int, point: ResumePoint | None, last: bool) -> int:
-        """In a worker thread: creates the file when there is none, writes `data` at `offset`; `last`: then the raw
-        length, and closes. How many bytes of `data` were written. Raises `OSError`; what was done stays done."""
+    def write(self, data: bytes, offset: int, point: ResumePoint | None, last: bool) -> int:
+        """Create the file if necessary and write `data` at `offset`. Call it in a worker thread.
+
+        `point` is saved first if given. If `last`, the raw length is written after all of `data`, and the file is
+        closed. Returns the number of bytes of `data` that were written. Raises `OSError`; steps that have succeeded
+        are not undone.
+        """
         if self.complete:
-            return len(data)  # whoever asked first was cancelled, and it was done all the same
+            return len(data)  # an earlier call was cancelled, and its work was done all the same
         file = self.file
         file.create()
         if point is not None:
-            file.remember(msgspec.structs.replace(point, file=file.path.name))
+            file.save_resume_point(msgspec.structs.replace(point, file=file.path.name))
         written = file.write(offset, data) if data else 0
         if last and written == len(data):
             header = self._writer.header()
@@ -225,34 +229,40 @@ class Recording:
         return written
 
     @classmethod
-    def adopt(cls, file: RecordingFile, found: Found) -> Recording:
-        """Goes on with a file that was left unfinished."""
-        recording = cls(file, found.head, started_at=found.started_at)
-        recording.waiting.clear()
-        recording.written = HEADER_BYTES + found.raw_bytes
-        recording._writer.raw_length_bytes = found.raw_bytes
-        recording.ended, recording.left, recording.cut_event = found.ended, True, bool(found.behind)
-        recording.last_frame, recording.characters = found.cutter.frame, found.cutter.characters
+    def adopt(cls, file: RecordingFile, last: LastRecording) -> Recording:
+        """Continue a file that an earlier daemon left unfinished."""
+        recording = cls(file, last.head, started_at=last.started_at)
+        recording.pending.clear()
+        recording.written_bytes = HEADER_BYTES + last.raw_bytes
+        recording._writer.raw_length_bytes = last.raw_bytes
+        recording.ended, recording.untouched = last.ended, True
+        recording.has_partial_event = bool(last.framer.buffered_bytes)
+        recording.last_frame, recording.characters = last.framer.frame, last.framer.characters
         return recording
 
 
-class Found(Struct, frozen=True):
-    """The newest recording that a daemon left behind. `closed`: its raw length is set. `behind` are the bytes of an
-    event that is not complete."""
+class LastRecording(Struct, frozen=True):
+    """The newest recording that an earlier daemon left in a folder.
+
+    `framer` has read its events, and holds the part of an incomplete event at the end. `ended`: it contains Game End.
+    `closed`: its raw length is set.
+    """
 
     path: Path
     head: bytes
     raw_bytes: int
-    behind: bytes
-    cutter: GameFramer
+    framer: GameFramer
     ended: bool
     closed: bool
     started_at: str
     point: ResumePoint | None
 
 
-def find_newest(folder: Path, timestamp: Callable[[float], str]) -> Found | None:
-    """The newest recording of a folder, when its events can be read. Blocks; `timestamp` says a time of the clock."""
+def find_last_recording(folder: Path, timestamp: Callable[[float], str]) -> LastRecording | None:
+    """Find the newest recording in a folder. Blocks. `timestamp` formats a Unix time.
+
+    `None` if there is no recording, or if something other than events follows the header.
+    """
     try:
         newest = max(
             (entry for entry in os.scandir(folder) if entry.name.endswith(".slp") and entry.is_file()),
@@ -269,17 +279,16 @@ def find_newest(folder: Path, timestamp: Callable[[float], str]) -> Found | None
         return None
     size = raw_length(data[:HEADER_BYTES])
     raw = data[HEADER_BYTES:][:size] if size else data[HEADER_BYTES:]
-    cutter = GameFramer()
-    cuts = cutter.feed(raw)
-    begun = cuts[0] if cuts else None
-    if not isinstance(begun, Begun) or not all(isinstance(cut, Events) for cut in cuts[1:]):
-        return None  # it has its metadata already, or is damaged: left as it is
-    ended = any(isinstance(cut, Events) and cut.ended for cut in cuts)
-    behind = raw[len(raw) - cutter.waiting_bytes :] if cutter.waiting_bytes else b""
+    framer = GameFramer()
+    output = framer.feed(raw)
+    game = output[0] if output else None
+    if not isinstance(game, GameBegan) or not all(isinstance(item, GameEvents) for item in output[1:]):
+        return None  # it has its metadata already, or is damaged: it is left as it is
+    ended = any(isinstance(item, GameEvents) and item.ended for item in output)
     path = Path(newest.path)
-    begun_at = modified - (0 if cutter.frame is None else (cutter.frame - FIRST_FRAME) / FRAMES_PER_SECOND)
+    began_at = modified - (0 if framer.frame is None else (framer.frame - FIRST_FRAME) / FRAMES_PER_SECOND)
     point = _resume_point(path)
-    return Found(path, begun.head, len(raw), behind, cutter, ended, size > 0, timestamp(begun_at), point)
+    return LastRecording(path, game.head, len(raw), framer, ended, size > 0, timestamp(began_at), point)
 
 
 def _resume_point(path: Path) -> ResumePoint | None:

@@ -1,8 +1,8 @@
-"""One station, many clients: served as a console would, and as bare events like the launcher's relay.
+"""Serve one station to many clients, in the protocol of consoles or as raw events like the launcher's relay.
 
-A real console holds one client; this one holds as many as are allowed. Each client is a task of its own that reads
-from the feed at its own pace, so a slow one delays nobody: it falls behind the memory of the feed and reads on from
-the file.
+A real console takes one client; this server takes as many as the configuration allows. Each client is a task of its
+own, which reads from the feed at its own pace. A slow client delays no others: once its next bytes are no longer in the
+feed's memory, it continues from the file.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from slpstream.sources.console.feed import RelayFeed
 from slpstream.system.logs import get_logger
 
 CONSOLE_VERSION = "1.9.0"
-"""The version of Nintendont whose protocol this is; clients are told it as the console's."""
+"""The version of Nintendont whose protocol this is. Clients receive it as the version of the console."""
 
 _SEND_SECONDS = 30.0
-"""A client that does not take one message in this time is gone."""
+"""A client that does not take a message within this time counts as gone."""
 _MAX_TOKENS = 1024
 _MAX_HANDSHAKE_BYTES = 4096
 _READ_BYTES = 4096
@@ -32,27 +32,27 @@ _GONE = (trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError)
 
 
 class RelayServer:
-    """Serves one station. `serve` and `serve_raw` handle one connection each."""
+    """The server of one station. `serve` and `serve_raw` handle one connection each."""
 
     def __init__(self, feed: RelayFeed, nick: str, max_clients: int) -> None:
-        """`nick` is the console's name, as clients are told it."""
+        """Clients receive `nick` as the name of the console."""
         self._feed = feed
         self._nick = nick
         self._max_clients = max_clients
         self._tokens: OrderedDict[int, None] = OrderedDict()
         self._log = get_logger()
         self.clients = 0
-        """Connections that are open."""
+        """Number of open connections."""
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        """A client that speaks the protocol of consoles, until it leaves."""
-        await self._hold(stream, self._converse)
+        """Serve a client in the protocol of consoles, until it leaves."""
+        await self._accept(stream, self._serve_messages)
 
     async def serve_raw(self, stream: trio.SocketStream) -> None:
-        """A client that takes bare events, until it leaves."""
-        await self._hold(stream, self._converse_raw)
+        """Serve raw events to a client, until it leaves."""
+        await self._accept(stream, self._serve_raw_events)
 
-    async def _hold(self, stream: trio.SocketStream, serve: Callable[[trio.SocketStream], Awaitable[None]]) -> None:
+    async def _accept(self, stream: trio.SocketStream, serve: Callable[[trio.SocketStream], Awaitable[None]]) -> None:
         async with stream:
             if self.clients >= self._max_clients:
                 self._log.warning("relay client refused", clients=self.clients)
@@ -67,12 +67,12 @@ class RelayServer:
             finally:
                 self.clients -= 1
 
-    async def _converse(self, stream: trio.SocketStream) -> None:
+    async def _serve_messages(self, stream: trio.SocketStream) -> None:
         with trio.fail_after(wire.HANDSHAKE_SECONDS):
-            hello = await _read_handshake(stream)
-        if hello is None:
+            handshake = await _read_handshake(stream)
+        if handshake is None:
             return
-        token, cursor = hello.token, hello.cursor
+        token, cursor = handshake.token, handshake.cursor
         if token not in self._tokens:
             token = secrets.randbelow((1 << 32) - 1) + 1
             cursor = self._feed.start_cursor
@@ -83,8 +83,8 @@ class RelayServer:
         while len(self._tokens) > _MAX_TOKENS:
             self._tokens.popitem(last=False)
         answer = wire.ConsoleHandshake(self._nick, CONSOLE_VERSION, token, cursor)
-        await _send(stream, wire.console_handshake(answer))
-        await _while_it_is_there(stream, partial(self._send_messages, stream, cursor))
+        await _send(stream, wire.encode_console_handshake(answer))
+        await _send_until_closed(stream, partial(self._send_messages, stream, cursor))
 
     async def _send_messages(self, stream: trio.SocketStream, cursor: int) -> None:
         feed = self._feed
@@ -92,27 +92,27 @@ class RelayServer:
         while True:
             data = await feed.read(cursor, wire.MAX_REPLAY_BYTES)
             if data is None:
-                # What comes next is the only place that is surely a boundary.
+                # The end of the stream is the only position that is certain to be an event boundary.
                 cursor, forced = feed.end_cursor, True
             elif data:
                 message = wire.Replay(cursor, cursor + len(data), forced, data)
-                await _send(stream, wire.replay(message))
+                await _send(stream, wire.encode_replay(message))
                 cursor, forced = message.next_cursor, False
             else:
-                with trio.move_on_after(wire.KEEP_ALIVE_SECONDS) as quiet:
+                with trio.move_on_after(wire.KEEP_ALIVE_SECONDS) as idle:
                     await feed.changed()
-                if quiet.cancelled_caught:
+                if idle.cancelled_caught:
                     await _send(stream, wire.KEEP_ALIVE_MESSAGE)
 
-    async def _converse_raw(self, stream: trio.SocketStream) -> None:
-        await _while_it_is_there(stream, partial(self._send_raw, stream))
+    async def _serve_raw_events(self, stream: trio.SocketStream) -> None:
+        await _send_until_closed(stream, partial(self._send_raw_events, stream))
 
-    async def _send_raw(self, stream: trio.SocketStream) -> None:
+    async def _send_raw_events(self, stream: trio.SocketStream) -> None:
         feed = self._feed
         cursor = feed.start_cursor
         while True:
             data = await feed.read(cursor, wire.MAX_REPLAY_BYTES)
-            if data is None:  # bare events have no way to say that some are missing
+            if data is None:  # in raw events there is no way to mark a gap
                 return
             if data:
                 await _send(stream, data)
@@ -127,26 +127,27 @@ async def _send(stream: trio.SocketStream, data: bytes) -> None:
 
 
 async def _read_handshake(stream: trio.SocketStream) -> wire.ClientHandshake | None:
-    """The first message of a client; `None` when it left. Raises `FormatError`."""
-    messages = wire.Messages(_MAX_HANDSHAKE_BYTES)
+    """Read the first message of a client; `None` if it leaves without one. Raises `FormatError`."""
+    messages = wire.MessageFramer(_MAX_HANDSHAKE_BYTES)
     while True:
         data = await stream.receive_some(_READ_BYTES)
         if not data:
             return None
         for offset, body in messages.feed(bytes(data)):
-            return wire.read_client_handshake(body, offset)
+            return wire.decode_client_handshake(body, offset)
 
 
-async def _while_it_is_there(stream: trio.SocketStream, send: Callable[[], Awaitable[None]]) -> None:
+async def _send_until_closed(stream: trio.SocketStream, send: Callable[[], Awaitable[None]]) -> None:
+    """Run `send` until the client closes the connection."""
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(_until_it_leaves, stream, nursery.cancel_scope)
+        nursery.start_soon(_cancel_when_closed, stream, nursery.cancel_scope)
         with suppress(*_GONE):
             await send()
         nursery.cancel_scope.cancel()
 
 
-async def _until_it_leaves(stream: trio.SocketStream, scope: trio.CancelScope) -> None:
-    """What a client says after its handshake means nothing, but it must be read to see it leave."""
+async def _cancel_when_closed(stream: trio.SocketStream, scope: trio.CancelScope) -> None:
+    # Anything that a client sends after its handshake is ignored, but only reading shows that it has left.
     with suppress(*_GONE):
         while await stream.receive_some(_READ_BYTES):
             pass

@@ -1,14 +1,16 @@
-"""The protocol of consoles: messages of UBJSON behind a length, to values and back. Sans-IO.
+"""The protocol of consoles: UBJSON messages with a length prefix, to values and back. Sans-IO.
 
-A message is a big-endian u32, the number of bytes that follow, and one UBJSON object `{type, payload}`. We decode
-them ourselves: they are made of typed arrays, which are what py-ubjson must never see from a stranger
-(`slippi.metadata` says why), and of 25,000 bytes of events we want bytes, not a list of numbers. What is accepted is
-bounded everywhere: length, depth, number of values. Two more forms of the same stream exist and are recognised by
-their first byte: consoles up to 1.8 and the launcher's relay send bare events, with `HELO` now and then.
+A message is a big-endian u32, the number of bytes that follow, and one UBJSON object `{type, payload}`. It is decoded
+here, not by py-ubjson, for two reasons: messages consist of typed arrays, which py-ubjson must never see from an
+untrusted peer (see `slippi.metadata`), and 25,000 bytes of events should become bytes, not a list of numbers.
+Everything that is accepted has a limit: length, depth, number of values.
 
-What we send is laid out by hand, key by key, in the types that consoles and slippi-js write. A console does not parse
-the handshake of a client but reads it by offset. And slippi-js tells the two forms apart by the first nine bytes of a
-console's handshake, the type of the length of the first key among them.
+The same events also come in a second form without messages, recognised by its first byte: consoles up to 1.8 and the
+launcher's relay send raw events, with `HELO` now and then.
+
+Messages to send are laid out by hand, key by key, in the types that consoles and slippi-js write. A console does not
+parse the handshake of a client; it reads fixed offsets. And slippi-js distinguishes the two forms by the first nine
+bytes of a console's handshake, which include the type of the first key's length.
 """
 
 from __future__ import annotations
@@ -25,27 +27,23 @@ HANDSHAKE, REPLAY, KEEP_ALIVE = 1, 2, 3
 
 PORT = 51441
 MAX_REPLAY_BYTES = 25_000
-"""Events in one replay message, as a console sends them."""
+"""The most event bytes in one replay message, as consoles send them."""
 
 MAX_MESSAGE_BYTES = 1 << 20
-"""What we take; a console's own are below 25,200 bytes."""
+"""The longest message that is accepted. Messages of a console stay below 25,200 bytes."""
 
 HELO = b"HELO\0"
-"""What the bare form says when it is quiet."""
+"""The keep-alive of the form without messages."""
 
 KEEP_ALIVE_SECONDS = 0.5
-"""A console says so after so long a quiet."""
+"""A console sends a keep-alive after this long without events."""
 
 HANDSHAKE_SECONDS = 5.0
-"""A console closes the connection when no handshake comes for so long."""
-
-CLIENT_HANDSHAKE_BYTES = 79
-"""Body of the handshake of a client, in the one layout that consoles read."""
+"""A console closes a connection on which no handshake arrives within this time."""
 
 NO_TOKEN = 0
-"""Client token of who was given none."""
+"""The token of a client that has not been given one yet."""
 
-_TYPE_AT, _CURSOR_AT, _TOKEN_AT, _REALTIME_AT = 8, 33, 60, 76
 _LENGTH = struct.Struct(">I")
 _CURSOR = struct.Struct(">Q")
 _MAX_DEPTH = 8
@@ -55,12 +53,12 @@ _NICK_BYTES = 32
 _INTEGERS = {ord(c): struct.Struct(f) for c, f in zip("iUIlL", (">b", ">B", ">h", ">i", ">q"), strict=True)}
 _FLOATS = {ord("d"): struct.Struct(">f"), ord("D"): struct.Struct(">d")}
 _CONSTANTS = {ord("Z"): None, ord("T"): True, ord("F"): False}
-_OBJECT, _OBJECT_END, _ARRAY, _ARRAY_END, _TEXT, _TYPED, _COUNTED, _NOTHING = b"{}[]S$#N"
+_OBJECT, _OBJECT_END, _ARRAY, _ARRAY_END, _TEXT, _TYPED, _COUNTED, _NOOP = b"{}[]S$#N"
 _BYTES_TYPES = b"Ui"
 
 
 class ClientHandshake(Struct, frozen=True):
-    """A client says where it wants to go on. `token` is `NO_TOKEN` when it was never here."""
+    """The first message of a client: the cursor at which it wants to continue. A new client has `NO_TOKEN`."""
 
     cursor: int
     token: int
@@ -68,7 +66,7 @@ class ClientHandshake(Struct, frozen=True):
 
 
 class ConsoleHandshake(Struct, frozen=True):
-    """The console answers: its name, its version, the client's token from now on, the cursor of what comes next."""
+    """The answer of a console: its name and version, the client's token from now on, the cursor of the next byte."""
 
     nick: str
     version: str
@@ -77,7 +75,7 @@ class ConsoleHandshake(Struct, frozen=True):
 
 
 class Replay(Struct, frozen=True):
-    """Bytes of events from `cursor` on; the next message has `next_cursor`. `forced`: what was before it is lost."""
+    """Event bytes from `cursor` on. `forced`: bytes before `cursor` may be missing."""
 
     cursor: int
     next_cursor: int
@@ -86,24 +84,24 @@ class Replay(Struct, frozen=True):
 
 
 class KeepAlive(Struct, frozen=True):
-    """Nothing happens, and the console is there."""
+    """The console is there, and nothing happens."""
 
 
 ConsoleMessage: TypeAlias = ConsoleHandshake | Replay | KeepAlive
 
 
-# -- writing ----------------------------------------------------------------------------------------------------------
+def encode_client_handshake(cursor: int, token: int, *, realtime: bool = True) -> bytes:
+    """Encode the handshake of a client.
 
-
-def client_handshake(cursor: int, token: int, *, realtime: bool = True) -> bytes:
-    """The message of a client: type at offset 8 of the body, cursor at 33, token at 60, `isRealtime` at 76."""
+    Consoles read it by offset into the body: the type at 8, the cursor at 33, the token at 60, `isRealtime` at 76.
+    """
     body = b"".join(
         (
             b"{i\x04typei\x01i\x07payload{",
             b"i\x06cursor",
-            _typed(_CURSOR.pack(cursor)),
+            _encode_bytes(_CURSOR.pack(cursor)),
             b"i\x0bclientToken",
-            _typed(_LENGTH.pack(token)),
+            _encode_bytes(_LENGTH.pack(token)),
             b"i\x0aisRealtime",
             b"T" if realtime else b"F",
             b"}}",
@@ -112,34 +110,34 @@ def client_handshake(cursor: int, token: int, *, realtime: bool = True) -> bytes
     return _LENGTH.pack(len(body)) + body
 
 
-def console_handshake(handshake: ConsoleHandshake) -> bytes:
-    """The message of a console that takes a client. The name is cut to the 32 bytes that consoles have for it."""
+def encode_console_handshake(handshake: ConsoleHandshake) -> bytes:
+    """Encode the handshake of a console. The name is cut to 32 bytes, the size of a console's own."""
     body = b"".join(
         (
-            _head(HANDSHAKE),
+            _encode_start(HANDSHAKE),
             b"i\x04nick",
-            _text(handshake.nick, _NICK_BYTES),
+            _encode_text(handshake.nick, _NICK_BYTES),
             b"i\x11nintendontVersion",
-            _text(handshake.version, _NICK_BYTES),
+            _encode_text(handshake.version, _NICK_BYTES),
             b"i\x0bclientToken",
-            _typed(_LENGTH.pack(handshake.token)),
+            _encode_bytes(_LENGTH.pack(handshake.token)),
             b"i\x03pos",
-            _typed(_CURSOR.pack(handshake.cursor)),
+            _encode_bytes(_CURSOR.pack(handshake.cursor)),
             b"}}",
         )
     )
     return _LENGTH.pack(len(body)) + body
 
 
-def replay(message: Replay) -> bytes:
-    """The message with the bytes of events."""
+def encode_replay(message: Replay) -> bytes:
+    """Encode a message with event bytes."""
     body = b"".join(
         (
-            _head(REPLAY),
+            _encode_start(REPLAY),
             b"i\x03pos",
-            _typed(_CURSOR.pack(message.cursor)),
+            _encode_bytes(_CURSOR.pack(message.cursor)),
             b"i\x07nextPos",
-            _typed(_CURSOR.pack(message.next_cursor)),
+            _encode_bytes(_CURSOR.pack(message.next_cursor)),
             b"i\x08forcePosT" if message.forced else b"i\x08forcePosF",
             b"i\x04data[$U#l",
             _LENGTH.pack(len(message.data)),
@@ -153,24 +151,21 @@ def replay(message: Replay) -> bytes:
 KEEP_ALIVE_MESSAGE = _LENGTH.pack(10) + b"{i\x04typeU\x03}"
 
 
-def _head(kind: int) -> bytes:
+def _encode_start(kind: int) -> bytes:
     return b"{i\x04typeU%ci\x07payload{" % kind
 
 
-def _typed(data: bytes) -> bytes:
+def _encode_bytes(data: bytes) -> bytes:
     return b"[$U#i%c" % len(data) + data
 
 
-def _text(text: str, max_bytes: int) -> bytes:
+def _encode_text(text: str, max_bytes: int) -> bytes:
     data = text.encode("utf-8", "replace")[:max_bytes].decode("utf-8", "ignore").encode()
     return b"SU%c" % len(data) + data
 
 
-# -- reading ----------------------------------------------------------------------------------------------------------
-
-
-class Messages:
-    """Bytes of one connection, cut anywhere, to the bodies of its messages."""
+class MessageFramer:
+    """Splits the bytes of one connection into message bodies."""
 
     def __init__(self, max_bytes: int = MAX_MESSAGE_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -178,33 +173,36 @@ class Messages:
         self._offset = 0
 
     def feed(self, data: bytes) -> list[tuple[int, bytes]]:
-        """The next bytes. Each body that is complete, with its offset in the connection. Raises `FramingError`."""
+        """Take the next bytes, split anywhere.
+
+        Returns each complete body with its offset in the connection. Raises `FramingError`.
+        """
         self._buffer += data
         bodies: list[tuple[int, bytes]] = []
-        at = 0
+        position = 0
         buffer = self._buffer
-        while len(buffer) - at >= _LENGTH.size:
-            (size,) = _LENGTH.unpack_from(buffer, at)
+        while len(buffer) - position >= _LENGTH.size:
+            (size,) = _LENGTH.unpack_from(buffer, position)
             if not 0 < size <= self._max_bytes:
-                raise FramingError(f"a message of {size} bytes", offset=self._offset + at)
-            start = at + _LENGTH.size
+                raise FramingError(f"impossible message length {size}", offset=self._offset + position)
+            start = position + _LENGTH.size
             if len(buffer) - start < size:
                 break
             bodies.append((self._offset + start, bytes(buffer[start : start + size])))
-            at = start + size
-        del buffer[:at]
-        self._offset += at
+            position = start + size
+        del buffer[:position]
+        self._offset += position
         return bodies
 
     @property
-    def waiting_bytes(self) -> int:
-        """What is held of a message that is not complete."""
+    def buffered_bytes(self) -> int:
+        """Bytes held of a message that is not complete yet."""
         return len(self._buffer)
 
 
-def read_console_message(body: bytes, offset: int = 0) -> ConsoleMessage:
-    """What a console says. Raises `FormatError`; `offset` is that of the body, for its words."""
-    values = _Values(body, offset).message()
+def decode_console_message(body: bytes, offset: int = 0) -> ConsoleMessage:
+    """Decode a message of a console. Raises `FormatError`; `offset` is that of the body in the connection."""
+    values = _UbjsonReader(body, offset).message()
     kind = values.get("type")
     if kind == KEEP_ALIVE:
         return KeepAlive()
@@ -217,43 +215,36 @@ def read_console_message(body: bytes, offset: int = 0) -> ConsoleMessage:
         return ConsoleHandshake(
             payload.text("nick"), payload.text("nintendontVersion"), payload.token(), payload.cursor("pos")
         )
-    raise FieldError(f"a message of the type {kind!r}", offset=offset)
+    raise FieldError(f"unknown message type {kind!r}", offset=offset)
 
 
-def read_client_handshake(body: bytes, offset: int = 0) -> ClientHandshake:
-    """What a client says. Parsed, not read by offset: more than one library speaks to consoles. Raises
-    `FormatError`."""
-    values = _Values(body, offset).message()
+def decode_client_handshake(body: bytes, offset: int = 0) -> ClientHandshake:
+    """Decode the handshake of a client. Raises `FormatError`.
+
+    It is parsed and not read by offset, because not every client library uses the layout that consoles read.
+    """
+    values = _UbjsonReader(body, offset).message()
     if values.get("type") != HANDSHAKE:
-        raise FieldError(f"expected a handshake, found the type {values.get('type')!r}", offset=offset)
+        raise FieldError(f"expected a handshake, found message type {values.get('type')!r}", offset=offset)
     payload = _Payload(values.get("payload"), offset)
     return ClientHandshake(payload.cursor("cursor"), payload.token(), payload.get("isRealtime") is True)
 
 
-def read_client_handshake_as_a_console(body: bytes) -> ClientHandshake | None:
-    """The same as a console reads it: by offset alone. `None` when it is too short or of another type."""
-    if len(body) < _REALTIME_AT + 1 or body[_TYPE_AT] != HANDSHAKE:
-        return None
-    (cursor,) = _CURSOR.unpack_from(body, _CURSOR_AT)
-    (token,) = _LENGTH.unpack_from(body, _TOKEN_AT)
-    return ClientHandshake(cursor, token, body[_REALTIME_AT] == ord("T"))
-
-
 class _Payload:
-    """The values of a message, each with the type that it must have."""
+    """The payload of a message, with access by key and type. Raises `FieldError`."""
 
     def __init__(self, values: Any, offset: int) -> None:
         if not isinstance(values, dict):
-            raise FieldError("a message without payload", offset=offset)
+            raise FieldError("the message has no payload", offset=offset)
         self._values: Mapping[str, Any] = values
         self._offset = offset
 
     def get(self, key: str) -> Any:
-        """As it came; `None` when it is not there."""
+        """The value as it was decoded; `None` if it is absent."""
         return self._values.get(key)
 
     def octets(self, key: str, size: int | None = None) -> bytes:
-        """An array of bytes."""
+        """An array of bytes, of `size` bytes if given."""
         value = self._values.get(key)
         if isinstance(value, list) and all(type(item) is int and 0 <= item < 256 for item in value):
             value = bytes(value)
@@ -262,45 +253,44 @@ class _Payload:
         return value
 
     def cursor(self, key: str) -> int:
-        """Eight bytes, big-endian."""
+        """A cursor: eight bytes, big-endian."""
         number: int = _CURSOR.unpack(self.octets(key, _CURSOR.size))[0]
         return number
 
     def token(self) -> int:
-        """Four bytes, big-endian."""
+        """The client token: four bytes, big-endian."""
         number: int = _LENGTH.unpack(self.octets("clientToken", _LENGTH.size))[0]
         return number
 
     def text(self, key: str) -> str:
-        """A text; empty when it is not there."""
+        """A string; empty if it is absent."""
         value = self._values.get(key)
         return value.rstrip("\0") if isinstance(value, str) else ""
 
 
-class _Values:
-    """One UBJSON object, of the kinds of value that the protocol has."""
+class _UbjsonReader:
+    """Reads one UBJSON object, with the kinds of values that the protocol uses."""
 
     def __init__(self, data: bytes, offset: int) -> None:
         self._data = data
         self._offset = offset
-        self._at = 0
-        self._left = _MAX_VALUES
+        self._position = 0
+        self._values_left = _MAX_VALUES
 
     def message(self) -> dict[str, Any]:
-        """The whole body, which must be one object and nothing behind it."""
+        """The whole body, which must be a single object. Raises `FieldError`."""
         value = self._value(0)
         if not isinstance(value, dict):
-            raise self._wrong("a message that is no object")
-        if self._at != len(self._data):
-            raise self._wrong("bytes behind the message")
+            raise self._error("the message is not an object")
+        if self._position != len(self._data):
+            raise self._error("bytes after the end of the message")
         return value
 
-    def _value(self, depth: int, code: int | None = None) -> Any:
-        self._left -= 1
-        if self._left < 0:
-            raise self._wrong(f"more than {_MAX_VALUES} values")
-        if code is None:
-            code = self._take(1)[0]
+    def _value(self, depth: int) -> Any:
+        self._values_left -= 1
+        if self._values_left < 0:
+            raise self._error(f"more than {_MAX_VALUES} values")
+        code = self._take(1)[0]
         if code in _INTEGERS:
             return self._number(_INTEGERS[code])
         if code in _CONSTANTS:
@@ -310,83 +300,83 @@ class _Values:
         if code == _TEXT:
             return self._text()
         if depth == _MAX_DEPTH:
-            raise self._wrong(f"deeper than {_MAX_DEPTH}")
+            raise self._error(f"nested deeper than {_MAX_DEPTH} levels")
         if code == _ARRAY:
             return self._array(depth + 1)
         if code == _OBJECT:
             return self._object(depth + 1)
-        raise self._wrong(f"the marker {code:#04x}")
+        raise self._error(f"unknown type marker {code:#04x}")
 
     def _object(self, depth: int) -> dict[str, Any]:
         values: dict[str, Any] = {}
         count = None
         if self._peek() == _COUNTED:
-            self._at += 1
+            self._position += 1
             count = self._count()
         while True:
             if count is None and self._peek() == _OBJECT_END:
-                self._at += 1
+                self._position += 1
                 return values
             if count is not None and len(values) >= count:
                 return values
             key = self._text()
             if key in values:
-                raise self._wrong("a key that is there twice")
+                raise self._error("duplicate key")
             values[key] = self._value(depth)
 
     def _array(self, depth: int) -> bytes | list[Any]:
         marker = self._peek()
         if marker == _TYPED:
-            self._at += 1
+            self._position += 1
             code = self._take(1)[0]
             if code not in _BYTES_TYPES or self._take(1)[0] != _COUNTED:
-                raise self._wrong("a typed array of something else than bytes")
+                raise self._error("a typed array that does not hold bytes")
             return self._take(self._count())
         items: list[Any] = []
         if marker == _COUNTED:
-            self._at += 1
+            self._position += 1
             count = self._count()
-            if count > self._left:
-                raise self._wrong(f"more than {_MAX_VALUES} values")
+            if count > self._values_left:
+                raise self._error(f"more than {_MAX_VALUES} values")
             items += [self._value(depth) for _ in range(count)]
             return items
         while self._peek() != _ARRAY_END:
             items.append(self._value(depth))
-        self._at += 1
+        self._position += 1
         return items
 
     def _text(self) -> str:
         count = self._count()
         if count > _MAX_TEXT_BYTES:
-            raise self._wrong(f"a text of {count} bytes")
+            raise self._error(f"a string of {count} bytes is too long")
         return self._take(count).decode("utf-8", "replace")
 
     def _count(self) -> int:
         kind = _INTEGERS.get(self._take(1)[0])
         if kind is None:
-            raise self._wrong("a length that is no integer")
+            raise self._error("a length is not an integer")
         count: int = self._number(kind)
         if count < 0:
-            raise self._wrong(f"a length of {count}")
+            raise self._error(f"negative length {count}")
         return count
 
     def _number(self, kind: struct.Struct) -> Any:
         return kind.unpack(self._take(kind.size))[0]
 
     def _peek(self) -> int:
-        while self._at < len(self._data) and self._data[self._at] == _NOTHING:
-            self._at += 1
-        if self._at >= len(self._data):
-            raise self._wrong("a message that is cut short")
-        return self._data[self._at]
+        while self._position < len(self._data) and self._data[self._position] == _NOOP:
+            self._position += 1
+        if self._position >= len(self._data):
+            raise self._error("the message is truncated")
+        return self._data[self._position]
 
     def _take(self, count: int) -> bytes:
-        end = self._at + count
+        end = self._position + count
         if end > len(self._data):
-            raise self._wrong("a message that is cut short")
-        data = self._data[self._at : end]
-        self._at = end
+            raise self._error("the message is truncated")
+        data = self._data[self._position : end]
+        self._position = end
         return data
 
-    def _wrong(self, what: str) -> FormatError:
-        return FieldError(what, offset=self._offset + self._at)
+    def _error(self, what: str) -> FormatError:
+        return FieldError(what, offset=self._offset + self._position)

@@ -1,6 +1,7 @@
-"""Following files while they are written: which are there, how they grow, what becomes of them.
+"""Follow the files of a folder while they are being written.
 
-The room knows nothing of what the bytes mean. `FolderTail` is the whole of it; `Watcher` makes it quick.
+`FolderTail` finds the files below a folder, reads them as they grow, and yields `TailEvent`s. It needs nothing but
+polling; notifications from a `Watcher` let it react within milliseconds. Nothing here knows what the bytes mean.
 """
 
 from slpstream.sources.tail.events import (

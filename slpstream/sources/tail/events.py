@@ -1,8 +1,7 @@
-"""What a folder's tail says, as values. They are the whole interface between this room and whoever makes sense of the
-bytes.
+"""The events of a folder tail: the whole interface between this package and its users.
 
-For each `TailedFile` the order is: `Opened`, then `Grew` (from offset 0 on, without gaps), `Rewritten` and `CaughtUp`
-in any mixture, then at most one `Lost`. Nothing comes for a file after its `Lost` or after it was released.
+For each `TailedFile` the order is `Opened`; then `Grew` (from offset 0, without gaps), `Rewritten` and `CaughtUp` in
+any order; then at most one `Lost`. No event follows the file's `Lost` or its release.
 """
 
 from __future__ import annotations
@@ -17,17 +16,19 @@ from slpstream.sources.tail.identity import FileIdentity
 
 
 class TailedFile:
-    """One file that is, was or may be followed. Compared by object: what comes under the same name later is another
-    one."""
+    """A file that a tail knows, whether it is open or not.
+
+    Compared by object: a file that takes the same name later is another `TailedFile`.
+    """
 
     __slots__ = ("identity", "mtime_ns", "path", "size_bytes")
 
     def __init__(self, path: Path, identity: FileIdentity, size_bytes: int, mtime_ns: int) -> None:
         self.path = path
-        """Where it is now: follows renames inside the folder."""
+        """The current path; it follows renames inside the folder."""
         self.identity = identity
         self.size_bytes = size_bytes
-        """As last seen, like `mtime_ns`."""
+        """Size when the file was last read or scanned; `mtime_ns` likewise."""
         self.mtime_ns = mtime_ns
 
     def __repr__(self) -> str:
@@ -35,25 +36,28 @@ class TailedFile:
 
 
 class Scanned(Struct, frozen=True, gc=False):
-    """The files that were there before and that nobody writes any more; listed, not opened.
+    """The files that were there from the start and are no longer being written. They are listed, not opened.
 
-    The first value ever, even when it is empty. It comes again only when a folder that was missing (has come back
-    and) holds such files.
+    This is always the first event, even if `files` is empty. It comes again only when a missing folder appears and
+    holds such files.
     """
 
     files: tuple[TailedFile, ...]
 
 
 class Opened(Struct, frozen=True, gc=False):
-    """A file will be read, from offset 0. `existed`: it was in progress at the start, or it was listed (or released)
-    and has changed."""
+    """A file was opened and will be read from offset 0.
+
+    `existed` is true if the file was in progress when the tail started, or if it was listed or released and has
+    changed since.
+    """
 
     file: TailedFile
     existed: bool
 
 
 class Grew(Struct, frozen=True, gc=False):
-    """The next bytes of a file. Every byte comes once, in order."""
+    """The next bytes of a file. Every byte is delivered once, in order."""
 
     file: TailedFile
     offset: int
@@ -61,36 +65,37 @@ class Grew(Struct, frozen=True, gc=False):
 
 
 class Rewritten(Struct, frozen=True, gc=False):
-    """The first bytes, which the writer may rewrite, are no longer what was delivered. `data` replaces as many bytes
-    from offset 0."""
+    """The rewritable header has changed. `data` replaces the same number of bytes from offset 0."""
 
     file: TailedFile
     data: bytes
 
 
 class CaughtUp(Struct, frozen=True, gc=False):
-    """At the end of the file, as it is now. Once after `Opened`; then only when reading had fallen behind."""
+    """All bytes that the file has now were delivered.
+
+    This comes once after `Opened`, and again whenever one read was not enough to reach the end.
+    """
 
     file: TailedFile
 
 
 class Lost(Struct, frozen=True, gc=False):
-    """The file cannot be followed any further. What is under its name now, or later, is a new file."""
+    """The file can no longer be followed. A file that has its name, now or later, is a new one."""
 
     file: TailedFile
     error: SourceError
 
 
 class Refused(Struct, frozen=True, gc=False):
-    """A name that looks like a replay cannot be opened. Once for each path and reason; it is tried again at each
-    scan."""
+    """A file or a folder cannot be read. This comes once for each path and reason; every scan tries again."""
 
     path: Path
     error: Unreadable
 
 
 class Settled(Struct, frozen=True, gc=False):
-    """Once: the first scan is done, and every file that was in progress then has been read to its end."""
+    """The first scan is done, and every file that was in progress then has been read to its end. This comes once."""
 
 
 TailEvent: TypeAlias = Scanned | Opened | Grew | Rewritten | CaughtUp | Lost | Refused | Settled

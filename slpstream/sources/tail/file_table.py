@@ -1,13 +1,13 @@
-"""Which name holds which file. No input or output here: findings of scans go in, what has to be done about them comes
-out.
+"""Table of the files below one root: which path holds which file.
 
-A name is listed (known, not open), active (open), refused, or unknown. Files are also found by identity, and that is
-what makes a rename a rename: an active file whose name now holds another file, or none, is *displaced* until its
-identity turns up elsewhere.
+This does no input or output. Scan findings go in; `arrivals`, the files to open, come out.
 
-Findings can be old when they arrive, because a scan runs beside the reading. Everything that changes here is
-therefore stamped with the number of the newest scan, and a finding never overrules what was stamped after its scan
-began.
+A path is listed (known, not open), active (open), refused, or unknown. Files are also found by identity, and that is
+how a rename is recognised: an open file whose path now holds another file, or nothing, is *displaced* until its
+identity is found under another path.
+
+A scan runs at the same time as reading, so its findings can be out of date when they arrive. Every change is therefore
+stamped with the number of the newest scan, and a finding never overrides an entry stamped since its own scan began.
 """
 
 from __future__ import annotations
@@ -18,48 +18,50 @@ from typing import TYPE_CHECKING
 
 from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import Key, key_of
-from slpstream.sources.tail.scan import Finding, Known, Refusal, Sight
+from slpstream.sources.tail.scan import FileStat, Finding, KnownFiles, Refusal
 
 if TYPE_CHECKING:
     from slpstream.sources.tail.tailer import FileTail
 
 
-class Listed:
-    """A file that is known and not open. `header`: its first bytes when it was released, `None` if they were never
-    read."""
+class ListedFile:
+    """A file that is known and not open.
 
-    __slots__ = ("file", "header", "sight", "version")
+    `header` holds its first bytes at the time of its release, or `None` if they were never read.
+    """
+
+    __slots__ = ("file", "header", "stat", "version")
 
     def __init__(self, file: TailedFile, header: bytes | None, version: int) -> None:
         self.file = file
         self.header = header
-        self.sight = Sight(file.identity, file.size_bytes, file.mtime_ns)
+        self.stat = FileStat(file.identity, file.size_bytes, file.mtime_ns)
         self.version = version
 
 
 class Arrival:
-    """A name to be opened."""
+    """A file name that is waiting to be opened."""
 
-    __slots__ = ("at_start", "existed", "header", "path", "sight", "version")
+    __slots__ = ("at_start", "existed", "header", "path", "stat", "version")
 
-    def __init__(self, path: str, sight: Sight, *, existed: bool, header: bytes | None = None) -> None:
+    def __init__(self, path: str, stat: FileStat, *, existed: bool, header: bytes | None = None) -> None:
         self.path = path
-        self.sight = sight
+        self.stat = stat
         self.existed = existed
         self.at_start = False
         self.version = 0
         self.header = header
-        """If given, only when the first bytes are no longer these."""
+        """If given, open the file only when its first bytes are no longer these."""
 
 
 class FileTable:
-    """All names below one root."""
+    """All known files below one root, by path and by identity."""
 
     def __init__(self) -> None:
         self.version = 0
-        self.listed: dict[str, Listed] = {}
+        self.listed: dict[str, ListedFile] = {}
         self.active: dict[str, FileTail] = {}
-        """Open files by name; those that are displaced are not in it."""
+        """Open files by path, without the displaced ones."""
         self.open: dict[FileTail, None] = {}
         """All open files, in the order in which they were opened."""
         self.arrivals: dict[str, Arrival] = {}
@@ -68,20 +70,23 @@ class FileTable:
         self._listed_by_key: dict[Key, str] = {}
 
     def next_version(self) -> int:
-        """A scan begins: what changes from now on is newer than what it will find."""
+        """Begin a scan: changes made from now on are newer than its findings. Returns the scan's number."""
         self.version += 1
         return self.version
 
-    def known(self) -> Known:
-        """What a scan has to compare with: copies, since the scan runs in a thread."""
+    def known_files(self) -> KnownFiles:
+        """The files that a scan compares with. These are copies, since the scan runs in a thread."""
         active = {path: tail.file.identity for path, tail in self.active.items()}
-        return Known(self.listed.copy(), active, frozenset(self._refused))
+        return KnownFiles(self.listed.copy(), active, frozenset(self._refused))
 
-    def other_names(self, findings: Mapping[str, Finding]) -> list[str]:
-        """Names that must be looked at too, before findings of single names can tell a rename from a second link."""
+    def other_paths(self, findings: Mapping[str, Finding]) -> list[str]:
+        """Other paths under which the files in `findings` are known.
+
+        They must be examined too, to distinguish a rename from a second link.
+        """
         others: list[str] = []
         for path, finding in findings.items():
-            if isinstance(finding, Sight):
+            if isinstance(finding, FileStat):
                 key = key_of(finding.identity, path)
                 tail = self._open_by_key.get(key)
                 other = tail.path if tail is not None else self._listed_by_key.get(key, path)
@@ -95,13 +100,13 @@ class FileTable:
         return key in self._open_by_key or key in self._listed_by_key
 
     def list_file(self, file: TailedFile, header: bytes | None) -> None:
-        """A file is known from now on, and not open."""
+        """Add a file to the listed ones."""
         path = str(file.path)
-        self.listed[path] = Listed(file, header, self.version)
+        self.listed[path] = ListedFile(file, header, self.version)
         self._listed_by_key[key_of(file.identity, path)] = path
 
-    def unlist(self, path: str) -> Listed | None:
-        """Forget a listed file."""
+    def unlist(self, path: str) -> ListedFile | None:
+        """Remove a file from the listed ones, and return it."""
         entry = self.listed.pop(path, None)
         if entry is not None:
             key = key_of(entry.file.identity, path)
@@ -110,7 +115,7 @@ class FileTable:
         return entry
 
     def activate(self, tail: FileTail) -> bool:
-        """A file has been opened. False if it is followed already, under this name or another."""
+        """Add an open file. Returns false if it is already open, under this path or another."""
         key = key_of(tail.file.identity, tail.path)
         if key in self._open_by_key or tail.path in self.active:
             return False
@@ -123,27 +128,27 @@ class FileTable:
         return True
 
     def deactivate(self, tail: FileTail) -> None:
-        """A file is no longer followed."""
+        """Remove an open file."""
         self.open.pop(tail, None)
         if self.active.get(tail.path) is tail:
             del self.active[tail.path]
         self._forget_key(tail)
 
-    def doubt(self, file: TailedFile) -> None:
-        """A released file may have another header than when it was released, whatever its status says."""
+    def recheck_header(self, file: TailedFile) -> None:
+        """Have a listed file opened again if its header has changed, even if its size and times have not."""
         path = str(file.path)
         entry = self.listed.get(path)
         if entry is not None and entry.file is file:
-            self._arrive(Arrival(path, entry.sight, existed=True, header=entry.header))
+            self._add_arrival(Arrival(path, entry.stat, existed=True, header=entry.header))
 
-    def list_older(self, mtime_ns: float) -> tuple[TailedFile, ...]:
-        """List what has arrived and was last written before a time; the rest is left, oldest first."""
-        arrivals = sorted(self.arrivals.values(), key=lambda arrival: (arrival.sight.mtime_ns, arrival.path))
+    def list_arrivals_before(self, mtime_ns: float) -> tuple[TailedFile, ...]:
+        """List the arrivals that were last written before a time. The others stay, ordered from oldest to newest."""
+        arrivals = sorted(self.arrivals.values(), key=lambda arrival: (arrival.stat.mtime_ns, arrival.path))
         self.arrivals.clear()
         listed: list[TailedFile] = []
         for arrival in arrivals:
-            if arrival.sight.mtime_ns < mtime_ns:
-                file = TailedFile(Path(arrival.path), *arrival.sight)
+            if arrival.stat.mtime_ns < mtime_ns:
+                file = TailedFile(Path(arrival.path), *arrival.stat)
                 self.list_file(file, None)
                 listed.append(file)
             else:
@@ -154,8 +159,8 @@ class FileTable:
         """Whether a file that was in progress at the start has not been read to its end yet."""
         return any(arrival.at_start for arrival in self.arrivals.values()) or any(tail.at_start for tail in self.open)
 
-    def forget(self) -> list[FileTail]:
-        """Nothing has the name any more that it had. Returns the open files, all displaced now."""
+    def forget_paths(self) -> list[FileTail]:
+        """Forget what each path holds. Returns the open files, all of which are displaced now."""
         for path in list(self.listed):
             self.unlist(path)
         self.arrivals.clear()
@@ -163,42 +168,44 @@ class FileTable:
         return list(self.open)
 
     def refuse(self, path: str, refusal: Refusal) -> bool:
-        """A name cannot be opened. True if that is news."""
+        """Record that a path cannot be read. Returns true if the reason is new for this path."""
         reasons = self._refused.setdefault(path, set())
-        if refusal.what in reasons:
+        if refusal.reason in reasons:
             return False
-        reasons.add(refusal.what)
+        reasons.add(refusal.reason)
         return True
 
     def is_taken(self, path: str) -> bool:
-        """Whether a name holds something, as far as we know."""
+        """Whether a path holds something, as far as is known."""
         return path in self.active or path in self.listed or path in self.arrivals or path in self._refused
 
     def displaced(self) -> list[FileTail]:
-        """Open files that are no longer found under their names."""
+        """The open files that are no longer found under their paths."""
         if len(self.open) == len(self.active):
             return []
         return [tail for tail in self.open if self.active.get(tail.path) is not tail]
 
     def reconcile(self, findings: Mapping[str, Finding], as_of: int) -> dict[str, Refusal]:
-        """Take in what was found. Fills `arrivals`, moves what was renamed, and returns the names that are no files
-        of ours."""
+        """Apply the findings of scan number `as_of`: fill `arrivals`, and move files that were renamed.
+
+        Returns the paths that cannot be read.
+        """
         current = {path: finding for path, finding in findings.items() if self._version_of(path) < as_of}
-        loose: dict[Key, Listed] = {}
+        unlisted: dict[Key, ListedFile] = {}
         for path, finding in current.items():
             tail = self.active.get(path)
             if tail is not None and not _holds(finding, tail.file, path):
                 del self.active[path]
                 if not tail.file.identity.inode:
-                    self._forget_key(tail)  # without its name there is nothing left to find it by
+                    self._forget_key(tail)  # without an inode, its path was all that identified it
             entry = self.listed.get(path)
             if entry is not None and not _holds(finding, entry.file, path):
                 self.unlist(path)
-                loose[key_of(entry.file.identity, path)] = entry
+                unlisted[key_of(entry.file.identity, path)] = entry
         refusals: dict[str, Refusal] = {}
         for path, finding in current.items():
-            if isinstance(finding, Sight):
-                self._take_in(path, finding, loose)
+            if isinstance(finding, FileStat):
+                self._reconcile_file(path, finding, unlisted)
             elif finding is None:
                 self.arrivals.pop(path, None)
                 self._refused.pop(path, None)
@@ -207,42 +214,42 @@ class FileTable:
                 refusals[path] = finding
         return refusals
 
-    def _take_in(self, path: str, sight: Sight, loose: dict[Key, Listed]) -> None:
-        key = key_of(sight.identity, path)
+    def _reconcile_file(self, path: str, stat: FileStat, unlisted: dict[Key, ListedFile]) -> None:
+        key = key_of(stat.identity, path)
         tail = self._open_by_key.get(key)
         if tail is not None:
             if tail.path == path or self.active.get(tail.path) is not tail:
                 tail.move(path)
                 tail.version = self.version
                 self.active[path] = tail
-            return  # otherwise it is a second link to a file that we follow
+            return  # otherwise `path` is a second link to an open file
         entry = self.listed.get(path)
         if entry is not None:
-            self._take_in_listed(entry, path, sight)
-        elif key in loose and loose[key].sight == sight:
-            moved = loose[key]
+            self._reconcile_listed(entry, path, stat)
+        elif key in unlisted and unlisted[key].stat == stat:
+            moved = unlisted[key]
             moved.file.path = Path(path)
             self.list_file(moved.file, moved.header)
         elif self._listed_by_key.get(key, path) == path:
-            self._arrive(Arrival(path, sight, existed=False))
+            self._add_arrival(Arrival(path, stat, existed=False))
 
-    def _take_in_listed(self, entry: Listed, path: str, sight: Sight) -> None:
-        if sight.size_bytes != entry.file.size_bytes:
-            self._arrive(Arrival(path, sight, existed=True))
-        elif sight.mtime_ns != entry.file.mtime_ns:
-            # Touched. Only the header can say whether that means anything; of a file that was never read there is
-            # none to compare.
-            entry.sight = sight
-            entry.file.mtime_ns = sight.mtime_ns
+    def _reconcile_listed(self, entry: ListedFile, path: str, stat: FileStat) -> None:
+        if stat.size_bytes != entry.file.size_bytes:
+            self._add_arrival(Arrival(path, stat, existed=True))
+        elif stat.mtime_ns != entry.file.mtime_ns:
+            # The file was touched. Only its header can show whether it changed, and a file that was never read has no
+            # header to compare with.
+            entry.stat = stat
+            entry.file.mtime_ns = stat.mtime_ns
             if entry.header is not None:
-                self._arrive(Arrival(path, sight, existed=True, header=entry.header))
+                self._add_arrival(Arrival(path, stat, existed=True, header=entry.header))
 
     def _forget_key(self, tail: FileTail) -> None:
         key = key_of(tail.file.identity, tail.path)
         if self._open_by_key.get(key) is tail:
             del self._open_by_key[key]
 
-    def _arrive(self, arrival: Arrival) -> None:
+    def _add_arrival(self, arrival: Arrival) -> None:
         arrival.version = self.version
         self.arrivals.setdefault(arrival.path, arrival)
 
@@ -252,4 +259,4 @@ class FileTable:
 
 
 def _holds(finding: Finding, file: TailedFile, path: str) -> bool:
-    return isinstance(finding, Sight) and key_of(finding.identity, path) == key_of(file.identity, path)
+    return isinstance(finding, FileStat) and key_of(finding.identity, path) == key_of(file.identity, path)

@@ -1,15 +1,14 @@
-"""One folder, followed: finds the files in it, reads them as they grow, and says what happens to them as a stream of
-events.
+"""Follow one folder: find its files, read them as they grow, and yield a stream of events.
 
-Three questions are kept apart. *Which files are there* is answered by scans of the tree, every few seconds, beside
-the reading. *Is this still the same file* is answered by each look at it. *When to look* is answered by hints, and
-without any by ticks: no open file is left alone for more than a poll and a half. All work is done when the consumer
-asks for the next event, so nothing queues up behind a slow one; and a wake costs what the open files cost, whatever
-the number of files in the folder.
+Three questions are kept apart. *Which files are there* is answered by scans of the tree, every few seconds, in a
+thread. *Is this still the same file* is checked with every read. *When to read* is decided by notifications and, in
+their absence, by ticks: no open file goes unread for more than one and a half poll intervals. All work is done when the
+consumer asks for the next event, so events do not pile up if it is slow. The cost of a wakeup depends on the number of
+open files, not on the number of files in the folder.
 
-Every await comes before the state that depends on it is changed: a consumer that is cancelled and iterates again has
-lost nothing. The wall clock is read in one place only: to judge which of the files that were there before are still
-being written.
+State changes only after the await that it depends on, so a consumer that is cancelled and iterates again loses
+nothing. The wall clock is read in one place only: to decide which of the files that were there from the start are
+still being written.
 """
 
 from __future__ import annotations
@@ -30,33 +29,33 @@ from slpstream.sources.tail.events import Lost, Opened, Refused, Scanned, Settle
 from slpstream.sources.tail.file_table import Arrival, FileTable
 from slpstream.sources.tail.identity import PREFIX_BYTES, FileIdentity
 from slpstream.sources.tail.notifications import Notifications
-from slpstream.sources.tail.scan import Refusal, Scan, examine_all, folders_changed, scan_tree
-from slpstream.sources.tail.tailer import COARSE_SECONDS, FileTail, Look, lost_by, open_arrival
+from slpstream.sources.tail.scan import Refusal, ScanResult, examine_all, folders_changed, scan_tree
+from slpstream.sources.tail.tailer import COARSE_SECONDS, FileTail, ReadResult, open_arrival, source_error_of
 from slpstream.sources.tail.threads import T, Threads, TrioThreads
 from slpstream.system.stagger import phase_of
 
 if TYPE_CHECKING:
     from outcome import Outcome
 
-# So many files are opened in one hop to a thread, and no more while so many are still to be read: of thousands that
-# come at once, most have been read and released before the last is opened.
-_OPEN_AT_ONCE: Final = 16
-# So many full scans in a row must miss a file before it is given up: a scan can miss what is renamed while it runs.
-_MISSES: Final = 2
-# Scans that are asked for (folders come and go) leave this many times their own duration between them.
+# At most this many files are opened in one call to a thread, and none while this many have unread bytes. When thousands
+# arrive together, most have been read and released before the last one is opened.
+_MAX_OPENING: Final = 16
+# A file is given up only after this many full scans in a row miss it: one scan can miss a file that is renamed while
+# it runs.
+_MAX_MISSED_SCANS: Final = 2
+# Scans on request (when folders come and go) are this many times their own duration apart.
 _SCAN_GAP: Final = 4
-# A folder that is missing is looked for this often: that costs one stat.
+# A missing folder is looked for this often; it costs one stat.
 _MISSING_SECONDS: Final = 1.0
-# Without notifications, the folders' own modification times tell of new names long before the next scan.
+# Without notifications, the modification times of the folders reveal new names long before the next scan.
 _FOLDERS_SECONDS: Final = 1.0
 _CLOSE_SECONDS: Final = 5.0
 
 
 class FolderTail:
-    """Follows all files with some suffixes below one folder. An asynchronous context manager, and an iterator of
-    `TailEvent`s.
+    """All files with certain suffixes below one folder. An asynchronous context manager and iterator of `TailEvent`s.
 
-    One task iterates. `release` may be called at any time.
+    Only one task may iterate. `release` may be called at any time.
     """
 
     def __init__(
@@ -73,7 +72,7 @@ class FolderTail:
         wall_clock: Callable[[], float] = time.time,
         threads: Threads | None = None,
     ) -> None:
-        """`suffixes` in lower case. `rewritable_bytes`: how much of a file's beginning its writer may change later."""
+        """`suffixes` are in lower case. A writer may change the first `rewritable_bytes` of a file at any time."""
         self._root = os.fspath(root)
         self._suffixes = suffixes
         self._rewritable_bytes = rewritable_bytes
@@ -84,32 +83,35 @@ class FolderTail:
         self._read_bytes = read_bytes
         self._wall_clock = wall_clock
         self._threads = threads if threads is not None else TrioThreads()
-        # Reads of all files share them: there is one reader, and what is read is copied out at once.
+        # Shared by the reads of all files: there is one reader, and the bytes are copied out at once.
         self._chunk = memoryview(bytearray(read_bytes))
         self._head = memoryview(bytearray(rewritable_bytes + PREFIX_BYTES))
 
-        self._catalogue = FileTable()
+        self._table = FileTable()
         self._events: deque[TailEvent] = deque()
         self._due: dict[FileTail, bool] = {}
-        """Files to look at, in the order of their turns; False if a quiet status is enough to leave it at that."""
-        self._suspects: set[str] = set()
-        """Names to look at: hinted at and not open, or open and perhaps gone."""
+        """Files to read, in the order of their turns. With false, an unchanged status is reason enough to skip the
+        read."""
+        self._to_examine: set[str] = set()
+        """Paths to examine: of files that are not open and were reported, or that are open and may be gone."""
         self._released: deque[tuple[float, TailedFile]] = deque()
-        self._elders: dict[FileTail, set[FileTail]] = {}
-        """New files, each with those that were open before it and have not been read to their end since: a setup ends a
-        game before it begins the next one, and in that order they are told."""
+        self._waiting_for: dict[FileTail, set[FileTail]] = {}
+        """New files, each with the older files that must be read to their end first.
+
+        A setup finishes one game before it begins the next, and the games are delivered in that order.
+        """
         self._closing: list[FileTail] = []
         self._in_thread = False
         self._closed = False
 
-        self._at = 0.0
+        self._now = 0.0
         self._next_tick = 0.0
         self._next_scan = 0.0
         self._next_folders = 0.0
         self._scan_began = 0.0
         self._scan_allowed = 0.0
         self._scan_version = 0
-        self._scan_outcome: Outcome[Scan] | None = None
+        self._scan_outcome: Outcome[ScanResult] | None = None
         self._scanning: trio.Event | None = None
         self._folders: dict[str, int] = {}
         self._root_identity: FileIdentity | None = None
@@ -120,17 +122,17 @@ class FolderTail:
 
     @property
     def active(self) -> Sequence[TailedFile]:
-        """The files that are open, in the order in which they were opened."""
-        return [tail.file for tail in self._catalogue.open]
+        """The open files, in the order in which they were opened."""
+        return [tail.file for tail in self._table.open]
 
     @property
     def listed(self) -> Sequence[TailedFile]:
-        """The files that are known and not open; in no order."""
-        return [entry.file for entry in list(self._catalogue.listed.values())]  # asked from other threads too
+        """The files that are known and not open, in no particular order."""
+        return [entry.file for entry in list(self._table.listed.values())]  # called from other threads too
 
     def knows(self, file: TailedFile) -> bool:
-        """Whether a file is there, open or not, as far as is known: under this name or another."""
-        return self._catalogue.knows(file)
+        """Whether a file exists as far as is known, open or not, under this path or another."""
+        return self._table.knows(file)
 
     @property
     def root_present(self) -> bool:
@@ -139,10 +141,10 @@ class FolderTail:
 
     @property
     def root_trouble(self) -> str | None:
-        """Why nothing is known of the folder now: it is missing, or the last scan could not read it."""
+        """The reason why the folder cannot be followed now, or `None`: it is missing, or the last scan failed."""
         if self._root_identity is None:
             return "the folder is missing"
-        return None if self._root_error is None else f"the folder cannot be read: {self._root_error.what}"
+        return None if self._root_error is None else f"the folder cannot be read: {self._root_error.reason}"
 
     async def __aenter__(self) -> Self:
         return self
@@ -151,12 +153,12 @@ class FolderTail:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._closed = True
-        for tail in list(self._catalogue.open):
+        for tail in list(self._table.open):
             self._drop(tail)
         self._events.clear()
         if self._scanning is not None:
-            # Its thread cannot be stopped, only be waited for; not for ever, the folder may be on a server that is
-            # gone.
+            # The thread of a scan cannot be stopped, only waited for, and not for ever: the folder may be on a server
+            # that does not respond.
             with trio.move_on_after(_CLOSE_SECONDS, shield=True):
                 await self._scanning.wait()
 
@@ -171,210 +173,210 @@ class FolderTail:
             await self._advance(trio.current_time())
         return self._events.popleft()
 
-    async def step(self, at: float | None = None) -> list[TailEvent]:
-        """One pass: everything that is due at a time (of trio's clock; default: now) is done, once. At most one chunk
-        of each file."""
-        await self._advance(trio.current_time() if at is None else at)
+    async def step(self, now: float | None = None) -> list[TailEvent]:
+        """Do once everything that is due at `now` (on trio's clock; by default the current time).
+
+        Reads at most one chunk of each file. Returns the events.
+        """
+        await self._advance(trio.current_time() if now is None else now)
         events = list(self._events)
         self._events.clear()
         return events
 
     def release(self, file: TailedFile) -> None:
-        """Be finished with a file: it is closed and listed. If it changes later, it is opened anew, as another
-        `TailedFile`.
+        """Stop following a file: close it and list it. If it changes later, it is opened again as another `TailedFile`.
 
-        Of a file that is not followed (any more), nothing happens.
+        Does nothing if the file is not open.
         """
-        tail = next((tail for tail in self._catalogue.open if tail.file is file), None)
+        tail = next((tail for tail in self._table.open if tail.file is file), None)
         if tail is None:
             return
         self._drop(tail)
         self._events = deque(event for event in self._events if getattr(event, "file", None) is not file)
-        if not self._catalogue.is_taken(tail.path):  # else its name has gone to another file
-            self._catalogue.list_file(file, tail.head.header)
-            self._released.append((self._at + COARSE_SECONDS, file))
+        if not self._table.is_taken(tail.path):  # otherwise another file has its path now
+            self._table.list_file(file, tail.head.header)
+            self._released.append((self._now + COARSE_SECONDS, file))
 
     async def _wait(self) -> None:
-        """Until something can be done. Always lets others run."""
-        ready = self._due or self._catalogue.arrivals or (self._suspects and not self._first_scan)
+        """Wait until there is something to do. Always executes a checkpoint."""
+        ready = self._due or self._table.arrivals or (self._to_examine and not self._first_scan)
         if ready or self._scan_outcome is not None:
             await trio.lowlevel.checkpoint()
             return
-        until = self._next_scan if self._scanning is None else trio.current_time() + self._scan_seconds
-        if self._catalogue.open:
-            # Hints have files looked at all the time; then nobody need be woken for the tick.
-            looked_at = min([tail.looked_at for tail in self._catalogue.open])
-            until = min(until, max(looked_at + self._poll_seconds, self._next_tick))
+        deadline = self._next_scan if self._scanning is None else trio.current_time() + self._scan_seconds
+        if self._table.open:
+            # Files that notifications report are read all the time; there is then no need to wake up for a tick.
+            read_at = min([tail.read_at for tail in self._table.open])
+            deadline = min(deadline, max(read_at + self._poll_seconds, self._next_tick))
         if self._notifications.degraded is not None and self._folders and self._scanning is None:
-            until = min(until, self._next_folders)
-        await self._notifications.wait(until)
+            deadline = min(deadline, self._next_folders)
+        await self._notifications.wait(deadline)
 
-    async def _advance(self, at: float) -> None:
-        self._at = at
-        self._take_hints()
-        if at >= self._next_tick:
-            self._next_tick = at + self._poll_seconds
+    async def _advance(self, now: float) -> None:
+        self._now = now
+        self._take_notifications()
+        if now >= self._next_tick:
+            self._next_tick = now + self._poll_seconds
             self._tick()
-        if at >= self._next_scan and self._scanning is None and self._scan_outcome is None:
+        if now >= self._next_scan and self._scanning is None and self._scan_outcome is None:
             self._start_scan()
         if self._scan_outcome is not None:
             scan = self._scan_outcome.unwrap()
             self._scan_outcome = None
             self._take_scan(scan)
-        if self._suspects and not self._first_scan:
-            await self._look_at_suspects()
-        if self._notifications.degraded is not None and at >= self._next_folders and self._scanning is None:
-            await self._look_at_folders()
-        if self._catalogue.arrivals:
+        if self._to_examine and not self._first_scan:
+            await self._examine_paths()
+        if self._notifications.degraded is not None and now >= self._next_folders and self._scanning is None:
+            await self._check_folders()
+        if self._table.arrivals:
             await self._open_arrivals()
         if self._due:
-            await self._look()
-        if not self._settled and not self._first_scan and not self._catalogue.has_unread_start():
+            await self._read_due()
+        if not self._settled and not self._first_scan and not self._table.has_unread_start():
             self._settled = True
             self._events.append(Settled())
 
-    # When to look: hints and ticks.
+    # When to read: notifications and ticks.
 
-    def _take_hints(self) -> None:
+    def _take_notifications(self) -> None:
         paths, rescan = self._notifications.take()
         if rescan:
             self._scan_soon()
-        active = self._catalogue.active
+        active = self._table.active
         for path in paths:
             tail = active.get(path)
             if tail is not None:
                 self._due[tail] = True
             elif path.lower().endswith(self._suffixes):
-                self._suspects.add(path)
+                self._to_examine.add(path)
 
     def _tick(self) -> None:
         if self._notifications.degraded is not None:
-            # Nothing else tells in time that a file has gone from its name.
-            self._suspects.update(self._catalogue.active)
-        recent = self._at - self._poll_seconds / 2
-        for tail in self._catalogue.open:
-            if tail.looked_at <= recent:
+            # Without notifications, this is the only way to notice in time that a file has left its path.
+            self._to_examine.update(self._table.active)
+        recent = self._now - self._poll_seconds / 2
+        for tail in self._table.open:
+            if tail.read_at <= recent:
                 self._due.setdefault(tail, False)
-        while self._released and self._released[0][0] <= self._at:
-            # On a coarse clock its header can have been rewritten without a trace, just after the last look: compare
-            # it once more.
-            self._catalogue.doubt(self._released.popleft()[1])
+        while self._released and self._released[0][0] <= self._now:
+            # On a coarse clock, the header may have been rewritten without a trace just after the last read.
+            self._table.recheck_header(self._released.popleft()[1])
 
-    # Which files are there: scans of the tree, and looks at single names.
+    # Which files are there: scans of the tree, and single paths.
 
     def _scan_soon(self) -> None:
-        self._next_scan = min(self._next_scan, max(self._at, self._scan_allowed))
+        self._next_scan = min(self._next_scan, max(self._now, self._scan_allowed))
 
     def _start_scan(self) -> None:
-        # Fifty folders that are looked at together at the start must not be for ever: the second scan comes sooner.
+        # The second scan comes sooner, by a different amount for each root. Fifty roots that start together would
+        # otherwise be scanned together for ever.
         share = (1 + phase_of(self._root)) / 2 if self._first_scan else 1.0
-        self._next_scan = self._at + self._scan_seconds * share
-        self._scan_began = self._at
-        self._scan_version = self._catalogue.next_version()
-        known = self._catalogue.known()
+        self._next_scan = self._now + self._scan_seconds * share
+        self._scan_began = self._now
+        self._scan_version = self._table.next_version()
+        known = self._table.known_files()
         notifications, root, suffixes = self._notifications, self._root, self._suffixes
 
-        def scan() -> Scan:
-            notifications.refresh()  # first watch, then scan: so no name can come in between unnoticed
-            scan = scan_tree(root, suffixes, known)
-            notifications.attend(scan.folders)
-            return scan
+        def scan() -> ScanResult:
+            notifications.watch_root()  # before the scan, so that no name can come in between unnoticed
+            result = scan_tree(root, suffixes, known)
+            notifications.watch_folders(result.folders)
+            return result
 
         self._scanning = trio.Event()
         self._threads.start(scan, self._scan_done)
 
-    def _scan_done(self, outcome: Outcome[Scan]) -> None:
+    def _scan_done(self, outcome: Outcome[ScanResult]) -> None:
         self._scan_outcome = outcome
         if self._scanning is not None:
             self._scanning.set()
             self._scanning = None
-        self._notifications.ring()
+        self._notifications.wake()
 
-    def _take_scan(self, scan: Scan) -> None:
-        self._scan_allowed = self._at + _SCAN_GAP * (self._at - self._scan_began)
+    def _take_scan(self, scan: ScanResult) -> None:
+        self._scan_allowed = self._now + _SCAN_GAP * (self._now - self._scan_began)
         moved = self._root_identity is not None and scan.root != self._root_identity and scan.root_error is None
         if moved:
-            self._forget_everything()
+            self._forget_root()
         self._root_error = scan.root_error
         if scan.root_error is None:
             self._root_identity = scan.root
             self._folders = scan.folders
         if scan.root is None:
-            self._next_scan = min(self._next_scan, self._at + _MISSING_SECONDS)
+            self._next_scan = min(self._next_scan, self._now + _MISSING_SECONDS)
         elif moved:
-            self._scan_soon()  # this one was compared with what is forgotten now
-        refusals = self._catalogue.reconcile({} if moved else scan.findings, self._scan_version)
+            self._scan_soon()  # this scan was compared with files that are forgotten now
+        refusals = self._table.reconcile({} if moved else scan.findings, self._scan_version)
         listed: tuple[TailedFile, ...] = ()
         if scan.root is not None and not moved and self._judge_by_age:
             self._judge_by_age = False
-            listed = self._list_the_old()
+            listed = self._list_old_files()
         if self._first_scan or listed:
             self._events.append(Scanned(listed))
         self._first_scan = False
         self._refuse(refusals)
         if scan.root_error is None:
-            self._miss_the_displaced()
+            self._count_missed_scan()
 
-    def _miss_the_displaced(self) -> None:
-        for tail in self._catalogue.displaced():
-            tail.misses += 1
-            if tail.misses >= _MISSES:
-                tail.doomed = True
+    def _count_missed_scan(self) -> None:
+        for tail in self._table.displaced():
+            tail.missed_scans += 1
+            if tail.missed_scans >= _MAX_MISSED_SCANS:
+                tail.given_up = True
                 self._due[tail] = True
             else:
                 self._scan_soon()
 
-    def _forget_everything(self) -> None:
-        """The root has gone, or is another folder: nothing that was known holds."""
-        for tail in self._catalogue.forget():
-            tail.misses = _MISSES
+    def _forget_root(self) -> None:
+        """The root is gone or is another folder, so nothing that was known about it is still valid."""
+        for tail in self._table.forget_paths():
+            tail.missed_scans = _MAX_MISSED_SCANS
         self._judge_by_age = True
 
-    def _list_the_old(self) -> tuple[TailedFile, ...]:
-        """Of the files that were there before: list those that nobody writes, leave the others to be opened, oldest
-        first."""
-        listed = self._catalogue.list_older((self._wall_clock() - self._idle_seconds) * 1e9)
-        for arrival in self._catalogue.arrivals.values():
+    def _list_old_files(self) -> tuple[TailedFile, ...]:
+        """List the files that are no longer being written. The others are left to be opened, oldest first."""
+        listed = self._table.list_arrivals_before((self._wall_clock() - self._idle_seconds) * 1e9)
+        for arrival in self._table.arrivals.values():
             arrival.existed = arrival.at_start = self._first_scan
         return listed
 
-    async def _look_at_suspects(self) -> None:
-        suspects = frozenset(self._suspects)
+    async def _examine_paths(self) -> None:
+        paths = frozenset(self._to_examine)
         root = self._root
-        version = self._catalogue.next_version()
-        findings = await self._run(lambda: examine_all(suspects, root))
-        others = self._catalogue.other_names(findings)
+        version = self._table.next_version()
+        findings = await self._run(lambda: examine_all(paths, root))
+        others = self._table.other_paths(findings)
         if others:
             findings |= await self._run(lambda: examine_all(others, root))
-        self._suspects -= suspects
-        self._refuse(self._catalogue.reconcile(findings, version))
-        for path in suspects:
-            tail = self._catalogue.active.get(path)
-            if tail is not None:  # renamed to this, and perhaps written to since
+        self._to_examine -= paths
+        self._refuse(self._table.reconcile(findings, version))
+        for path in paths:
+            tail = self._table.active.get(path)
+            if tail is not None:  # renamed to this path, and perhaps written to since
                 self._due.setdefault(tail, False)
-        for tail in self._catalogue.displaced():
+        for tail in self._table.displaced():
             self._due[tail] = True
-            if not tail.misses:
+            if not tail.missed_scans:
                 self._scan_soon()
 
-    async def _look_at_folders(self) -> None:
+    async def _check_folders(self) -> None:
         folders = self._folders
         changed = await self._run(lambda: folders_changed(folders))
-        self._next_folders = self._at + _FOLDERS_SECONDS
+        self._next_folders = self._now + _FOLDERS_SECONDS
         if changed:
             self._scan_soon()
 
     def _refuse(self, refusals: dict[str, Refusal]) -> None:
         for path, refusal in refusals.items():
-            if self._catalogue.refuse(path, refusal):
-                self._events.append(Refused(Path(path), Unreadable(path, refusal.what)))
+            if self._table.refuse(path, refusal):
+                self._events.append(Refused(Path(path), Unreadable(path, refusal.reason)))
 
     async def _open_arrivals(self) -> None:
-        catalogue = self._catalogue
-        room = _OPEN_AT_ONCE - sum(tail.behind for tail in catalogue.open)
+        table = self._table
+        room = _MAX_OPENING - sum(tail.has_unread_bytes for tail in table.open)
         if room <= 0:
             return
-        arrivals = list(islice(catalogue.arrivals.values(), room))
+        arrivals = list(islice(table.arrivals.values(), room))
         root, rewritable_bytes = self._root, self._rewritable_bytes
 
         def open_all() -> list[FileTail | Refusal | None]:
@@ -382,124 +384,124 @@ class FolderTail:
             return [open_arrival(arrival, real_root, rewritable_bytes) for arrival in arrivals]
 
         for arrival, result in zip(arrivals, await self._run(open_all), strict=True):
-            if catalogue.arrivals.get(arrival.path) is arrival:
-                del catalogue.arrivals[arrival.path]
+            if table.arrivals.get(arrival.path) is arrival:
+                del table.arrivals[arrival.path]
             if isinstance(result, FileTail):
                 self._begin(arrival, result)
             elif result is not None:
                 self._refuse({arrival.path: result})
 
     def _begin(self, arrival: Arrival, tail: FileTail) -> None:
-        if self._closed or not self._catalogue.activate(tail):
+        if self._closed or not self._table.activate(tail):
             tail.close()
             return
         tail.at_start = arrival.at_start
         self._events.append(Opened(tail.file, arrival.existed))
         if not arrival.at_start:
-            elders = {other for other in self._catalogue.open if other is not tail}
-            if elders:
-                self._elders[tail] = elders
-                self._due |= dict.fromkeys(elders, True)
+            older = {other for other in self._table.open if other is not tail}
+            if older:
+                self._waiting_for[tail] = older
+                self._due |= dict.fromkeys(older, True)
         self._due[tail] = True
 
     # Reading.
 
-    async def _look(self) -> None:
-        """Look at the files that are due, in turn, until about one chunk has been read."""
+    async def _read_due(self) -> None:
+        """Read the files that are due, in turn, until about one chunk has been read."""
         budget = self._read_bytes
         blocking: list[FileTail] = []
         for tail in list(self._due):
             if budget <= 0:
                 break
-            if tail in self._elders:
+            if tail in self._waiting_for:
                 continue
-            if tail.fast and not self._due[tail] and tail.is_quiet(self._at):
+            if tail.nowait and not self._due[tail] and tail.is_unchanged(self._now):
                 del self._due[tail]
                 continue
-            look = tail.look_now(self._chunk, self._head) if tail.fast else None
-            if look is None:
+            result = tail.read_nowait(self._chunk, self._head) if tail.nowait else None
+            if result is None:
                 blocking.append(tail)
             else:
-                budget -= len(look.data)
+                budget -= len(result.data)
                 del self._due[tail]
-                self._absorb(tail, look)
+                self._apply(tail, result)
         if blocking and budget > 0:
-            await self._look_in_thread(blocking, budget)
+            await self._read_in_thread(blocking, budget)
 
-    async def _look_in_thread(self, tails: list[FileTail], budget: int) -> None:
-        at, due, limit = self._at, self._due, self._read_bytes
+    async def _read_in_thread(self, tails: list[FileTail], budget: int) -> None:
+        now, due, limit = self._now, self._due, self._read_bytes
 
-        def look_at_all() -> list[Look | OSError | None]:
+        def read_all() -> list[ReadResult | OSError | None]:
             left = budget
-            looks: list[Look | OSError | None] = []
+            results: list[ReadResult | OSError | None] = []
             for tail in tails:
                 if left <= 0:
                     break
-                if not due.get(tail) and tail.is_quiet(at):
-                    looks.append(None)
+                if not due.get(tail) and tail.is_unchanged(now):
+                    results.append(None)
                     continue
                 try:
-                    look = tail.look(limit)
+                    result = tail.read(limit)
                 except OSError as error:
-                    looks.append(error)
+                    results.append(error)
                 else:
-                    left -= len(look.data)
-                    looks.append(look)
-            return looks
+                    left -= len(result.data)
+                    results.append(result)
+            return results
 
-        looks = await self._run(look_at_all)
-        for tail, found in zip(tails, looks, strict=False):
-            if tail not in self._catalogue.open:
-                continue  # released meanwhile
+        results = await self._run(read_all)
+        for tail, result in zip(tails, results, strict=False):
+            if tail not in self._table.open:
+                continue  # released in the meantime
             self._due.pop(tail, None)
-            if isinstance(found, OSError):
-                self._lose(tail, lost_by(found, tail.path))
-            elif found is not None:
-                self._absorb(tail, found)
+            if isinstance(result, OSError):
+                self._lose(tail, source_error_of(result, tail.path))
+            elif result is not None:
+                self._apply(tail, result)
 
-    def _absorb(self, tail: FileTail, look: Look) -> None:
+    def _apply(self, tail: FileTail, result: ReadResult) -> None:
         try:
-            events = tail.absorb(look, self._at)
+            events = tail.apply(result, self._now)
         except SourceError as error:
             self._lose(tail, error)
             return
         self._events.extend(events)
-        if tail.behind:
+        if tail.has_unread_bytes:
             self._due[tail] = True
             return
         tail.at_start = False
-        if self._elders:
-            self._make_way(tail)
-        if tail.doomed or tail.is_unlinked(look.status):
-            if self._catalogue.active.get(tail.path) is tail:
-                self._suspects.add(tail.path)  # what has its name now? Once that is known, it is lost.
-            elif self._catalogue.is_taken(tail.path):
-                self._lose(tail, Replaced(tail.path, "another file has its name"))
+        if self._waiting_for:
+            self._stop_waiting_for(tail)
+        if tail.given_up or tail.is_unlinked(result.status):
+            if self._table.active.get(tail.path) is tail:
+                self._to_examine.add(tail.path)  # the file is lost once it is known what has its path now
+            elif self._table.is_taken(tail.path):
+                self._lose(tail, Replaced(tail.path, "another file has taken its name"))
             else:
-                self._lose(tail, Vanished(tail.path, "it is gone"))
+                self._lose(tail, Vanished(tail.path, "it was deleted or moved away"))
 
-    def _make_way(self, elder: FileTail) -> None:
-        """A file was read to its end, or is not followed any more: newer ones need not wait for it."""
-        for tail, elders in list(self._elders.items()):
-            elders.discard(elder)
-            if not elders:
-                del self._elders[tail]
+    def _stop_waiting_for(self, older: FileTail) -> None:
+        """An older file was read to its end or is no longer followed: newer files need not wait for it."""
+        for tail, waiting_for in list(self._waiting_for.items()):
+            waiting_for.discard(older)
+            if not waiting_for:
+                del self._waiting_for[tail]
 
     def _lose(self, tail: FileTail, error: SourceError) -> None:
-        if self._catalogue.active.get(tail.path) is tail and not isinstance(error, Unreadable):
-            # What is there now is read at once. After a read error that waits for the next scan: it is likely to come
-            # again.
-            self._suspects.add(tail.path)
+        if self._table.active.get(tail.path) is tail and not isinstance(error, Unreadable):
+            # The file that has this path now is read at once. After a read error it waits for the next scan instead,
+            # since the error is likely to happen again.
+            self._to_examine.add(tail.path)
         self._drop(tail)
         self._events.append(Lost(tail.file, error))
 
     def _drop(self, tail: FileTail) -> None:
-        self._catalogue.deactivate(tail)
+        self._table.deactivate(tail)
         self._due.pop(tail, None)
-        self._elders.pop(tail, None)
-        self._make_way(tail)
+        self._waiting_for.pop(tail, None)
+        self._stop_waiting_for(tail)
         if self._in_thread:
-            self._closing.append(tail)  # a thread may be reading from it just now
+            self._closing.append(tail)  # a thread may be reading from it right now
         else:
             tail.close()
 

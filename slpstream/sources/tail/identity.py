@@ -1,10 +1,10 @@
-"""Which file is this? Two answers, for two ways in which a name can come to hold other bytes.
+"""Tell whether a path still holds the file that it held before.
 
-A name is no identity: files are renamed, and other files come under their names. `FileIdentity` (device and inode)
-survives a rename and tells a replacement. It says nothing when a file is truncated and written again in place, since
-the inode stays; for that, `Head` keeps the first bytes as they were delivered and compares them again. The very first
-ones are a container header that the writer rewrites when it ends; those may change. What follows them is append-only
-and may not.
+A path alone is no identity: files are renamed, and other files take their names. `FileIdentity` (device and inode)
+survives a rename and detects a replacement. It does not detect a file that is truncated and written again in place,
+because the inode stays the same; for that, `Head` keeps the first bytes as they were delivered and compares them again.
+These begin with a container header that the writer updates when the game ends, so the header may change. The bytes
+after it are append-only and may not.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from __future__ import annotations
 import os
 from typing import Final, NamedTuple, TypeAlias
 
-# Enough to reach past what two replays have in common (the table of command sizes) into what they have not (the
-# random seed).
+# Two replays often begin with the same table of command sizes. This reaches past it, to the random seed.
 PREFIX_BYTES: Final = 512
 
 
 class FileIdentity(NamedTuple):
-    """What stays the same when a file is renamed. `inode` is 0 where the file system has none to offer."""
+    """Identity of a file that survives a rename. `inode` is 0 on file systems without inodes."""
 
     device: int
     inode: int
@@ -33,31 +32,32 @@ def identity_of(status: os.stat_result) -> FileIdentity:
 
 
 def key_of(identity: FileIdentity, path: str) -> Key:
-    """What a file is looked up by: its identity, or its path where there is no usable inode."""
+    """The key under which a file is looked up: its identity, or its path if it has no inode."""
     return identity if identity.inode else path
 
 
 class Head:
-    """The first bytes of a file as they were delivered: the rewritable header and the prefix that must not change."""
+    """The first bytes of a file as they were delivered: the rewritable header, and a prefix that must not change."""
 
-    __slots__ = ("_rewritable", "known", "limit")
+    __slots__ = ("_rewritable_bytes", "delivered", "limit")
 
     def __init__(self, rewritable_bytes: int) -> None:
-        self._rewritable = rewritable_bytes
+        self._rewritable_bytes = rewritable_bytes
         self.limit = rewritable_bytes + PREFIX_BYTES
-        self.known = b""
+        self.delivered = b""
 
     @property
     def header(self) -> bytes:
         """The rewritable bytes as they were last delivered."""
-        return self.known[: self._rewritable]
+        return self.delivered[: self._rewritable_bytes]
 
     def expected(self, data: bytes) -> bytes:
-        """What the head must be when `data` follows what was delivered so far."""
-        missing = self.limit - len(self.known)
-        return self.known + data[:missing] if missing else self.known
+        """The head that the file must have once `data` has followed the bytes delivered so far."""
+        missing = self.limit - len(self.delivered)
+        return self.delivered + data[:missing] if missing else self.delivered
 
     def same_file(self, expected: bytes, found: bytes) -> bool:
-        """Whether the append-only part of the head is still as it was delivered."""
+        """Whether the append-only part of `found` equals that of `expected`."""
         end = len(expected)
-        return len(found) >= end and found[self._rewritable : end] == expected[self._rewritable :]
+        start = self._rewritable_bytes
+        return len(found) >= end and found[start:end] == expected[start:]

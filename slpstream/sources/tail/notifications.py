@@ -1,8 +1,7 @@
-"""Hints: which names to look at now, without waiting for the next poll. A bell, and a bounded set of names that
-survives until taken.
+"""Notifications about one root: a bounded set of paths to look at before the next poll.
 
-A hint is never needed. Whoever takes hints also polls, so they may be late, double, wrong or missing; they only make
-things quick.
+A notification is never required. The reader also polls, so notifications may be late, duplicated, wrong or missing;
+they only reduce the delay.
 """
 
 from __future__ import annotations
@@ -15,76 +14,80 @@ import trio
 
 from slpstream.sources.tail.timers import Timers
 
-# More names than this between two looks: looking at everything is cheaper.
+# Beyond this many paths, looking at the whole tree is cheaper.
 _MAX_PATHS: Final = 4096
 
 
 class Touched(NamedTuple):
-    """What has been hinted at since the last time."""
+    """Everything that notifications have reported since the last `Notifications.take`."""
 
     paths: set[str]
     rescan: bool
-    """Folders have come or gone, or there were too many names: look at everything."""
+    """Look at the whole tree: folders have come or gone, or there were too many paths."""
 
 
-def _nothing() -> None:
-    """Nobody watches, so there is nothing to be watched again."""
+def _watch_nothing() -> None:
+    """Stands for `watch_root` while there is no watcher."""
 
 
-def _nowhere(folders: Iterable[str]) -> None:
-    """Nobody watches, so it is all the same which folders there are."""
+def _watch_no_folders(folders: Iterable[str]) -> None:
+    """Stands for `watch_folders` while there is no watcher."""
 
 
 class Notifications:
-    """The hints for one root. With nobody to give any, it is a timer.
+    """The notifications about one root. Without a watcher it is only a timer.
 
-    `degraded` says why only polling finds anything, and is `None` while notifications work. `refresh` makes sure that
-    the root is being watched, and `attend` says which folders it has. Both block: they are called in a thread, before
-    and after each scan.
+    `degraded` is the reason why only polling finds changes, or `None` while notifications work. `watch_root` makes sure
+    that the root is being watched, and `watch_folders` passes on which folders it has. Both block; call them in a
+    thread, before and after each scan.
     """
 
-    def __init__(self, degraded: str | None, alarms: Timers | None = None) -> None:
-        """`alarms` keeps the times of many cheaply; without it each wait has a timer of its own."""
+    def __init__(self, degraded: str | None, timers: Timers | None = None) -> None:
+        """`timers` keeps the timeouts of many waiters cheaply; without it each wait has a timeout of its own."""
         self.degraded = degraded
-        self._alarms = alarms
-        self.refresh: Callable[[], None] = _nothing
-        self.attend: Callable[[Iterable[str]], None] = _nowhere
+        self._timers = timers
+        self.watch_root: Callable[[], None] = _watch_nothing
+        self.watch_folders: Callable[[Iterable[str]], None] = _watch_no_folders
         self._lock = threading.Lock()
         self._paths: set[str] = set()
         self._rescan = False
-        self._bell = trio.Event()
+        self._wakeup = trio.Event()
 
-    def forget(self) -> None:
-        """Nobody watches any more: from now on it is a timer."""
-        self.refresh, self.attend, self._alarms = _nothing, _nowhere, None
+    def detach(self) -> None:
+        """Cut the connection to the watcher; only a timer remains."""
+        self.watch_root, self.watch_folders, self._timers = _watch_nothing, _watch_no_folders, None
 
     def take(self) -> Touched:
-        """What has been touched since the last call."""
+        """Everything reported since the last call."""
         with self._lock:
             touched = Touched(self._paths, self._rescan)
             self._paths, self._rescan = set(), False
         return touched
 
-    async def wait(self, until: float) -> None:
-        """Wait until there is something to take, or someone rings, or it is that time of trio's clock."""
-        alarms = self._alarms  # `forget` is called in a thread
+    async def wait(self, deadline: float) -> None:
+        """Wait until there is something to take, `wake` is called, or trio's clock reaches `deadline`."""
+        timers = self._timers  # `detach` may be called in a thread
         if self._paths or self._rescan:
-            await trio.lowlevel.checkpoint()  # the bell may have been heard by someone who was cancelled then
-        elif alarms is not None:
-            alarms.set(self.ring, until)
-            await self._bell.wait()
+            # The wakeup may have been consumed by a wait that was cancelled.
+            await trio.lowlevel.checkpoint()
+        elif timers is not None:
+            timers.set(self.wake, deadline)
+            await self._wakeup.wait()
         else:
-            with trio.CancelScope(deadline=until):
-                await self._bell.wait()
-        if self._bell.is_set():
-            self._bell = trio.Event()
+            with trio.CancelScope(deadline=deadline):
+                await self._wakeup.wait()
+        if self._wakeup.is_set():
+            self._wakeup = trio.Event()
 
-    def ring(self) -> None:
-        """End the wait. In the event loop."""
-        self._bell.set()
+    def wake(self) -> None:
+        """End the wait. Call it in the event loop."""
+        self._wakeup.set()
 
     def add(self, path: str) -> bool:
-        """From any thread: a file was touched. True when somebody has to ring."""
+        """Report that a file was touched. May be called from any thread.
+
+        Returns whether the caller must arrange for `wake` to be called.
+        """
         with self._lock:
             first = not self._paths and not self._rescan
             if len(self._paths) < _MAX_PATHS:
@@ -94,19 +97,22 @@ class Notifications:
                 self._rescan = True
         return first
 
-    def add_everything(self) -> bool:
-        """From any thread: look at the whole tree. True when somebody has to ring."""
+    def add_rescan(self) -> bool:
+        """Report that the whole tree must be looked at. May be called from any thread.
+
+        Returns whether the caller must arrange for `wake` to be called.
+        """
         with self._lock:
             first = not self._paths and not self._rescan
             self._rescan = True
         return first
 
     def grew(self, path: str) -> None:
-        """In the event loop: a file was written to."""
+        """Report that a file was written to. Call it in the event loop."""
         if self.add(path):
-            self._bell.set()
+            self._wakeup.set()
 
     def overflowed(self) -> None:
-        """In the event loop: hints were lost."""
-        self.add_everything()
-        self._bell.set()
+        """Report that notifications were lost. Call it in the event loop."""
+        self.add_rescan()
+        self._wakeup.set()

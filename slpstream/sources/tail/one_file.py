@@ -1,4 +1,4 @@
-"""One file of a folder, for those who follow a game and not a station."""
+"""Follow a single file, for callers that want one game and not a whole station."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from slpstream.sources.tail.watcher import Watcher
 async def tail_of_file(
     file: Path, *, rewritable_bytes: int, poll_seconds: float
 ) -> AsyncIterator[AsyncIterator[TailEvent]]:
-    """What happens to a file, whose path is resolved: its own growth and rewriting, and what is of the whole folder.
-    Iterating raises the `SourceError` of a file that cannot be read, or does what a log must not do."""
+    """Follow one file. `file` must be a resolved path.
+
+    The iterator yields the `Grew` and `Rewritten` events of this file, and all other events of its folder. It raises
+    the file's `SourceError` when the file cannot be opened or is lost.
+    """
     async with (
         Watcher() as watcher,
         FolderTail(
@@ -27,17 +30,17 @@ async def tail_of_file(
             poll_seconds=poll_seconds,
             idle_seconds=float("inf"),
         ) as tail,
-        aclosing(_of_file(tail, file)) as events,
+        aclosing(_events_of_file(tail, file)) as events,
     ):
         yield events
 
 
-async def _of_file(tail: FolderTail, file: Path) -> AsyncGenerator[TailEvent, None]:
-    ours: TailedFile | None = None
+async def _events_of_file(tail: FolderTail, path: Path) -> AsyncGenerator[TailEvent, None]:
+    file: TailedFile | None = None
     async for event in tail:
-        if isinstance(event, Opened) and event.file.path == file:
-            ours = event.file
-        elif (isinstance(event, Refused) and event.path == file) or (isinstance(event, Lost) and event.file is ours):
+        if isinstance(event, Opened) and event.file.path == path:
+            file = event.file
+        elif (isinstance(event, Refused) and event.path == path) or (isinstance(event, Lost) and event.file is file):
             raise event.error
-        if not isinstance(event, Grew | Rewritten) or event.file is ours:
+        if not isinstance(event, Grew | Rewritten) or event.file is file:
             yield event

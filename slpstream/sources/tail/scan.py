@@ -1,9 +1,9 @@
-"""Looking at a folder: the whole tree, or a few paths in it. All of this blocks; it runs in a thread.
+"""Scan a folder: the whole tree, or a few paths in it. Everything here blocks and runs in a thread.
 
-A scan answers only with what differs from what is known already, so that ten thousand old replays cost one `scandir`
-and one `stat` each in the thread and nothing in the event loop. A folder that cannot be read makes us blind below it:
-what is there is then neither found nor missing. Links to folders are not followed. A link to a file counts when its
-target lies inside the root.
+A scan reports only differences from what is already known. Ten thousand old replays then cost one `stat` each in the
+thread, and nothing in the event loop. The contents of a folder that cannot be read are unknown: they are reported
+neither as found nor as missing. Links to folders are not followed. A link to a file counts if its target lies inside
+the root.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ _WINDOWS = sys.platform == "win32"
 GONE = frozenset({ENOENT, ENOTDIR})
 
 
-class Sight(NamedTuple):
-    """A regular file, as a stat saw it."""
+class FileStat(NamedTuple):
+    """The part of a regular file's status that scans compare."""
 
     identity: FileIdentity
     size_bytes: int
@@ -31,62 +31,62 @@ class Sight(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Something has a replay's name and cannot be read as one."""
+    """The reason why a path with a replay's name cannot be read as one."""
 
-    what: str
-
-
-# None: there is no file under that name.
-Finding: TypeAlias = Sight | Refusal | None
+    reason: str
 
 
-class HasSight(Protocol):
-    """A listed file, as far as a scan is concerned."""
-
-    sight: Sight
+# `None`: the path holds no file.
+Finding: TypeAlias = FileStat | Refusal | None
 
 
-class Known(NamedTuple):
-    """What a scan compares with. Of what is open only the identity counts: that it grows is no news to a scan."""
+class HasStat(Protocol):
+    """A listed file, as far as a scan needs it."""
 
-    listed: Mapping[str, HasSight]
+    stat: FileStat
+
+
+class KnownFiles(NamedTuple):
+    """The files that a scan compares with. Growth of an active file is not news, so only its identity counts."""
+
+    listed: Mapping[str, HasStat]
     active: Mapping[str, FileIdentity]
     refused: frozenset[str]
 
     def differs(self, path: str, finding: Finding) -> bool:
-        """Whether a finding is news."""
+        """Whether `finding` is news about `path`."""
         identity = self.active.get(path)
         if identity is not None:
-            return not isinstance(finding, Sight) or finding.identity != identity
+            return not isinstance(finding, FileStat) or finding.identity != identity
         entry = self.listed.get(path)
-        return finding != (entry.sight if entry is not None else None)
+        return finding != (entry.stat if entry is not None else None)
 
 
-class Scan(NamedTuple):
-    """What a look at the whole tree found, as differences from what was known."""
+class ScanResult(NamedTuple):
+    """The outcome of a scan of the whole tree, as differences from the known files."""
 
     root: FileIdentity | None
-    """None: there is no such folder."""
+    """`None` if there is no such folder, or if `root_error` is set."""
     root_error: Refusal | None
-    """If given, it could not even be told whether there is."""
+    """The reason why the root cannot be read, if there is one."""
     findings: dict[str, Finding]
-    """Names that are new, gone, or hold something else."""
+    """Paths that are new, gone, or hold another file."""
     folders: dict[str, int]
-    """All folders, with their modification time: it changes when a name in them does."""
+    """All folders, with their modification times, which change whenever a name in them comes or goes."""
 
 
-def sight_of(status: os.stat_result) -> Sight:
-    """The parts of a stat result that we compare."""
-    return Sight(identity_of(status), status.st_size, modified_ns(status))
+def file_stat_of(status: os.stat_result) -> FileStat:
+    """The compared part of a stat result."""
+    return FileStat(identity_of(status), status.st_size, modified_ns(status))
 
 
 def refusal_of(error: OSError) -> Refusal:
-    """An operating system's error as a reason that reads the same each time."""
+    """The reason in an operating system error, without details that vary from one occurrence to the next."""
     return Refusal(error.strerror or type(error).__name__)
 
 
 def examine(path: str, real_root: str) -> Finding:
-    """What is under one name."""
+    """Find out what a path holds. Links that lead out of the root, FIFOs and devices are refused."""
     try:
         status = os.lstat(path)
         if stat.S_ISLNK(status.st_mode):
@@ -100,11 +100,11 @@ def examine(path: str, real_root: str) -> Finding:
         return Refusal("a link to itself") if error.errno == ELOOP else refusal_of(error)
     if stat.S_ISDIR(status.st_mode):
         return None
-    return sight_of(status) if stat.S_ISREG(status.st_mode) else Refusal("not a regular file")
+    return file_stat_of(status) if stat.S_ISREG(status.st_mode) else Refusal("not a regular file")
 
 
 def examine_all(paths: Iterable[str], root: str) -> dict[str, Finding]:
-    """What is under each of some names."""
+    """Find out what each of several paths below `root` holds."""
     real_root = os.path.realpath(root)
     return {path: examine(path, real_root) for path in paths}
 
@@ -115,39 +115,39 @@ def is_inside(path: str, real_root: str) -> bool:
 
 
 def folders_changed(folders: Mapping[str, int]) -> bool:
-    """Whether a name has come or gone in one of these folders."""
+    """Whether a name has come or gone in any of these folders, which are given with their modification times."""
     for folder, mtime_ns in folders.items():
         try:
             if os.stat(folder).st_mtime_ns != mtime_ns:
                 return True
         except OSError:
-            return True  # the scan will say what has become of it
+            return True  # a scan will find the reason
     return False
 
 
-def scan_tree(root: str, suffixes: tuple[str, ...], known: Known) -> Scan:
-    """Look at everything below `root`."""
+def scan_tree(root: str, suffixes: tuple[str, ...], known: KnownFiles) -> ScanResult:
+    """Scan everything below `root`."""
     findings: dict[str, Finding] = {}
     folders: dict[str, int] = {}
     try:
         status = os.stat(root)
     except OSError as error:
         if error.errno in GONE:
-            return Scan(None, None, findings, folders)
+            return ScanResult(None, None, findings, folders)
         refusal = refusal_of(error)
-        return Scan(None, refusal, {root: refusal}, folders)
+        return ScanResult(None, refusal, {root: refusal}, folders)
     if not stat.S_ISDIR(status.st_mode):
-        return Scan(None, None, {root: Refusal("not a folder")}, folders)
+        return ScanResult(None, None, {root: Refusal("not a folder")}, folders)
     root_identity = identity_of(status)
     real_root = os.path.realpath(root)
     seen: set[str] = set()
-    blind: list[str] = []
+    unreadable: list[str] = []
     visited: set[FileIdentity] = set()
-    waiting = [root]
-    while waiting:
-        folder = waiting.pop()
+    pending = [root]
+    while pending:
+        folder = pending.pop()
         try:
-            # Its time is taken before its names: a name that comes in between then shows as a change.
+            # The time is taken before the names, so that a name that comes in between shows as a change next time.
             status = os.stat(folder)
             identity = identity_of(status)
             if identity.inode and identity in visited:
@@ -157,35 +157,35 @@ def scan_tree(root: str, suffixes: tuple[str, ...], known: Known) -> Scan:
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):
-                        waiting.append(entry.path)
+                        pending.append(entry.path)
                     elif entry.name.lower().endswith(suffixes):
                         seen.add(entry.path)
-                        finding = _look(entry, real_root)
+                        finding = _examine_entry(entry, real_root)
                         if known.differs(entry.path, finding):
                             findings[entry.path] = finding
         except OSError as error:
             if error.errno not in GONE:
                 refusal = refusal_of(error)
                 if folder == root:
-                    return Scan(None, refusal, {root: refusal}, folders)
-                blind.append(folder + os.sep)
+                    return ScanResult(None, refusal, {root: refusal}, folders)
+                unreadable.append(folder + os.sep)
                 findings[folder] = refusal
     for paths in (known.listed.keys(), known.active.keys(), known.refused):
         for path in paths - seen:
-            if path not in findings and not any(path.startswith(prefix) for prefix in blind):
+            if path not in findings and not any(path.startswith(prefix) for prefix in unreadable):
                 findings[path] = None
-    return Scan(root_identity, None, findings, folders)
+    return ScanResult(root_identity, None, findings, folders)
 
 
-def _look(entry: os.DirEntry[str], real_root: str) -> Finding:
-    """`examine`, at the price of one stat for a plain file."""
+def _examine_entry(entry: os.DirEntry[str], real_root: str) -> Finding:
+    """Do the same as `examine`, with only one stat for a plain file."""
     if _WINDOWS or entry.is_symlink():
-        # What scandir remembers on Windows has no inode, and no current size while the file is open.
+        # On Windows, the cached result of scandir has no inode, and a stale size while the file is open.
         return examine(entry.path, real_root)
     try:
         status = entry.stat(follow_symlinks=False)
     except OSError as error:
         return None if error.errno in GONE else refusal_of(error)
     if stat.S_ISREG(status.st_mode):
-        return sight_of(status)
+        return file_stat_of(status)
     return None if stat.S_ISDIR(status.st_mode) else Refusal("not a regular file")

@@ -1,10 +1,12 @@
-"""One open file: its next bytes, its head, its state, in one look.
+"""One open file, and how far it has been delivered.
 
-A look reads, in this order, the bytes behind what was delivered, the head, and the status, and only then judges. So
-bytes that were written after a truncation are never taken for growth: the head that is read after them has changed
-too. On Linux a look runs in the event loop: `RWF_NOWAIT` reads from the page cache or says that it would block, and
-`fstat` of a local file does not wait. Where that is not to be had (other systems, tmpfs, network shares: remembered
-for each file) the same look runs in a thread.
+Each read takes, in this order, the bytes after the delivered ones, the head, and the status, and only then compares
+them with what was delivered. Bytes written after a truncation are therefore never taken for growth: the head, which is
+read after them, has changed too.
+
+On Linux a read runs in the event loop: `RWF_NOWAIT` either reads from the page cache or reports that it would block,
+and `fstat` of a local file does not wait. Where that does not work (other systems, tmpfs, network shares; this is
+remembered for each file) the same read runs in a thread.
 """
 
 from __future__ import annotations
@@ -25,18 +27,18 @@ from slpstream.system.files import modified_ns
 
 _NOWAIT: Final[int] = getattr(os, "RWF_NOWAIT", 0)
 _HAS_PREAD: Final = hasattr(os, "pread")
-# Each of these is missing somewhere. NONBLOCK: a FIFO that comes under the name between our stat and our open must
-# not hold us.
+# Each of these flags is missing on some system. O_NONBLOCK is for a FIFO that takes the path between stat and open:
+# opening it must not block.
 _FLAGS: Final = os.O_RDONLY | sum(
     getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_NOCTTY", "O_BINARY", "O_NOINHERIT", "O_NOFOLLOW")
 )
-# The clock of some file systems is so coarse (FAT: 2 s) that a change can leave the modification time as it was. For
-# this long after the last change that was seen, a tick looks at the bytes whatever the status says.
+# Some file systems have a coarse clock (FAT: 2 s), so a change can leave the modification time as it was. For this long
+# after the last known change, the bytes are read on every tick, whatever the status.
 COARSE_SECONDS: Final = 3.0
 
 
-class Look(NamedTuple):
-    """What was read, not yet judged."""
+class ReadResult(NamedTuple):
+    """The outcome of one read, before it is compared with what was delivered."""
 
     data: bytes
     head: bytes
@@ -50,18 +52,18 @@ class FileTail:
         "_caught_up",
         "_changed_at",
         "_descriptor",
+        "_last_status",
         "_links",
-        "_seen",
         "at_start",
-        "behind",
-        "doomed",
-        "fast",
         "file",
+        "given_up",
+        "has_unread_bytes",
         "head",
-        "looked_at",
-        "misses",
+        "missed_scans",
+        "nowait",
         "offset",
         "path",
+        "read_at",
         "version",
     )
 
@@ -70,112 +72,115 @@ class FileTail:
         self.path = str(file.path)
         self.offset = 0
         self.head = Head(rewritable_bytes)
-        self.fast = _NOWAIT != 0
-        """Whether a look may run in the event loop."""
-        self.behind = True
-        self.looked_at = -math.inf
-        """When the last look was judged."""
+        self.nowait = _NOWAIT != 0
+        """Whether reads may run in the event loop."""
+        self.has_unread_bytes = True
+        self.read_at = -math.inf
+        """The time of the last read."""
         self.at_start = False
-        self.misses = 0
-        """How many full scans in a row have not found it, since it went from its name."""
-        self.doomed = False
-        """It is out of reach: to be lost as soon as it is read to its end."""
+        self.missed_scans = 0
+        """The number of full scans in a row that have not found the file since it left its path."""
+        self.given_up = False
+        """The file is out of reach; it counts as lost once it is read to its end."""
         self.version = 0
-        """Set by the catalogue: when its name was last confirmed."""
+        """Set by the file table: the scan that last confirmed its path."""
         self._descriptor = descriptor
         self._links = links
         self._caught_up = False
-        self._seen = (-1, -1)
+        self._last_status = (-1, -1)
         self._changed_at = 0.0
 
     def close(self) -> None:
-        """Give the descriptor back."""
+        """Close the descriptor. Does nothing if it is closed already."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
     def move(self, path: str) -> None:
-        """It has been found under another name."""
+        """Record that the file was found under another path."""
         self.path = path
         self.file.path = Path(path)
-        self.misses = 0
-        self.doomed = False
+        self.missed_scans = 0
+        self.given_up = False
 
-    def is_quiet(self, at: float) -> bool:
-        """Whether the status says that a look is not worth it. Cheap for a local file."""
+    def is_unchanged(self, now: float) -> bool:
+        """Whether the status alone shows that a read would bring nothing new. Cheap for a local file."""
         try:
             status = os.fstat(self._descriptor)
         except OSError:
-            return False  # the look will meet it again, and say what it means
+            return False  # the read will fail too, and report it
         return (
             self._caught_up
-            and at - self._changed_at > COARSE_SECONDS
-            and (status.st_size, modified_ns(status)) == self._seen
-            and not self.doomed
+            and now - self._changed_at > COARSE_SECONDS
+            and (status.st_size, modified_ns(status)) == self._last_status
+            and not self.given_up
             and not self.is_unlinked(status)
         )
 
-    def look_now(self, chunk: memoryview, scratch: memoryview) -> Look | None:
-        """A look in the event loop; `None` when it would have to wait, and a thread must do it."""
+    def read_nowait(self, chunk: memoryview, scratch: memoryview) -> ReadResult | None:
+        """Read in the event loop. `None` if that would block; the read must then run in a thread."""
         descriptor = self._descriptor
         try:
             count = os.preadv(descriptor, (chunk,), self.offset, _NOWAIT)
             data = bytes(chunk[:count])
-            wanted = min(self.head.limit, self.offset + count)
+            head_bytes = min(self.head.limit, self.offset + count)
             count = os.preadv(descriptor, (scratch,), 0, _NOWAIT)
-            head = bytes(scratch[: min(count, wanted)])
+            head = bytes(scratch[: min(count, head_bytes)])
             status = os.fstat(descriptor)
         except BlockingIOError:
             return None  # not in the page cache, this time
         except OSError:
-            # EOPNOTSUPP mostly. Whatever it is, a plain read in a thread will tell it from a file that is broken.
-            self.fast = False
+            # Mostly EOPNOTSUPP. Either way, a plain read in a thread shows whether the file itself is unreadable.
+            self.nowait = False
             return None
-        if count < wanted <= status.st_size:
-            return None  # a part of the head is not in the page cache
-        return Look(data, head, status)
+        if count < head_bytes <= status.st_size:
+            return None  # part of the head is not in the page cache
+        return ReadResult(data, head, status)
 
-    def look(self, limit: int) -> Look:
-        """A look that may block. Raises `OSError`."""
-        data = self._read(self.offset, limit)
-        head = self._read(0, min(self.head.limit, self.offset + len(data)))
-        return Look(data, head, os.fstat(self._descriptor))
+    def read(self, limit: int) -> ReadResult:
+        """Read at most `limit` bytes after the delivered ones. Blocks. Raises `OSError`."""
+        data = self._pread(self.offset, limit)
+        head = self._pread(0, min(self.head.limit, self.offset + len(data)))
+        return ReadResult(data, head, os.fstat(self._descriptor))
 
-    def _read(self, offset: int, count: int) -> bytes:
+    def _pread(self, offset: int, count: int) -> bytes:
         if _HAS_PREAD:
             return os.pread(self._descriptor, count, offset)
         os.lseek(self._descriptor, offset, os.SEEK_SET)
         return os.read(self._descriptor, count)
 
-    def absorb(self, look: Look, at: float) -> list[TailEvent]:
-        """Judge a look: what is new. Raises `Truncated` or `Replaced`; nothing of that look is then delivered."""
-        data, found, status = look
-        self.looked_at = at
+    def apply(self, result: ReadResult, now: float) -> list[TailEvent]:
+        """Compare a read with what was delivered, and return the events that follow from it.
+
+        Raises `Truncated` or `Replaced`; nothing of the read is delivered then.
+        """
+        data, found, status = result
+        self.read_at = now
         size = status.st_size
         file = self.file
         end = self.offset + len(data)
         if size < end:
-            raise Truncated(self.path, f"it has {size} bytes, {end} were read")
+            raise Truncated(self.path, f"it shrank to {size} bytes after {end} were read")
         head = self.head
         expected = head.expected(data)
         events: list[TailEvent] = []
         if found != expected and not head.same_file(expected, found):
-            raise Replaced(self.path, "the bytes that were read have changed")
+            raise Replaced(self.path, "bytes that were already read have changed")
         if data:
             events.append(Grew(file, self.offset, data))
             self.offset = end
         if found != expected:
-            head.known = found[: len(expected)]
+            head.delivered = found[: len(expected)]
             events.append(Rewritten(file, head.header))
         else:
-            head.known = expected
-        seen = (size, modified_ns(status))
-        if seen != self._seen:
-            self._seen = seen
-            self._changed_at = at
-            file.size_bytes, file.mtime_ns = seen
-        self.behind = end < size
-        if self.behind:
+            head.delivered = expected
+        current_status = (size, modified_ns(status))
+        if current_status != self._last_status:
+            self._last_status = current_status
+            self._changed_at = now
+            file.size_bytes, file.mtime_ns = current_status
+        self.has_unread_bytes = end < size
+        if self.has_unread_bytes:
             self._caught_up = False
         elif not self._caught_up:
             self._caught_up = True
@@ -183,27 +188,29 @@ class FileTail:
         return events
 
     def is_unlinked(self, status: os.stat_result) -> bool:
-        """Whether no name leads to the file any more."""
-        return status.st_nlink == 0 and self._links > 0  # some file systems never count links
+        """Whether no path leads to the file any more."""
+        return status.st_nlink == 0 and self._links > 0  # some file systems do not count links at all
 
 
-def lost_by(error: OSError, path: str) -> Unreadable | Vanished:
-    """What a read error in the middle of a file means."""
+def source_error_of(error: OSError, path: str) -> Unreadable | Vanished:
+    """The source error for an operating system error while an open file is read."""
     if error.errno in (ESTALE, ENOENT):
-        return Vanished(path, "it is gone from the server")
+        return Vanished(path, "it no longer exists on the server")
     return Unreadable(path, error.strerror or type(error).__name__)
 
 
 def open_arrival(arrival: Arrival, real_root: str, rewritable_bytes: int) -> FileTail | Refusal | None:
-    """Open what has arrived. Blocks. `None`: there is no file, or only a changed header would be news and it has not
-    changed."""
+    """Open a file that has arrived. Blocks.
+
+    `None` when the file is gone, or when only a changed header would matter and it has not changed.
+    """
     tail = open_file(arrival.path, real_root, rewritable_bytes)
-    if not isinstance(tail, FileTail) or arrival.header is None or tail.file.size_bytes != arrival.sight.size_bytes:
+    if not isinstance(tail, FileTail) or arrival.header is None or tail.file.size_bytes != arrival.stat.size_bytes:
         return tail
     try:
-        header = tail.look(len(arrival.header)).data
+        header = tail.read(len(arrival.header)).data
     except OSError:
-        return tail  # the first look will meet it again
+        return tail  # the first regular read will fail too, and report it
     if header != arrival.header:
         return tail
     tail.close()
@@ -211,7 +218,10 @@ def open_arrival(arrival: Arrival, real_root: str, rewritable_bytes: int) -> Fil
 
 
 def open_file(path: str, real_root: str, rewritable_bytes: int) -> FileTail | Refusal | None:
-    """Open what is under a name. Blocks. `None`: there is no file any more."""
+    """Open the file under a path, safely: no links out of the root, no FIFOs, no devices. Blocks.
+
+    `None` when the file is gone.
+    """
     try:
         status = os.lstat(path)
         target = path
@@ -220,7 +230,7 @@ def open_file(path: str, real_root: str, rewritable_bytes: int) -> FileTail | Re
             if not is_inside(target, real_root):
                 return Refusal("a link out of the folder")
             status = os.stat(target)
-        # Before it is opened: to open a device can do something to it.
+        # Checked before opening, since opening a device can have side effects.
         if not stat.S_ISREG(status.st_mode):
             return Refusal("not a regular file")
         descriptor = os.open(target, _FLAGS)

@@ -1,6 +1,7 @@
-"""Where blocking calls run. Opening, stat-ing and scanning may hang on a sleeping disk or a network share, so they
-never run in the event loop. This is a seam of its own so that a test can run the very same code in line, thousands of
-times, without threads.
+"""Blocking calls in worker threads.
+
+Opening, stat-ing and scanning can hang on a sleeping disk or a network share, so they never run in the event loop.
+`Threads` is an interface so that a test can run the same code inline, thousands of times, without threads.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ T = TypeVar("T")
 
 
 class Threads(Protocol):
-    """Runs blocking work elsewhere."""
+    """Runs blocking work outside the event loop."""
 
     async def run(self, work: Callable[[], T]) -> T:
-        """Run `work` and wait for its result. Once it has begun, it is waited for, cancelled or not: it uses our
-        descriptors."""
+        """Run `work` and wait for its result.
+
+        Once `work` has started, this waits for it even when cancelled, because `work` uses open descriptors.
+        """
         ...
 
     def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> None:
-        """Run `work` beside the caller, and hand its outcome to `deliver` in the event loop."""
+        """Start `work` and return at once. `deliver` is called in the event loop with the outcome."""
         ...
 
 
@@ -40,10 +43,10 @@ class TrioThreads:
         """See `Threads.start`."""
         token = trio.lowlevel.current_trio_token()
 
-        def delivered(outcome: Outcome[Any]) -> None:
+        def deliver_soon(outcome: Outcome[Any]) -> None:
             try:
                 token.run_sync_soon(deliver, outcome)
             except trio.RunFinishedError:
-                return  # nobody is left to hear it
+                return  # the event loop has ended, and with it the receiver
 
-        trio.lowlevel.start_thread_soon(work, delivered)
+        trio.lowlevel.start_thread_soon(work, deliver_soon)

@@ -1,8 +1,9 @@
-"""Timers that are nearly never reached, of many waiters, kept by one task.
+"""Timeouts for many waiters, kept by one task.
 
-Who follows a growing file waits for a hint, and for the next poll in case none comes; sixty times a second it does. A
-cancel scope for each of these waits costs more than to read what the hint is about. Here a wait only writes down its
-time, over the one before, and the task sleeps until the earliest of them.
+To follow a growing file is to wait for a notification, up to the time of the next poll. That happens sixty times a
+second, and the timeout is almost never reached. A cancel scope for each wait would cost more than reading the new
+bytes. Here a wait only records its deadline, in place of the previous one, and one task sleeps until the earliest of
+all deadlines.
 """
 
 from __future__ import annotations
@@ -12,33 +13,35 @@ from collections.abc import Callable
 
 import trio
 
-Ring = Callable[[], None]
-"""Called in the event loop when the time has come."""
+Callback = Callable[[], None]
+"""Called in the event loop when its deadline has passed."""
 
 
 class Timers:
-    """The times of many waiters: of each the newest. `run` it once; it ends only by cancellation, and nobody is called
-    then any more."""
+    """One deadline for each callback.
+
+    Run `run` once. It ends only by cancellation, and no callback is called after that.
+    """
 
     def __init__(self) -> None:
-        self._times: dict[Ring, float] = {}
+        self._deadlines: dict[Callback, float] = {}
         self._earliest = math.inf
         self._earlier = trio.Event()
 
-    def set(self, ring: Ring, at: float) -> None:
-        """Call `ring` at a time of trio's clock, and not at the one that was set before."""
-        self._times[ring] = at
-        if at < self._earliest:
+    def set(self, callback: Callback, deadline: float) -> None:
+        """Call `callback` once at `deadline` on trio's clock. This replaces its previous deadline."""
+        self._deadlines[callback] = deadline
+        if deadline < self._earliest:
             self._earlier.set()
 
     async def run(self) -> None:
-        """Calls those whose time has come."""
+        """Call each callback at its deadline, until cancelled."""
         while True:
             self._earlier = trio.Event()
-            self._earliest = min(self._times.values(), default=math.inf)
+            self._earliest = min(self._deadlines.values(), default=math.inf)
             with trio.CancelScope(deadline=self._earliest):
                 await self._earlier.wait()
             now = trio.current_time()
-            for ring in [ring for ring, at in self._times.items() if at <= now]:
-                del self._times[ring]
-                ring()
+            for callback in [callback for callback, deadline in self._deadlines.items() if deadline <= now]:
+                del self._deadlines[callback]
+                callback()

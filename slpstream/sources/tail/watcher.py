@@ -1,12 +1,12 @@
-"""Where hints come from: the operating system's notifications, for all roots of the process.
+"""Notifications from the operating system, for all roots of the process.
 
-One watchdog `Observer` serves all roots (there are 128 inotify instances per user) and tells which names come and go;
-on Linux, what is appended to files comes a shorter way, see `growth`. The observer's thread does as little as can be:
-it adds a path to a set, and wakes trio when that set was empty before. Whatever goes wrong here (no such folder, no
-inotify watches left, a root deleted and made again) degrades a root to polling, and is tried again with each scan.
+One watchdog `Observer` serves all roots, since a user has only 128 inotify instances. It reports names that come and
+go; on Linux, appends take the shorter way through `InotifyReader`. The observer's thread does as little as possible:
+it adds a path to a set, and wakes trio if the set was empty. Whatever fails here (a missing folder, no inotify watches
+left, a root that was deleted and recreated) degrades a root to polling, and every scan tries again.
 
-Only events that a reader cares about are subscribed to, which narrows the inotify mask: our own opening and closing
-of files makes no noise.
+Only events that matter to a reader are subscribed to. This narrows the inotify mask, so that opening and closing files
+here causes no events.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _STOP_SECONDS: Final = 5.0
-_NAMES: Final[list[type[FileSystemEvent]]] = [
+_NAME_EVENTS: Final[list[type[FileSystemEvent]]] = [
     FileCreatedEvent,
     FileMovedEvent,
     FileDeletedEvent,
@@ -51,21 +51,21 @@ _NAMES: Final[list[type[FileSystemEvent]]] = [
     DirMovedEvent,
     DirDeletedEvent,
 ]
-_NAMES_AND_GROWTH: Final[list[type[FileSystemEvent]]] = [*_NAMES, FileModifiedEvent, FileAttribEvent]
+_ALL_EVENTS: Final[list[type[FileSystemEvent]]] = [*_NAME_EVENTS, FileModifiedEvent, FileAttribEvent]
 
 
 class Watcher:
-    """Gives hints about many roots. One for each process; an asynchronous context manager."""
+    """Source of notifications for any number of roots. An asynchronous context manager; one per process."""
 
     def __init__(self, *, polling_only: bool = False) -> None:
-        """`polling_only` is for folders of which the system tells nothing, or too much."""
+        """`polling_only` is for folders about which the system reports nothing, or too much."""
         self._polling_only = polling_only
         self._reason = "polling was asked for"
         self._observer: BaseObserver | None = None
-        self._growth: InotifyReader | None = None
-        self._alarms = Timers()
-        self._running: trio.CancelScope | None = None
-        self._ran = trio.Event()
+        self._inotify: InotifyReader | None = None
+        self._timers = Timers()
+        self._scope: trio.CancelScope | None = None
+        self._ended = trio.Event()
         self._token: trio.lowlevel.TrioToken | None = None
         self._roots: dict[str, _WatchedRoot] = {}
 
@@ -74,41 +74,44 @@ class Watcher:
         if not self._polling_only:
             await trio.to_thread.run_sync(self._start)
             if self._observer is not None:
-                self._running = trio.CancelScope()
-                trio.lowlevel.spawn_system_task(self._run, self._running)
+                self._scope = trio.CancelScope()
+                trio.lowlevel.spawn_system_task(self._run, self._scope)
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with trio.move_on_after(_STOP_SECONDS, shield=True):
-            if self._running is not None:
-                self._running.cancel()
-                await self._ran.wait()
-                for watched in self._roots.values():
-                    watched.fall_silent()
-            if self._growth is not None:
-                self._growth.close()
+            if self._scope is not None:
+                self._scope.cancel()
+                await self._ended.wait()
+                for root in self._roots.values():
+                    root.detach_all()
+            if self._inotify is not None:
+                self._inotify.close()
             await trio.to_thread.run_sync(self._stop, abandon_on_cancel=True)
 
     def watch(self, root: Path) -> Notifications:
-        """Hints about everything below a folder, which need not exist yet. Watching begins with the first `refresh`."""
+        """Notifications about everything below a folder, which need not exist yet.
+
+        Watching begins when `Notifications.watch_root` is first called.
+        """
         if self._observer is None or self._token is None:
             return Notifications(self._reason)
         name = os.fspath(root)
         watched = self._roots.get(name)
         if watched is None:
-            watched = _WatchedRoot(name, self._observer, self._growth, self._alarms, self._token)
+            watched = _WatchedRoot(name, self._observer, self._inotify, self._timers, self._token)
             self._roots[name] = watched
-        return watched.listen()
+        return watched.add_listener()
 
     def unwatch(self, notifications: Notifications) -> None:
-        """Nobody listens to these any more. Blocks: call it in a thread, when nobody refreshes them any more."""
+        """Stop sending these notifications. Blocks; call it in a thread, after the last scan that uses them."""
         for name, watched in list(self._roots.items()):
-            if watched.dismiss(notifications):
+            if watched.remove_listener(notifications):
                 del self._roots[name]
-        if self._growth is not None:
-            self._growth.watch(notifications, ())
+        if self._inotify is not None:
+            self._inotify.watch(notifications, ())
 
     def _start(self) -> None:
         try:
@@ -118,148 +121,153 @@ class Watcher:
             self._reason = f"no notifications: {error.strerror or error}"
             return
         self._observer = observer
-        with contextlib.suppress(OSError):  # then watchdog tells of growth too
-            self._growth = InotifyReader()
+        with contextlib.suppress(OSError):  # without it, watchdog reports appends too
+            self._inotify = InotifyReader()
 
     def _stop(self) -> None:
         if self._observer is not None:
             self._observer.stop()
             self._observer.join()
 
-    async def _run(self, running: trio.CancelScope) -> None:
-        with running:
+    async def _run(self, scope: trio.CancelScope) -> None:
+        with scope:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._alarms.run)
-                if self._growth is not None:
-                    nursery.start_soon(self._growth.run)
-        self._ran.set()
+                nursery.start_soon(self._timers.run)
+                if self._inotify is not None:
+                    nursery.start_soon(self._inotify.run)
+        self._ended.set()
 
 
 class _WatchedRoot(FileSystemEventHandler):
-    """One root under the observer, and those who listen. `dispatch` runs in the observer's thread, `refresh` in any."""
+    """One root that the observer watches, and its listeners.
+
+    `dispatch` runs in the observer's thread, `watch_root` in any thread.
+    """
 
     def __init__(
         self,
         root: str,
         observer: BaseObserver,
-        growth: InotifyReader | None,
-        alarms: Timers,
+        inotify: InotifyReader | None,
+        timers: Timers,
         token: trio.lowlevel.TrioToken,
     ) -> None:
         self._root = root
         self._observer = observer
-        self._growth = growth
-        self._alarms = alarms
-        self._events = _NAMES_AND_GROWTH if growth is None else _NAMES
+        self._inotify = inotify
+        self._timers = timers
+        self._event_types = _ALL_EVENTS if inotify is None else _NAME_EVENTS
         self._token = token
         self._listeners: tuple[Notifications, ...] = ()
         self._lock = threading.Lock()
         self._watch: ObservedWatch | None = None
         self._identity: FileIdentity | None = None
-        self._deaf = False
-        # The observer is given the resolved folder, since inotify would watch a link and not what it points to.
-        self._real = root
+        self._emitter_ended = False
+        # The observer gets the resolved folder: inotify would watch a link itself and not its target.
+        self._real_root = root
 
-    def listen(self) -> Notifications:
-        """Hints for one more who wants to hear."""
-        notifications = Notifications("not watched yet", self._alarms)
-        notifications.refresh = self.refresh
-        growth = self._growth
-        if growth is not None:
+    def add_listener(self) -> Notifications:
+        """Notifications for one more listener."""
+        notifications = Notifications("not watched yet", self._timers)
+        notifications.watch_root = self.watch_root
+        inotify = self._inotify
+        if inotify is not None:
 
-            def attend(folders: Iterable[str]) -> None:
-                failure = growth.watch(notifications, folders)
+            def watch_folders(folders: Iterable[str]) -> None:
+                failure = inotify.watch(notifications, folders)
                 if failure is not None:
                     notifications.degraded = f"no notifications: {failure.strerror}"
 
-            notifications.attend = attend
+            notifications.watch_folders = watch_folders
         self._listeners += (notifications,)
         return notifications
 
-    def dismiss(self, notifications: Notifications) -> bool:
-        """One fewer listens. True when that was the last one: then nothing is watched any more."""
+    def remove_listener(self, notifications: Notifications) -> bool:
+        """Remove a listener. Returns true if it was the last one; the root is then no longer watched."""
         if notifications not in self._listeners:
             return False
         self._listeners = tuple(other for other in self._listeners if other is not notifications)
-        notifications.forget()
+        notifications.detach()
         if self._listeners:
             return False
         with self._lock:
             self._unwatch()
         return True
 
-    def fall_silent(self) -> None:
-        """Nobody gives hints any more: those who wait for some have timers of their own from now on."""
-        self._say("nobody watches any more")
+    def detach_all(self) -> None:
+        """The watcher has ended: let the listeners fall back to polling, with their own timers."""
+        self._set_degraded("the watcher has stopped")
         for notifications in self._listeners:
-            notifications.forget()
-            notifications.ring()
+            notifications.detach()
+            notifications.wake()
 
     def dispatch(self, event: FileSystemEvent) -> None:
-        """Watchdog's entry point, for each event."""
+        """Handle one event. Watchdog calls this."""
         if event.is_directory:
-            if isinstance(event, DirDeletedEvent) and event.src_path == self._real:
-                self._deaf = True  # its emitter ends with this event
-            self._touch_everything()
+            if isinstance(event, DirDeletedEvent) and event.src_path == self._real_root:
+                self._emitter_ended = True  # watchdog's emitter ends with this event
+            self._report_rescan()
         else:
-            self._touch(event.src_path)
+            self._report(event.src_path)
             if event.dest_path:
-                self._touch(event.dest_path)
+                self._report(event.dest_path)
 
-    def refresh(self) -> None:
-        """Watch the root, if it is there and is not watched, or is not the folder any more that was watched."""
+    def watch_root(self) -> None:
+        """Watch the root if it exists and is not watched, or if it is no longer the folder that was watched."""
         with self._lock:
             try:
-                real = os.path.realpath(self._root)
-                identity = identity_of(os.stat(real))
+                real_root = os.path.realpath(self._root)
+                identity = identity_of(os.stat(real_root))
             except OSError as error:
                 self._unwatch()
-                self._say(f"the folder cannot be watched: {error.strerror}")
+                self._set_degraded(f"the folder cannot be watched: {error.strerror}")
                 return
-            if not self._hears() or identity != self._identity or real != self._real:
+            if not self._is_watched() or identity != self._identity or real_root != self._real_root:
                 self._unwatch()
-                self._real, self._identity = real, identity
+                self._real_root, self._identity = real_root, identity
                 try:
-                    self._watch = self._observer.schedule(self, real, recursive=True, event_filter=self._events)
+                    self._watch = self._observer.schedule(
+                        self, real_root, recursive=True, event_filter=self._event_types
+                    )
                 except OSError as error:
-                    # No inotify watches left (ENOSPC), no descriptors (EMFILE), or the folder has just gone.
-                    self._say(f"no notifications: {error.strerror}")
+                    # No inotify watches left (ENOSPC), no descriptors left (EMFILE), or the folder has just gone.
+                    self._set_degraded(f"no notifications: {error.strerror}")
                     return
-            self._say(None)
+            self._set_degraded(None)
 
-    def _touch(self, path: str | bytes) -> None:
-        if self._real != self._root:
-            if not isinstance(path, str) or not path.startswith(self._real + os.sep):
-                self._touch_everything()
+    def _report(self, path: str | bytes) -> None:
+        if self._real_root != self._root:
+            if not isinstance(path, str) or not path.startswith(self._real_root + os.sep):
+                self._report_rescan()
                 return
-            path = self._root + path[len(self._real) :]
+            path = self._root + path[len(self._real_root) :]
         for notifications in self._listeners:
             if notifications.add(os.fsdecode(path)):
                 self._wake(notifications)
 
-    def _touch_everything(self) -> None:
+    def _report_rescan(self) -> None:
         for notifications in self._listeners:
-            if notifications.add_everything():
+            if notifications.add_rescan():
                 self._wake(notifications)
 
     def _wake(self, notifications: Notifications) -> None:
-        # The observer can outlive the event loop by a moment.
+        # The observer's thread can briefly outlive the event loop.
         with contextlib.suppress(trio.RunFinishedError):
-            self._token.run_sync_soon(notifications.ring, idempotent=True)
+            self._token.run_sync_soon(notifications.wake, idempotent=True)
 
-    def _hears(self) -> bool:
-        if self._watch is None or self._deaf:
+    def _is_watched(self) -> bool:
+        if self._watch is None or self._emitter_ended:
             return False
         emitters = self._observer.emitters.copy()
         return any(emitter.watch == self._watch and emitter.is_alive() for emitter in emitters)
 
     def _unwatch(self) -> None:
         if self._watch is not None:
-            with contextlib.suppress(KeyError):  # the observer has been stopped, and has forgotten all watches
+            with contextlib.suppress(KeyError):  # a stopped observer has forgotten all watches
                 self._observer.unschedule(self._watch)
             self._watch = None
-        self._deaf = False
+        self._emitter_ended = False
 
-    def _say(self, degraded: str | None) -> None:
+    def _set_degraded(self, reason: str | None) -> None:
         for notifications in self._listeners:
-            notifications.degraded = degraded
+            notifications.degraded = reason

@@ -1,4 +1,4 @@
-"""Disks that take bytes only when they are told to."""
+"""A simulated disk that fails on request."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from slpstream.sources.console.recording import RecordingFile
 
 
 class Disk:
-    """A disk with room for so many bytes; `failing` can be any error number, or `None`."""
+    """A disk that fails with the error number `failing`, and writes at most `max_write_bytes` in one call."""
 
     def __init__(self) -> None:
         self.failing: int | None = None
         self.refused = 0
-        self.max_at_once = 1 << 30
+        self.max_write_bytes = 1 << 30
 
     def open(self, path: Path) -> RecordingFile:
         return FileOnDisk(path, self)
@@ -37,4 +37,4 @@ class FileOnDisk(RecordingFile):
 
     def write(self, offset: int, data: bytes) -> int:
         self._disk.check()
-        return super().write(offset, data[: self._disk.max_at_once])
+        return super().write(offset, data[: self._disk.max_write_bytes])

@@ -1,4 +1,4 @@
-"""Who is told what a recorder and a source say, for tests that look at it afterwards; and threads that are none."""
+"""A listener that records all notices of a recorder and a source, and a stand-in for worker threads."""
 
 from __future__ import annotations
 
@@ -10,41 +10,43 @@ import trio
 
 
 async def inline(work: Callable[[], Any]) -> Any:
-    """What blocks runs here and now, so that a clock that jumps does not jump past it."""
+    """Run blocking work inline, so that an autojump clock does not jump past it."""
     await trio.lowlevel.checkpoint()
     return work()
 
 
-class Told:
-    """Keeps everything that is said. `known` is what the station has of each file past the disk."""
+class Notices:
+    """Implements the listeners of a recorder and a source, and keeps everything that they report."""
 
     def __init__(self) -> None:
         self.gaps: list[tuple[int, str]] = []
-        self.troubles: list[str | None] = []
-        self.said: list[tuple[str, str]] = []
-        self.known: dict[Path, bytearray] = {}
+        self.disk_errors: list[str | None] = []
+        self.connection: list[tuple[str, str]] = []
+        """Names and details of the connection's changes of state."""
+        self.files: dict[Path, bytearray] = {}
+        """The bytes of each file as a station would have them, whether or not they are on disk."""
         self.received_bytes = 0
 
     def feed_unwritten(self, path: Path, offset: int, data: bytes) -> int:
-        known = self.known.setdefault(path, bytearray(path.read_bytes() if path.exists() else b""))
+        known = self.files.setdefault(path, bytearray(path.read_bytes() if path.exists() else b""))
         if offset <= len(known) < offset + len(data):
             known += data[len(known) - offset :]
         return len(known)
 
-    def recording_trouble(self, what: str | None) -> None:
-        self.troubles.append(what)
+    def recording_trouble(self, reason: str | None) -> None:
+        self.disk_errors.append(reason)
 
-    def gap(self, path: Path | None, offset: int, what: str) -> None:
-        self.gaps.append((offset, what))
+    def gap(self, path: Path | None, offset: int, reason: str) -> None:
+        self.gaps.append((offset, reason))
 
     def connected(self, nick: str, version: str) -> None:
-        self.said.append(("connected", nick))
+        self.connection.append(("connected", nick))
 
-    def disconnected(self, what: str) -> None:
-        self.said.append(("disconnected", what))
+    def disconnected(self, reason: str) -> None:
+        self.connection.append(("disconnected", reason))
 
-    def unreachable(self, what: str) -> None:
-        self.said.append(("unreachable", what))
+    def unreachable(self, reason: str) -> None:
+        self.connection.append(("unreachable", reason))
 
     def received(self, size_bytes: int) -> None:
         self.received_bytes += size_bytes

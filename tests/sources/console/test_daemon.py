@@ -1,7 +1,6 @@
-"""A whole daemon: a console on TCP becomes a station, is recorded, streamed and served again; consoles that call become
-stations.
+"""A whole daemon: a console on TCP is recorded, streamed and served again, and consoles that broadcast become stations.
 
-Determinism: free ports of 127.0.0.1, a state folder of its own, `fail_after` the only time.
+Determinism: free ports of 127.0.0.1, a separate state folder, and `fail_after` as the only timeout.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ def free_port() -> int:
         return port
 
 
-async def until(what: Callable[[], bool]) -> None:
-    while not what():
+async def until(condition: Callable[[], bool]) -> None:
+    while not condition():
         await trio.sleep(0.01)
 
 
@@ -70,15 +69,15 @@ async def daemon_of(tmp_path: Path, *stations: StationConfig, relay: Relay | Non
 
 
 @pytest.mark.trio
-async def test_from_a_console_to_everybody(tmp_path: Path) -> None:
+async def test_console_is_recorded_streamed_and_served(tmp_path: Path) -> None:
     raw = raw_of(ONE)
     wii = Wii(2, nick="Setup 7")
-    wii.breaks = 0.1
+    wii.break_probability = 0.1
     relay_port = free_port()
     with trio.fail_after(TIMEOUT_SECONDS):
         async with wii_on_tcp(wii) as port:
-            wanted = StationConfig(id="wii", console=f"127.0.0.1:{port}", relay_port=relay_port)
-            async with daemon_of(tmp_path, wanted) as daemon:
+            config = StationConfig(id="wii", console=f"127.0.0.1:{port}", relay_port=relay_port)
+            async with daemon_of(tmp_path, config) as daemon:
                 channel = daemon.hub.channels["wii"]
                 wii.begin_game()
                 wii.write(raw[:20_000])
@@ -93,8 +92,8 @@ async def test_from_a_console_to_everybody(tmp_path: Path) -> None:
                 game = channel.current
                 assert game is not None
                 await until(lambda: [m.type for m in game.logs["live"].since(START) or []][-1:] == ["metadata"])
-                written = 'slpstream_unwritten_bytes{station="wii"} 0.0'
-                await until(lambda: written in daemon.render_metrics().decode())
+                all_written = 'slpstream_unwritten_bytes{station="wii"} 0.0'
+                await until(lambda: all_written in daemon.render_metrics().decode())
                 [path] = (tmp_path / "recordings" / "wii").glob("*.slp")
                 assert raw_of(path.read_bytes()) == raw
                 log = game.logs["live"].since(START) or []
@@ -105,18 +104,17 @@ async def test_from_a_console_to_everybody(tmp_path: Path) -> None:
 
 
 @pytest.mark.trio
-async def test_a_console_that_is_away(tmp_path: Path) -> None:
-    wanted = StationConfig(id="wii", console=f"127.0.0.1:{free_port()}")
+async def test_unreachable_console_is_offline(tmp_path: Path) -> None:
+    config = StationConfig(id="wii", console=f"127.0.0.1:{free_port()}")
     with trio.fail_after(TIMEOUT_SECONDS):
-        async with daemon_of(tmp_path, wanted) as daemon:
+        async with daemon_of(tmp_path, config) as daemon:
             await until(lambda: "cannot be reached" in daemon.stations()[0]["reason"])
             assert daemon.stations()[0]["state"] == "offline"
             assert daemon.not_ready() == [f"station wii: {daemon.stations()[0]['reason']}"]
 
 
 @pytest.mark.trio
-async def test_a_port_that_is_taken(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
-    """It is tried again, until it is free."""
+async def test_relay_port_is_retried_until_it_is_free(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
     autojump_clock.autojump_threshold = 0.05
     sources = Sources(Relay(), Recordings(), tmp_path, Metrics())
     served = trio.Event()
@@ -137,36 +135,34 @@ async def test_a_port_that_is_taken(tmp_path: Path, autojump_clock: trio.testing
         nursery.cancel_scope.cancel()
 
 
-def test_a_library_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_enet_is_a_config_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r"stations\[1\]\.dolphin: needs ENet"):
         check_sources([StationConfig(id="a", folder="/a"), StationConfig(id="b", dolphin="pc")])
 
 
-# -- discovery --------------------------------------------------------------------------------------------------------
-
 MAC = bytes(range(1, 7))
 
 
-def call(nick: bytes) -> bytes:
+def datagram(nick: bytes) -> bytes:
     return b"SLIP_READY" + MAC + nick.ljust(32, b"\0")
 
 
 @pytest.mark.parametrize(
-    ("datagram", "expected"),
+    ("data", "expected"),
     [
-        (call(b"Setup 7"), Call("Setup 7", "01:02:03:04:05:06", "10.0.0.9")),
-        (call("Größe".encode()), Call("Größe", "01:02:03:04:05:06", "10.0.0.9")),
+        (datagram(b"Setup 7"), Call("Setup 7", "01:02:03:04:05:06", "10.0.0.9")),
+        (datagram("Größe".encode()), Call("Größe", "01:02:03:04:05:06", "10.0.0.9")),
         (b"SLIP_READY" + MAC, Call("", "01:02:03:04:05:06", "10.0.0.9")),
-        (call(b"\xff" * 32), Call("\ufffd" * 32, "01:02:03:04:05:06", "10.0.0.9")),
-        (call(b"x" * 32) + b"more", Call("x" * 32, "01:02:03:04:05:06", "10.0.0.9")),
+        (datagram(b"\xff" * 32), Call("\ufffd" * 32, "01:02:03:04:05:06", "10.0.0.9")),
+        (datagram(b"x" * 32) + b"more", Call("x" * 32, "01:02:03:04:05:06", "10.0.0.9")),
         (b"SLIP_READY\x01", None),
         (b"SLIP_BUSY!" + MAC, None),
         (b"", None),
     ],
 )
-def test_datagrams(datagram: bytes, expected: Call | None) -> None:
-    assert read_call(datagram, "10.0.0.9") == expected
+def test_broadcast_datagrams(data: bytes, expected: Call | None) -> None:
+    assert read_call(data, "10.0.0.9") == expected
 
 
 @pytest.mark.parametrize(
@@ -179,50 +175,50 @@ def test_datagrams(datagram: bytes, expected: Call | None) -> None:
         (".hidden", [], "hidden"),
     ],
 )
-def test_stations_of_calls(nick: str, taken: list[str], station: str) -> None:
-    wanted = station_of(Call(nick, "01:02:03:04:05:06", "10.0.0.9"), taken)
-    assert (wanted.id, wanted.console, wanted.name) == (station, "10.0.0.9", nick)
+def test_names_of_discovered_stations(nick: str, taken: list[str], station: str) -> None:
+    config = station_of(Call(nick, "01:02:03:04:05:06", "10.0.0.9"), taken)
+    assert (config.id, config.console, config.name) == (station, "10.0.0.9", nick)
 
 
 @pytest.mark.trio
-async def test_hearing() -> None:
+async def test_broadcasts_are_received() -> None:
     with trio.fail_after(TIMEOUT_SECONDS):
-        ears = await hear("127.0.0.1", 0)
-        with ears, trio.socket.socket(type=trio.socket.SOCK_DGRAM) as mouth:
-            for datagram in (b"noise", call(b"one"), b"\0" * 1000, call(b"two")):
-                await mouth.sendto(datagram, ears.getsockname())
-            heard = [(one.nick, one.host) for one in (await next_call(ears), await next_call(ears))]
-    assert heard == [("one", "127.0.0.1"), ("two", "127.0.0.1")]
+        receiver = await hear("127.0.0.1", 0)
+        with receiver, trio.socket.socket(type=trio.socket.SOCK_DGRAM) as sender:
+            for data in (b"noise", datagram(b"one"), b"\0" * 1000, datagram(b"two")):
+                await sender.sendto(data, receiver.getsockname())
+            calls = [await next_call(receiver), await next_call(receiver)]
+    assert [(call.nick, call.host) for call in calls] == [("one", "127.0.0.1"), ("two", "127.0.0.1")]
 
 
 @pytest.mark.trio
-async def test_consoles_that_call_become_stations(tmp_path: Path) -> None:
-    """Each once; not those that are stations already."""
+async def test_each_discovered_console_becomes_one_station(tmp_path: Path) -> None:
+    """Consoles that are stations already are left out."""
     port = free_port()
     relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
     sources = Sources(relay, Recordings(), tmp_path, Metrics())
     stations = [StationConfig(id="Setup-7", folder="/somewhere")]
 
-    async def add(wanted: StationConfig) -> None:
-        stations.append(wanted)
+    async def add(config: StationConfig) -> None:
+        stations.append(config)
 
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(sources.discover, lambda: stations, add)
-            with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as mouth:
+            with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as sender:
                 while len(stations) < 2:
-                    await mouth.sendto(call(b"Setup 7"), ("127.0.0.1", port))
+                    await sender.sendto(datagram(b"Setup 7"), ("127.0.0.1", port))
                     await trio.sleep(0.02)
                 other = b"SLIP_READY" + bytes(6) + b"Other"
                 for _ in range(5):
-                    await mouth.sendto(other, ("127.0.0.1", port))
+                    await sender.sendto(other, ("127.0.0.1", port))
                     await trio.sleep(0.02)
             nursery.cancel_scope.cancel()
     assert stations[1:] == [StationConfig(id="Setup-7-2", console="127.0.0.1", name="Setup 7")]
 
 
 @pytest.mark.trio
-async def test_stations_are_not_made_without_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_number_of_discovered_stations_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.daemon.consoles._MAX_DISCOVERED", 2)
     port = free_port()
     sources = Sources(
@@ -230,36 +226,36 @@ async def test_stations_are_not_made_without_bound(tmp_path: Path, monkeypatch: 
     )
     stations: list[StationConfig] = []
     calls: list[Call] = [Call("Wii", f"00:00:00:00:00:0{i}", f"10.0.0.{i}") for i in range(5)]
-    heard = trio.Event()
+    all_received = trio.Event()
 
-    async def next_of_them(socket: object) -> Call:
+    async def next_of_calls(socket: object) -> Call:
         if not calls:
-            heard.set()
+            all_received.set()
             await trio.sleep_forever()
         return calls.pop(0)
 
-    async def add(wanted: StationConfig) -> None:
-        stations.append(wanted)
+    async def add(config: StationConfig) -> None:
+        stations.append(config)
 
-    monkeypatch.setattr("slpstream.daemon.consoles.discovery.next_call", next_of_them)
+    monkeypatch.setattr("slpstream.daemon.consoles.discovery.next_call", next_of_calls)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(sources.discover, lambda: stations, add)
-            await heard.wait()
+            await all_received.wait()
             assert [station.id for station in stations] == ["Wii", "Wii-2"]
             nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
-async def test_a_console_that_calls_a_daemon(tmp_path: Path) -> None:
-    """It becomes a station, which says that nobody answers there."""
+async def test_discovered_console_that_does_not_answer(tmp_path: Path) -> None:
+    """It becomes a station that is offline."""
     port = free_port()
     relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with daemon_of(tmp_path, relay=relay) as daemon:
-            with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as mouth:
+            with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as sender:
                 while not daemon.stations():
-                    await mouth.sendto(call(b"Setup 7"), ("127.0.0.1", port))
+                    await sender.sendto(datagram(b"Setup 7"), ("127.0.0.1", port))
                     await trio.sleep(0.02)
             await until(lambda: "cannot be reached" in daemon.stations()[0]["reason"])
             [station] = daemon.stations()
@@ -269,8 +265,8 @@ async def test_a_console_that_calls_a_daemon(tmp_path: Path) -> None:
 
 
 @pytest.mark.trio
-async def test_a_discovered_console_that_is_configured_has_one_station(tmp_path: Path) -> None:
-    """A console has room for one client."""
+async def test_discovered_console_that_is_configured_later_has_one_station(tmp_path: Path) -> None:
+    """A console accepts only one client."""
     with trio.fail_after(TIMEOUT_SECONDS):
         async with daemon_of(tmp_path) as daemon:
             for host in ("127.0.0.1", "127.0.0.2"):

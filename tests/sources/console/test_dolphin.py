@@ -1,6 +1,6 @@
-"""A source against a spectator server that is made with the same ENet library: real packets on the loopback.
+"""A source against a spectator server that uses the same ENet library, with real packets on the loopback interface.
 
-Determinism: free ports, `fail_after` the only time; the server says what it is told, when it is told.
+Determinism: free ports, and `fail_after` as the only timeout; the server sends packets when the test asks for it.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ import trio
 from slpstream.model.errors import FormatError
 from slpstream.sources.console.dolphin import PLAYED_ON, DolphinSession, DolphinSource, is_available
 from slpstream.sources.console.recorder import Recorder
-from slpstream.sources.console.session import Arrived, Greeted, Lost, Quiet
+from slpstream.sources.console.session import BytesLost, EventBytes, HandshakeDone, Idle
 from tests.formats.slippi.built import Built
 from tests.shared_data import IN_CI
-from tests.sources.console.listeners import Told
+from tests.sources.console.listeners import Notices
 from tests.sources.console.wii import raw_of
 
 ONE = raw_of(Built().frames(-123, -60).end().closed())
@@ -32,36 +32,38 @@ TWO = raw_of(Built(random_seed=3).frames(-123, -90).end().closed())
 needs_enet = pytest.mark.skipif(not is_available() and not IN_CI, reason="the extra `dolphin` is not installed")
 
 
-def said(**message: Any) -> bytes:
+def packet(**message: Any) -> bytes:
     return json.dumps(message).encode()
 
 
-def event(cursor: int, data: bytes) -> bytes:
+def game_event(cursor: int, data: bytes) -> bytes:
     payload = base64.b64encode(data).decode()
-    return said(type="game_event", cursor=cursor, next_cursor=cursor + 1, payload=payload)
+    return packet(type="game_event", cursor=cursor, next_cursor=cursor + 1, payload=payload)
 
 
-def test_a_session() -> None:
+def test_session() -> None:
     session = DolphinSession()
     assert json.loads(session.connect()) == {"type": "connect_request", "cursor": 0}
     with pytest.raises(FormatError):
-        session.receive(event(3, b"x"))
-    reply = said(type="connect_reply", nick="Slippi Online", version="3.4", cursor=3)
-    assert session.receive(reply) == [Greeted("Slippi Online", "3.4", True)]
-    assert session.receive(said(type="menu_event", payload="AAAA")) == []
-    assert session.receive(said(type="start_game", players=[{"connect_code": "A#1", "is_decider": True}])) == []
-    assert session.receive(event(3, b"abc")) == [Arrived(b"abc", None)]
-    assert session.receive(event(3, b"abc")) == [], "the same once more"
-    assert session.receive(event(5, b"def")) == [Lost(None), Arrived(b"def", None)]
-    assert session.receive(said(type="end_game", cursor=6, next_cursor=7, dolphin_closed=False)) == [Quiet()]
+        session.receive(game_event(3, b"x"))
+    reply = packet(type="connect_reply", nick="Slippi Online", version="3.4", cursor=3)
+    assert session.receive(reply) == [HandshakeDone("Slippi Online", "3.4", True)]
+    assert session.receive(packet(type="menu_event", payload="AAAA")) == []
+    assert session.receive(packet(type="start_game", players=[{"connect_code": "A#1", "is_decider": True}])) == []
+    assert session.receive(game_event(3, b"abc")) == [EventBytes(b"abc", None)]
+    assert session.receive(game_event(3, b"abc")) == [], "a repeated message"
+    assert session.receive(game_event(5, b"def")) == [BytesLost(None), EventBytes(b"def", None)]
+    assert session.receive(packet(type="end_game", cursor=6, next_cursor=7, dolphin_closed=False)) == [Idle()]
     assert json.loads(session.connect())["cursor"] == 7
-    assert session.receive(said(type="connect_reply", nick="", version="", cursor=7)) == [Greeted("", "", False)]
+    assert session.receive(packet(type="connect_reply", nick="", version="", cursor=7)) == [
+        HandshakeDone("", "", False)
+    ]
     assert json.loads(session.connect())["cursor"] == 7
-    assert session.receive(said(type="connect_reply", nick="", version="", cursor=2)) == [Greeted("", "", True)]
+    assert session.receive(packet(type="connect_reply", nick="", version="", cursor=2)) == [HandshakeDone("", "", True)]
 
 
 @pytest.mark.parametrize(
-    "packet",
+    "data",
     [
         b"",
         b"[]",
@@ -73,22 +75,22 @@ def test_a_session() -> None:
         b"[" * 100_000,
     ],
 )
-def test_hostile_packets(packet: bytes) -> None:
+def test_hostile_packets(data: bytes) -> None:
     session = DolphinSession()
-    session.receive(said(type="connect_reply", nick="", version="", cursor=0))
+    session.receive(packet(type="connect_reply", nick="", version="", cursor=0))
     with pytest.raises(FormatError):
-        session.receive(packet)
+        session.receive(data)
 
 
-def test_odd_packets_are_passed_over() -> None:
+def test_unknown_packets_are_ignored() -> None:
     session = DolphinSession()
-    session.receive(said(type="connect_reply", nick=None, version=3, cursor="x"))
+    session.receive(packet(type="connect_reply", nick=None, version=3, cursor="x"))
     for message in ({}, {"type": 5}, {"type": "menu_event"}, {"type": "start_game", "next_cursor": -4}):
         assert session.receive(json.dumps(message).encode()) == []
 
 
-class Spectated:
-    """A Dolphin that is watched: keeps the history of the game, says it to who joins."""
+class SpectatedDolphin:
+    """A Dolphin with spectators. It keeps the history of its game, and sends it to each client that joins."""
 
     def __init__(self) -> None:
         import enet
@@ -105,50 +107,50 @@ class Spectated:
     async def run(self) -> None:
         enet = self._enet
         while True:
-            happened = self._host.service(0)
-            if happened.type == enet.EVENT_TYPE_RECEIVE:
-                request = json.loads(happened.packet.data)
+            event = self._host.service(0)
+            if event.type == enet.EVENT_TYPE_RECEIVE:
+                request = json.loads(event.packet.data)
                 assert request["type"] == "connect_request"
                 self.requests.append(request["cursor"])
                 known = self.first <= request["cursor"] <= self.first + len(self.history)
                 cursor = request["cursor"] if known else self.first
-                reply = said(type="connect_reply", nick="Slippi Online", version="3.4.0", cursor=cursor)
-                self._send(happened.peer, reply)
-                self._peers.append((happened.peer, [cursor - self.first]))
-            elif happened.type == enet.EVENT_TYPE_DISCONNECT:
-                self._peers = [known for known in self._peers if known[0] != happened.peer]
+                reply = packet(type="connect_reply", nick="Slippi Online", version="3.4.0", cursor=cursor)
+                self._send(event.peer, reply)
+                self._peers.append((event.peer, [cursor - self.first]))
+            elif event.type == enet.EVENT_TYPE_DISCONNECT:
+                self._peers = [known for known in self._peers if known[0] != event.peer]
             else:
                 for peer, sent in self._peers:
-                    for packet in self.history[sent[0] :]:
-                        self._send(peer, packet)
+                    for data in self.history[sent[0] :]:
+                        self._send(peer, data)
                     sent[0] = len(self.history)
                 with trio.move_on_after(0.01):
                     await trio.lowlevel.wait_readable(self._host.socket.fileno())
 
-    def _send(self, peer: Any, packet: bytes) -> None:
-        peer.send(0, self._enet.Packet(packet, self._enet.PACKET_FLAG_RELIABLE))
+    def _send(self, peer: Any, data: bytes) -> None:
+        peer.send(0, self._enet.Packet(data, self._enet.PACKET_FLAG_RELIABLE))
 
-    def say(self, packet: bytes) -> None:
-        self.history.append(packet)
+    def send(self, data: bytes) -> None:
+        self.history.append(data)
 
     def play(self, data: bytes, size: int = 900) -> None:
-        for at in range(0, len(data), size):
-            self.say(event(self.first + len(self.history), data[at : at + size]))
+        for start in range(0, len(data), size):
+            self.send(game_event(self.first + len(self.history), data[start : start + size]))
 
     def begin(self) -> None:
-        """Another game: the history of the one before is forgotten."""
+        """Begin another game, and forget the history of the previous one."""
         self.first += len(self.history)
         self.history.clear()
         for _, sent in self._peers:
             sent[0] = 0
-        self.say(said(type="start_game", players=[]) if self.first else self._counted("start_game"))
+        self.send(packet(type="start_game", players=[]) if self.first else self._counted("start_game"))
 
     def end(self) -> None:
-        self.say(self._counted("end_game", dolphin_closed=False))
+        self.send(self._counted("end_game", dolphin_closed=False))
 
     def _counted(self, kind: str, **values: Any) -> bytes:
         cursor = self.first + len(self.history)
-        return said(type=kind, cursor=cursor, next_cursor=cursor + 1, **values)
+        return packet(type=kind, cursor=cursor, next_cursor=cursor + 1, **values)
 
     def drop(self) -> None:
         for peer, _ in self._peers:
@@ -161,11 +163,11 @@ class Spectated:
 
 
 @asynccontextmanager
-async def watched(folder: Path, dolphin: Spectated) -> AsyncIterator[Told]:
-    told = Told()
+async def recording(folder: Path, dolphin: SpectatedDolphin) -> AsyncIterator[Notices]:
+    notices = Notices()
     recorder = Recorder(
         folder,
-        told,
+        notices,
         played_on=PLAYED_ON,
         max_unwritten_bytes=1 << 20,
         in_thread=partial(trio.to_thread.run_sync, limiter=trio.CapacityLimiter(2)),
@@ -173,11 +175,11 @@ async def watched(folder: Path, dolphin: Spectated) -> AsyncIterator[Told]:
     )
     with trio.fail_after(30):
         async with trio.open_nursery() as nursery:
-            source = DolphinSource("127.0.0.1", dolphin.port, recorder, told, chance=random.Random(1))
+            source = DolphinSource("127.0.0.1", dolphin.port, recorder, notices, rng=random.Random(1))
             nursery.start_soon(dolphin.run)
             nursery.start_soon(recorder.run)
             nursery.start_soon(source.run)
-            yield told
+            yield notices
             nursery.cancel_scope.cancel()
     dolphin.close()
 
@@ -190,17 +192,17 @@ def recorded(folder: Path) -> list[bytes]:
 
 @needs_enet
 @pytest.mark.trio
-async def test_games_of_a_dolphin(tmp_path: Path) -> None:
-    """Joined in the middle of a game, dropped, and there for the next one."""
-    dolphin = Spectated()
+async def test_two_games_with_a_broken_connection(tmp_path: Path) -> None:
+    """The source joins in the middle of a game, loses the connection, and stays for the next game."""
+    dolphin = SpectatedDolphin()
     dolphin.begin()
     dolphin.play(ONE[:9000])
-    async with watched(tmp_path / "pc", dolphin) as told:
-        while told.received_bytes < 9000:
+    async with recording(tmp_path / "pc", dolphin) as notices:
+        while notices.received_bytes < 9000:
             await trio.sleep(0.01)
         dolphin.drop()
         dolphin.play(ONE[9000:])
-        dolphin.say(said(type="menu_event", payload="AAAA"))
+        dolphin.send(packet(type="menu_event", payload="AAAA"))
         dolphin.end()
         while len(recorded(tmp_path / "pc")) < 1:
             await trio.sleep(0.01)
@@ -210,21 +212,21 @@ async def test_games_of_a_dolphin(tmp_path: Path) -> None:
         while len(recorded(tmp_path / "pc")) < 2:
             await trio.sleep(0.01)
     assert recorded(tmp_path / "pc") == [ONE, TWO]
-    assert told.said[0] == ("connected", "Slippi Online")
+    assert notices.connection[0] == ("connected", "Slippi Online")
     assert dolphin.requests[0] == 0
     assert dolphin.requests[1] > 0
-    assert told.received_bytes == len(ONE + TWO), "it went on where it stopped"
-    assert not told.gaps
+    assert notices.received_bytes == len(ONE + TWO), "it continued where it had stopped"
+    assert not notices.gaps
 
 
 @needs_enet
 @pytest.mark.trio
-async def test_a_dolphin_that_is_away(tmp_path: Path) -> None:
-    """Nobody answers at first; ENet says nothing of that, so the time to connect is what ends an attempt."""
-    dolphin = Spectated()
-    told = Told()
-    source = DolphinSource("127.0.0.1", dolphin.port, None, told)  # type: ignore[arg-type]
+async def test_dolphin_that_does_not_answer(tmp_path: Path) -> None:
+    """ENet does not report this, so only the connection timeout ends an attempt."""
+    dolphin = SpectatedDolphin()
+    notices = Notices()
+    source = DolphinSource("127.0.0.1", dolphin.port, None, notices)  # type: ignore[arg-type]
     with trio.move_on_after(0.3):
-        await source._converse()
-    assert told.said == []
+        await source._run_connection()
+    assert notices.connection == []
     dolphin.close()

@@ -1,4 +1,4 @@
-"""Blocking work of many in few visits: everybody gets his own result, in order, and nobody waits without need."""
+"""Batches of blocking work: each caller gets its own result, in order, and none waits without need."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import trio.testing
 from slpstream.sources.console.io_batching import IoBatcher
 from slpstream.sources.console.recorder import Recorder
 from tests.formats.slippi.built import Built
-from tests.sources.console.listeners import Told
+from tests.sources.console.listeners import Notices
 from tests.sources.console.wii import raw_of
 
 
 @pytest.mark.trio
-async def test_everybody_gets_his_own() -> None:
-    disk = IoBatcher()
+async def test_each_caller_gets_its_own_result() -> None:
+    batcher = IoBatcher()
     results: dict[int, int] = {}
     order: list[int] = []
     threads: set[int] = set()
@@ -32,52 +32,52 @@ async def test_everybody_gets_his_own() -> None:
             raise OSError(28, "No space left on device")
         return number * 2
 
-    async def ask(number: int) -> None:
+    async def call(number: int) -> None:
         try:
-            results[number] = await disk(lambda: work(number))
+            results[number] = await batcher(lambda: work(number))
         except OSError as error:
             results[number] = -(error.errno or 0)
 
     async with trio.open_nursery() as nursery:
         for number in range(50):
-            nursery.start_soon(ask, number)
+            nursery.start_soon(call, number)
     assert results == {number: -28 if number % 3 == 0 else number * 2 for number in range(50)}
-    assert sorted(order) == list(range(50)), "each once"
+    assert sorted(order) == list(range(50)), "each ran once"
     assert threading.get_ident() not in threads
 
 
 @pytest.mark.trio
-async def test_visits_keep_their_distance(autojump_clock: trio.testing.MockClock) -> None:
-    disk = IoBatcher(pause_seconds=0.5)
+async def test_batches_keep_their_distance(autojump_clock: trio.testing.MockClock) -> None:
+    batcher = IoBatcher(pause_seconds=0.5)
     began = trio.current_time()
-    await disk(lambda: None)
+    await batcher(lambda: None)
     assert trio.current_time() - began < 0.5
     await trio.sleep(10)
-    at = trio.current_time()
-    await disk(lambda: None)
-    assert trio.current_time() - at < 0.5, "who is alone does not wait"
-    await disk(lambda: None)
-    assert trio.current_time() - at >= 0.5
+    began = trio.current_time()
+    await batcher(lambda: None)
+    assert trio.current_time() - began < 0.5, "a single caller does not wait"
+    await batcher(lambda: None)
+    assert trio.current_time() - began >= 0.5
 
 
 @pytest.mark.trio
-async def test_who_leaves_takes_nobody_along() -> None:
-    """The one who would have made the visit is cancelled; the others' work is done all the same."""
-    disk = IoBatcher()
+async def test_cancelled_caller_does_not_affect_the_others() -> None:
+    """The caller that would have run the batch is cancelled; the work of the others is done all the same."""
+    batcher = IoBatcher()
     done: list[str] = []
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(disk, lambda: time.sleep(0.05))
+            nursery.start_soon(batcher, lambda: time.sleep(0.05))
             await trio.testing.wait_all_tasks_blocked()
             with trio.CancelScope() as scope:
-                nursery.start_soon(disk, lambda: done.append("other"))
+                nursery.start_soon(batcher, lambda: done.append("other"))
                 scope.cancel()
-                await disk(lambda: done.append("cancelled"))
-            nursery.start_soon(disk, lambda: done.append("third"))
+                await batcher(lambda: done.append("cancelled"))
+            nursery.start_soon(batcher, lambda: done.append("third"))
     assert {"other", "third"} <= set(done)
 
 
-async def _in_a_scope(
+async def _run_in_scope(
     run: Callable[[], Awaitable[None]], *, task_status: trio.TaskStatus[trio.CancelScope] = trio.TASK_STATUS_IGNORED
 ) -> None:
     with trio.CancelScope() as scope:
@@ -86,25 +86,30 @@ async def _in_a_scope(
 
 
 @pytest.mark.trio
-async def test_a_recorder_that_ends_while_it_waits_closes_its_game_once(tmp_path: Path) -> None:
-    """The visit of another station is slow; what was asked before the end is done, and nothing is made of it twice."""
-    disk = IoBatcher()
+async def test_recorder_cancelled_while_it_waits_closes_its_game_once(tmp_path: Path) -> None:
+    """The batch is held up by another station. Work requested before the cancellation is done, and done once."""
+    batcher = IoBatcher()
     raw = raw_of(Built().frames(-123, 60).end().closed())
     recorder = Recorder(
-        tmp_path, Told(), played_on="nintendont", max_unwritten_bytes=1 << 20, in_thread=disk, wall_clock=lambda: 0.0
+        tmp_path,
+        Notices(),
+        played_on="nintendont",
+        max_unwritten_bytes=1 << 20,
+        in_thread=batcher,
+        wall_clock=lambda: 0.0,
     )
     slow = threading.Event()
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:
-            station = await nursery.start(_in_a_scope, recorder.run)
+            scope = await nursery.start(_run_in_scope, recorder.run)
             recorder.receive(raw)
             while recorder.unwritten_bytes:
                 await trio.sleep(0.001)
-            nursery.start_soon(disk, lambda: slow.wait(5))
+            nursery.start_soon(batcher, lambda: slow.wait(5))
             await trio.testing.wait_all_tasks_blocked(0.02)
-            recorder.rest()
+            recorder.close_ended_game()
             await trio.testing.wait_all_tasks_blocked(0.02)
-            station.cancel()
+            scope.cancel()
             await trio.testing.wait_all_tasks_blocked(0.02)
             slow.set()
     [file] = tmp_path.glob("*.slp")

@@ -1,4 +1,4 @@
-"""Recordings: names that are taken, disks that are full and get room again, and what is said of it."""
+"""Recordings: names that are taken, disks that are full for a while, and the notices about it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slpstream.api import messages
 from slpstream.sources.console.recorder import Recorder
 from tests.formats.slippi.built import Built
 from tests.sources.console.disks import Disk
-from tests.sources.console.listeners import Told, inline
+from tests.sources.console.listeners import Notices, inline
 from tests.sources.console.wii import raw_of
 
 GAME = raw_of(Built().frames(-123, 60).end().closed())
@@ -24,11 +24,11 @@ OTHER = raw_of(Built(random_seed=9).frames(-123, -60).end().closed())
 
 @asynccontextmanager
 async def recording(
-    folder: Path, told: Told, disk: Disk | None = None, *, max_unwritten_bytes: int = 1 << 20
+    folder: Path, notices: Notices, disk: Disk | None = None, *, max_unwritten_bytes: int = 1 << 20
 ) -> AsyncIterator[Recorder]:
     recorder = Recorder(
         folder,
-        told,
+        notices,
         played_on="nintendont",
         max_unwritten_bytes=max_unwritten_bytes,
         in_thread=inline,
@@ -42,8 +42,8 @@ async def recording(
 
 
 async def send(recorder: Recorder, data: bytes, *, size: int = 900, seconds: float = 0.1) -> None:
-    for at in range(0, len(data), size):
-        recorder.receive(data[at : at + size])
+    for start in range(0, len(data), size):
+        recorder.receive(data[start : start + size])
         await trio.sleep(seconds)
 
 
@@ -52,42 +52,41 @@ def recorded(folder: Path) -> list[bytes]:
 
 
 @pytest.mark.trio
-async def test_games_of_one_second_are_not_mixed_past_the_disk(tmp_path: Path, autojump_clock: object) -> None:
-    told, disk = Told(), Disk()
+async def test_games_of_one_second_on_a_full_disk_are_not_mixed(tmp_path: Path, autojump_clock: object) -> None:
+    notices, disk = Notices(), Disk()
     disk.failing = errno.ENOSPC
-    async with recording(tmp_path, told, disk) as recorder:
+    async with recording(tmp_path, notices, disk) as recorder:
         recorder.receive(GAME + OTHER)
         await trio.sleep(3)
-        games = [bytes(known)[15:] for known in told.known.values()]
+        games = [bytes(data)[15:] for data in notices.files.values()]
         assert [game[: len(raw)] for game, raw in zip(games, (GAME, OTHER), strict=True)] == [GAME, OTHER]
-        assert len(set(told.known)) == 2
+        assert len(set(notices.files)) == 2
         disk.failing = None
-        recorder.rest()
+        recorder.close_ended_game()
         await trio.sleep(3)
     assert {path: raw_of(path.read_bytes()) for path in tmp_path.glob("*.slp")} == dict(
-        zip(told.known, (GAME, OTHER), strict=True)
+        zip(notices.files, (GAME, OTHER), strict=True)
     )
 
 
 @pytest.mark.trio
-async def test_no_name_is_taken_twice(tmp_path: Path, autojump_clock: object) -> None:
-    async with recording(tmp_path, Told()) as recorder:
+async def test_file_names_are_unique(tmp_path: Path, autojump_clock: object) -> None:
+    async with recording(tmp_path, Notices()) as recorder:
         for game in (GAME, OTHER, raw_of(Built(random_seed=8).frames(-123, -100).end().closed())):
             await send(recorder, game)
-        recorder.rest()
+        recorder.close_ended_game()
         await trio.sleep(1)
     assert len(recorded(tmp_path)) == 3
     assert [raw_of(data) for data in recorded(tmp_path)][:2] == [GAME, OTHER]
 
 
 @pytest.mark.trio
-async def test_a_game_that_is_sent_again(tmp_path: Path, autojump_clock: object) -> None:
-    """From its beginning, in the middle and at its end: one recording."""
-    async with recording(tmp_path, Told()) as recorder:
+async def test_repeated_game_is_recorded_once(tmp_path: Path, autojump_clock: object) -> None:
+    async with recording(tmp_path, Notices()) as recorder:
         for end in (3000, 100, 20_000, len(GAME), 500, len(GAME)):
             recorder.restart()
             await send(recorder, GAME[:end], seconds=0.01)
-        recorder.rest()
+        recorder.close_ended_game()
         await trio.sleep(1)
         recorder.restart()
         await send(recorder, GAME, seconds=0.01)
@@ -98,43 +97,43 @@ async def test_a_game_that_is_sent_again(tmp_path: Path, autojump_clock: object)
 @pytest.mark.trio
 @pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS])
 @pytest.mark.parametrize("begin", [0, 20_000])
-async def test_a_disk_that_is_full_for_a_while(tmp_path: Path, autojump_clock: object, begin: int, code: int) -> None:
-    """The station is handed everything at once, and the file is whole in the end."""
-    told, disk = Told(), Disk()
-    disk.max_at_once = 777
-    async with recording(tmp_path, told, disk) as recorder:
+async def test_disk_that_is_full_for_a_while(tmp_path: Path, autojump_clock: object, begin: int, code: int) -> None:
+    """The station receives everything at once, and the file is complete in the end."""
+    notices, disk = Notices(), Disk()
+    disk.max_write_bytes = 777
+    async with recording(tmp_path, notices, disk) as recorder:
         await send(recorder, GAME[:begin])
         await trio.sleep(1)
         disk.failing = code
         await send(recorder, GAME[begin:45_000])
         await trio.sleep(2)
-        [path] = told.known or [next(tmp_path.glob("*.slp"))]
-        assert GAME[:45_000].startswith(bytes(told.known[path][15:]))
-        assert len(told.known[path]) > 44_000, "all whole events"
+        [path] = notices.files or [next(tmp_path.glob("*.slp"))]
+        assert GAME[:45_000].startswith(bytes(notices.files[path][15:]))
+        assert len(notices.files[path]) > 44_000, "all whole events"
         assert recorder.unwritten_bytes > 20_000
-        assert told.troubles == [f"the disk takes no bytes: {os.strerror(code)}"]
+        assert notices.disk_errors == [f"writing to the disk failed: {os.strerror(code)}"]
         disk.failing = None
         await trio.sleep(2)
-        assert told.troubles[1:] == [None]
+        assert notices.disk_errors[1:] == [None]
         assert recorder.unwritten_bytes == 0
         await send(recorder, GAME[45_000:])
-        recorder.rest()
+        recorder.close_ended_game()
         await trio.sleep(1)
     assert [raw_of(data) for data in recorded(tmp_path)] == [GAME]
     assert disk.refused > 0
-    assert not told.gaps
+    assert not notices.gaps
 
 
 @pytest.mark.trio
-async def test_a_disk_that_has_room_after_the_game(tmp_path: Path, autojump_clock: object) -> None:
-    """Recordings of more than one game wait for it."""
-    told, disk = Told(), Disk()
-    async with recording(tmp_path, told, disk) as recorder:
+async def test_disk_with_room_only_after_the_game(tmp_path: Path, autojump_clock: object) -> None:
+    """Recordings of more than one game wait for the disk."""
+    notices, disk = Notices(), Disk()
+    async with recording(tmp_path, notices, disk) as recorder:
         disk.failing = errno.ENOSPC
         await send(recorder, GAME)
-        recorder.rest()
+        recorder.close_ended_game()
         await send(recorder, OTHER)
-        recorder.rest()
+        recorder.close_ended_game()
         await trio.sleep(60)
         assert recorded(tmp_path) == []
         disk.failing = None
@@ -143,20 +142,20 @@ async def test_a_disk_that_has_room_after_the_game(tmp_path: Path, autojump_cloc
 
 
 @pytest.mark.trio
-async def test_a_disk_that_stays_full(tmp_path: Path, autojump_clock: object) -> None:
-    """Beyond the bound the game is streamed, and not recorded any more; what was recorded is a replay."""
-    told, disk = Told(), Disk()
-    async with recording(tmp_path, told, disk, max_unwritten_bytes=20_000) as recorder:
+async def test_disk_that_stays_full(tmp_path: Path, autojump_clock: object) -> None:
+    """Beyond the limit the game is streamed and no longer recorded. The file is a valid replay."""
+    notices, disk = Notices(), Disk()
+    async with recording(tmp_path, notices, disk, max_unwritten_bytes=20_000) as recorder:
         await send(recorder, GAME[:10_000])
         await trio.sleep(1)
         disk.failing = errno.ENOSPC
         await send(recorder, GAME[10_000:])
         assert recorder.unwritten_bytes < 25_000
-        recorder.rest()
-        [path] = told.known
-        assert bytes(told.known[path][15 : 15 + len(GAME)]) == GAME, "streamed to its end"
-        [(_, said)] = told.gaps
-        assert "streamed only" in said
+        recorder.close_ended_game()
+        [path] = notices.files
+        assert bytes(notices.files[path][15 : 15 + len(GAME)]) == GAME, "streamed to its end"
+        [(_, reason)] = notices.gaps
+        assert "streamed only" in reason
         disk.failing = None
         await trio.sleep(3)
     [data] = recorded(tmp_path)
@@ -164,15 +163,15 @@ async def test_a_disk_that_stays_full(tmp_path: Path, autojump_clock: object) ->
     assert 28_000 < len(raw_of(data)) < 35_000
     path = tmp_path / "copy.slp"
     path.write_bytes(data)
-    said_of_it = list(messages(path))
-    assert {b"frame_without_bookend" in m.body for m in said_of_it if m.type == "diagnostic"} <= {True}, "a cut frame"
-    assert said_of_it[-1].type == "metadata"
+    log = list(messages(path))
+    assert all(b"frame_without_bookend" in m.body for m in log if m.type == "diagnostic"), "an incomplete frame at most"
+    assert log[-1].type == "metadata"
 
 
 @pytest.mark.trio
-async def test_a_disk_that_hangs(tmp_path: Path, autojump_clock: object) -> None:
-    """A write that does not return holds nobody: the station is handed what waits."""
-    told = Told()
+async def test_disk_that_hangs(tmp_path: Path, autojump_clock: object) -> None:
+    """A write that does not return delays nothing: the station receives the pending bytes."""
+    notices = Notices()
     hanging = trio.Event()
     hang = False
 
@@ -183,7 +182,7 @@ async def test_a_disk_that_hangs(tmp_path: Path, autojump_clock: object) -> None
 
     recorder = Recorder(
         tmp_path,
-        told,
+        notices,
         played_on="nintendont",
         max_unwritten_bytes=1 << 20,
         in_thread=in_thread,
@@ -194,23 +193,23 @@ async def test_a_disk_that_hangs(tmp_path: Path, autojump_clock: object) -> None
         await send(recorder, GAME[:10_000])
         hang = True
         await send(recorder, GAME[10_000:30_000])
-        [path] = told.known
-        assert len(told.known[path]) > 29_000
-        assert told.troubles == ["the disk does not answer"]
+        [path] = notices.files
+        assert len(notices.files[path]) > 29_000
+        assert notices.disk_errors == ["the disk does not answer"]
         hang = False
         hanging.set()
         await send(recorder, GAME[30_000:])
-        recorder.rest()
+        recorder.close_ended_game()
         await trio.sleep(1)
-        assert told.troubles[-1] is None
+        assert notices.disk_errors[-1] is None
         nursery.cancel_scope.cancel()
     assert [raw_of(data) for data in recorded(tmp_path)] == [GAME]
 
 
 @pytest.mark.trio
-async def test_an_end_without_notice(tmp_path: Path, autojump_clock: object) -> None:
-    """A daemon that stops writes what it has, and closes no game."""
-    async with recording(tmp_path, Told()) as recorder:
+async def test_cancelled_recorder_writes_pending_bytes(tmp_path: Path, autojump_clock: object) -> None:
+    """It closes no game."""
+    async with recording(tmp_path, Notices()) as recorder:
         recorder.receive(GAME[:30_000])
     [data] = recorded(tmp_path)
     assert data[11:15] == bytes(4)
@@ -219,15 +218,15 @@ async def test_an_end_without_notice(tmp_path: Path, autojump_clock: object) -> 
 
 
 @pytest.mark.trio
-async def test_a_game_that_was_left_long_ago(tmp_path: Path, autojump_clock: object) -> None:
-    """It did not go on, so it stays as it is: unfinished, as a game that crashed."""
-    async with recording(tmp_path, Told()) as recorder:
+async def test_old_unfinished_recording_is_left_alone(tmp_path: Path, autojump_clock: object) -> None:
+    """The next game is another one, so the file stays unfinished, like that of a crashed game."""
+    async with recording(tmp_path, Notices()) as recorder:
         recorder.receive(GAME[:30_000])
     [left] = recorded(tmp_path)
-    async with recording(tmp_path, Told()) as recorder:
+    async with recording(tmp_path, Notices()) as recorder:
         await recorder.prepare()
         await send(recorder, OTHER)
-        recorder.rest()
+        recorder.close_ended_game()
         await trio.sleep(1)
     assert recorded(tmp_path)[0] == left
     assert raw_of(recorded(tmp_path)[1]) == OTHER

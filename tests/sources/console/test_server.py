@@ -1,7 +1,7 @@
-"""A station that is served again: to many clients, to slow ones, to those who come back, and to slippi-js.
+"""A station served to clients: to many, to slow ones, to returning ones, and to slippi-js.
 
-Determinism: real sockets on free ports of 127.0.0.1, and `fail_after` the only time; the bytes come when a test says
-so.
+Determinism: real sockets on free ports of 127.0.0.1, and `fail_after` as the only timeout; files grow when a test asks
+for it.
 """
 
 from __future__ import annotations
@@ -23,11 +23,12 @@ from slpstream.simulate.match import synthetic_match
 from slpstream.sources.console import wire
 from slpstream.sources.console.feed import RelayFeed, read_file
 from slpstream.sources.console.server import RelayServer
-from slpstream.sources.console.session import Arrived, ConsoleSession, Greeted, Lost
+from slpstream.sources.console.session import BytesLost, ConsoleSession, EventBytes, HandshakeDone
 from slpstream.sources.tail import FileIdentity, TailedFile
 from tests.formats.slippi.built import Built
 from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js, slippi_js
 from tests.shared_data import needs_shared, replay
+from tests.sources.console import wii
 from tests.sources.console.wii import raw_of
 
 TIMEOUT_SECONDS = 20.0
@@ -36,25 +37,25 @@ TWO = synthetic_match(seed=4, frames=200)
 
 
 class GrowingFile:
-    """A file as the station hands it on: growing on the disk, and told about."""
+    """A growing file, as a station passes it to the feed."""
 
     def __init__(self, path: Path, feed: RelayFeed) -> None:
         self.path = path
         self._file = TailedFile(path, FileIdentity(0, 0), 0, 0)
         self._feed = feed
-        self.at = 0
+        self.size_bytes = 0
         path.write_bytes(b"")
 
     def grow(self, data: bytes, *, to_disk: bool = True) -> None:
         if to_disk:
             with self.path.open("ab") as file:
                 file.write(data)
-        self._feed.grew(self, self._file, self.at, data)
-        self.at += len(data)
+        self._feed.grew(self, self._file, self.size_bytes, data)
+        self.size_bytes += len(data)
 
 
-class Served:
-    """A station of files that grow when they are told, and its server."""
+class Relay:
+    """A feed with growing files, and its server."""
 
     def __init__(self, folder: Path, max_clients: int = 16) -> None:
         limiter = trio.CapacityLimiter(4)
@@ -73,65 +74,68 @@ class Served:
 
 
 @asynccontextmanager
-async def served(folder: Path, **options: Any) -> AsyncIterator[Served]:
-    at = Served(folder, **options)
+async def serving(folder: Path, **options: Any) -> AsyncIterator[Relay]:
+    relay = Relay(folder, **options)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
-            for handler, name in ((at.server.serve, "port"), (at.server.serve_raw, "raw_port")):
+            for handler, name in ((relay.server.serve, "port"), (relay.server.serve_raw, "raw_port")):
                 listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
-                setattr(at, name, listeners[0].socket.getsockname()[1])
+                setattr(relay, name, listeners[0].socket.getsockname()[1])
                 nursery.start_soon(trio.serve_listeners, handler, listeners)
-            yield at
+            yield relay
             nursery.cancel_scope.cancel()
 
 
 async def receive(stream: trio.SocketStream, session: ConsoleSession, until: int) -> tuple[bytes, list[Any]]:
-    """Events until the session's cursor is there, and what else was said. `connect` was sent before."""
+    """Receive until the session's cursor reaches `until`. Returns the event bytes, and all other session events.
+
+    The handshake must have been sent.
+    """
     data = b""
     others: list[Any] = []
-    while not session.greeted or session.cursor < until:
+    while not session.handshake_done or session.cursor < until:
         more = await stream.receive_some(65536)
-        assert more, "the relay left"
-        for said in session.receive(bytes(more)):
-            if isinstance(said, Arrived):
-                data += said.data
+        assert more, "the relay closed the connection"
+        for event in session.receive(bytes(more)):
+            if isinstance(event, EventBytes):
+                data += event.data
             else:
-                others.append(said)
+                others.append(event)
     return data, others
 
 
 @pytest.mark.trio
-async def test_from_the_beginning(tmp_path: Path) -> None:
-    """A client that comes in the middle of a game gets it whole, and then the next one."""
+async def test_new_client_gets_the_game_from_its_beginning(tmp_path: Path) -> None:
+    """After that it gets the next game."""
     raw = raw_of(ONE)
-    async with served(tmp_path) as at:
-        file = at.file()
+    async with serving(tmp_path) as relay:
+        file = relay.file()
         file.grow(ONE[:9000])
         session = ConsoleSession()
-        async with await at.connect() as stream:
+        async with await relay.connect() as stream:
             await stream.send_all(session.connect())
-            first, said = await receive(stream, session, 8000)
-            assert isinstance(said[0], Greeted)
-            assert (said[0].nick, said[0].restarts) == ("Station 7", True)
+            first, others = await receive(stream, session, 8000)
+            assert isinstance(others[0], HandshakeDone)
+            assert (others[0].nick, others[0].restarted) == ("Station 7", True)
             file.grow(ONE[9000:])
-            next_file = at.file()
+            next_file = relay.file()
             next_file.grow(TWO[:10])
             next_file.grow(TWO[10:])
-            rest, said = await receive(stream, session, len(raw) + len(raw_of(TWO)))
+            rest, others = await receive(stream, session, len(raw) + len(raw_of(TWO)))
             assert first + rest == raw + raw_of(TWO)
-            assert not said
-        async with await at.connect() as stream:
+            assert not others
+        async with await relay.connect() as stream:
             later = ConsoleSession()
             await stream.send_all(later.connect())
             await receive(stream, later, 1)
-            assert later.cursor == at.feed.end_cursor, "no game is on: at what comes next"
+            assert later.cursor == relay.feed.end_cursor, "without a game in progress, a client begins at the end"
 
 
 @pytest.mark.trio
-async def test_going_on(tmp_path: Path) -> None:
-    """With its token a client goes on where it was, across games; without, at the beginning of the game."""
-    async with served(tmp_path) as at:
-        file = at.file()
+async def test_returning_client_continues_at_its_cursor(tmp_path: Path) -> None:
+    """This works across games too."""
+    async with serving(tmp_path) as relay:
+        file = relay.file()
         file.grow(ONE[:9000])
         session = ConsoleSession()
         got = b""
@@ -139,27 +143,27 @@ async def test_going_on(tmp_path: Path) -> None:
         for end in ends:
             if end == ends[2]:
                 file.grow(ONE[9000:])
-                at.file().grow(TWO)
-            async with await at.connect() as stream:
+                relay.file().grow(TWO)
+            async with await relay.connect() as stream:
                 await stream.send_all(session.connect())
-                data, said = await receive(stream, session, end)
+                data, others = await receive(stream, session, end)
                 got += data
-                assert not any(isinstance(one, Lost) for one in said)
+                assert not any(isinstance(event, BytesLost) for event in others)
         assert got == raw_of(ONE) + raw_of(TWO)
 
 
 @pytest.mark.trio
-async def test_slow_clients_delay_nobody(tmp_path: Path) -> None:
-    """One does not read at all; another gets a long game at once; in the end both have everything, from the file."""
+async def test_slow_client_delays_no_other(tmp_path: Path) -> None:
+    """One client does not read at first, another reads a long game at once. In the end both have everything."""
     long = Built().frames(-123, 4000).end().closed()
     raw = raw_of(long)
-    async with served(tmp_path) as at:
-        file = at.file()
+    async with serving(tmp_path) as relay:
+        file = relay.file()
         file.grow(long[:2000])
-        slow = await at.connect()
+        slow = await relay.connect()
         slow_session = ConsoleSession()
         await slow.send_all(slow_session.connect())
-        async with await at.connect() as stream:
+        async with await relay.connect() as stream:
             session = ConsoleSession()
             await stream.send_all(session.connect())
             got = b""
@@ -169,30 +173,30 @@ async def test_slow_clients_delay_nobody(tmp_path: Path) -> None:
                 got += more
             assert got == raw
         async with slow:
-            late, said = await receive(slow, slow_session, len(raw))
+            late, others = await receive(slow, slow_session, len(raw))
             assert late == raw
-            assert [type(one) for one in said] == [Greeted]
+            assert [type(event) for event in others] == [HandshakeDone]
 
 
 @pytest.mark.trio
-async def test_what_is_nowhere_is_announced(tmp_path: Path) -> None:
-    """Bytes that the disk never took and that memory has dropped: a gap, and the game goes on."""
+async def test_unavailable_bytes_are_a_gap(tmp_path: Path) -> None:
+    """Bytes that are neither on disk nor in memory are reported as lost, and the game goes on."""
     long = Built().frames(-123, 4000).end().closed()
     raw = raw_of(long)
-    async with served(tmp_path) as at:
-        file = at.file()
+    async with serving(tmp_path) as relay:
+        file = relay.file()
         file.grow(long[:2000])
         session = ConsoleSession()
-        async with await at.connect() as stream:
+        async with await relay.connect() as stream:
             await stream.send_all(session.connect())
             first, _ = await receive(stream, session, 1000)
-            at.feed._read = partial(_no_file)
+            relay.feed._read = partial(_no_file)
             file.grow(long[2000:-5000], to_disk=False)
-            known = at.feed.end_cursor
+            known = relay.feed.end_cursor
             await trio.sleep(0.1)
             file.grow(long[-5000:], to_disk=False)
-            rest, said = await receive(stream, session, len(raw))
-        assert said == [Lost(known - len(first))]
+            rest, others = await receive(stream, session, len(raw))
+        assert others == [BytesLost(known - len(first))]
         assert first + raw[len(first) : known] + rest == raw
         assert rest
 
@@ -203,95 +207,90 @@ async def _no_file(path: Path, offset: int, max_bytes: int) -> bytes:
 
 
 @pytest.mark.trio
-async def test_bare_events(tmp_path: Path) -> None:
-    async with served(tmp_path) as at:
-        file = at.file()
+async def test_raw_events(tmp_path: Path) -> None:
+    async with serving(tmp_path) as relay:
+        file = relay.file()
         file.grow(ONE[:9000])
-        async with await at.connect(at.raw_port) as stream:
+        async with await relay.connect(relay.raw_port) as stream:
             got = b""
             while len(got) < 8000:
                 got += await stream.receive_some(65536)
             file.grow(ONE[9000:])
-            at.file().grow(TWO)
+            relay.file().grow(TWO)
             while len(got) < len(raw_of(ONE) + raw_of(TWO)):
                 got += await stream.receive_some(65536)
         assert got == raw_of(ONE) + raw_of(TWO)
 
 
 @pytest.mark.trio
-async def test_other_files(tmp_path: Path) -> None:
-    """What is no replay is not served; a file that is read again is not served again; two games at once: the newest."""
-    async with served(tmp_path) as at:
-        at.file().grow(b"no replay at all, of any format")
-        assert at.feed.end_cursor == 0
-        first = at.file()
+async def test_only_the_newest_game_is_served(tmp_path: Path) -> None:
+    """Files of other formats are not served, and a file that is read again is not served again."""
+    async with serving(tmp_path) as relay:
+        relay.file().grow(b"no replay at all, of any format")
+        assert relay.feed.end_cursor == 0
+        first = relay.file()
         first.grow(ONE[:5000])
-        end = at.feed.end_cursor
-        at.file().grow(ONE[:3000])
-        assert at.feed.end_cursor == end
-        at.file().grow(ONE)
-        assert at.feed.end_cursor == len(raw_of(ONE))
-        assert at.feed.start_cursor == at.feed.end_cursor
-        at.file().grow(TWO[:9000])
-        begun = at.feed.end_cursor
+        end = relay.feed.end_cursor
+        relay.file().grow(ONE[:3000])
+        assert relay.feed.end_cursor == end
+        relay.file().grow(ONE)
+        assert relay.feed.end_cursor == len(raw_of(ONE))
+        assert relay.feed.start_cursor == relay.feed.end_cursor
+        relay.file().grow(TWO[:9000])
+        end = relay.feed.end_cursor
         first.grow(ONE[5000:])
-        assert at.feed.end_cursor == begun
-        assert at.feed.start_cursor == len(raw_of(ONE))
+        assert relay.feed.end_cursor == end
+        assert relay.feed.start_cursor == len(raw_of(ONE))
 
 
 @pytest.mark.trio
-async def test_strangers(tmp_path: Path) -> None:
-    """Too many clients, and those who speak something else, are closed; the others do not notice."""
-    async with served(tmp_path, max_clients=2) as at:
+async def test_invalid_and_surplus_clients_are_refused(tmp_path: Path) -> None:
+    async with serving(tmp_path, max_clients=2) as relay:
         for noise in (b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\x05hello", wire.KEEP_ALIVE_MESSAGE, b"\xff" * 9000):
-            async with await at.connect() as stream:
+            async with await relay.connect() as stream:
                 await stream.send_all(noise)
-                with pytest.MonkeyPatch.context():
-                    assert await _everything(stream) == b""
-        held = [await at.connect(at.raw_port), await at.connect(at.raw_port)]
-        while at.server.clients < 2:
+                assert await _read_all(stream) == b""
+        connections = [await relay.connect(relay.raw_port), await relay.connect(relay.raw_port)]
+        while relay.server.clients < 2:
             await trio.sleep(0.01)
-        async with await at.connect() as stream:
-            assert await _everything(stream) == b""
-        for stream in held:
+        async with await relay.connect() as stream:
+            assert await _read_all(stream) == b""
+        for stream in connections:
             await stream.aclose()
-        while at.server.clients:
+        while relay.server.clients:
             await trio.sleep(0.01)
 
 
-async def _everything(stream: trio.SocketStream) -> bytes:
+async def _read_all(stream: trio.SocketStream) -> bytes:
     data = b""
     try:
         while more := await stream.receive_some(4096):
             data += more
     except trio.BrokenResourceError:
-        pass  # closed with our bytes unread
+        pass  # the server closed the connection before it had read all our bytes
     return data
 
 
 @pytest.mark.trio
-async def test_times(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
-    """A handshake must come in five seconds; then something is said twice a second."""
-    at = Served(tmp_path)
+async def test_handshake_timeout_and_keep_alives(autojump_clock: trio.testing.MockClock, tmp_path: Path) -> None:
+    """A client has five seconds for its handshake; then it gets a message twice a second."""
+    relay = Relay(tmp_path)
     async with trio.open_nursery() as nursery:
         silent, theirs = trio.testing.memory_stream_pair()
-        nursery.start_soon(at.server.serve, theirs)  # type: ignore[arg-type]
+        nursery.start_soon(relay.server.serve, theirs)  # type: ignore[arg-type]
         began = trio.current_time()
         assert await silent.receive_some(100) == b""
         assert trio.current_time() - began == pytest.approx(wire.HANDSHAKE_SECONDS)
 
         ours, theirs = trio.testing.memory_stream_pair()
-        nursery.start_soon(at.server.serve, theirs)  # type: ignore[arg-type]
-        await ours.send_all(wire.client_handshake(0, 0))
+        nursery.start_soon(relay.server.serve, theirs)  # type: ignore[arg-type]
+        await ours.send_all(wire.encode_client_handshake(0, 0))
         await ours.receive_some(1000)
         began = trio.current_time()
         for _ in range(4):
             assert await ours.receive_some(1000) == wire.KEEP_ALIVE_MESSAGE
         assert trio.current_time() - began == pytest.approx(4 * wire.KEEP_ALIVE_SECONDS)
         await ours.aclose()
-
-
-# -- slippi-js as the client ------------------------------------------------------------------------------------------
 
 
 def node(*arguments: str) -> list[str]:
@@ -302,21 +301,20 @@ NODE = {**os.environ, "NODE_PATH": str(MODULES)}
 
 
 @needs_slippi_js
-def test_our_handshake_is_theirs() -> None:
-    """Byte for byte."""
+def test_client_handshake_equals_that_of_slippi_js() -> None:
     cursor, token = 0x0102030405060708, 0xA1B2C3D4
     theirs = bytes.fromhex(
         subprocess.run(
             node("handshake", str(cursor), str(token)), env=NODE, capture_output=True, text=True, check=True
         ).stdout
     )
-    assert theirs == wire.client_handshake(cursor, token)
-    assert wire.read_client_handshake_as_a_console(theirs[4:]) == wire.ClientHandshake(cursor, token, True)
-    assert wire.read_client_handshake(theirs[4:]) == wire.ClientHandshake(cursor, token, True)
+    assert theirs == wire.encode_client_handshake(cursor, token)
+    assert wii.read_client_handshake(theirs[4:]) == (cursor, token, True)
+    assert wire.decode_client_handshake(theirs[4:]) == wire.ClientHandshake(cursor, token, True)
 
 
-async def greeted(stdout: trio.abc.ReceiveStream) -> bytes:
-    """What the client says until it was greeted: from then on it has its place in the stream."""
+async def first_line(stdout: trio.abc.ReceiveStream) -> bytes:
+    """The client's output up to its first line, which it prints when the handshake is done."""
     lines = b""
     while b"\n" not in lines:
         data = await stdout.receive_some()
@@ -329,26 +327,26 @@ async def greeted(stdout: trio.abc.ReceiveStream) -> bytes:
 @needs_slippi_js
 @pytest.mark.trio
 async def test_slippi_js_gets_the_same_frames(tmp_path: Path) -> None:
-    """Done when 2: it joins in the middle of a game and has the frames of the file; and of the next game."""
+    """It joins in the middle of a game, and has the same frames as the file, for this game and the next."""
     games = [replay("v3.18"), TWO]
-    async with served(tmp_path) as at, trio.open_nursery() as nursery:
-        file = at.file()
+    async with serving(tmp_path) as relay, trio.open_nursery() as nursery:
+        file = relay.file()
         half = len(games[0]) // 2
         file.grow(games[0][:half])
-        console = partial(trio.run_process, node("127.0.0.1", str(at.port), str(len(games))), env=NODE)
+        console = partial(trio.run_process, node("127.0.0.1", str(relay.port), str(len(games))), env=NODE)
         client = await nursery.start(partial(console, stdout=subprocess.PIPE))
-        lines = await greeted(client.stdout)
-        for at_byte in range(half, len(games[0]), 4096):
-            file.grow(games[0][at_byte : at_byte + 4096])
+        lines = await first_line(client.stdout)
+        for start in range(half, len(games[0]), 4096):
+            file.grow(games[0][start : start + 4096])
             await trio.lowlevel.checkpoint()
-        at.file().grow(games[1])
+        relay.file().grow(games[1])
         async for data in client.stdout:
             lines += data
-    greeting, *said = map(json.loads, lines.splitlines())
+    greeting, *results = map(json.loads, lines.splitlines())
     assert greeting["connected"]["consoleNick"] == "Station 7"
-    assert len(said) == len(games)
+    assert len(results) == len(games)
     with slippi_js("frames") as reader:
-        for i, live in enumerate(said):
+        for i, live in enumerate(results):
             path = tmp_path / f"whole{i}.slp"
             path.write_bytes(games[i])
             from_file = reader.ask(path)

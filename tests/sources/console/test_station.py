@@ -1,6 +1,6 @@
-"""A station whose disk takes no bytes: it streams on, and what it says is what the whole file says.
+"""A station whose disk is full: it goes on streaming, and its log equals that of the complete file.
 
-Determinism: a real folder and real threads; `fail_after` the only time, and every wait is for something that is said.
+Determinism: a real folder and real threads; `fail_after` is the only timeout, and every wait is for a visible event.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from tests.sources.console.wii import raw_of
 TIMEOUT_SECONDS = 20.0
 
 
-class Recorded:
+class Setup:
+    """A station, its recorder, and the disk."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.metrics = Metrics()
@@ -56,13 +58,13 @@ class Recorded:
         )
         self.station.read_unwritten = self.recorder.read_unwritten
 
-    def said(self, game: int = 0) -> Sequence[LogMessage]:
-        """The log of a game as the station has it."""
+    def published(self, game: int = 0) -> Sequence[LogMessage]:
+        """The log of a game as the station has published it."""
         games = self.station.channel.games
         return (games[game].logs["live"].since(START) or []) if game < len(games) else []
 
-    async def replayed(self) -> Sequence[LogMessage]:
-        """The same log, read back from the file and from what waits for the disk."""
+    async def read_back(self) -> Sequence[LogMessage]:
+        """The same log, read back from the file and from the pending bytes."""
         read: list[LogMessage] = []
         while more := await self.station.channel.games[0].log_reader.messages(
             "live", read[-1].position if read else START
@@ -73,22 +75,22 @@ class Recorded:
     def reason(self) -> str:
         return str(self.station.describe()["reason"])
 
-    async def until(self, what: Callable[[], bool]) -> None:
-        while not what():
+    async def until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
             await trio.sleep(0.005)
 
 
 @asynccontextmanager
-async def recorded(folder: Path) -> AsyncIterator[Recorded]:
+async def recording(folder: Path) -> AsyncIterator[Setup]:
     folder.mkdir()
     with trio.fail_after(TIMEOUT_SECONDS):
-        at = Recorded(folder)
+        setup = Setup(folder)
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(at.station.run)
-            nursery.start_soon(at.recorder.run)
-            at.reports.connected("Wii", "1")
-            await at.until(lambda: at.station.ready)
-            yield at
+            nursery.start_soon(setup.station.run)
+            nursery.start_soon(setup.recorder.run)
+            setup.reports.connected("Wii", "1")
+            await setup.until(lambda: setup.station.ready)
+            yield setup
             nursery.cancel_scope.cancel()
 
 
@@ -96,79 +98,79 @@ def lines(log: Sequence[LogMessage]) -> list[bytes]:
     return [message.json() for message in log]
 
 
-async def in_steps(at: Recorded, data: bytes) -> None:
+async def send(setup: Setup, data: bytes) -> None:
     for start in range(0, len(data), 3000):
-        at.recorder.receive(data[start : start + 3000])
+        setup.recorder.receive(data[start : start + 3000])
         await trio.sleep(0.002)
 
 
 @pytest.mark.trio
 @pytest.mark.parametrize("begin", [0, 21_000])
-async def test_streaming_past_a_full_disk(tmp_path: Path, begin: int) -> None:
-    """From the first byte of a game, or in its middle; the disk gets room while the game is on."""
-    async with recorded(tmp_path / "wii") as at:
-        await in_steps(at, GAME[:begin])
+async def test_full_disk_during_a_game(tmp_path: Path, begin: int) -> None:
+    """The disk is full from the first byte or later, and has room again before the game ends."""
+    async with recording(tmp_path / "wii") as setup:
+        await send(setup, GAME[:begin])
         if begin:
-            await at.until(lambda: at.station.state == "playing")
-        at.disk.failing = errno.ENOSPC
-        await in_steps(at, GAME[begin:45_000])
-        await at.until(lambda: any(b'"frame":-20,' in message.body for message in at.said()))
-        assert at.station.state == "playing"
-        assert "No space left on device" in at.reason()
-        assert at.recorder.unwritten_bytes > 20_000
-        assert lines(await at.replayed()) == lines(at.said())
-        at.disk.failing = None
-        await at.until(lambda: at.recorder.unwritten_bytes == 0 and "space" not in at.reason())
-        await in_steps(at, GAME[45_000:])
-        at.recorder.rest()
-        await at.until(lambda: bool(at.said()) and at.said()[-1].type == "metadata")
-        await at.until(lambda: at.station.active_files == 0)
-        await in_steps(at, OTHER)
-        await at.until(lambda: len(at.said(1)) > 3 and at.said(1)[-1].type == "game_end")
+            await setup.until(lambda: setup.station.state == "playing")
+        setup.disk.failing = errno.ENOSPC
+        await send(setup, GAME[begin:45_000])
+        await setup.until(lambda: any(b'"frame":-20,' in message.body for message in setup.published()))
+        assert setup.station.state == "playing"
+        assert "No space left on device" in setup.reason()
+        assert setup.recorder.unwritten_bytes > 20_000
+        assert lines(await setup.read_back()) == lines(setup.published())
+        setup.disk.failing = None
+        await setup.until(lambda: setup.recorder.unwritten_bytes == 0 and "space" not in setup.reason())
+        await send(setup, GAME[45_000:])
+        setup.recorder.close_ended_game()
+        await setup.until(lambda: bool(setup.published()) and setup.published()[-1].type == "metadata")
+        await setup.until(lambda: setup.station.active_files == 0)
+        await send(setup, OTHER)
+        await setup.until(lambda: len(setup.published(1)) > 3 and setup.published(1)[-1].type == "game_end")
         [first, second] = sorted((tmp_path / "wii").glob("*.slp"), key=lambda path: len(path.name))
         assert raw_of(first.read_bytes()) == GAME
-        assert lines(at.said()) == lines(list(messages(first)))
-        assert lines(at.said(1)) == lines(list(messages(second)))[: len(at.said(1))]
-        assert len(at.station.channel.games) == 2
+        assert lines(setup.published()) == lines(list(messages(first)))
+        assert lines(setup.published(1)) == lines(list(messages(second)))[: len(setup.published(1))]
+        assert len(setup.station.channel.games) == 2
 
 
 @pytest.mark.trio
-async def test_a_whole_game_past_the_disk(tmp_path: Path) -> None:
-    """It begins and ends while the disk is full; the file is there when it has room."""
-    async with recorded(tmp_path / "wii") as at:
-        at.disk.failing = errno.EDQUOT
-        await in_steps(at, GAME)
-        at.recorder.rest()
-        await at.until(lambda: bool(at.said()) and at.said()[-1].type == "metadata")
-        assert at.station.state == "idle"
+async def test_full_disk_during_a_whole_game(tmp_path: Path) -> None:
+    """The file is complete once the disk has room again."""
+    async with recording(tmp_path / "wii") as setup:
+        setup.disk.failing = errno.EDQUOT
+        await send(setup, GAME)
+        setup.recorder.close_ended_game()
+        await setup.until(lambda: bool(setup.published()) and setup.published()[-1].type == "metadata")
+        assert setup.station.state == "idle"
         assert not list((tmp_path / "wii").glob("*.slp"))
-        assert lines(await at.replayed()) == lines(at.said())
-        at.disk.failing = None
-        await at.until(lambda: at.recorder.unwritten_bytes == 0)
-        await at.until(lambda: at.station.active_files == 0)
+        assert lines(await setup.read_back()) == lines(setup.published())
+        setup.disk.failing = None
+        await setup.until(lambda: setup.recorder.unwritten_bytes == 0)
+        await setup.until(lambda: setup.station.active_files == 0)
         [path] = (tmp_path / "wii").glob("*.slp")
         assert raw_of(path.read_bytes()) == GAME
-        assert lines(at.said()) == lines(list(messages(path)))
-        assert len(at.station.channel.games) == 1
+        assert lines(setup.published()) == lines(list(messages(path)))
+        assert len(setup.station.channel.games) == 1
 
 
 @pytest.mark.trio
-async def test_what_people_see(tmp_path: Path) -> None:
-    async with recorded(tmp_path / "wii") as at:
-        at.reports.unreachable("no answer")
-        assert (at.station.state, at.reason()) == ("offline", "console cannot be reached: no answer")
-        assert not at.station.ready
-        at.reports.connected("Wii", "1")
-        assert (at.station.state, at.reason()) == ("idle", "watching")
-        await in_steps(at, GAME[:30_000])
-        await at.until(lambda: at.station.state == "playing")
-        at.reports.unreachable("no answer")
-        assert at.station.state == "offline"
-        at.reports.connected("Wii", "1")
-        at.recorder.gap(500)
-        at.recorder.receive(GAME[40_000:41_000])
+async def test_state_reason_and_metrics(tmp_path: Path) -> None:
+    async with recording(tmp_path / "wii") as setup:
+        setup.reports.unreachable("no answer")
+        assert (setup.station.state, setup.reason()) == ("offline", "console cannot be reached: no answer")
+        assert not setup.station.ready
+        setup.reports.connected("Wii", "1")
+        assert (setup.station.state, setup.reason()) == ("idle", "watching")
+        await send(setup, GAME[:30_000])
+        await setup.until(lambda: setup.station.state == "playing")
+        setup.reports.unreachable("no answer")
+        assert setup.station.state == "offline"
+        setup.reports.connected("Wii", "1")
+        setup.recorder.gap(500)
+        setup.recorder.receive(GAME[40_000:41_000])
         await trio.sleep(0)
-        text = at.metrics.render().decode()
+        text = setup.metrics.render().decode()
         assert 'slpstream_source_reconnects_total{station="wii"} 2.0' in text
         assert 'slpstream_source_gaps_total{station="wii"} 1.0' in text
         assert 'slpstream_diagnostics_total{code="gap",station="wii"} 1.0' in text

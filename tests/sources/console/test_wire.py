@@ -1,4 +1,4 @@
-"""The messages of consoles: the layout of ours by offset, theirs in every form, and bytes that are none."""
+"""Messages of the console protocol: the layout of our own, every form of a console's, and invalid bytes."""
 
 from __future__ import annotations
 
@@ -23,88 +23,88 @@ def body(message: bytes) -> bytes:
 
 
 @given(CURSORS, TOKENS, st.booleans())
-def test_our_handshake_stands_where_consoles_read(cursor: int, token: int, realtime: bool) -> None:
-    said = body(wire.client_handshake(cursor, token, realtime=realtime))
-    assert len(said) == wire.CLIENT_HANDSHAKE_BYTES == 79
-    assert said[8] == 1
-    assert said[33:41] == cursor.to_bytes(8, "big")
-    assert said[60:64] == token.to_bytes(4, "big")
-    assert said[76:77] == (b"T" if realtime else b"F")
-    expected = wire.ClientHandshake(cursor, token, realtime)
-    assert wire.read_client_handshake(said) == expected
-    assert wire.read_client_handshake_as_a_console(said) == expected
+def test_client_handshake_has_the_offsets_that_consoles_read(cursor: int, token: int, realtime: bool) -> None:
+    message = body(wire.encode_client_handshake(cursor, token, realtime=realtime))
+    assert len(message) == wii.CLIENT_HANDSHAKE_BYTES == 79
+    assert message[8] == 1
+    assert message[33:41] == cursor.to_bytes(8, "big")
+    assert message[60:64] == token.to_bytes(4, "big")
+    assert message[76:77] == (b"T" if realtime else b"F")
+    assert wire.decode_client_handshake(message) == wire.ClientHandshake(cursor, token, realtime)
+    assert wii.read_client_handshake(message) == (cursor, token, realtime)
 
 
 @given(st.text("aé字\0€😀", max_size=40), CURSORS, TOKENS)
-def test_the_handshake_of_a_console(nick: str, cursor: int, token: int) -> None:
-    said = wire.read_console_message(body(wire.console_handshake(wire.ConsoleHandshake(nick, "1.11", token, cursor))))
-    assert isinstance(said, wire.ConsoleHandshake)
-    assert (said.cursor, said.token, said.version) == (cursor, token, "1.11")
-    assert len(said.nick.encode()) <= 32
+def test_console_handshake_round_trip(nick: str, cursor: int, token: int) -> None:
+    message = wire.encode_console_handshake(wire.ConsoleHandshake(nick, "1.11", token, cursor))
+    handshake = wire.decode_console_message(body(message))
+    assert isinstance(handshake, wire.ConsoleHandshake)
+    assert (handshake.cursor, handshake.token, handshake.version) == (cursor, token, "1.11")
+    assert len(handshake.nick.encode()) <= 32
     expected = nick.encode("utf-8", "replace").decode().rstrip("\0")
-    assert expected.startswith(said.nick)
+    assert expected.startswith(handshake.nick)
 
 
 @given(CURSORS, CURSORS, st.booleans(), LONG)
-def test_events(cursor: int, next_cursor: int, forced: bool, data: bytes) -> None:
+def test_replay_round_trip(cursor: int, next_cursor: int, forced: bool, data: bytes) -> None:
     message = wire.Replay(cursor, next_cursor, forced, data)
-    assert wire.read_console_message(body(wire.replay(message))) == message
+    assert wire.decode_console_message(body(wire.encode_replay(message))) == message
     for length in "Il":
         theirs = wii.replay(cursor, next_cursor, data, forced=forced, length=length)
-        assert wire.read_console_message(body(theirs)) == message
+        assert wire.decode_console_message(body(theirs)) == message
 
 
-def test_a_console_in_other_forms() -> None:
-    said = wire.read_console_message(body(wii.handshake("Röhre", 7, 9)))
-    assert said == wire.ConsoleHandshake("Röhre", "1.10.0", 7, 9)
-    assert wire.read_console_message(body(wii.KEEP_ALIVE)) == wire.KeepAlive()
-    assert wire.read_console_message(body(wire.KEEP_ALIVE_MESSAGE)) == wire.KeepAlive()
-    # The same values, none of them typed: lists, counted and closed by a bracket, and what is not asked for.
+def test_other_encodings_of_the_same_values() -> None:
+    message = wire.decode_console_message(body(wii.handshake("Röhre", 7, 9)))
+    assert message == wire.ConsoleHandshake("Röhre", "1.10.0", 7, 9)
+    assert wire.decode_console_message(body(wii.KEEP_ALIVE)) == wire.KeepAlive()
+    assert wire.decode_console_message(body(wire.KEEP_ALIVE_MESSAGE)) == wire.KeepAlive()
+    # Untyped arrays, with a count or a closing bracket, and keys that the protocol does not have.
     eight = b"[" + b"".join(b"U%c" % n for n in range(8)) + b"]"
     counted = b"[#U\x02U\x05i\x06"
     odd = b"{U\x04typeI\x00\x02U\x07payload{#U\x06U\x03pos" + eight + b"U\x07nextPos" + eight
     odd += b"U\x08forcePosZU\x04data" + counted + b"U\x01xd\x00\x00\x00\x00U\x01y[{}[NZ]]}"
     cursor = int.from_bytes(bytes(range(8)), "big")
-    assert wire.read_console_message(odd) == wire.Replay(cursor, cursor, False, b"\x05\x06")
+    assert wire.decode_console_message(odd) == wire.Replay(cursor, cursor, False, b"\x05\x06")
 
 
 MESSAGES = [
-    wire.console_handshake(wire.ConsoleHandshake("Wii", "1.9.2", 99, 12)),
-    wire.replay(wire.Replay(12, 15, False, b"abc")),
+    wire.encode_console_handshake(wire.ConsoleHandshake("Wii", "1.9.2", 99, 12)),
+    wire.encode_replay(wire.Replay(12, 15, False, b"abc")),
     wire.KEEP_ALIVE_MESSAGE,
     wii.replay(15, 615, bytes(600), forced=True),
-    wire.client_handshake(1, 2),
+    wire.encode_client_handshake(1, 2),
 ]
 STREAM = b"".join(MESSAGES)
 BODIES = [message[4:] for message in MESSAGES]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 5, 80, len(STREAM)])
-def test_messages_cut_anywhere(size: int) -> None:
-    messages = wire.Messages()
+def test_messages_in_pieces_of_one_size(size: int) -> None:
+    messages = wire.MessageFramer()
     found = []
-    for at in range(0, len(STREAM), size):
-        found += messages.feed(STREAM[at : at + size])
+    for start in range(0, len(STREAM), size):
+        found += messages.feed(STREAM[start : start + size])
     assert [data for _, data in found] == BODIES
     assert all(STREAM[offset : offset + len(data)] == data for offset, data in found)
-    assert not messages.waiting_bytes
+    assert not messages.buffered_bytes
 
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=8))
-def test_messages_in_random_splits(cuts: list[int]) -> None:
-    messages = wire.Messages()
-    at = 0
+def test_messages_in_random_splits(splits: list[int]) -> None:
+    messages = wire.MessageFramer()
+    start = 0
     found = []
-    for cut in [*sorted(cuts), len(STREAM)]:
-        found += messages.feed(STREAM[at:cut])
-        at = cut
+    for end in [*sorted(splits), len(STREAM)]:
+        found += messages.feed(STREAM[start:end])
+        start = end
     assert [data for _, data in found] == BODIES
 
 
 @given(st.binary(max_size=300))
-def test_noise(noise: bytes) -> None:
-    """Refused, unless it begins as a message does."""
-    for read in (wire.read_console_message, wire.read_client_handshake):
+def test_noise_is_refused(noise: bytes) -> None:
+    """Unless it happens to look like a message."""
+    for read in (wire.decode_console_message, wire.decode_client_handshake):
         try:
             read(noise)
         except FormatError:
@@ -114,13 +114,13 @@ def test_noise(noise: bytes) -> None:
 
 
 @given(st.integers(0, len(STREAM) * 8 - 1), st.integers(0, len(STREAM)))
-def test_flipped_and_cut(bit: int, end: int) -> None:
-    """A message, or an error that is the other end's; nothing else, and never more memory than bytes came."""
+def test_flipped_and_truncated_messages(bit: int, end: int) -> None:
+    """They are decoded or raise a `FormatError`, and nothing else."""
     data = bytearray(STREAM)
     data[bit // 8] ^= 1 << bit % 8
     try:
-        for offset, message in wire.Messages().feed(bytes(data[:end])):
-            for read in (wire.read_console_message, wire.read_client_handshake):
+        for offset, message in wire.MessageFramer().feed(bytes(data[:end])):
+            for read in (wire.decode_console_message, wire.decode_client_handshake):
                 try:
                     read(message, offset)
                 except FormatError as error:
@@ -133,7 +133,7 @@ def test_flipped_and_cut(bit: int, end: int) -> None:
     "message",
     [
         b"{U\x04typeU\x02U\x07payload[$U#l\x7f\xff\xff\xff}",  # a length of two gigabytes
-        b"{U\x04type[$Z#l\x7f\xff\xff\xff}",  # what aborts other readers
+        b"{U\x04type[$Z#l\x7f\xff\xff\xff}",  # aborts other parsers
         b"{U\x04type[#l\x7f\xff\xff\xff}",
         b"[" * 100_000,
         b"{U\x04type" * 9,
@@ -147,13 +147,13 @@ def test_flipped_and_cut(bit: int, end: int) -> None:
 )
 def test_hostile_messages(message: bytes) -> None:
     with pytest.raises(FieldError):
-        wire.read_console_message(message)
+        wire.decode_console_message(message)
 
 
 @pytest.mark.parametrize("size", [0, wire.MAX_MESSAGE_BYTES + 1, 0xFFFF_FFFF])
 def test_hostile_lengths(size: int) -> None:
-    messages = wire.Messages()
-    assert messages.feed(STREAM) == [(offset, data) for offset, data in wire.Messages().feed(STREAM)]
+    messages = wire.MessageFramer()
+    assert messages.feed(STREAM) == [(offset, data) for offset, data in wire.MessageFramer().feed(STREAM)]
     with pytest.raises(FramingError) as raised:
         messages.feed(struct.pack(">I", size))
     assert raised.value.offset == len(STREAM)

@@ -1,7 +1,7 @@
-"""A console that speaks its protocol from bytes, as Nintendont does, and none of it with the project's own code.
+"""A simulated console that implements the protocol as Nintendont does, with none of the project's own code.
 
-It reads the handshake of a client by offset, keeps what the game says in a ring, holds one client at a time, and sends
-what it has in messages of any size. It breaks connections when it is told to.
+It reads the handshake of a client by offset, keeps the events of its game in a ring, accepts one client at a time, and
+sends messages of random sizes. On request it breaks connections.
 
 Determinism: sizes and breaks come from a seed; time is trio's clock.
 """
@@ -16,7 +16,8 @@ import trio
 import trio.testing
 
 KEEP_ALIVE_SECONDS = 0.5
-BODY_BYTES = 79
+CLIENT_HANDSHAKE_BYTES = 79
+"""Size of the body of a client's handshake, in the only layout that consoles read."""
 
 
 def _array(data: bytes, length: str = "U") -> bytes:
@@ -24,12 +25,12 @@ def _array(data: bytes, length: str = "U") -> bytes:
     return b"[$U#" + length.encode() + struct.pack(count, len(data)) + data
 
 
-def framed(body: bytes) -> bytes:
+def with_length(body: bytes) -> bytes:
     return struct.pack(">I", len(body)) + body
 
 
 def handshake(nick: str, token: int, cursor: int) -> bytes:
-    return framed(
+    return with_length(
         b"{i\x04typeU\x01i\x07payload{i\x04nickSU%c" % len(nick.encode())
         + nick.encode()
         + b"i\x11nintendontVersionSU\x061.10.0i\x0bclientToken"
@@ -41,7 +42,7 @@ def handshake(nick: str, token: int, cursor: int) -> bytes:
 
 
 def replay(cursor: int, next_cursor: int, data: bytes, *, forced: bool = False, length: str = "I") -> bytes:
-    return framed(
+    return with_length(
         b"{i\x04typeU\x02i\x07payload{i\x03pos"
         + _array(struct.pack(">Q", cursor), "i")
         + b"i\x07nextPos"
@@ -54,16 +55,25 @@ def replay(cursor: int, next_cursor: int, data: bytes, *, forced: bool = False, 
     )
 
 
-KEEP_ALIVE = framed(b"{i\x04typeU\x03}")
+KEEP_ALIVE = with_length(b"{i\x04typeU\x03}")
+
+
+def read_client_handshake(body: bytes) -> tuple[int, int, bool]:
+    """Cursor, token and `isRealtime`, read by offset, as a console does."""
+    assert len(body) == CLIENT_HANDSHAKE_BYTES
+    assert body[8] == 1
+    assert body[76:77] in (b"T", b"F")
+    cursor, token = struct.unpack_from(">Q", body, 33)[0], struct.unpack_from(">I", body, 60)[0]
+    return cursor, token, body[76:77] == b"T"
 
 
 class Wii:
-    """One console. `play` it; `serve` one client after the other."""
+    """One console. `play` plays a game; `serve` serves one client."""
 
     def __init__(
         self, seed: int = 0, *, nick: str = "Station 7", ring_bytes: int = 1 << 24, origin: int = 4096
     ) -> None:
-        self.chance = random.Random(seed)
+        self.rng = random.Random(seed)
         self.nick = nick
         self.ring_bytes = ring_bytes
         self.memory = bytearray()
@@ -73,15 +83,15 @@ class Wii:
         self.in_game = False
         self.tokens: set[int] = set()
         self.handshakes: list[tuple[int, int]] = []
-        """Cursor and token of each client that came."""
+        """Cursor and token in the handshake of each client."""
         self.lost: list[tuple[int, int]] = []
-        """From and to of what no client can have any more, when it was told so."""
-        self.breaks = 0.0
-        """Chance that a connection ends after a message."""
+        """Start and end cursors of bytes that were overwritten before a client received them."""
+        self.break_probability = 0.0
+        """Probability that a connection ends after a message."""
         self.held = False
-        """A client that is there is sent nothing."""
+        """While true, nothing is sent."""
         self.answers: trio.Event | None = None
-        """When set, a client is answered."""
+        """If given, handshakes are answered only once this event is set."""
         self.sent_bytes = 0
         self._changed = trio.Event()
 
@@ -101,24 +111,26 @@ class Wii:
         self.in_game = False
 
     async def play(self, raw: bytes, *, seconds: float = 1.0, steps: int = 100, end: bool = True) -> None:
-        """The events of a game, in bursts of about the same size."""
+        """Write the events of a game in `steps` bursts of about the same size."""
         self.begin_game()
         size = max(1, len(raw) // steps)
-        for at in range(0, len(raw), size):
-            self.write(raw[at : at + size])
+        for start in range(0, len(raw), size):
+            self.write(raw[start : start + size])
             await trio.sleep(seconds / steps)
         if end:
             self.end_game()
 
     async def serve(self, stream: trio.abc.Stream) -> None:
-        """One client, until it or we break off."""
+        """Serve one client until either side closes the connection."""
         try:
             async with stream:
                 body = None
                 with trio.move_on_after(5.0):
                     body = await self._read_message(stream)
                 if body is not None:
-                    await self._converse(stream, *self._read_handshake(body))
+                    cursor, token, _ = read_client_handshake(body)
+                    self.handshakes.append((cursor, token))
+                    await self._answer(stream, cursor, token)
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return
 
@@ -126,25 +138,16 @@ class Wii:
         data = b""
         while len(data) < 4 or len(data) < 4 + struct.unpack(">I", data[:4])[0]:
             more = await stream.receive_some(4096)
-            assert more, "the client said nothing"
+            assert more, "the client sent no handshake"
             data += more
         return data[4:]
 
-    def _read_handshake(self, body: bytes) -> tuple[int, int]:
-        """By offset, as a console reads it."""
-        assert len(body) == BODY_BYTES
-        assert body[8] == 1
-        assert body[76:77] in (b"T", b"F")
-        cursor, token = struct.unpack_from(">Q", body, 33)[0], struct.unpack_from(">I", body, 60)[0]
-        self.handshakes.append((cursor, token))
-        return cursor, token
-
-    async def _converse(self, stream: trio.abc.Stream, cursor: int, token: int) -> None:
+    async def _answer(self, stream: trio.abc.Stream, cursor: int, token: int) -> None:
         if self.answers is not None:
             await self.answers.wait()
         known = token in self.tokens
         if not known:
-            token = self.chance.randrange(1, 1 << 32)
+            token = self.rng.randrange(1, 1 << 32)
             self.tokens.add(token)
         if not (known and self.origin <= cursor <= self.end):
             cursor = self.game_base if self.in_game else self.end
@@ -158,19 +161,19 @@ class Wii:
             if self.end - cursor > self.ring_bytes and not self.held:
                 self.lost.append((cursor, self.end - self.ring_bytes))
                 cursor, forced = self.end - self.ring_bytes, True
-            size = min(self.end - cursor, self.chance.choice((1, 37, 700, 4096, 25_000)))
+            size = min(self.end - cursor, self.rng.choice((1, 37, 700, 4096, 25_000)))
             if size == 0 or self.held:
-                with trio.move_on_after(KEEP_ALIVE_SECONDS) as quiet:
+                with trio.move_on_after(KEEP_ALIVE_SECONDS) as idle:
                     await (trio.sleep_forever() if self.held else changed.wait())
-                if quiet.cancelled_caught:
+                if idle.cancelled_caught:
                     await stream.send_all(KEEP_ALIVE)
                 continue
             data = bytes(self.memory[cursor - self.origin :][:size])
-            length = self.chance.choice("Il") if size > 127 else self.chance.choice("iUIl")
+            length = self.rng.choice("Il") if size > 127 else self.rng.choice("iUIl")
             await stream.send_all(replay(cursor, cursor + size, data, forced=forced, length=length))
             self.sent_bytes += size
             cursor += size
-            if self.chance.random() < self.breaks:
+            if self.rng.random() < self.break_probability:
                 return
 
     def connector(self, nursery: trio.Nursery) -> Connector:
@@ -178,7 +181,7 @@ class Wii:
 
 
 class Connector:
-    """What a source connects with: pairs of streams in memory; refuses while the console is away."""
+    """Connects a source to a console through streams in memory. Refuses connections while `away`."""
 
     def __init__(self, wii: Wii, nursery: trio.Nursery) -> None:
         self.wii = wii
@@ -203,17 +206,17 @@ class Connector:
 
 
 def raw_of(replay_file: bytes) -> bytes:
-    """The events of a finished replay."""
+    """The bytes of the raw element of a finished replay."""
     return replay_file[15 : 15 + int.from_bytes(replay_file[11:15], "big")]
 
 
 def pieces(events: bytes, seed: int, sizes: Sequence[int] = (1, 7, 100, 5000)) -> list[bytes]:
-    """Cut at random."""
-    chance = random.Random(seed)
-    cut: list[bytes] = []
-    at = 0
-    while at < len(events):
-        size = chance.choice(sizes)
-        cut.append(events[at : at + size])
-        at += size
-    return cut
+    """Split bytes into pieces of random sizes."""
+    rng = random.Random(seed)
+    split: list[bytes] = []
+    start = 0
+    while start < len(events):
+        size = rng.choice(sizes)
+        split.append(events[start : start + size])
+        start += size
+    return split

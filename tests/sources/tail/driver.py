@@ -1,5 +1,6 @@
-"""A tail driven by hand: no event loop, no threads, no sleeping, time as a number. What a test does to the folder
-between two steps happens between two steps, so every run is the same.
+"""A tail driven by hand, without event loop, threads or sleeping; time is a number.
+
+Whatever a test does to the folder happens between two steps, so every run is the same.
 """
 
 from __future__ import annotations
@@ -27,38 +28,38 @@ from slpstream.sources.tail import (
 )
 
 T = TypeVar("T")
-WALL = 1_700_000_000.0
+WALL_CLOCK = 1_700_000_000.0
 REWRITABLE = 15
 
 
 def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run what never waits."""
+    """Run a coroutine that never waits."""
     try:
         coroutine.send(None)
     except StopIteration as stop:
         value: T = stop.value
         return value
     coroutine.close()
-    raise AssertionError("it waited")
+    raise AssertionError("the coroutine waited")
 
 
-class InLine:
-    """Blocking work, done here and now."""
+class InlineThreads:
+    """Runs blocking work inline. `calls` counts it."""
 
     def __init__(self) -> None:
-        self.hops = 0
+        self.calls = 0
 
     async def run(self, work: Callable[[], T]) -> T:
-        self.hops += 1
+        self.calls += 1
         return work()
 
     def start(self, work: Callable[[], T], deliver: Callable[[outcome.Outcome[T]], None]) -> None:
-        self.hops += 1
+        self.calls += 1
         deliver(outcome.capture(work))
 
 
 class Record:
-    """One followed file as a consumer knows it."""
+    """One followed file as its consumer knows it."""
 
     def __init__(self, file: TailedFile, *, existed: bool) -> None:
         self.file = file
@@ -73,7 +74,7 @@ class Record:
 
 
 class Driver:
-    """A `FolderTail` and everything it has said."""
+    """A `FolderTail` and everything that it has delivered."""
 
     def __init__(
         self,
@@ -81,19 +82,19 @@ class Driver:
         *,
         notifications: Notifications | None = None,
         read_bytes: int = 65536,
-        at: float = 0.0,
+        now: float = 0.0,
         suffixes: tuple[str, ...] = (".slp",),
     ) -> None:
         self.root = root
-        self.at = at
-        self.threads = InLine()
+        self.now = now
+        self.threads = InlineThreads()
         self.tail = FolderTail(
             root,
             suffixes=suffixes,
             rewritable_bytes=REWRITABLE,
             notifications=notifications,
             read_bytes=read_bytes,
-            wall_clock=lambda: WALL + self.at,
+            wall_clock=lambda: WALL_CLOCK + self.now,
             threads=self.threads,
         )
         self.events: list[TailEvent] = []
@@ -103,33 +104,33 @@ class Driver:
         self.settled = 0
 
     def step(self, seconds: float = 0.1) -> list[TailEvent]:
-        """One pass, some time after the last one."""
-        self.at += seconds
-        events = run(self.tail.step(self.at))
+        """Advance the clock and run one pass."""
+        self.now += seconds
+        events = run(self.tail.step(self.now))
         self.events += events
         for event in events:
-            self._hear(event)
+            self._check(event)
         return events
 
     def settle(self, seconds: float = 0.1) -> list[TailEvent]:
-        """Steps, until three in a row say nothing."""
-        said: list[TailEvent] = []
+        """Step until three steps in a row deliver nothing."""
+        delivered: list[TailEvent] = []
         quiet = 0
         while quiet < 3:
             events = self.step(seconds)
-            said += events
+            delivered += events
             quiet = 0 if events else quiet + 1
-        return said
+        return delivered
 
     def close(self) -> None:
         run(self.tail.__aexit__(None, None, None))
 
-    def _hear(self, event: TailEvent) -> None:
-        """What holds for every event at any time."""
+    def _check(self, event: TailEvent) -> None:
+        """Check the rules that hold for every event, and record it."""
         if isinstance(event, Scanned):
             self.scanned.append(event)
             return
-        assert self.scanned, "Scanned is the first"
+        assert self.scanned, "Scanned comes first"
         if isinstance(event, Refused):
             self.refused.append(event)
         elif isinstance(event, Settled):
@@ -158,14 +159,14 @@ class Driver:
                 record.error = event.error
 
     def live(self) -> dict[Path, Record]:
-        """What is being followed now, by path."""
+        """The files that are followed now, by path."""
         return {file.path: self.records[file] for file in self.tail.active}
 
     def root_present(self) -> bool:
-        """Whether the tail believes in its root."""
+        """Whether the tail has found its root."""
         return self.tail.root_present
 
     def only(self) -> Record:
-        """The one file that is being followed."""
+        """The only file that is followed."""
         (record,) = self.live().values()
         return record

@@ -1,6 +1,6 @@
-"""`FolderTail`, one case at a time, driven by hand: what is on the disk, what was said.
+"""`FolderTail`, one case at a time, driven by hand: the files on disk, and the events that follow.
 
-Where a test is about notifications, it gives the hints itself; everything else must work without any.
+Tests about notifications send them themselves; everything else must work without any.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from slpstream.sources.tail import (
     tailer,
 )
 from slpstream.sources.tail.tailer import COARSE_SECONDS
-from tests.sources.tail.driver import WALL, Driver, run
+from tests.sources.tail.driver import WALL_CLOCK, Driver, run
 
 HEADER = b"{U\x03raw[$U#l\0\0\0\0"
 FINAL = b"{U\x03raw[$U#l\0\0\x2f\xff"
@@ -56,9 +56,9 @@ def start(root: Path) -> Iterator[Start]:
 
 
 def write(path: Path, data: bytes, *, age: float = 0.0) -> Path:
-    """A file with some bytes, written so many seconds before the driver's time began."""
+    """Write a file whose modification time is `age` seconds before the driver's clock started."""
     path.write_bytes(data)
-    date(path, -age)
+    set_mtime(path, -age)
     return path
 
 
@@ -72,9 +72,9 @@ def rewrite(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def date(path: Path, seconds: float) -> None:
-    """Set its modification time, counted from when the driver's time began."""
-    os.utime(path, (WALL + seconds, WALL + seconds))
+def set_mtime(path: Path, seconds: float) -> None:
+    """Set the modification time, in seconds after the driver's clock started."""
+    os.utime(path, (WALL_CLOCK + seconds, WALL_CLOCK + seconds))
 
 
 def of_kind(events: Iterable[object], *kinds: type) -> list[object]:
@@ -82,7 +82,7 @@ def of_kind(events: Iterable[object], *kinds: type) -> list[object]:
 
 
 def open_descriptors() -> int:
-    """How many there are; not to be had everywhere."""
+    """The number of open descriptors; 0 where the system does not show it."""
     folder = Path("/proc/self/fd")
     return len(list(folder.iterdir())) if folder.is_dir() else 0
 
@@ -90,7 +90,7 @@ def open_descriptors() -> int:
 # The first scan.
 
 
-def test_what_was_there_before_is_listed_or_followed_by_its_age(root: Path, start: Start) -> None:
+def test_first_scan_lists_old_files_and_follows_recent_ones(root: Path, start: Start) -> None:
     old = write(root / "old.slp", HEADER + b"old", age=61)
     newer = write(root / "newer.slp", HEADER + b"newer", age=5)
     new = write(root / "new.slp", HEADER + b"new", age=59)
@@ -110,11 +110,11 @@ def test_what_was_there_before_is_listed_or_followed_by_its_age(root: Path, star
     assert driver.root_present()
 
 
-def test_an_empty_folder_is_scanned_and_settled(start: Start) -> None:
+def test_empty_folder_is_scanned_and_settled(start: Start) -> None:
     assert start().step(0.0) == [Scanned(()), Settled()]
 
 
-def test_nothing_is_too_old_when_idle_is_infinite(root: Path) -> None:
+def test_infinite_idle_time_follows_every_file(root: Path) -> None:
     write(root / "a.slp", b"x", age=1e9)
     driver = Driver(root)
     driver.tail._idle_seconds = float("inf")
@@ -122,13 +122,13 @@ def test_nothing_is_too_old_when_idle_is_infinite(root: Path) -> None:
     driver.close()
 
 
-def test_an_empty_file_is_caught_up(root: Path, start: Start) -> None:
+def test_empty_file_is_caught_up(root: Path, start: Start) -> None:
     write(root / "a.slp", b"")
     events = start().step(0.0)
     assert [type(event) for event in events] == [Scanned, Opened, CaughtUp, Settled]
 
 
-def test_settled_waits_for_the_last_byte_of_what_was_in_progress(root: Path, start: Start) -> None:
+def test_settled_comes_after_the_last_byte_of_files_in_progress(root: Path, start: Start) -> None:
     write(root / "a.slp", b"x" * 1000)
     write(root / "b.slp", b"y" * 10)
     driver = start(read_bytes=100)
@@ -139,7 +139,7 @@ def test_settled_waits_for_the_last_byte_of_what_was_in_progress(root: Path, sta
     assert [type(event) for event in events[-2:]] == [CaughtUp, Settled]
 
 
-def test_settled_comes_although_a_starter_is_gone_before_it_is_opened(
+def test_settled_comes_even_if_an_initial_file_vanishes(
     root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write(root / "a.slp", b"x")
@@ -149,7 +149,7 @@ def test_settled_comes_although_a_starter_is_gone_before_it_is_opened(
     assert [type(event) for event in driver.step()] == [Scanned, Settled]
 
 
-def test_names_that_do_not_count(root: Path, start: Start) -> None:
+def test_only_files_with_a_matching_suffix_are_followed(root: Path, start: Start) -> None:
     write(root / "a.txt", b"x")
     write(root / "a.SLP", b"x")
     (root / "folder.slp").mkdir()
@@ -160,7 +160,7 @@ def test_names_that_do_not_count(root: Path, start: Start) -> None:
     assert not driver.refused
 
 
-def test_a_name_that_is_not_utf8(root: Path, start: Start) -> None:
+def test_file_name_that_is_not_utf8(root: Path, start: Start) -> None:
     name = os.fsencode(root) + b"/\xff\xfe.slp"
     try:
         descriptor = os.open(name, os.O_WRONLY | os.O_CREAT)
@@ -191,21 +191,21 @@ def test_growth_comes_once_and_in_order(root: Path, start: Start) -> None:
     assert driver.only().file.mtime_ns == path.stat().st_mtime_ns
 
 
-def test_a_hint_is_enough(root: Path, start: Start) -> None:
+def test_notification_triggers_a_read(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER)
     notifications = Notifications(None)
     driver = start(notifications=notifications)
     driver.settle()
     append(path, b"more")
-    assert driver.step(0.0) == [], "no tick is due, and nobody has said anything"
+    assert driver.step(0.0) == [], "no tick is due, and there was no notification"
     notifications.grew(str(path))
-    hops = driver.threads.hops
+    calls = driver.threads.calls
     assert [type(event) for event in driver.step(0.0)] == [Grew]
-    if driver.tail._catalogue.active[str(path)].fast:
-        assert driver.threads.hops == hops, "it was read in the event loop"
+    if driver.tail._table.active[str(path)].nowait:
+        assert driver.threads.calls == calls, "it was read in the event loop"
 
 
-def test_growth_is_found_without_a_hint(root: Path, start: Start) -> None:
+def test_growth_is_found_without_a_notification(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER)
     driver = start(notifications=Notifications(None))
     driver.settle()
@@ -214,35 +214,33 @@ def test_growth_is_found_without_a_hint(root: Path, start: Start) -> None:
     assert [type(event) for event in driver.step()] == [Grew]
 
 
-def test_a_tick_looks_only_at_what_was_not_looked_at_just_now(
-    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A growing file is looked at at its hints; without one, never later than a tick and a half."""
+def test_tick_skips_files_that_were_just_read(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A growing file is read on each notification; other files wait at most one and a half ticks."""
     path = write(root / "a.slp", HEADER)
     other = write(root / "b.slp", HEADER)
     notifications = Notifications(None)
     driver = start(notifications=notifications)
     driver.settle()
-    absorbed: list[str] = []
-    absorb = tailer.FileTail.absorb
+    read: list[str] = []
+    apply = tailer.FileTail.apply
 
-    def counted(self: tailer.FileTail, look: tailer.Look, at: float) -> list[TailEvent]:
-        absorbed.append(Path(self.path).name)
-        return absorb(self, look, at)
+    def record(self: tailer.FileTail, result: tailer.ReadResult, now: float) -> list[TailEvent]:
+        read.append(Path(self.path).name)
+        return apply(self, result, now)
 
-    monkeypatch.setattr(tailer.FileTail, "absorb", counted)
+    monkeypatch.setattr(tailer.FileTail, "apply", record)
     for _ in range(60):  # one second
         append(path, b"x")
         notifications.grew(str(path))
         assert [type(event) for event in driver.step(1 / 60)] == [Grew]
-    assert absorbed.count("a.slp") == 60
-    assert absorbed.count("b.slp") in (8, 9, 10)
+    assert read.count("a.slp") == 60
+    assert read.count("b.slp") in (8, 9, 10)
     append(other, b"x")
     append(path, b"x")
     assert {event.file.path.name for event in driver.step(0.15) if isinstance(event, Grew)} == {"a.slp", "b.slp"}
 
 
-def test_falling_behind_and_catching_up_again(root: Path, start: Start) -> None:
+def test_caught_up_comes_again_after_a_backlog(root: Path, start: Start) -> None:
     path = write(root / "a.slp", b"x")
     driver = start(read_bytes=10)
     driver.settle()
@@ -261,7 +259,7 @@ def test_files_take_turns(root: Path, start: Start) -> None:
     assert len(order) == 103
 
 
-def test_a_step_reads_about_one_chunk(root: Path, start: Start) -> None:
+def test_step_reads_about_one_chunk(root: Path, start: Start) -> None:
     for number in range(20):
         write(root / f"{number}.slp", b"x" * 100)
     driver = start(read_bytes=100)
@@ -276,21 +274,21 @@ def test_many_new_files_are_opened_a_few_at_a_time(root: Path, start: Start) -> 
     driver.step()
     for number in range(50):
         write(root / f"{number:02}.slp", b"x")
-    most = 0
+    max_active = 0
     driver.step(6)
     for _ in range(10):
-        most = max(most, len(driver.tail.active))
+        max_active = max(max_active, len(driver.tail.active))
         for file in driver.tail.active:
             driver.tail.release(file)
         driver.step()
-    assert most <= 16
+    assert max_active <= 16
     assert len(driver.tail.listed) == 50
 
 
 # The header.
 
 
-def test_the_header_is_rewritten(root: Path, start: Start) -> None:
+def test_rewritten_header_is_delivered(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER + b"events")
     driver = start()
     driver.settle()
@@ -299,7 +297,7 @@ def test_the_header_is_rewritten(root: Path, start: Start) -> None:
     assert driver.step() == []
 
 
-def test_the_header_is_rewritten_with_the_last_append(root: Path, start: Start) -> None:
+def test_header_rewritten_together_with_the_last_append(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER + b"events")
     driver = start()
     driver.settle()
@@ -309,16 +307,16 @@ def test_the_header_is_rewritten_with_the_last_append(root: Path, start: Start) 
     assert bytes(driver.only().data) == FINAL + b"eventsmetadata"
 
 
-def test_the_header_is_rewritten_and_the_clock_stood_still(root: Path, start: Start) -> None:
+def test_header_rewritten_without_a_new_modification_time(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER + b"events")
     driver = start()
     driver.settle()
     rewrite(path, FINAL)
-    date(path, 0)
+    set_mtime(path, 0)
     assert [type(event) for event in driver.step()] == [Rewritten]
 
 
-def test_only_what_was_delivered_of_a_header_is_delivered_again(root: Path, start: Start) -> None:
+def test_only_the_delivered_part_of_a_header_is_rewritten(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER[:7])
     driver = start()
     driver.settle()
@@ -331,7 +329,7 @@ def test_only_what_was_delivered_of_a_header_is_delivered_again(root: Path, star
     assert bytes(driver.only().data) == b"\3" * 15 + b"\2" * 12
 
 
-def test_nothing_may_change_where_no_byte_is_rewritable(root: Path) -> None:
+def test_any_change_is_an_error_without_rewritable_bytes(root: Path) -> None:
     path = write(root / "a.slp", b"abc")
     driver = Driver(root)
     driver.tail._rewritable_bytes = 0
@@ -343,10 +341,10 @@ def test_nothing_may_change_where_no_byte_is_rewritable(root: Path) -> None:
     driver.close()
 
 
-# What a log must not do.
+# Changes that a log must not undergo.
 
 
-def test_truncated(root: Path, start: Start) -> None:
+def test_truncated_file_is_lost_and_opened_again(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER + b"events")
     driver = start()
     driver.settle()
@@ -360,7 +358,7 @@ def test_truncated(root: Path, start: Start) -> None:
 
 
 @pytest.mark.parametrize("size", [30, 21, 500, 5000])
-def test_truncated_and_written_again(root: Path, start: Start, size: int) -> None:
+def test_file_truncated_and_written_again_is_replaced(root: Path, start: Start, size: int) -> None:
     path = write(root / "a.slp", HEADER + b"events")
     driver = start()
     driver.settle()
@@ -375,7 +373,7 @@ def test_truncated_and_written_again(root: Path, start: Start, size: int) -> Non
 
 
 def test_bytes_of_another_file_are_never_taken_for_growth(root: Path, start: Start) -> None:
-    """Also when a hint makes us read before any status was looked at."""
+    """Even if a notification triggers a read before any status was checked."""
     path = write(root / "a.slp", HEADER + b"events")
     notifications = Notifications(None)
     driver = start(notifications=notifications)
@@ -388,7 +386,7 @@ def test_bytes_of_another_file_are_never_taken_for_growth(root: Path, start: Sta
     assert bytes(before.data) == HEADER + b"events"
 
 
-def test_another_file_is_renamed_over_it(root: Path, start: Start) -> None:
+def test_file_replaced_by_a_rename(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER + b"events")
     driver = start()
     driver.settle()
@@ -403,16 +401,16 @@ def test_another_file_is_renamed_over_it(root: Path, start: Start) -> None:
     assert len(of_kind(events, Opened)) == 1
 
 
-@pytest.mark.parametrize("hinted", [True, False])
-def test_deleted(root: Path, start: Start, hinted: bool) -> None:
+@pytest.mark.parametrize("notified", [True, False])
+def test_deleted_file_is_read_to_its_end_and_lost(root: Path, start: Start, notified: bool) -> None:
     path = write(root / "a.slp", HEADER + b"events")
     notifications = Notifications(None)
-    driver = start(notifications=notifications if hinted else None)
+    driver = start(notifications=notifications if notified else None)
     driver.settle()
     record = driver.only()
     append(path, b"last words")
     path.unlink()
-    if hinted:
+    if notified:
         notifications.grew(str(path))
     events = driver.settle()
     assert isinstance(events[-1], Lost)
@@ -421,7 +419,7 @@ def test_deleted(root: Path, start: Start, hinted: bool) -> None:
     assert len(driver.tail.listed) == 0
 
 
-def test_deleted_long_after_the_last_append(root: Path, start: Start) -> None:
+def test_deletion_is_noticed_without_a_scan(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER)
     driver = start(notifications=Notifications(None))
     driver.settle()
@@ -434,7 +432,7 @@ def test_deleted_long_after_the_last_append(root: Path, start: Start) -> None:
     assert not driver.live(), "no scan was needed"
 
 
-def test_deleted_and_made_again(root: Path, start: Start) -> None:
+def test_file_deleted_and_recreated(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER + b"events")
     driver = start()
     driver.settle()
@@ -446,7 +444,7 @@ def test_deleted_and_made_again(root: Path, start: Start) -> None:
     assert bytes(driver.only().data) == HEADER + b"new"
 
 
-def test_deleted_while_far_behind(root: Path, start: Start) -> None:
+def test_deleted_file_with_many_unread_bytes(root: Path, start: Start) -> None:
     path = write(root / "a.slp", b"x" * 1000)
     driver = start(read_bytes=100)
     driver.step()
@@ -457,8 +455,8 @@ def test_deleted_while_far_behind(root: Path, start: Start) -> None:
     assert isinstance(record.error, Vanished)
 
 
-@pytest.mark.parametrize("hinted", [True, False])
-def test_renamed_in_the_tree(root: Path, start: Start, hinted: bool) -> None:
+@pytest.mark.parametrize("notified", [True, False])
+def test_rename_inside_the_folder_keeps_the_file(root: Path, start: Start, notified: bool) -> None:
     path = write(root / "a.slp", HEADER)
     (root / "sub").mkdir()
     notifications = Notifications(None)
@@ -467,7 +465,7 @@ def test_renamed_in_the_tree(root: Path, start: Start, hinted: bool) -> None:
     record = driver.only()
     target = path.rename(root / "sub" / "b.slp")
     append(target, b"more")
-    if hinted:
+    if notified:
         notifications.grew(str(path))
         notifications.grew(str(target))
         events: list[object] = list(driver.step())
@@ -481,7 +479,7 @@ def test_renamed_in_the_tree(root: Path, start: Start, hinted: bool) -> None:
     assert driver.live() == {target: record}
 
 
-def test_renamed_and_written_to_in_one_hint(root: Path, start: Start) -> None:
+def test_rename_and_append_with_one_notification(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER)
     notifications = Notifications(None)
     driver = start(notifications=notifications)
@@ -492,7 +490,7 @@ def test_renamed_and_written_to_in_one_hint(root: Path, start: Start) -> None:
     assert [type(event) for event in driver.step(0.0)] == [Grew]
 
 
-def test_two_files_exchange_their_names(root: Path, start: Start) -> None:
+def test_two_files_swap_names(root: Path, start: Start) -> None:
     a, b = write(root / "a.slp", b"aaa"), write(root / "b.slp", b"bbb")
     driver = start()
     driver.settle()
@@ -509,7 +507,7 @@ def test_two_files_exchange_their_names(root: Path, start: Start) -> None:
     assert bytes(records[b].data) == b"bbbB"
 
 
-def test_renamed_over_another_file_that_is_followed(root: Path, start: Start) -> None:
+def test_rename_over_another_followed_file(root: Path, start: Start) -> None:
     a, b = write(root / "a.slp", b"aaa"), write(root / "b.slp", b"bbb")
     driver = start()
     driver.settle()
@@ -521,7 +519,7 @@ def test_renamed_over_another_file_that_is_followed(root: Path, start: Start) ->
     assert driver.live() == {b: records[a]}
 
 
-def test_renamed_out_of_the_tree(root: Path, start: Start, tmp_path: Path) -> None:
+def test_file_moved_out_of_the_folder_vanishes(root: Path, start: Start, tmp_path: Path) -> None:
     path = write(root / "a.slp", HEADER)
     driver = start()
     driver.settle()
@@ -537,7 +535,7 @@ def test_renamed_out_of_the_tree(root: Path, start: Start, tmp_path: Path) -> No
     assert not driver.only().existed
 
 
-def test_renamed_out_of_the_tree_and_another_file_under_its_name(root: Path, start: Start, tmp_path: Path) -> None:
+def test_file_moved_away_and_its_name_reused(root: Path, start: Start, tmp_path: Path) -> None:
     path = write(root / "a.slp", HEADER)
     driver = start()
     driver.settle()
@@ -549,7 +547,7 @@ def test_renamed_out_of_the_tree_and_another_file_under_its_name(root: Path, sta
     assert bytes(driver.only().data) == b"new"
 
 
-def test_a_second_link_is_not_a_second_file(root: Path, start: Start) -> None:
+def test_second_link_is_not_a_second_file(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER)
     driver = start()
     driver.settle()
@@ -563,7 +561,9 @@ def test_a_second_link_is_not_a_second_file(root: Path, start: Start) -> None:
     assert record.file.path == root / "b.slp"
 
 
-def test_a_read_error_in_the_middle(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_error_loses_the_file_until_the_next_scan(
+    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = write(root / "a.slp", HEADER)
     driver = start()
     driver.settle()
@@ -578,7 +578,7 @@ def test_a_read_error_in_the_middle(root: Path, start: Start, monkeypatch: pytes
         append(path, b"more")
         driver.step()
     assert isinstance(record.error, Unreadable)
-    assert not driver.settle(), "it is not opened again in a hurry"
+    assert not driver.settle(), "it is not opened again at once"
     driver.step(6)
     assert bytes(driver.only().data) == HEADER + b"more"
 
@@ -586,7 +586,7 @@ def test_a_read_error_in_the_middle(root: Path, start: Start, monkeypatch: pytes
 # Listed, released.
 
 
-def test_a_listed_file_that_grows(root: Path, start: Start) -> None:
+def test_listed_file_that_grows_is_opened(root: Path, start: Start) -> None:
     path = write(root / "old.slp", HEADER, age=1000)
     driver = start()
     driver.settle()
@@ -597,12 +597,12 @@ def test_a_listed_file_that_grows(root: Path, start: Start) -> None:
     assert len(driver.tail.listed) == 0
 
 
-def test_a_listed_file_that_is_touched_or_renamed(root: Path, start: Start) -> None:
+def test_listed_file_touched_or_renamed_stays_listed(root: Path, start: Start) -> None:
     path = write(root / "old.slp", HEADER, age=1000)
     driver = start()
     driver.settle()
     (listed,) = driver.scanned[0].files
-    date(path, 0)
+    set_mtime(path, 0)
     assert not driver.settle(6)
     path.rename(root / "sub.slp")
     assert not driver.settle(6)
@@ -610,7 +610,7 @@ def test_a_listed_file_that_is_touched_or_renamed(root: Path, start: Start) -> N
     assert len(driver.tail.listed) == 1
 
 
-def test_another_file_under_a_listed_name(root: Path, start: Start) -> None:
+def test_new_file_under_a_listed_name_is_opened(root: Path, start: Start) -> None:
     path = write(root / "old.slp", HEADER, age=1000)
     driver = start()
     driver.settle()
@@ -620,7 +620,7 @@ def test_another_file_under_a_listed_name(root: Path, start: Start) -> None:
     assert bytes(driver.only().data) == b"new"
 
 
-def test_a_released_file_is_left_alone_until_it_changes(root: Path, start: Start) -> None:
+def test_released_file_is_opened_again_only_when_it_changes(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER + b"events")
     driver = start()
     driver.settle()
@@ -631,8 +631,8 @@ def test_a_released_file_is_left_alone_until_it_changes(root: Path, start: Start
     assert len(driver.tail.listed) == 1
     for _ in range(3):
         assert not driver.settle(6)
-    date(path, 100)
-    assert not driver.settle(6), "touched, but the same"
+    set_mtime(path, 100)
+    assert not driver.settle(6), "touched, but unchanged"
     rewrite(path, FINAL)
     driver.settle(6)
     assert driver.only().existed
@@ -645,37 +645,37 @@ def test_a_released_file_is_left_alone_until_it_changes(root: Path, start: Start
     assert bytes(driver.only().data) == FINAL + b"events!"
 
 
-def test_a_released_file_whose_header_changes_while_the_clock_stands_still(root: Path, start: Start) -> None:
+def test_released_file_with_a_new_header_and_an_old_modification_time(root: Path, start: Start) -> None:
     path = write(root / "a.slp", HEADER + b"events")
     driver = start()
     driver.settle()
     driver.tail.release(driver.only().file)
     rewrite(path, FINAL)
-    date(path, 0)
+    set_mtime(path, 0)
     driver.settle(COARSE_SECONDS + 0.1)
     assert bytes(driver.only().data) == FINAL + b"events"
 
 
-def test_nothing_is_said_of_a_file_after_its_release(root: Path, start: Start) -> None:
-    """Also of what was found in the same step in which the consumer had enough."""
+def test_no_event_follows_a_release(root: Path, start: Start) -> None:
+    """Not even an event that was found in the same step as the one on which the consumer released the file."""
     write(root / "a.slp", b"x")
     driver = start()
     driver.tail._events.clear()
-    iterator = driver.tail
-    run(iterator._advance(0.0))
-    said: list[object] = []
-    while iterator._events:
-        event = iterator._events.popleft()
-        said.append(event)
+    tail = driver.tail
+    run(tail._advance(0.0))
+    delivered: list[object] = []
+    while tail._events:
+        event = tail._events.popleft()
+        delivered.append(event)
         if isinstance(event, Opened):
-            iterator.release(event.file)
-    assert [type(event) for event in said] == [Scanned, Opened, Settled]
+            tail.release(event.file)
+    assert [type(event) for event in delivered] == [Scanned, Opened, Settled]
 
 
 # Refused.
 
 
-def test_a_fifo_is_refused_once(root: Path, start: Start) -> None:
+def test_fifo_is_refused_once(root: Path, start: Start) -> None:
     os.mkfifo(root / "a.slp")
     driver = start()
     driver.settle()
@@ -690,7 +690,7 @@ def test_a_fifo_is_refused_once(root: Path, start: Start) -> None:
     assert bytes(driver.only().data) == b"x"
 
 
-def test_a_link_out_of_the_folder_is_refused(root: Path, start: Start, tmp_path: Path) -> None:
+def test_link_out_of_the_folder_is_refused(root: Path, start: Start, tmp_path: Path) -> None:
     write(tmp_path / "secret", b"secret")
     (root / "a.slp").symlink_to(tmp_path / "secret")
     (root / "loop.slp").symlink_to(root / "loop.slp")
@@ -704,7 +704,7 @@ def test_a_link_out_of_the_folder_is_refused(root: Path, start: Start, tmp_path:
     assert not driver.live()
 
 
-def test_a_link_inside_the_folder_is_followed(root: Path, start: Start) -> None:
+def test_link_inside_the_folder_is_followed(root: Path, start: Start) -> None:
     write(root / "data.bin", b"data")
     (root / "a.slp").symlink_to("data.bin")
     driver = start()
@@ -714,7 +714,7 @@ def test_a_link_inside_the_folder_is_followed(root: Path, start: Start) -> None:
     assert bytes(driver.only().data) == b"datamore"
 
 
-def test_a_link_to_a_folder_is_not_followed(root: Path, start: Start, tmp_path: Path) -> None:
+def test_link_to_a_folder_is_not_followed(root: Path, start: Start, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     write(tmp_path / "elsewhere" / "a.slp", b"x")
     (root / "link").symlink_to(tmp_path / "elsewhere")
@@ -725,7 +725,7 @@ def test_a_link_to_a_folder_is_not_followed(root: Path, start: Start, tmp_path: 
     assert not driver.refused
 
 
-def test_the_root_itself_may_be_a_link(root: Path, start: Start, tmp_path: Path) -> None:
+def test_root_may_be_a_link(root: Path, start: Start, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(root)
     write(root / "a.slp", b"x")
@@ -734,8 +734,10 @@ def test_the_root_itself_may_be_a_link(root: Path, start: Start, tmp_path: Path)
     assert driver.live().keys() == {link / "a.slp"}
 
 
-def test_permission_is_refused_and_given_back(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Injected, since the tests may run as root, to whom everything is permitted."""
+def test_unreadable_file_is_refused_until_permission_returns(
+    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The error is injected, since the tests may run as root, who may read everything."""
     write(root / "a.slp", b"x")
     driver = start()
     real = os.open
@@ -760,8 +762,8 @@ def test_permission_is_refused_and_given_back(root: Path, start: Start, monkeypa
     assert len(driver.refused) == 2
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="to root everything is permitted")
-def test_a_folder_that_may_not_be_read(root: Path, start: Start) -> None:
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_files_in_an_unreadable_folder_are_not_lost(root: Path, start: Start) -> None:
     (root / "sub").mkdir()
     path = write(root / "sub" / "a.slp", b"x")
     driver = start()
@@ -770,15 +772,13 @@ def test_a_folder_that_may_not_be_read(root: Path, start: Start) -> None:
     try:
         driver.settle(6)
         driver.settle(6)
-        assert driver.only().file.path == path, "not to be seen is not to be gone"
+        assert driver.only().file.path == path, "a file that cannot be seen is not gone"
         assert [refused.path for refused in driver.refused] == [root / "sub"]
     finally:
         (root / "sub").chmod(0o700)
 
 
-def test_a_folder_that_cannot_be_read_hides_and_does_not_lose(
-    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_scan_error_in_a_folder_loses_no_files(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "sub").mkdir()
     write(root / "sub" / "a.slp", b"x")
     write(root / "sub" / "b.slp", b"x", age=1000)
@@ -805,7 +805,7 @@ def test_a_folder_that_cannot_be_read_hides_and_does_not_lose(
 # The root.
 
 
-def test_a_root_that_comes_later(tmp_path: Path, start: Start) -> None:
+def test_root_created_later(tmp_path: Path, start: Start) -> None:
     root = tmp_path / "later"
     driver = start(root=root)
     assert driver.step() == [Scanned(()), Settled()]
@@ -820,7 +820,7 @@ def test_a_root_that_comes_later(tmp_path: Path, start: Start) -> None:
     assert [[file.path.name for file in scanned.files] for scanned in driver.scanned] == [[], ["old.slp"]]
 
 
-def test_a_root_that_goes_and_comes_back(root: Path, start: Start, tmp_path: Path) -> None:
+def test_root_removed_and_recreated(root: Path, start: Start, tmp_path: Path) -> None:
     path = write(root / "a.slp", HEADER)
     write(root / "old.slp", HEADER, age=1000)
     driver = start()
@@ -841,7 +841,7 @@ def test_a_root_that_goes_and_comes_back(root: Path, start: Start, tmp_path: Pat
     assert not driver.only().existed
 
 
-def test_another_folder_in_the_place_of_the_root(root: Path, start: Start, tmp_path: Path) -> None:
+def test_root_replaced_by_another_folder(root: Path, start: Start, tmp_path: Path) -> None:
     path = write(root / "a.slp", HEADER)
     driver = start()
     driver.settle()
@@ -857,7 +857,7 @@ def test_another_folder_in_the_place_of_the_root(root: Path, start: Start, tmp_p
     assert len(driver.tail.listed) == 1
 
 
-def test_a_root_that_is_a_file(tmp_path: Path, start: Start) -> None:
+def test_root_that_is_a_file(tmp_path: Path, start: Start) -> None:
     write(tmp_path / "root", b"x")
     driver = start(root=tmp_path / "root")
     driver.settle(2)
@@ -866,7 +866,7 @@ def test_a_root_that_is_a_file(tmp_path: Path, start: Start) -> None:
 
 
 @pytest.mark.parametrize("call", ["stat", "scandir"])
-def test_a_root_that_fails_for_a_while(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
+def test_root_with_temporary_errors(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     write(root / "a.slp", b"x")
     driver = start(notifications=Notifications(None))
     driver.settle()
@@ -888,10 +888,10 @@ def test_a_root_that_fails_for_a_while(root: Path, start: Start, monkeypatch: py
     assert driver.root_present()
 
 
-# Finding names.
+# New names.
 
 
-def test_a_hint_for_a_new_name(root: Path, start: Start) -> None:
+def test_notification_about_a_new_file(root: Path, start: Start) -> None:
     notifications = Notifications(None)
     driver = start(notifications=notifications)
     driver.settle()
@@ -902,7 +902,7 @@ def test_a_hint_for_a_new_name(root: Path, start: Start) -> None:
     assert not driver.only().existed
 
 
-def test_a_hint_for_a_listed_name_that_grew(root: Path, start: Start) -> None:
+def test_notification_about_a_listed_file_that_grew(root: Path, start: Start) -> None:
     path = write(root / "a.slp", b"x", age=1000)
     notifications = Notifications(None)
     driver = start(notifications=notifications)
@@ -914,7 +914,7 @@ def test_a_hint_for_a_listed_name_that_grew(root: Path, start: Start) -> None:
     assert bytes(driver.only().data) == b"xy"
 
 
-def test_a_new_folder_is_scanned_at_once(root: Path, start: Start) -> None:
+def test_new_folder_is_scanned_at_once(root: Path, start: Start) -> None:
     notifications = Notifications(None)
     driver = start(notifications=notifications)
     driver.settle()
@@ -925,7 +925,7 @@ def test_a_new_folder_is_scanned_at_once(root: Path, start: Start) -> None:
     assert bytes(driver.only().data) == b"x"
 
 
-def test_without_notifications_new_names_are_found_within_a_second(root: Path, start: Start) -> None:
+def test_new_files_are_found_within_a_second_without_notifications(root: Path, start: Start) -> None:
     (root / "sub").mkdir()
     driver = start()
     driver.settle()
@@ -936,7 +936,7 @@ def test_without_notifications_new_names_are_found_within_a_second(root: Path, s
     assert bytes(driver.only().data) == b"x"
 
 
-def test_too_many_hints_become_one(root: Path) -> None:
+def test_too_many_notifications_become_a_rescan(root: Path) -> None:
     notifications = Notifications(None)
     for number in range(5000):
         notifications.grew(f"{number}.slp")
@@ -946,7 +946,7 @@ def test_too_many_hints_become_one(root: Path) -> None:
     assert notifications.take() == (set(), False)
 
 
-def test_without_inodes_a_name_is_the_identity(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_path_is_the_identity_without_inodes(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     from slpstream.sources.tail import scan
     from slpstream.sources.tail.identity import FileIdentity
 
@@ -977,8 +977,10 @@ def test_without_inodes_a_name_is_the_identity(root: Path, start: Start, monkeyp
     assert away.exists()
 
 
-def test_where_reads_in_the_loop_are_not_to_be_had(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on other systems and on tmpfs: `preadv` says so, and everything goes through threads."""
+def test_reads_use_threads_where_nowait_is_unsupported(
+    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on other systems and on tmpfs, where `preadv` fails and all reads go through threads."""
 
     def unsupported(*_: object) -> int:
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
@@ -1001,9 +1003,7 @@ def test_where_reads_in_the_loop_are_not_to_be_had(root: Path, start: Start, mon
     assert isinstance(record.error, Vanished)
 
 
-def test_what_is_not_in_the_page_cache_is_read_in_a_thread(
-    root: Path, start: Start, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_uncached_bytes_are_read_in_a_thread(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     def uncached(*_: object) -> int:
         raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
 
@@ -1014,7 +1014,7 @@ def test_what_is_not_in_the_page_cache_is_read_in_a_thread(
     assert bytes(driver.only().data) == HEADER + b"events"
 
 
-def test_a_scan_says_only_what_is_new(root: Path, start: Start) -> None:
+def test_scan_reports_only_differences(root: Path, start: Start) -> None:
     for number in range(300):
         write(root / f"{number}.slp", b"x", age=1000)
     driver = start(notifications=Notifications(None))
@@ -1022,7 +1022,7 @@ def test_a_scan_says_only_what_is_new(root: Path, start: Start) -> None:
     assert len(driver.tail.listed) == 300
     from slpstream.sources.tail.scan import scan_tree
 
-    scan = scan_tree(str(root), (".slp",), driver.tail._catalogue.known())
+    scan = scan_tree(str(root), (".slp",), driver.tail._table.known_files())
     assert scan.findings == {}
     assert list(scan.folders) == [str(root)]
 

@@ -1,11 +1,11 @@
-"""A folder to which anything may happen, against a model of it.
+"""Random actions on a folder, checked against a model of it.
 
 The rules do to files what games, people and copy programs do: append, rewrite the header, truncate, write again in
-place, replace, rename, move away, delete; and what a consumer does: release, restart. Between them the tail takes
-steps. The model knows what is in each file. After each step, whatever was delivered in it must be what is in the
-file; and once things are quiet, every file is followed to its last byte, or is listed and has not changed since.
+place, replace, rename, move away, delete. They also do what a consumer does: release, restart. In between, the tail
+takes steps. The model knows the contents of each file. After each step, the delivered bytes must equal the file's; and
+when nothing changes any more, every file is either followed to its last byte or listed and unchanged since.
 
-What cannot be noticed is not done: bytes that replace others differ from them, within the prefix that is compared.
+Undetectable changes are left out: bytes that replace others differ from them, within the prefix that is compared.
 """
 
 from __future__ import annotations
@@ -22,31 +22,30 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from slpstream.model.errors import Replaced, Truncated, Vanished
 from slpstream.sources.tail import Grew, Notifications, Opened, Rewritten
 from tests.shared_data import IN_CI
-from tests.sources.tail.driver import REWRITABLE, WALL, Driver, Record
+from tests.sources.tail.driver import REWRITABLE, WALL_CLOCK, Driver, Record
 
 EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "5000" if IN_CI else "200"))
 NAMES = ("a.slp", "b.slp", "c.SLP", "sub/d.slp", "sub/deep/e.slp")
 IDLE_SECONDS = 60
-# In memory it is fast, and every look takes the way through a thread; on a disk, looks are made in place.
+# A file system in memory is fast, and every read goes through a thread; on a disk, reads run in the event loop.
 MEMORY = ("/dev/shm",) if Path("/dev/shm").is_dir() else ()
 
 names = st.sampled_from(NAMES)
-# Around the header, around a chunk (of 64 bytes), and past the prefix that is compared.
+# Sizes around the header and around a chunk (64 bytes), and one beyond the prefix that is compared.
 sizes = st.sampled_from((0, 1, 7, 14, 15, 16, 40, 63, 64, 65, 127, 128, 200, 700))
 
 
 class ModelFile:
-    """What one inode holds."""
+    """The contents of one inode."""
 
     def __init__(self) -> None:
         self.content = bytearray()
-        self.cuts = 0
-        """How often bytes were taken away from it."""
+        self.truncations = 0
         self.linked = True
 
 
 class Listing:
-    """A file that the tail knows and does not follow, as it was when that began."""
+    """A file that the tail has listed, as it was at that moment."""
 
     def __init__(self, model: ModelFile, size: int, header: bytes | None, inode: int) -> None:
         self.inode = inode
@@ -68,20 +67,20 @@ class FolderMachine(RuleBasedStateMachine):
         super().__init__()
         self.world: dict[str, ModelFile] = {}
         self.models: dict[Record, ModelFile] = {}
-        self.cuts: dict[Record, int] = {}
+        self.truncations: dict[Record, int] = {}
         self.listings: list[Listing] = []
         self.never_read: set[tuple[int, int]] = set()
         self.writes = 0
         self.driver: Driver | None = None
-        self.at = 0.0
+        self.now = 0.0
 
     @initialize(
         polled=st.booleans(),
-        place=st.sampled_from((*MEMORY, *MEMORY, None)),
+        parent=st.sampled_from((*MEMORY, *MEMORY, None)),
         present=st.lists(st.tuples(names, sizes, st.booleans()), max_size=3),
     )
-    def begin(self, polled: bool, place: str | None, present: list[tuple[str, int, bool]]) -> None:
-        self.base = Path(tempfile.mkdtemp(prefix="slpstream-model-", dir=place))
+    def begin(self, polled: bool, parent: str | None, present: list[tuple[str, int, bool]]) -> None:
+        self.base = Path(tempfile.mkdtemp(prefix="slpstream-model-", dir=parent))
         self.root = self.base / "root"
         (self.root / "sub" / "deep").mkdir(parents=True)
         self.polled = polled
@@ -91,12 +90,12 @@ class FolderMachine(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         if self.driver is not None:
-            self._be_quiet()
+            self._check_final_state()
             self.driver.close()
             assert not self.driver.tail.active
             shutil.rmtree(self.base)
 
-    # What happens to files.
+    # Actions on files.
 
     @rule(name=names, size=sizes)
     def append(self, name: str, size: int) -> None:
@@ -124,13 +123,13 @@ class FolderMachine(RuleBasedStateMachine):
     @rule(name=names, size=st.integers(0, 400))
     def truncate(self, name: str, size: int) -> None:
         name = self._existing(name)
-        self._cut(name, min(size, len(self.world[name].content)))
+        self._truncate(name, min(size, len(self.world[name].content)))
 
     @precondition(has_files)
     @rule(name=names, size=st.integers(0, 400), more=sizes)
     def truncate_and_write(self, name: str, size: int, more: int) -> None:
         name = self._existing(name)
-        self._cut(name, min(size, len(self.world[name].content)))
+        self._truncate(name, min(size, len(self.world[name].content)))
         self._write(name, more)
 
     @rule(name=names, size=sizes)
@@ -153,7 +152,7 @@ class FolderMachine(RuleBasedStateMachine):
         (self.root / name).replace(self.root / other)
         self._unlink(other)
         self.world[other] = self.world.pop(name)
-        self._hint(name, other)
+        self._notify(name, other)
 
     @precondition(has_files)
     @rule(name=names)
@@ -161,7 +160,7 @@ class FolderMachine(RuleBasedStateMachine):
         name = self._existing(name)
         (self.root / name).replace(self.base / "away")
         self._unlink(name)
-        self._hint(name)
+        self._notify(name)
 
     @precondition(has_files)
     @rule(name=names)
@@ -169,7 +168,7 @@ class FolderMachine(RuleBasedStateMachine):
         name = self._existing(name)
         (self.root / name).unlink()
         self._unlink(name)
-        self._hint(name)
+        self._notify(name)
 
     @rule()
     def delete_folder(self) -> None:
@@ -177,9 +176,9 @@ class FolderMachine(RuleBasedStateMachine):
         for name in [name for name in self.world if "/" in name]:
             self._unlink(name)
         (self.root / "sub" / "deep").mkdir(parents=True)
-        self._hint_everything()
+        self._notify_overflow()
 
-    # What the consumer does.
+    # Actions of the consumer.
 
     @rule(seconds=st.sampled_from((0.0, 0.1, 0.1, 2.5, 6.0)))
     def step(self, seconds: float) -> None:
@@ -205,10 +204,10 @@ class FolderMachine(RuleBasedStateMachine):
     def restart(self, later: float) -> None:
         assert self.driver is not None
         self.driver.close()
-        self.at = self.driver.at + later
+        self.now = self.driver.now + later
         self._start()
 
-    # The model's side.
+    # The model.
 
     def _existing(self, name: str) -> str:
         return name if name in self.world else next(iter(self.world))
@@ -225,19 +224,19 @@ class FolderMachine(RuleBasedStateMachine):
             file.write(data)
         self._date(name, age)
 
-    def _cut(self, name: str, size: int) -> None:
+    def _truncate(self, name: str, size: int) -> None:
         model = self.world[name]
         del model.content[size:]
-        model.cuts += 1
+        model.truncations += 1
         os.truncate(self.root / name, size)
         self._date(name)
 
     def _date(self, name: str, age: float = 0) -> None:
-        """A clock that never stands still, also where the file system's does."""
-        at = self.driver.at if self.driver is not None else self.at
-        mtime_ns = int((WALL + at - age) * 1e9) + self.writes * 1000
+        """Give the file a new modification time, even if the clock of the file system has not advanced."""
+        now = self.driver.now if self.driver is not None else self.now
+        mtime_ns = int((WALL_CLOCK + now - age) * 1e9) + self.writes * 1000
         os.utime(self.root / name, ns=(mtime_ns, mtime_ns))
-        self._hint(name)
+        self._notify(name)
 
     def _unlink(self, name: str) -> None:
         model = self.world.pop(name, None)
@@ -248,13 +247,13 @@ class FolderMachine(RuleBasedStateMachine):
                     self.never_read.add((listing.inode, listing.size))
             self.listings = [listing for listing in self.listings if listing.model is not model]
 
-    def _hint(self, *hinted: str) -> None:
-        """Some of what happens is hinted at, and some is not."""
+    def _notify(self, *names: str) -> None:
+        """Send notifications for some of the actions, and none for others."""
         if self.driver is not None and not self.polled and self.writes % 3:
-            for name in hinted:
+            for name in names:
                 self.notifications.grew(str(self.root / name))
 
-    def _hint_everything(self) -> None:
+    def _notify_overflow(self) -> None:
         if self.driver is not None and not self.polled and self.writes % 3:
             self.notifications.overflowed()
 
@@ -262,10 +261,10 @@ class FolderMachine(RuleBasedStateMachine):
 
     def _start(self) -> None:
         self.notifications = Notifications("asked for" if self.polled else None)
-        self.driver = Driver(self.root, notifications=self.notifications, read_bytes=64, at=self.at)
+        self.driver = Driver(self.root, notifications=self.notifications, read_bytes=64, now=self.now)
         self.models.clear()
         self.listings.clear()
-        limit_ns = (WALL + self.at - IDLE_SECONDS) * 1e9
+        limit_ns = (WALL_CLOCK + self.now - IDLE_SECONDS) * 1e9
         old = {name for name in self.world if (self.root / name).stat().st_mtime_ns < limit_ns}
         events = self._step(0.0)
         (scanned,) = self.driver.scanned
@@ -287,7 +286,7 @@ class FolderMachine(RuleBasedStateMachine):
                 record = self.driver.records[event.file]
                 model = self.world[str(event.file.path.relative_to(self.root))]
                 self.models[record] = model
-                self.cuts[record] = model.cuts
+                self.truncations[record] = model.truncations
                 self.listings = [listing for listing in self.listings if listing.model is not model]
             elif isinstance(event, Grew):
                 content = self.models[self.driver.records[event.file]].content
@@ -297,16 +296,16 @@ class FolderMachine(RuleBasedStateMachine):
                 assert event.data == content[: len(event.data)]
         for record, model in list(self.models.items()):
             if record.error is not None:
-                was_cut = model.cuts != self.cuts[record]
+                was_truncated = model.truncations != self.truncations[record]
                 if isinstance(record.error, Vanished | Replaced) and not model.linked:
-                    assert was_cut or record.data == model.content, "read to its end before it is lost"
+                    assert was_truncated or record.data == model.content, "read to its end before it is lost"
                 else:
                     assert isinstance(record.error, Truncated | Replaced)
-                    assert was_cut
+                    assert was_truncated
                 del self.models[record]
         return events
 
-    def _be_quiet(self) -> None:
+    def _check_final_state(self) -> None:
         assert self.driver is not None
         quiet = 0
         while quiet < 4:
@@ -316,7 +315,7 @@ class FolderMachine(RuleBasedStateMachine):
         for name, model in self.world.items():
             record = live.pop(name, None)
             if record is None:
-                # Where a file was listed and never read, another one of the same size and inode cannot be told from it.
+                # A listed file that was never read cannot be distinguished from another of the same size and inode.
                 twin = ((self.root / name).stat().st_ino, len(model.content)) in self.never_read
                 assert twin or id(model) in listed, f"{name} is neither followed nor listed"
             else:
@@ -324,12 +323,12 @@ class FolderMachine(RuleBasedStateMachine):
                 assert record.data == model.content
                 assert record.caught_up
                 assert record.file.size_bytes == len(model.content)
-        assert not live, "what is followed is there"
+        assert not live, "every followed file exists"
         assert len(self.driver.tail.listed) == len(self.world) - len(self.driver.tail.active)
         assert self.driver.settled == 1
 
 
-def test_whatever_happens_to_a_folder() -> None:
+def test_random_actions_on_a_folder() -> None:
     run_state_machine_as_test(
         FolderMachine,
         settings=settings(

@@ -1,5 +1,5 @@
-"""The parts of the room by themselves, where the whole cannot be brought into the situation: races, odd file systems,
-waiting."""
+"""The parts of the tail on their own, in situations that the whole cannot easily be brought into: races, unusual file
+systems, waiting."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from slpstream.model.errors import Replaced, Truncated
 from slpstream.sources.tail import Notifications, Watcher, scan
 from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.identity import PREFIX_BYTES, FileIdentity, Head
-from slpstream.sources.tail.scan import Known, Refusal, scan_tree
-from slpstream.sources.tail.tailer import FileTail, Look, open_file
-from tests.sources.tail.driver import REWRITABLE, Driver, InLine
+from slpstream.sources.tail.scan import KnownFiles, Refusal, scan_tree
+from slpstream.sources.tail.tailer import FileTail, ReadResult, open_file
+from tests.sources.tail.driver import REWRITABLE, Driver, InlineThreads
 
 T = TypeVar("T")
 
@@ -27,13 +27,13 @@ T = TypeVar("T")
 # The head of a file.
 
 
-def test_the_head_grows_up_to_its_limit_and_no_further() -> None:
+def test_head_grows_up_to_its_limit() -> None:
     head = Head(REWRITABLE)
     assert head.limit == REWRITABLE + PREFIX_BYTES
     assert head.expected(b"a" * 10) == b"a" * 10
     assert head.expected(b"a" * 10_000) == b"a" * head.limit
-    head.known = b"a" * head.limit
-    assert head.expected(b"b") == head.known
+    head.delivered = b"a" * head.limit
+    assert head.expected(b"b") == head.delivered
     assert head.header == b"a" * REWRITABLE
 
 
@@ -49,11 +49,11 @@ def test_the_head_grows_up_to_its_limit_and_no_further() -> None:
         (b"", False),
     ],
 )
-def test_what_counts_as_the_same_file(found: bytes, same: bool) -> None:
+def test_head_recognises_the_same_file(found: bytes, same: bool) -> None:
     assert Head(REWRITABLE).same_file(b"0123456789abcdeXYZ", found) is same
 
 
-# One look, judged: what can happen between its reads.
+# One read and its comparison: changes between its system calls.
 
 
 @pytest.fixture
@@ -62,68 +62,68 @@ def tail(tmp_path: Path) -> FileTail:
     path.write_bytes(b"header---------events")
     tail = open_file(str(path), str(tmp_path), REWRITABLE)
     assert isinstance(tail, FileTail)
-    tail.absorb(tail.look(100), 0.0)
+    tail.apply(tail.read(100), 0.0)
     return tail
 
 
-def test_a_file_that_shrank_between_the_reads(tail: FileTail) -> None:
-    look = tail.look(100)
+def test_file_that_shrinks_during_a_read(tail: FileTail) -> None:
+    result = tail.read(100)
     with pytest.raises(Replaced):
-        tail.absorb(Look(b"", look.head[:3], look.status), 0.0)
+        tail.apply(ReadResult(b"", result.head[:3], result.status), 0.0)
     with pytest.raises(Truncated):
-        tail.absorb(Look(b"more", look.head, look.status), 0.0)
+        tail.apply(ReadResult(b"more", result.head, result.status), 0.0)
     assert tail.offset == 21
     tail.close()
     tail.close()
 
 
-def test_a_short_head_of_a_file_that_is_all_header(tmp_path: Path) -> None:
+def test_file_shorter_than_its_header(tmp_path: Path) -> None:
     (tmp_path / "a.slp").write_bytes(b"head")
     tail = open_file(str(tmp_path / "a.slp"), str(tmp_path), REWRITABLE)
     assert isinstance(tail, FileTail)
-    look = tail.look(100)
-    tail.absorb(look, 0.0)
+    result = tail.read(100)
+    tail.apply(result, 0.0)
     with pytest.raises(Replaced):
-        tail.absorb(Look(b"", b"he", look.status), 0.0)
+        tail.apply(ReadResult(b"", b"he", result.status), 0.0)
     tail.close()
 
 
-def test_what_is_opened_was_a_file_only_a_moment_ago(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fifo_that_takes_the_path_while_it_is_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(b"x")
     real = os.open
 
-    def exchange(target: str, flags: int) -> int:
+    def swap(target: str, flags: int) -> int:
         path.unlink()
         os.mkfifo(path)
         return real(target, flags)
 
-    monkeypatch.setattr(os, "open", exchange)
+    monkeypatch.setattr(os, "open", swap)
     assert open_file(str(path), str(tmp_path), REWRITABLE) == Refusal("not a regular file")
 
 
-# Scans that are older than what they meet.
+# Scans whose findings are out of date.
 
 
-class Late(InLine):
-    """A scan sees what there is when it begins, and is heard when the test says so."""
+class LateThreads(InlineThreads):
+    """Scans run when they are started, but their results arrive only when the test calls `finish`."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._unheard: Callable[[], None] = lambda: None
+        self._deliver: Callable[[], None] = lambda: None
 
     def start(self, work: Callable[[], T], deliver: Callable[[outcome.Outcome[T]], None]) -> None:
-        seen = outcome.capture(work)
-        self._unheard = lambda: deliver(seen)
+        result = outcome.capture(work)
+        self._deliver = lambda: deliver(result)
 
     def finish(self) -> None:
-        self._unheard()
+        self._deliver()
 
 
-def late(root: Path) -> tuple[Driver, Late, Notifications]:
+def driver_with_late_scans(root: Path) -> tuple[Driver, LateThreads, Notifications]:
     notifications = Notifications(None)
     driver = Driver(root, notifications=notifications)
-    threads = Late()
+    threads = LateThreads()
     driver.tail._threads = threads
     driver.step()
     assert not driver.scanned
@@ -132,11 +132,11 @@ def late(root: Path) -> tuple[Driver, Late, Notifications]:
     return driver, threads, notifications
 
 
-def test_an_old_scan_does_not_open_again_what_was_released_since(tmp_path: Path) -> None:
+def test_outdated_scan_does_not_reopen_a_released_file(tmp_path: Path) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(b"one")
     os.utime(path, (0, 0))
-    driver, threads, notifications = late(tmp_path)
+    driver, threads, notifications = driver_with_late_scans(tmp_path)
     path.write_bytes(b"onetwo")
     driver.step(6)
     notifications.grew(str(path))
@@ -150,17 +150,17 @@ def test_an_old_scan_does_not_open_again_what_was_released_since(tmp_path: Path)
     driver.close()
 
 
-def test_an_old_scan_does_not_lose_what_was_renamed_since(tmp_path: Path) -> None:
+def test_outdated_scan_does_not_lose_a_renamed_file(tmp_path: Path) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(b"one")
-    driver, threads, _ = late(tmp_path)
+    driver, threads, _ = driver_with_late_scans(tmp_path)
     target = tmp_path / "b.slp"
     path.rename(tmp_path / "hidden")
     driver.step(6)
     (tmp_path / "hidden").rename(target)
     threads.finish()
     driver.step()
-    assert driver.only().error is None, "one scan may miss it"
+    assert driver.only().error is None, "a single scan may miss it"
     driver.step(1)
     threads.finish()
     driver.step()
@@ -169,10 +169,10 @@ def test_an_old_scan_does_not_lose_what_was_renamed_since(tmp_path: Path) -> Non
     driver.close()
 
 
-def test_the_tail_goes_on_reading_beside_a_scan(tmp_path: Path) -> None:
+def test_files_are_read_while_a_scan_runs(tmp_path: Path) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(b"one")
-    driver, threads, _ = late(tmp_path)
+    driver, threads, _ = driver_with_late_scans(tmp_path)
     driver.step(6)
     path.write_bytes(b"onetwo")
     driver.step()
@@ -184,7 +184,7 @@ def test_the_tail_goes_on_reading_beside_a_scan(tmp_path: Path) -> None:
 # Links, inodes, folders.
 
 
-def test_two_links_that_arrive_together_are_one_file(tmp_path: Path) -> None:
+def test_two_new_links_to_one_file_are_one_file(tmp_path: Path) -> None:
     (tmp_path / "a.slp").write_bytes(b"x")
     os.link(tmp_path / "a.slp", tmp_path / "b.slp")
     driver = Driver(tmp_path)
@@ -193,7 +193,7 @@ def test_two_links_that_arrive_together_are_one_file(tmp_path: Path) -> None:
     driver.close()
 
 
-def test_a_second_link_to_a_listed_file(tmp_path: Path) -> None:
+def test_second_link_to_a_listed_file_is_ignored(tmp_path: Path) -> None:
     (tmp_path / "a.slp").write_bytes(b"x")
     os.utime(tmp_path / "a.slp", (0, 0))
     driver = Driver(tmp_path)
@@ -203,8 +203,8 @@ def test_a_second_link_to_a_listed_file(tmp_path: Path) -> None:
     driver.close()
 
 
-def test_a_listed_file_that_was_renamed_and_has_grown_is_a_new_one(tmp_path: Path) -> None:
-    """An inode that is used again looks the same."""
+def test_listed_file_renamed_and_grown_is_a_new_file(tmp_path: Path) -> None:
+    """A reused inode would look the same."""
     path = tmp_path / "a.slp"
     path.write_bytes(b"x")
     os.utime(path, (0, 0))
@@ -217,35 +217,35 @@ def test_a_listed_file_that_was_renamed_and_has_grown_is_a_new_one(tmp_path: Pat
     driver.close()
 
 
-def test_a_folder_that_contains_itself_is_scanned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Junctions and bind mounts can do that; here every folder claims to be the root."""
+def test_folder_that_contains_itself_is_scanned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Junctions and bind mounts make this possible; here every folder claims to be the root."""
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub" / "a.slp").write_bytes(b"x")
     monkeypatch.setattr(scan, "identity_of", lambda _: FileIdentity(1, 1))
-    nothing = Known({}, {}, frozenset())
+    nothing = KnownFiles({}, {}, frozenset())
     assert scan_tree(str(tmp_path), (".slp",), nothing).folders.keys() == {str(tmp_path)}
 
 
-def test_a_catalogue_forgets() -> None:
-    catalogue = FileTable()
-    assert catalogue.refuse("a.slp", Refusal("no"))
-    assert not catalogue.refuse("a.slp", Refusal("no"))
-    assert catalogue.refuse("a.slp", Refusal("never"))
-    assert catalogue.is_taken("a.slp")
-    catalogue.reconcile({"a.slp": None}, 1)
-    assert not catalogue.is_taken("a.slp")
-    assert catalogue.refuse("a.slp", Refusal("no"))
-    assert catalogue.unlist("b.slp") is None
+def test_refusals_are_forgotten_when_the_file_is_gone() -> None:
+    table = FileTable()
+    assert table.refuse("a.slp", Refusal("no"))
+    assert not table.refuse("a.slp", Refusal("no"))
+    assert table.refuse("a.slp", Refusal("never"))
+    assert table.is_taken("a.slp")
+    table.reconcile({"a.slp": None}, 1)
+    assert not table.is_taken("a.slp")
+    assert table.refuse("a.slp", Refusal("no"))
+    assert table.unlist("b.slp") is None
 
 
-# Hints.
+# Notifications.
 
 
 @pytest.mark.trio
-async def test_waiting_for_hints(autojump_clock: trio.testing.MockClock) -> None:
+async def test_wait_ends_on_wake_deadline_or_notification(autojump_clock: trio.testing.MockClock) -> None:
     notifications = Notifications(None)
     began = trio.current_time()
-    notifications.ring()
+    notifications.wake()
     await notifications.wait(trio.current_time() + 5)
     assert trio.current_time() == began
     await notifications.wait(trio.current_time() + 5)
@@ -253,30 +253,30 @@ async def test_waiting_for_hints(autojump_clock: trio.testing.MockClock) -> None
     notifications.grew("a.slp")
     await notifications.wait(trio.current_time() + 5)
     await notifications.wait(trio.current_time() + 5)
-    assert trio.current_time() == began + 5, "what was not taken is not waited for"
+    assert trio.current_time() == began + 5, "there is still something to take"
     notifications.take()
     await notifications.wait(trio.current_time() + 5)
     assert trio.current_time() == began + 10
 
 
 @pytest.mark.trio
-@pytest.mark.parametrize("how", ["replaced", "made again", "the same"])
-async def test_a_root_is_watched_as_what_it_is_now(tmp_path: Path, how: str) -> None:
+@pytest.mark.parametrize("change", ["replaced", "recreated", "none"])
+async def test_current_folder_is_watched(tmp_path: Path, change: str) -> None:
     root = tmp_path / "root"
     root.mkdir()
     async with Watcher() as watcher:
         notifications = watcher.watch(root)
-        await trio.to_thread.run_sync(notifications.refresh)
-        if how == "replaced":
+        await trio.to_thread.run_sync(notifications.watch_root)
+        if change == "replaced":
             root.rename(tmp_path / "moved")
-        elif how == "made again":
+        elif change == "recreated":
             shutil.rmtree(root)
         with trio.fail_after(10):
-            if how == "made again":
+            if change == "recreated":
                 await notifications.wait(trio.current_time() + 10)
                 assert notifications.take().rescan
             root.mkdir(exist_ok=True)
-            await trio.to_thread.run_sync(notifications.refresh)
+            await trio.to_thread.run_sync(notifications.watch_root)
             assert notifications.degraded is None
             (root / "a.slp").write_bytes(b"x")
             while str(root / "a.slp") not in notifications.take().paths:

@@ -1,4 +1,4 @@
-"""Timers that are kept by one task: only the newest time of each waiter counts, and it is kept to the instant."""
+"""Timeouts kept by one task: only the newest deadline of each waiter counts, and it is met exactly."""
 
 from __future__ import annotations
 
@@ -15,70 +15,70 @@ from slpstream.sources.tail import FolderTail
 from slpstream.sources.tail.notifications import Notifications
 from slpstream.sources.tail.threads import T
 from slpstream.sources.tail.timers import Timers
-from tests.sources.tail.driver import REWRITABLE, InLine
+from tests.sources.tail.driver import REWRITABLE, InlineThreads
 
 
-class Bell:
-    """When it was rung."""
+class Recorder:
+    """Records when it is called."""
 
     def __init__(self) -> None:
-        self.rung: list[float] = []
+        self.times: list[float] = []
 
-    def ring(self) -> None:
-        self.rung.append(trio.current_time())
+    def call(self) -> None:
+        self.times.append(trio.current_time())
 
 
 @asynccontextmanager
 async def running() -> AsyncIterator[Timers]:
-    alarms = Timers()
+    timers = Timers()
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(alarms.run)
+        nursery.start_soon(timers.run)
         await trio.testing.wait_all_tasks_blocked()
-        yield alarms
+        yield timers
         nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
-async def test_each_is_rung_once_at_its_time(autojump_clock: trio.testing.MockClock) -> None:
-    one, two = Bell(), Bell()
-    async with running() as alarms:
+async def test_each_callback_is_called_once_at_its_deadline(autojump_clock: trio.testing.MockClock) -> None:
+    one, two = Recorder(), Recorder()
+    async with running() as timers:
         began = trio.current_time()
-        alarms.set(two.ring, began + 7)
-        alarms.set(one.ring, began + 3)  # earlier than what the task sleeps for
+        timers.set(two.call, began + 7)
+        timers.set(one.call, began + 3)  # earlier than the deadline for which the task sleeps
         await trio.sleep(20)
-        assert [at - began for at in one.rung] == [3]
-        assert [at - began for at in two.rung] == [7]
+        assert [time - began for time in one.times] == [3]
+        assert [time - began for time in two.times] == [7]
 
 
 @pytest.mark.trio
-async def test_only_the_newest_time_counts(autojump_clock: trio.testing.MockClock) -> None:
-    bell = Bell()
-    async with running() as alarms:
+async def test_only_the_newest_deadline_counts(autojump_clock: trio.testing.MockClock) -> None:
+    recorder = Recorder()
+    async with running() as timers:
         began = trio.current_time()
         for step in range(10):
-            alarms.set(bell.ring, began + step + 5)
+            timers.set(recorder.call, began + step + 5)
             await trio.sleep(1)
-        assert bell.rung == []
+        assert recorder.times == []
         await trio.sleep(20)
-        assert [at - began for at in bell.rung] == [14]
-        alarms.set(bell.ring, began + 2)  # over already
+        assert [time - began for time in recorder.times] == [14]
+        timers.set(recorder.call, began + 2)  # already past
         await trio.testing.wait_all_tasks_blocked()
-        assert [at - began for at in bell.rung] == [14, 30]
+        assert [time - began for time in recorder.times] == [14, 30]
 
 
 @pytest.mark.trio
-@pytest.mark.parametrize("forgotten", [False, True])
-async def test_hints_wait_until_their_time(autojump_clock: trio.testing.MockClock, forgotten: bool) -> None:
-    async with running() as alarms:
-        notifications = Notifications(None, alarms)
+@pytest.mark.parametrize("detached", [False, True])
+async def test_notifications_wait_until_the_deadline(autojump_clock: trio.testing.MockClock, detached: bool) -> None:
+    async with running() as timers:
+        notifications = Notifications(None, timers)
         began = trio.current_time()
         await notifications.wait(began + 5)
         assert trio.current_time() == began + 5
-        if forgotten:
-            notifications.forget()
+        if detached:
+            notifications.detach()
         with trio.move_on_after(1):
             await notifications.wait(began + 9)
-        assert trio.current_time() == began + 6, "a wait can be given up"
+        assert trio.current_time() == began + 6, "a wait can be cancelled"
         await notifications.wait(began + 8)
         assert trio.current_time() == began + 8
         notifications.grew("a.slp")
@@ -86,8 +86,8 @@ async def test_hints_wait_until_their_time(autojump_clock: trio.testing.MockCloc
         assert trio.current_time() == began + 8
 
 
-class SlowScans(InLine):
-    """A share on which a scan takes three seconds."""
+class SlowThreads(InlineThreads):
+    """A scan takes three seconds, as on a slow network share."""
 
     def __init__(self, nursery: trio.Nursery) -> None:
         super().__init__()
@@ -103,26 +103,26 @@ class SlowScans(InLine):
 
 @pytest.mark.trio
 @pytest.mark.parametrize("degraded", [None, "polling was asked for"])
-async def test_a_slow_scan_is_waited_for(
+async def test_tail_does_not_spin_during_a_slow_scan(
     autojump_clock: trio.testing.MockClock, tmp_path: Path, degraded: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A pass has something to do, or waits: also while the folders cannot be looked at."""
+    """Each pass either has work to do or waits, even while folders cannot be checked."""
     passes: list[float] = []
     advance = FolderTail._advance
 
-    async def counted(self: FolderTail, at: float) -> None:
-        passes.append(at)
+    async def count(self: FolderTail, now: float) -> None:
+        passes.append(now)
         assert len(passes) < 300
-        await advance(self, at)
+        await advance(self, now)
 
-    monkeypatch.setattr(FolderTail, "_advance", counted)
-    async with running() as alarms, trio.open_nursery() as nursery:
+    monkeypatch.setattr(FolderTail, "_advance", count)
+    async with running() as timers, trio.open_nursery() as nursery:
         tail = FolderTail(
             tmp_path,
             suffixes=(".slp",),
             rewritable_bytes=REWRITABLE,
-            notifications=Notifications(degraded, alarms),
-            threads=SlowScans(nursery),
+            notifications=Notifications(degraded, timers),
+            threads=SlowThreads(nursery),
         )
         async with tail:
             with trio.move_on_after(20):

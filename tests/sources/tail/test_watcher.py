@@ -1,7 +1,7 @@
 """The watcher and the tail together, on the real clock, with real notifications and threads.
 
-What keeps these tests deterministic: nothing is asserted about a time, except that a deadline far beyond it was kept.
-Where notifications are to be proven, polls and scans are so far apart that they cannot have been it.
+Determinism: nothing is asserted about times, except that a generous deadline was met. Tests that prove notifications
+set the poll and scan intervals so long that neither can have found the change.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from slpstream.sources.tail import (
     TailedFile,
     TailEvent,
     Watcher,
-    watcher,
 )
+from slpstream.sources.tail import watcher as watcher_module
 from slpstream.sources.tail.inotify import InotifyReader
 from slpstream.sources.tail.timers import Timers
 from tests.sources.tail.driver import REWRITABLE
 
 pytestmark = [
     pytest.mark.trio,
-    # Watchdog, when it sees a new folder twice. It does no harm, but an error in its thread would.
+    # Watchdog warns when it sees a new folder twice. This is harmless, but as an error it would end its thread.
     pytest.mark.filterwarnings("ignore:Callback with id:RuntimeWarning"),
 ]
-on_linux = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="inotify exists only on Linux")
 
 NEVER = 1000.0
 DEADLINE = 10.0
@@ -63,16 +63,16 @@ def tail_of(root: Path, notifications: Notifications | None, *, poll: float = NE
     )
 
 
-class Heard:
-    """What a consumer has heard so far."""
+class Consumer:
+    """Iterates a tail and keeps all events and bytes."""
 
     def __init__(self, tail: FolderTail) -> None:
         self.tail = tail
         self.events: list[TailEvent] = []
         self.data: dict[TailedFile, bytearray] = {}
-        self._news = trio.Event()
+        self._received = trio.Event()
 
-    async def listen(self) -> None:
+    async def run(self) -> None:
         async for event in self.tail:
             self.events.append(event)
             if isinstance(event, Opened):
@@ -82,7 +82,7 @@ class Heard:
                 self.data[event.file] += event.data
             elif isinstance(event, Rewritten):
                 self.data[event.file][: len(event.data)] = event.data
-            self._news.set()
+            self._received.set()
 
     async def until(self, kind: type, count: int = 1) -> TailEvent:
         """Wait for the nth event of a kind."""
@@ -90,24 +90,24 @@ class Heard:
             found = [event for event in self.events if isinstance(event, kind)]
             if len(found) >= count:
                 return found[count - 1]
-            self._news = trio.Event()
-            await self._news.wait()
+            self._received = trio.Event()
+            await self._received.wait()
 
     async def until_data(self, name: str, data: bytes) -> None:
-        """Wait until a file has this name and has been delivered so far. Of a new name there is no event."""
+        """Wait until a file has this name and these bytes were delivered. (A rename causes no event.)"""
         while not any(file.path.name == name and bytes(got) == data for file, got in self.data.items()):
             await trio.sleep(0.001)
 
 
 @asynccontextmanager
-async def listening(tail: FolderTail) -> AsyncIterator[Heard]:
-    """Someone who listens, and who has heard that everything from before is there."""
-    heard = Heard(tail)
+async def consuming(tail: FolderTail) -> AsyncIterator[Consumer]:
+    """A consumer that runs, and has already received `Settled`."""
+    consumer = Consumer(tail)
     with trio.fail_after(DEADLINE):
         async with tail, trio.open_nursery() as nursery:
-            nursery.start_soon(heard.listen)
-            await heard.until(Settled)
-            yield heard
+            nursery.start_soon(consumer.run)
+            await consumer.until(Settled)
+            yield consumer
             nursery.cancel_scope.cancel()
 
 
@@ -124,187 +124,187 @@ def append(path: Path, data: bytes) -> None:
 
 
 def observers() -> list[threading.Thread]:
-    """Threads that would not be there without a watcher. (Trio's own worker threads linger, on purpose.)"""
+    """The threads of watchdog. (Trio's worker threads linger on purpose.)"""
     return [thread for thread in threading.enumerate() if type(thread).__module__.startswith("watchdog")]
 
 
-async def test_an_append_is_told_of(root: Path) -> None:
+async def test_append_is_delivered(root: Path) -> None:
     path = root / "a.slp"
     append(path, b"one")
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root))) as heard:
-        assert heard.tail._notifications.degraded is None
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
+        assert consumer.tail._notifications.degraded is None
         append(path, b"two")
-        await heard.until_data("a.slp", b"onetwo")
+        await consumer.until_data("a.slp", b"onetwo")
         with path.open("r+b", buffering=0) as file:
             file.write(b"ONE")
-        await heard.until(Rewritten)
-        await heard.until_data("a.slp", b"ONEtwo")
+        await consumer.until(Rewritten)
+        await consumer.until_data("a.slp", b"ONEtwo")
 
 
-async def test_a_new_file_is_told_of(root: Path) -> None:
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root))) as heard:
+async def test_new_file_is_delivered(root: Path) -> None:
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
         append(root / "a.slp", b"one")
         append(root / "other.txt", b"one")
-        await heard.until_data("a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
         (root / "a.slp").rename(root / "b.slp")
         append(root / "b.slp", b"two")
-        await heard.until_data("b.slp", b"onetwo")
-        assert len(heard.data) == 1
+        await consumer.until_data("b.slp", b"onetwo")
+        assert len(consumer.data) == 1
 
 
-async def test_files_in_folders_that_were_made_a_moment_ago(root: Path) -> None:
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root))) as heard:
+async def test_files_in_new_folders(root: Path) -> None:
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
         (root / "2026" / "11").mkdir(parents=True)
         append(root / "2026" / "11" / "a.slp", b"one")
-        await heard.until_data("a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
         (root / "2026" / "12").mkdir()
         append(root / "2026" / "12" / "b.slp", b"one")
-        await heard.until_data("b.slp", b"one")
+        await consumer.until_data("b.slp", b"one")
 
 
-async def test_a_file_in_a_folder_that_is_moved(root: Path) -> None:
+async def test_file_in_a_renamed_folder(root: Path) -> None:
     (root / "x").mkdir()
     append(root / "x" / "a.slp", b"one")
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root))) as heard:
-        (file,) = heard.tail.active
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
+        (file,) = consumer.tail.active
         (root / "x").rename(root / "y")
         append(root / "y" / "a.slp", b"two")
         while file.path != root / "y" / "a.slp":
             await trio.sleep(0.01)
-        await heard.until_data("a.slp", b"onetwo")
-        assert list(heard.tail.active) == [file]
+        await consumer.until_data("a.slp", b"onetwo")
+        assert list(consumer.tail.active) == [file]
 
 
-async def test_a_file_that_is_deleted(root: Path) -> None:
+async def test_deleted_file_is_lost(root: Path) -> None:
     append(root / "a.slp", b"one")
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root))) as heard:
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
         (root / "a.slp").unlink()
-        lost = await heard.until(Lost)
+        lost = await consumer.until(Lost)
         assert isinstance(lost, Lost)
         assert isinstance(lost.error, Vanished)
 
 
-async def test_a_root_that_is_deleted_and_made_again(root: Path) -> None:
+async def test_root_deleted_and_recreated(root: Path) -> None:
     append(root / "a.slp", b"one")
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root), scan=0.2)) as heard:
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), scan=0.2)) as consumer:
         shutil.rmtree(root)
-        await heard.until(Lost)
-        while heard.tail.root_present:
+        await consumer.until(Lost)
+        while consumer.tail.root_present:
             await trio.sleep(0.01)
-        assert heard.tail._notifications.degraded
+        assert consumer.tail._notifications.degraded
         root.mkdir()
-        while heard.tail._notifications.degraded:
+        while consumer.tail._notifications.degraded:
             await trio.sleep(0.01)
         append(root / "a.slp", b"new")
-        await heard.until_data("a.slp", b"new")
+        await consumer.until_data("a.slp", b"new")
         append(root / "a.slp", b"er")
-        await heard.until_data("a.slp", b"newer")
+        await consumer.until_data("a.slp", b"newer")
 
 
-async def test_a_root_that_is_replaced_is_watched_anew(root: Path, tmp_path: Path) -> None:
+async def test_replaced_root_is_watched_again(root: Path, tmp_path: Path) -> None:
     """Inotify would follow the old folder to its new name."""
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root), scan=0.2)) as heard:
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), scan=0.2)) as consumer:
         root.rename(tmp_path / "moved")
         root.mkdir()
         append(root / "a.slp", b"one")
         append(tmp_path / "moved" / "b.slp", b"not ours")
-        await heard.until_data("a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
         append(root / "a.slp", b"two")
-        await heard.until_data("a.slp", b"onetwo")
-        assert len(heard.data) == 1
+        await consumer.until_data("a.slp", b"onetwo")
+        assert len(consumer.data) == 1
 
 
-async def test_a_root_that_comes_later(tmp_path: Path) -> None:
+async def test_root_created_later(tmp_path: Path) -> None:
     root = tmp_path / "later" / "replays"
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root))) as heard:
-        assert heard.events == [Scanned(()), Settled()]
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
+        assert consumer.events == [Scanned(()), Settled()]
         root.mkdir(parents=True)
         append(root / "a.slp", b"one")
-        await heard.until_data("a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
 
 
-async def test_a_root_that_is_a_link(root: Path, tmp_path: Path) -> None:
+async def test_root_that_is_a_link(root: Path, tmp_path: Path) -> None:
     link = tmp_path / "link"
     link.symlink_to(root)
     append(root / "a.slp", b"one")
-    async with Watcher() as watch, listening(tail_of(link, watch.watch(link))) as heard:
+    async with Watcher() as watcher, consuming(tail_of(link, watcher.watch(link))) as consumer:
         append(root / "a.slp", b"two")
-        await heard.until_data("a.slp", b"onetwo")
+        await consumer.until_data("a.slp", b"onetwo")
         append(root / "b.slp", b"one")
-        await heard.until_data("b.slp", b"one")
-        assert {file.path.parent for file in heard.data} == {link}
+        await consumer.until_data("b.slp", b"one")
+        assert {file.path.parent for file in consumer.data} == {link}
 
 
 async def test_two_tails_of_one_root_and_one_inside_it(root: Path) -> None:
     (root / "sub").mkdir()
     async with (
-        Watcher() as watch,
-        listening(tail_of(root, watch.watch(root))) as one,
-        listening(tail_of(root, watch.watch(root))) as two,
-        listening(tail_of(root / "sub", watch.watch(root / "sub"))) as inner,
+        Watcher() as watcher,
+        consuming(tail_of(root, watcher.watch(root))) as one,
+        consuming(tail_of(root, watcher.watch(root))) as two,
+        consuming(tail_of(root / "sub", watcher.watch(root / "sub"))) as inner,
     ):
         append(root / "sub" / "a.slp", b"one")
-        for heard in (one, two, inner):
-            await heard.until_data("a.slp", b"one")
+        for consumer in (one, two, inner):
+            await consumer.until_data("a.slp", b"one")
         append(root / "sub" / "a.slp", b"two")
-        for heard in (one, two, inner):
-            await heard.until_data("a.slp", b"onetwo")
+        for consumer in (one, two, inner):
+            await consumer.until_data("a.slp", b"onetwo")
 
 
-async def test_who_does_not_listen_any_more_costs_nothing_and_disturbs_nobody(root: Path) -> None:
-    async with Watcher() as watch:
+async def test_unwatched_notifications_cost_nothing(root: Path) -> None:
+    async with Watcher() as watcher:
         idle = len(observers())
         for _ in range(3):  # a root can be watched again
-            gone, stays = watch.watch(root), watch.watch(root)
-            async with listening(tail_of(root, gone)):
+            gone, stays = watcher.watch(root), watcher.watch(root)
+            async with consuming(tail_of(root, gone)):
                 pass
-            async with listening(tail_of(root, stays)) as heard:
-                watch.unwatch(gone)
+            async with consuming(tail_of(root, stays)) as consumer:
+                watcher.unwatch(gone)
                 append(root / "a.slp", b"one")
-                await heard.until(Grew)
+                await consumer.until(Grew)
                 assert not gone.take().paths
-                gone.refresh()
-                gone.attend([str(root)])
+                gone.watch_root()
+                gone.watch_folders([str(root)])
             (root / "a.slp").unlink()
             assert len(observers()) > idle
-            watch.unwatch(stays)
-            watch.unwatch(stays)
+            watcher.unwatch(stays)
+            watcher.unwatch(stays)
             with trio.fail_after(DEADLINE):
                 while len(observers()) > idle:
                     await trio.sleep(0.001)
-            assert not watch._roots
-            assert watch._growth is None or not watch._growth._folders
+            assert not watcher._roots
+            assert watcher._inotify is None or not watcher._inotify._watches
 
 
 async def test_polling_alone_finds_everything(root: Path) -> None:
-    async with Watcher(polling_only=True) as watch:
-        notifications = watch.watch(root)
+    async with Watcher(polling_only=True) as watcher:
+        notifications = watcher.watch(root)
         assert notifications.degraded == "polling was asked for"
         assert not observers()
-        async with listening(tail_of(root, notifications, poll=0.02, scan=0.1)) as heard:
+        async with consuming(tail_of(root, notifications, poll=0.02, scan=0.1)) as consumer:
             append(root / "a.slp", b"one")
-            await heard.until_data("a.slp", b"one")
+            await consumer.until_data("a.slp", b"one")
             append(root / "a.slp", b"two")
-            await heard.until_data("a.slp", b"onetwo")
+            await consumer.until_data("a.slp", b"onetwo")
             (root / "a.slp").unlink()
-            await heard.until(Lost)
+            await consumer.until(Lost)
 
 
-async def test_watchdog_tells_of_growth_where_nobody_else_does(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on Windows and macOS, and when there is no second inotify instance."""
+async def test_watchdog_reports_appends_without_inotify(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows and macOS, and when no second inotify instance is left."""
 
     def none_left() -> InotifyReader:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(watcher, "InotifyReader", none_left)
+    monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
     path = root / "a.slp"
     append(path, b"one")
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root))) as heard:
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
         append(path, b"two")
-        await heard.until_data("a.slp", b"onetwo")
+        await consumer.until_data("a.slp", b"onetwo")
 
 
-async def test_no_notifications_are_left_and_come_back(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_notifications_come_back_after_enospc(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full = True
     real = BaseObserver.schedule
 
@@ -314,49 +314,49 @@ async def test_no_notifications_are_left_and_come_back(root: Path, monkeypatch: 
         return real(*args, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(BaseObserver, "schedule", schedule)
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root), poll=0.02, scan=0.1)) as heard:
-        notifications = heard.tail._notifications
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), poll=0.02, scan=0.1)) as consumer:
+        notifications = consumer.tail._notifications
         assert notifications.degraded == "no notifications: No space left on device"
         append(root / "a.slp", b"one")
-        await heard.until_data("a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
         full = False
         while notifications.degraded is not None:
             await trio.sleep(0.01)
 
 
-async def test_no_observer_is_to_be_had(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_polling_when_no_observer_can_be_started(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def none_left() -> BaseObserver:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    monkeypatch.setattr(watcher, "Observer", none_left)
-    async with Watcher() as watch:
-        notifications = watch.watch(root)
+    monkeypatch.setattr(watcher_module, "Observer", none_left)
+    async with Watcher() as watcher:
+        notifications = watcher.watch(root)
         assert notifications.degraded == "no notifications: Too many open files"
-        async with listening(tail_of(root, notifications, poll=0.02, scan=0.1)) as heard:
+        async with consuming(tail_of(root, notifications, poll=0.02, scan=0.1)) as consumer:
             append(root / "a.slp", b"one")
-            await heard.until_data("a.slp", b"one")
+            await consumer.until_data("a.slp", b"one")
 
 
 @on_linux
-async def test_no_watches_are_left_for_growth(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_polling_when_no_inotify_watches_are_left(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(InotifyReader, "watch", lambda *_: OSError(errno.ENOSPC, "No space left on device"))
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root), poll=0.02)) as heard:
-        assert heard.tail._notifications.degraded == "no notifications: No space left on device"
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), poll=0.02)) as consumer:
+        assert consumer.tail._notifications.degraded == "no notifications: No space left on device"
         append(root / "a.slp", b"one")
-        await heard.until_data("a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
 
 
 @on_linux
-async def test_growth_forgets_folders_and_says_when_it_was_overrun(root: Path) -> None:
+async def test_inotify_drops_folders_and_reports_overflow(root: Path) -> None:
     (root / "sub").mkdir()
-    growth = InotifyReader()
+    inotify = InotifyReader()
     one, two = Notifications(None), Notifications(None)
-    assert growth.watch(one, [str(root), str(root / "sub")]) is None
-    assert growth.watch(two, [str(root)]) is None
-    assert growth.watch(one, [str(root / "sub"), str(root / "missing")]) is not None
+    assert inotify.watch(one, [str(root), str(root / "sub")]) is None
+    assert inotify.watch(two, [str(root)]) is None
+    assert inotify.watch(one, [str(root / "sub"), str(root / "missing")]) is not None
     with trio.fail_after(DEADLINE):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(growth.run)
+            nursery.start_soon(inotify.run)
             append(root / "a.slp", b"x")
             append(root / "sub" / "b.slp", b"x")
             await one.wait(trio.current_time() + DEADLINE)
@@ -364,51 +364,51 @@ async def test_growth_forgets_folders_and_says_when_it_was_overrun(root: Path) -
             nursery.cancel_scope.cancel()
     assert one.take().paths == {str(root / "sub" / "b.slp")}
     assert two.take().paths == {str(root / "a.slp")}
-    growth._tell(struct.pack("iIII", -1, 0x4000, 0, 0))
+    inotify._dispatch(struct.pack("iIII", -1, 0x4000, 0, 0))
     assert one.take().rescan
     assert two.take().rescan
-    growth.close()
-    assert growth.watch(one, [str(root)]) is None
+    inotify.close()
+    assert inotify.watch(one, [str(root)]) is None
 
 
-async def test_the_observer_is_gone_when_the_watcher_is(root: Path) -> None:
+async def test_observer_ends_with_the_watcher(root: Path) -> None:
     before = observers()
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root))):
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))):
         assert len(observers()) > len(before)
     assert observers() == before
 
 
-async def test_who_waits_longer_than_the_watcher_has_a_timer(root: Path) -> None:
-    """Hints are never needed: also when nobody gives any more, what is there is found."""
-    found: deque[TailEvent] = deque()
+async def test_tail_goes_on_by_polling_after_the_watcher_ends(root: Path) -> None:
+    """Notifications are never required."""
+    events: deque[TailEvent] = deque()
 
     async def follow(tail: FolderTail) -> None:
         async for event in tail:
-            found.append(event)
+            events.append(event)
 
     with trio.fail_after(DEADLINE):
         async with trio.open_nursery() as nursery:
-            async with Watcher() as watching:
-                notifications = watching.watch(root)
+            async with Watcher() as watcher:
+                notifications = watcher.watch(root)
                 tail = tail_of(root, notifications, poll=0.02, scan=0.05)
                 nursery.start_soon(follow, tail)
-                while not any(isinstance(event, Settled) for event in found):
+                while not any(isinstance(event, Settled) for event in events):
                     await trio.sleep(0.01)
             assert notifications.degraded is not None
             (root / "a.slp").write_bytes(b"x")
-            while not any(isinstance(event, Grew) for event in found):
+            while not any(isinstance(event, Grew) for event in events):
                 await trio.sleep(0.01)
             nursery.cancel_scope.cancel()
 
 
-async def test_nothing_is_left_after_many_starts(root: Path) -> None:
+async def test_no_threads_or_descriptors_leak(root: Path) -> None:
     append(root / "a.slp", b"one")
     (root / "sub").mkdir()
 
     async def once() -> None:
-        async with Watcher() as watch, listening(tail_of(root, watch.watch(root))) as heard:
+        async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
             append(root / "sub" / "b.slp", b"two")
-            await heard.until(Opened, 2 if list((root / "sub").iterdir()) else 1)
+            await consumer.until(Opened, 2 if list((root / "sub").iterdir()) else 1)
 
     def descriptors() -> int:
         folder = Path("/proc/self/fd")
@@ -422,10 +422,10 @@ async def test_nothing_is_left_after_many_starts(root: Path) -> None:
     assert len(observers()) == threads
 
 
-async def test_a_consumer_that_is_cancelled_again_and_again_loses_nothing(root: Path) -> None:
+async def test_repeatedly_cancelled_consumer_loses_nothing(root: Path) -> None:
     path = root / "a.slp"
     written = bytearray()
-    heard = bytearray()
+    received = bytearray()
     done = False
 
     async def write() -> None:
@@ -437,21 +437,21 @@ async def test_a_consumer_that_is_cancelled_again_and_again_loses_nothing(root: 
             await trio.sleep(0.002)
         done = True
 
-    async with Watcher() as watch, tail_of(root, watch.watch(root), poll=0.02, scan=0.05) as tail:
+    async with Watcher() as watcher, tail_of(root, watcher.watch(root), poll=0.02, scan=0.05) as tail:
         with trio.fail_after(DEADLINE):
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(write)
-                while not done or heard != written:
+                while not done or received != written:
                     with trio.move_on_after(0.0007):
                         async for event in tail:
                             if isinstance(event, Grew):
-                                assert event.offset == len(heard)
-                                heard += event.data
-    assert len(heard) == 5000
+                                assert event.offset == len(received)
+                                received += event.data
+    assert len(received) == 5000
 
 
 async def test_release_from_another_task_while_a_thread_reads(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looks go through threads here, and a descriptor may not be closed under one."""
+    """Reads go through threads here, and no descriptor may be closed while a thread uses it."""
 
     def unsupported(*_: object) -> int:
         raise OSError(errno.EOPNOTSUPP, "Operation not supported")
@@ -460,36 +460,36 @@ async def test_release_from_another_task_while_a_thread_reads(root: Path, monkey
     for number in range(5):
         append(root / f"{number}.slp", b"x")
 
-    async def disturb(tail: FolderTail) -> None:
+    async def append_and_release(tail: FolderTail) -> None:
         for number in range(200):
             append(root / f"{number % 5}.slp", b"x" * 100)
             await trio.sleep(0.001)
             for file in list(tail.active)[:1]:
                 tail.release(file)
 
-    async with Watcher() as watch, listening(tail_of(root, watch.watch(root), poll=0.01, scan=0.02)) as heard:
-        await disturb(heard.tail)
-        while len(heard.tail.active) < 5:
-            append(root / f"{len(heard.events) % 5}.slp", b"x")
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), poll=0.01, scan=0.02)) as consumer:
+        await append_and_release(consumer.tail)
+        while len(consumer.tail.active) < 5:
+            append(root / f"{len(consumer.events) % 5}.slp", b"x")
             await trio.sleep(0.01)
-        contents = {file.path: bytes(heard.data[file]) for file in heard.tail.active}
+        contents = {file.path: bytes(consumer.data[file]) for file in consumer.tail.active}
         while any(path.read_bytes() != data for path, data in contents.items()):
             await trio.sleep(0.01)
-            contents = {file.path: bytes(heard.data[file]) for file in heard.tail.active}
-        assert not any(isinstance(event, Lost) for event in heard.events)
+            contents = {file.path: bytes(consumer.data[file]) for file in consumer.tail.active}
+        assert not any(isinstance(event, Lost) for event in consumer.events)
 
 
-async def test_an_error_of_the_consumer_arrives_as_it_is(root: Path) -> None:
+async def test_error_in_the_consumer_propagates_unchanged(root: Path) -> None:
     with pytest.raises(ZeroDivisionError):
-        async with Watcher() as watch, tail_of(root, watch.watch(root)) as tail:
+        async with Watcher() as watcher, tail_of(root, watcher.watch(root)) as tail:
             async for _ in tail:
                 raise ZeroDivisionError
     with pytest.raises(StopAsyncIteration):
         await tail.__anext__()
 
 
-async def test_events_for_those_who_watch_no_more_are_dropped(root: Path) -> None:
-    """The observer's thread can be a moment behind the event loop's end."""
+async def test_events_after_the_end_of_the_event_loop_are_dropped(root: Path) -> None:
+    """The observer's thread can briefly outlive the event loop."""
     token: trio.lowlevel.TrioToken | None = None
 
     async def other_loop() -> None:
@@ -498,8 +498,8 @@ async def test_events_for_those_who_watch_no_more_are_dropped(root: Path) -> Non
 
     await trio.to_thread.run_sync(lambda: trio.run(other_loop))
     assert token is not None
-    watched = watcher._WatchedRoot(str(root), Observer(), None, Timers(), token)
-    notifications = watched.listen()
-    watched._touch(str(root / "a.slp"))
+    watched = watcher_module._WatchedRoot(str(root), Observer(), None, Timers(), token)
+    notifications = watched.add_listener()
+    watched._report(str(root / "a.slp"))
     assert notifications.take().paths == {str(root / "a.slp")}
     watched._observer.stop()
