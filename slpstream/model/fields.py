@@ -1,8 +1,8 @@
 """What a row of a field table is, and what can be made of rows: `struct` layouts, event classes, names.
 
 A format describes each of its events by one declarative table of `Field` rows. The same rows give the decoder (a
-`struct.Struct` and a msgspec class), the encoder, the names on the wire and the reference page, so that none of them
-can drift from another.
+`struct.Struct` and a msgspec class), the names on the wire and the reference page, so that none of them can drift from
+another.
 
 **Presence follows the declared size.** A field exists when `offset + width <= declared payload size + 1` (offsets
 count from the command byte, the declared size does not count it). A `Layout` is a table cut at one declared size;
@@ -100,7 +100,7 @@ class Block(NamedTuple):
 
 
 class Layout:
-    """A table cut at one declared payload size: decodes and encodes the payloads of that size."""
+    """A table cut at one declared payload size: decodes the payloads of that size."""
 
     def __init__(self, table: Table, payload_size_bytes: int) -> None:
         self.table = table
@@ -150,17 +150,6 @@ class Layout:
             f"{self.table.title}: the declared size of {size} bytes is too small", offset=at, command=self.table.command
         )
 
-    def values(self, event: Any) -> tuple[Any, ...]:
-        """The values of an event in row order, nested ones flat."""
-        if self.group is None:
-            return tuple(getattr(event, f.name) for f in self.fields)
-        return tuple(_dig(event, f.name) for f in self.fields)
-
-    def encode(self, event: Any, tail: bytes = b"") -> bytes:
-        """An event to its bytes, command byte included; `tail` is what the declared size has beyond the known rows."""
-        body = bytes([self.table.command]) + self.struct.pack(*self.values(event)) + tail
-        return body.ljust(self.payload_size_bytes + 1, b"\0")
-
 
 class Table:
     """All rows of one event, in the order of their offsets.
@@ -185,14 +174,6 @@ class Table:
         if layout is None:
             layout = self._layouts[payload_size_bytes] = Layout(self, payload_size_bytes)
         return layout
-
-    def size_at(self, version: tuple[int, int, int]) -> int:
-        """The payload size that a version of the format declares, in bytes."""
-        return max(f.end for f in self.fields if parse_version(f.since) <= version) - 1
-
-    def new(self, **values: Any) -> Any:
-        """An event of this table from keyword values; what is not given stays absent."""
-        return self.cls(**values)
 
 
 def parse_version(text: str) -> tuple[int, int, int]:
@@ -252,9 +233,3 @@ def _event_class(title: str, fields: Sequence[Field], groups: Mapping[str, type[
 
 def _wire_names(names: Sequence[str]) -> dict[str, str]:
     return {name: camel(name) for name in names}
-
-
-def _dig(event: Any, dotted: str) -> Any:
-    for part in dotted.split("."):
-        event = getattr(event, part)
-    return event

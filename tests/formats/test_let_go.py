@@ -10,11 +10,11 @@ import pytest
 
 from slpstream.api import messages
 from slpstream.model.messages import START
-from slpstream.simulate.match import synthetic_match
 from slpstream.sources.console.feed import RelayFeed
 from slpstream.stream.game import place_of
 from tests.formats.games import games
 from tests.running_station import running_station, until
+from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio
 

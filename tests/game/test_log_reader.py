@@ -16,8 +16,8 @@ from slpstream.game.log_reader import MODES, FileReplay, archived_game
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
-from slpstream.simulate.match import synthetic_match
 from slpstream.stream.game import place_of
+from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio
 

@@ -12,9 +12,9 @@ from slpstream.formats.slippi import container
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.errors import WrongFormat
 from slpstream.model.events import Frame
-from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.schedule import BLOCK_BYTES, DRAIN_SECONDS, Timeline, Write, schedule
 from tests.shared_data import needs_shared, replay, replays
+from tests.synthetic.match import synthetic_match
 
 WRITERS = ["dolphin", "frame", "bytes:1", "bytes:1000", "random:7", "random:-3"]
 TICK = 1 / 60
@@ -78,9 +78,6 @@ def test_real_replays_come_out_as_they_are(path: Path, writer: str) -> None:
             schedule(data, writer)
         return
     assert carried_out(list(schedule(data, writer))) == data
-
-
-# -- writers -----------------------------------------------------------------------------------------------------------
 
 
 def test_dolphin_writes_whole_blocks_when_the_queue_is_emptied(match: bytes) -> None:
@@ -158,9 +155,6 @@ def test_random_is_the_same_for_the_same_seed(match: bytes) -> None:
     assert max(sizes) > 1000
 
 
-# -- speed -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("writer", WRITERS)
 def test_speed_divides_the_times(match: bytes, writer: str) -> None:
     for write, fast in islice(zip(schedule(match, writer), schedule(match, writer, speed=4), strict=True), 5000):
@@ -173,9 +167,6 @@ def test_as_fast_as_possible(match: bytes, speed: float) -> None:
     writes = list(schedule(match, "dolphin", speed=speed))
     assert {write.at_seconds for write in writes} == {0.0}
     assert carried_out(writes) == match
-
-
-# -- odd files ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -200,9 +191,6 @@ def test_wrong_event_payloads_are_no_obstacle(match: bytes) -> None:
 def test_a_file_without_frames_is_written_at_once() -> None:
     data = replay("corrupt")
     assert [write.at_seconds for write in schedule(data, "dolphin")] == [DRAIN_SECONDS]
-
-
-# -- wrong arguments ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,11 @@ from typing import Any, NamedTuple
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from slpstream.simulate.match import synthetic_match
 from slpstream.web.app import STATIC
 from tests.daemon_process import DaemonProcess, running
 from tests.oracles.slippi_js import MODULES
 from tests.shared_data import IN_CI
+from tests.synthetic.match import synthetic_match
 from tests.web import setups
 from tests.web.pages import chromium, demo, open_page, screenshot
 
@@ -415,8 +415,8 @@ def fulfil(answer: Any) -> Any:
 
 def test_stages_are_those_of_the_game() -> None:
     """The outlines agree with what the simulation and the stats know of the six tournament stages."""
-    from slpstream.simulate.stages import STAGES
     from slpstream.stats.stages import EDGES
+    from tests.synthetic.stages import STAGES
 
     module = json.dumps((STATIC / "dashboard" / "stages.js").as_uri())
     script = f"import({module}).then((stages) => console.log(JSON.stringify(stages.STAGES)))"

@@ -33,11 +33,6 @@ class Track(msgspec.Struct, frozen=True):
         return self.data[_HORIZON_OFFSET]
 
     @property
-    def filler(self) -> int:
-        """The last byte, which means nothing."""
-        return self.data[-1]
-
-    @property
     def sha256(self) -> str:
         """Of all 1,802 bytes, as 64 hex digits: the same track has the same in every replay and as a file."""
         return hashlib.sha256(self.data).hexdigest()

@@ -18,13 +18,10 @@ from slpstream.formats.gci.body import (
     InputRun,
     Racer,
     read_body,
-    write_body,
 )
 from slpstream.formats.gci.container import CHECKSUM_AT, checksum, read_container
-from slpstream.formats.gci.custom import read_custom, write_custom, write_emblems
-from slpstream.formats.gci.reader import read_replay
+from slpstream.formats.gci.custom import read_custom, write_custom
 from slpstream.formats.gci.settings import Replay
-from slpstream.formats.gci.writer import ORIGIN, encode, equal_laps, fitted, new_replay, place
 from tests.formats.gci.logs import (
     GCI,
     codes,
@@ -36,6 +33,17 @@ from tests.formats.gci.logs import (
     runs,
     time_attack,
     with_custom,
+)
+from tests.formats.gci.writer import (
+    ORIGIN,
+    encode,
+    equal_laps,
+    fitted,
+    new_replay,
+    place,
+    read_replay,
+    write_body,
+    write_emblems,
 )
 from tests.shared_data import needs_shared
 

@@ -20,12 +20,12 @@ from slpstream.formats.slippi.commands import FIRST_FRAME, TABLES
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE
 from slpstream.formats.slippi.reader import SlippiReader, Stage
 from slpstream.model import events
-from slpstream.simulate import states
-from slpstream.simulate.body import DEAD_FRAMES, FULL_SHIELD
-from slpstream.simulate.controls import QUIT
-from slpstream.simulate.match import synthetic_match
-from slpstream.simulate.roster import NANA, POPO
-from slpstream.simulate.stages import (
+from tests.synthetic import states
+from tests.synthetic.body import DEAD_FRAMES, FULL_SHIELD
+from tests.synthetic.controls import QUIT
+from tests.synthetic.match import synthetic_match
+from tests.synthetic.roster import NANA, POPO
+from tests.synthetic.stages import (
     BATTLEFIELD,
     DREAM_LAND,
     FINAL_DESTINATION,
@@ -72,9 +72,6 @@ def read(**options: Any) -> Read:
 def match() -> Read:
     """The match of the demo, whole."""
     return read()
-
-
-# -- files -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", ERAS, ids=lambda v: "{}.{}.{}".format(*v))
@@ -141,9 +138,6 @@ def test_as_short_as_one_likes(frames: int) -> None:
     assert match.one(events.Metadata).metadata["lastFrame"] == FIRST_FRAME + frames - 1
 
 
-# -- what was set up ---------------------------------------------------------------------------------------------------
-
-
 def test_settings(match: Read) -> None:
     settings = match.one(events.GameStart).settings
     assert settings.stage_id == BATTLEFIELD
@@ -175,9 +169,6 @@ def test_teams() -> None:
     for player in range(4):
         hitters = {post.last_hit_by for post in match.posts(player)} - {6}
         assert all(hitter % 2 != player % 2 for hitter in hitters)
-
-
-# -- how it went -------------------------------------------------------------------------------------------------------
 
 
 def test_it_takes_as_long_as_a_match_takes(match: Read) -> None:
@@ -347,9 +338,6 @@ def test_buttons_are_pressed_and_let_go(match: Read) -> None:
         assert 30 < per_minute < 400
 
 
-# -- options -----------------------------------------------------------------------------------------------------------
-
-
 def test_the_one_who_is_behind_quits() -> None:
     match = read(frames=700)
     end = match.one(events.GameEnd)
@@ -454,9 +442,6 @@ def test_gecko_list() -> None:
     assert match.reader.event_payloads is not None
     assert match.reader.event_payloads.size(0x3D) == 1200
     assert read(gecko=True, frames=5, version=(3, 2, 0)).reader.gecko_list is None
-
-
-# -- rollbacks ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [(3, 0, 0), (3, 6, 0), (3, 7, 0), (3, 18, 0)], ids=str)

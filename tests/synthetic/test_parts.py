@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 
 from slpstream.formats.slippi import action_states, ids
-from slpstream.simulate import states
-from slpstream.simulate.controls import REST, Command, Hand, Pad, Verb
-from slpstream.simulate.roster import LINE_UP, NANA, POPO
-
-# -- tables ------------------------------------------------------------------------------------------------------------
+from tests.synthetic import states
+from tests.synthetic.controls import REST, Command, Controller, Pad, Verb
+from tests.synthetic.roster import LINE_UP, NANA, POPO
 
 
 def test_states_are_called_what_the_game_calls_them() -> None:
@@ -39,7 +37,7 @@ def test_roster(character: Any) -> None:
         assert move.move_id in ids.MOVES
         assert 0 < move.first <= move.last <= move.total
         is_aerial = states.ATTACK_AIR_N <= move.state <= states.ATTACK_AIR_LW
-        assert bool(move.lag) == is_aerial
+        assert bool(move.landing_lag) == is_aerial
         assert is_aerial == (name in ("nair", "fair", "bair", "uair", "dair"))
 
 
@@ -98,20 +96,17 @@ def test_animation_index(state: int, animation: int) -> None:
     assert states.animation_index(state) == animation
 
 
-# -- controller --------------------------------------------------------------------------------------------------------
-
-
 def test_a_button_is_held_and_let_go() -> None:
-    hand = Hand()
+    controller = Controller()
     jump = Command(Verb.JUMP, 1.0)
-    pads = [hand.pad(command, 1.0) for command in (jump, REST, REST, REST, REST)]
+    pads = [controller.pad(command, 1.0) for command in (jump, REST, REST, REST, REST)]
     assert [bool(pad.physical) for pad in pads] == [True, True, True, False, False]
 
 
 def test_sticks_follow_the_facing() -> None:
-    left = Hand().pad(Command(Verb.ATTACK, move="fsmash"), -1.0)
+    left = Controller().pad(Command(Verb.ATTACK, move="fsmash"), -1.0)
     assert (left.c_x, left.physical) == (-1.0, 0)
-    tilt = Hand().pad(Command(Verb.ATTACK, move="ftilt"), -1.0)
+    tilt = Controller().pad(Command(Verb.ATTACK, move="ftilt"), -1.0)
     assert (tilt.stick_x, tilt.physical) == (-0.5, 0x100)
 
 
