@@ -108,7 +108,7 @@ class Body:
         self.instance_hit_by = 0
         self.l_cancel = 0
         self.move: Move | None = None
-        self.victims: dict[int, int] = {}
+        self.last_hits: dict[int, int] = {}
         """The age of the current move when it last hit each victim, by `id(victim)`."""
         self.shots = 0
         self.command = REST

@@ -218,7 +218,7 @@ class Bot:
         "edge": _plan_edge,
     }
 
-    def _knee(self, me: Fighter, foe: Fighter | None) -> Command:
+    def _jump_squat(self, me: Fighter, foe: Fighter | None) -> Command:
         x = self._direction if self._wavedash else (0.0 if foe is None else math.copysign(1.0, foe.x - me.x))
         return Command(Verb.SHORT_HOP, x)
 
@@ -359,7 +359,7 @@ class Bot:
 
     _DECIDE: ClassVar[dict[Mode, Callable[[Bot, Fighter, Fighter | None], Command]]] = {
         Mode.GROUND: _ground,
-        Mode.KNEE_BEND: _knee,
+        Mode.KNEE_BEND: _jump_squat,
         Mode.AIR: _air,
         Mode.BUSY_AIR: _attacking,
         Mode.RECOVERY: _recovering,

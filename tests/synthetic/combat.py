@@ -47,7 +47,7 @@ class Combat:
             if self._connects(attacker, victim, attacker.move)
         ]
         for attacker, victim, move in hits:
-            attacker.victims[id(victim)] = attacker.age
+            attacker.last_hits[id(victim)] = attacker.age
             if victim.mode is Mode.SHIELD:
                 self._hit_shield(attacker, victim, move)
             else:
@@ -61,7 +61,7 @@ class Combat:
             return False
         if attacker.mode not in (Mode.BUSY, Mode.BUSY_AIR) or not move.first <= attacker.age + 1 <= move.last:
             return False
-        last_hit = attacker.victims.get(id(victim))
+        last_hit = attacker.last_hits.get(id(victim))
         if last_hit is not None and (not move.rehit_frames or attacker.age - last_hit < move.rehit_frames):
             return False
         back, front = attacker.x + attacker.facing * move.back, attacker.x + attacker.facing * move.front
@@ -70,7 +70,7 @@ class Combat:
         return left <= victim.x <= right and low <= victim.y <= high
 
     def _hit_shield(self, attacker: Fighter, victim: Fighter, move: Move) -> None:
-        damage = self._stale(attacker, move)
+        damage = self._stale_damage(attacker, move)
         victim.shield = max(1.0, victim.shield - damage * 0.7)
         victim.block(int(damage * 0.45 + 2))
         victim.knock_x = math.copysign(0.09 * damage + 0.4, victim.x - attacker.x)
@@ -79,7 +79,7 @@ class Combat:
 
     def strike(self, attacker: Fighter, victim: Fighter, move: Move, *, thrown: bool = False) -> None:
         """Deal the damage and knockback of a move that connected. Throws have no hitlag."""
-        damage = self._stale(attacker, move)
+        damage = self._stale_damage(attacker, move)
         self._stale_moves.setdefault(attacker, deque(maxlen=9)).appendleft(move.move_id)
         self._damage(attacker, victim, move.move_id, damage)
         self._break_hold(victim)
@@ -110,8 +110,8 @@ class Combat:
         victim.last_hit_by = attacker.index
         victim.percent = min(999.0, victim.percent + damage)
 
-    def _stale(self, attacker: Fighter, move: Move) -> float:
-        """The damage of a move, less because it was landed recently."""
+    def _stale_damage(self, attacker: Fighter, move: Move) -> float:
+        """The damage of a move, reduced by its recent hits."""
         stale = self._stale_moves.get(attacker, ())
         lost = sum((9 - place) * 0.01 for place, move_id in enumerate(stale) if move_id == move.move_id)
         return move.damage * (1.0 - min(lost, _MAX_STALENESS))
@@ -177,7 +177,7 @@ class Combat:
         elif holder.state == states.CATCH_ATTACK:
             pummel = holder.character.moves["pummel"]
             if holder.age == pummel.first:
-                self._damage(holder, victim, pummel.move_id, self._stale(holder, pummel))
+                self._damage(holder, victim, pummel.move_id, self._stale_damage(holder, pummel))
                 victim.enter(states.CAPTURE_DAMAGE_LW, Mode.HELD, counter=1.0)
         elif holder.state in _THROW_STATES:
             self._throw(holder, victim)

@@ -122,7 +122,7 @@ class Fighter(Body):
     def _attack(self, move: Move) -> None:
         self.enter(move.state, Mode.BUSY if self.grounded else Mode.BUSY_AIR, move.total, counter=1.0)
         self.move = move
-        self.victims = {}
+        self.last_hits = {}
 
     def _squat(self) -> None:
         self.enter(states.SQUAT_WAIT, Mode.GROUND)

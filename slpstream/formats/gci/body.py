@@ -24,9 +24,6 @@ GO_FRAME = 182
 GRAND_PRIX, TIME_ATTACK = 1, 2
 USUAL_TYPE = 5
 """The racer array type of every known replay."""
-MAX_RACERS = 31
-MAX_RUNS = 1 << 14
-MAX_RUN_FRAMES = 256
 PLACES = 4
 
 FIRST_FIELDS = (

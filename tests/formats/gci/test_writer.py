@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from slpstream.formats.gci.body import (
     GO_FRAME,
-    MAX_RUN_FRAMES,
     Body,
     Checkpoint,
     InputRun,
@@ -35,6 +34,7 @@ from tests.formats.gci.logs import (
     with_custom,
 )
 from tests.formats.gci.writer import (
+    MAX_RUN_FRAMES,
     ORIGIN,
     encode,
     equal_laps,

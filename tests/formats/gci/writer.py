@@ -23,8 +23,6 @@ from slpstream.formats.gci.body import (
     HUMAN_PAIR,
     INPUT_FIELDS,
     LAST_INPUT,
-    MAX_RACERS,
-    MAX_RUNS,
     RACER_FIELDS,
     TOTAL_FRAMES,
     USUAL_TYPE,
@@ -54,6 +52,9 @@ from slpstream.formats.gci.rows import BitRow
 from slpstream.formats.gci.settings import Replay
 
 MIN_BLOCKS = 2
+MAX_RACERS = 31
+MAX_RUNS = 1 << 14
+MAX_RUN_FRAMES = 256
 MAX_CHECKPOINT_FRAME = (1 << 14) - 1
 ORIGIN: Place = (0, 0, 0)
 SAVED_AT = dt.datetime(2018, 5, 8, 12, 34, 56)
