@@ -1,4 +1,4 @@
-"""What a row of a field table is, and what can be made of rows: `struct` layouts, event classes, names.
+"""The rows of field tables, and what is made from them: `struct` layouts, event classes, names.
 
 A format describes each of its events by one declarative table of `Field` rows. The same rows give the decoder (a
 `struct.Struct` and a msgspec class), the names on the wire and the reference page, so that none of them can drift from
