@@ -16,9 +16,9 @@ import slpstream
 from slpstream import api
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import Frame
-from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.play import write_replay
 from tests.project import ROOT
+from tests.synthetic.match import synthetic_match
 
 README = ROOT / "README.md"
 

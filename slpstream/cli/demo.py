@@ -1,9 +1,10 @@
-"""`slpstream demo`: a daemon, and a synthetic match written live into a temporary folder, to look at."""
+"""`slpstream demo`: a daemon, and the bundled matches written live into a temporary folder for it."""
 
 from __future__ import annotations
 
 import math
 import tempfile
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -29,18 +30,18 @@ _PAUSE_SECONDS = 5.0
 @click.option(
     "--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
 )
-@click.option("--seed", default=1, show_default=True, help="Another seed is another match.")
+@click.option("--seed", default=1, show_default=True, help="Another seed begins with another match.")
 @click.option("--speed", default=1.0, show_default=True, type=click.FloatRange(min=0.01), help="Times real time.")
 @click.option("--writer", default="frame", show_default=True, help="How it is written; see `simulate`.")
 @click.option("--once", is_flag=True, help="Stop after one match.")
 def command(host: str, port: int, seed: int, speed: float, writer: str, once: bool) -> None:
-    """A daemon with a synthetic match that is written live: needs no replay, no console, no network.
+    """A daemon with synthetic matches that are written live: needs no replay, no console, no network.
 
-    One match follows the other until it is stopped with Ctrl-C.
+    Two players play one match after another, in best-of-three sets, until Ctrl-C.
     """
     from slpstream.simulate.schedule import cutter
 
-    if not math.isfinite(speed):  # which passes as one of the range
+    if not math.isfinite(speed):  # click's range lets NaN and infinity pass
         raise click.UsageError(f"--speed expects a number, found {speed}")
     try:
         cutter(writer)
@@ -67,7 +68,7 @@ async def _run(daemon: Daemon, folder: Path, *, host: str, seed: int, speed: flo
         click.echo("Ctrl-C stops the demo.")
         with trio.CancelScope() as playing:
             nursery.start_soon(_cancel_when_stopping, daemon, playing)
-            await _play(folder, seed=seed, speed=speed, writer=writer, once=once)
+            await play_matches(folder, seed=seed, speed=speed, writer=writer, once=once)
         daemon.stop()
 
 
@@ -76,13 +77,13 @@ async def _cancel_when_stopping(daemon: Daemon, playing: trio.CancelScope) -> No
     playing.cancel()
 
 
-async def _play(folder: Path, *, seed: int, speed: float, writer: str, once: bool) -> None:
-    """Match after match, each with its own seed."""
-    from slpstream.simulate.match import synthetic_match
+async def play_matches(folder: Path, *, seed: int, speed: float, writer: str, once: bool) -> None:
+    """Write one match after another into the folder, beginning with play `seed`; only one of them with `once`."""
+    from slpstream.simulate.bundled import bundled_match
     from slpstream.simulate.play import write_replay
 
     while True:
-        data = await trio.to_thread.run_sync(partial(synthetic_match, seed=seed))
+        data = await trio.to_thread.run_sync(partial(bundled_match, seed, started_at=datetime.now(UTC)))
         await write_replay(data, folder / f"Game_demo_{seed:04}.slp", writer=writer, speed=speed)
         await trio.sleep(_PAUSE_SECONDS / speed)
         if once:

@@ -102,7 +102,7 @@ class Block(NamedTuple):
 
 
 class Layout:
-    """A table cut at one declared payload size: decodes and encodes the payloads of that size."""
+    """A table cut at one declared payload size: decodes the payloads of that size."""
 
     def __init__(self, table: Table, payload_size_bytes: int) -> None:
         self.table = table
@@ -154,20 +154,6 @@ class Layout:
             command=self.table.command,
         )
 
-    def values(self, event: Any) -> tuple[Any, ...]:
-        """The values of an event in row order, with nested objects flattened."""
-        if self.group is None:
-            return tuple(getattr(event, f.name) for f in self.fields)
-        return tuple(_dig(event, f.name) for f in self.fields)
-
-    def encode(self, event: Any, tail: bytes = b"") -> bytes:
-        """The bytes of an event, command byte included.
-
-        `tail` is the content of the declared size beyond the known rows; zeros fill the rest.
-        """
-        body = bytes([self.table.command]) + self.struct.pack(*self.values(event)) + tail
-        return body.ljust(self.payload_size_bytes + 1, b"\0")
-
 
 class Table:
     """All rows of one event, in the order of their offsets.
@@ -193,14 +179,6 @@ class Table:
         if layout is None:
             layout = self._layouts[payload_size_bytes] = Layout(self, payload_size_bytes)
         return layout
-
-    def size_at(self, version: tuple[int, int, int]) -> int:
-        """The payload size that a version of the format declares, in bytes."""
-        return max(f.end for f in self.fields if parse_version(f.since) <= version) - 1
-
-    def new(self, **values: Any) -> Any:
-        """An event of this table from keyword values; other fields are absent."""
-        return self.cls(**values)
 
 
 def parse_version(text: str) -> tuple[int, int, int]:
@@ -260,9 +238,3 @@ def _event_class(title: str, fields: Sequence[Field], groups: Mapping[str, type[
 
 def _wire_names(names: Sequence[str]) -> dict[str, str]:
     return {name: camel(name) for name in names}
-
-
-def _dig(event: Any, dotted: str) -> Any:
-    for part in dotted.split("."):
-        event = getattr(event, part)
-    return event

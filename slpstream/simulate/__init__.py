@@ -1,1 +1,1 @@
-"""A replay written again as a game would, paced, and the synthetic match of the demo."""
+"""Writes a replay again the way a game would, at the pace of the game; and the matches of the demo."""

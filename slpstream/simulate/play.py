@@ -1,8 +1,8 @@
-"""Writes a replay into a folder the way a game does, in real time or faster.
+"""Writes a replay to a new file the way a game does, in real time or faster.
 
-The times of the schedule are absolute, so a slow disk or a busy machine delays single writes and not the whole match.
-Writes happen in a thread; those that are due together go into one visit to the thread, each still a write of its own,
-because the cuts are what a tail is tested with. A file that exists is never touched.
+The times of the schedule are absolute, so a slow disk or a busy machine delays single writes but not the whole match.
+Writes are done in a worker thread. Writes that are due at the same time share one call into the thread, but remain
+separate writes, so that a follower of the file sees every cut.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ import trio
 from slpstream.model.errors import SourceError
 from slpstream.simulate.schedule import Write, schedule
 
-_DUE_TOGETHER = 256
-"""Writes of one visit to the thread at most, so that cancellation is never far."""
+_MAX_WRITES_PER_CALL = 256
+"""Bounds the time until the next checkpoint, at which the task can be cancelled."""
 
 
 async def write_replay(
@@ -28,11 +28,12 @@ async def write_replay(
     speed: float = 1.0,
     task_status: trio.TaskStatus[Path] = trio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Writes the replay `data` to the new file `target`; returns when it is complete and closed.
+    """Write the replay `data` to the new file `target`. Return when the file is complete and closed.
 
-    `writer` and `speed` are those of `simulate.schedule`. `task_status` is told the path once the file exists, still
-    empty. A cancelled call leaves the file as a crashed game would. Raises `SourceError` when the file exists already
-    or cannot be written, `WrongFormat` when `data` is no replay, `ValueError` for an unknown writer or speed.
+    `writer` and `speed` are those of `schedule`. With `nursery.start`, the task has started when the file exists, still
+    empty. If the call is cancelled, the file is left as a crashed game leaves it. Raises `SourceError` when the file
+    exists or cannot be written, `WrongFormat` when `data` is not a Slippi replay, and `ValueError` for an unknown
+    writer or speed.
     """
     writes = schedule(data, writer, speed=speed)
     try:
@@ -50,16 +51,16 @@ async def write_replay(
 
 
 async def _play(file: io.FileIO, writes: Iterator[Write]) -> None:
-    began = trio.current_time()
-    ahead = next(writes, None)
-    while ahead is not None:
-        await trio.sleep_until(began + ahead.at_seconds)
-        now = trio.current_time() - began
-        due = [ahead]
-        ahead = next(writes, None)
-        while ahead is not None and ahead.at_seconds <= now and len(due) < _DUE_TOGETHER:
-            due.append(ahead)
-            ahead = next(writes, None)
+    started_at = trio.current_time()
+    upcoming = next(writes, None)
+    while upcoming is not None:
+        await trio.sleep_until(started_at + upcoming.at_seconds)
+        now_seconds = trio.current_time() - started_at
+        due = [upcoming]
+        upcoming = next(writes, None)
+        while upcoming is not None and upcoming.at_seconds <= now_seconds and len(due) < _MAX_WRITES_PER_CALL:
+            due.append(upcoming)
+            upcoming = next(writes, None)
         await trio.to_thread.run_sync(_write, file, due)
 
 

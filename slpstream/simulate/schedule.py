@@ -1,13 +1,12 @@
-"""A finished replay to the writes that made it: pieces of the file, each with the game time at which it is written.
+"""Cuts a finished replay into timed writes, like those with which a game would have written it.
 
-Two steps. A `Timeline` walks the events once and says when the game produced each byte: everything up to the first
-frame at 0, each sending of a frame at the end of its sixtieth of a second, what follows the last frame together with
-it. Then a writer cuts the file: a game hands whole frames or whole buffers to the system, a test wants cuts that no
-game would make.
+First a `Timeline` finds when the game produced each byte: everything before the first frame at 0 seconds, each sending
+of a frame at the end of its sixtieth of a second, and everything after the last frame together with it. Then a writer
+cuts the file into pieces: whole frames or whole buffers, as games write them, or pieces of any size for tests.
 
-The bytes are those of the original, so odd replays work as well: what cannot be walked counts as produced with what
-stands before it. While the game runs the raw length is 0; the last write puts the original one in its place. Where the
-original kept its 0 there is no such write.
+The written bytes are those of the original, so damaged replays work as well: bytes that are not events count as
+produced together with the bytes before them. While the game runs the raw length is 0; the last write sets it to the
+original one, unless that is 0 too.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ from slpstream.formats.slippi.framing import read_event_payloads, width_of_event
 from slpstream.model.errors import FramingError
 
 DRAIN_SECONDS = 0.085
-"""Dolphin's writing thread empties its queue this often."""
+"""Interval at which Dolphin's writer thread empties its queue."""
 
 BLOCK_BYTES = 4096
-"""Dolphin does not flush: the C library writes whole blocks of its buffer."""
+"""Size of the C library's buffer. Dolphin does not flush, so only whole blocks reach the file."""
 
 _LENGTH_AT = len(container.MAGIC)
 _LENGTH_END = container.HEADER_BYTES
@@ -44,11 +43,11 @@ _FRAME_COMMANDS = frozenset(
     | set(STAGE_EVENT_KINDS)
 )
 _FRAME_NUMBER_END = 5
-_LARGEST_RANDOM_PIECES = (1, 8, 64, 700, 5000)
+_MAX_RANDOM_BYTES = (1, 8, 64, 700, 5000)
 
 
 class Write(NamedTuple):
-    """One write: `data` goes to file position `offset`, `at_seconds` after the file was created."""
+    """A write of `data` at file position `offset`, due `at_seconds` after the file was created."""
 
     at_seconds: float
     offset: int
@@ -56,10 +55,11 @@ class Write(NamedTuple):
 
 
 class Timeline:
-    """When the game produced which byte: `ends[i]` is the file offset past the i-th sending, `seconds[i]` its time.
+    """When the game produced each byte.
 
-    The first entry is what comes before the frames, at 0 seconds; the last one ends with the file. A frame number
-    that comes again after a rollback belongs to the sixtieth that is going on; a pause of the game takes no time.
+    `ends[i]` is the file offset after the i-th sending of a frame and `seconds[i]` its game time. The first entry is
+    for the bytes before the first frame, at 0 seconds; the last one ends with the file. A frame that is sent again
+    after a rollback has the time of the newest frame. Pauses of the game take no time.
     """
 
     def __init__(self, data: bytes) -> None:
@@ -69,15 +69,15 @@ class Timeline:
 
     @property
     def duration_seconds(self) -> float:
-        """When the last byte is produced."""
+        """Game time at which the last byte is produced."""
         return self.seconds[-1]
 
     def at(self, offset: int) -> float:
-        """When the bytes up to file offset `offset` have been produced, in seconds."""
+        """Game time in seconds at which all bytes before file offset `offset` have been produced."""
         return self.seconds[min(bisect_left(self.ends, offset), len(self.ends) - 1)]
 
     def produced(self, seconds: float) -> int:
-        """File offset up to which bytes have been produced by then; 0 before the game has begun."""
+        """File offset up to which bytes have been produced at a game time; 0 at negative times."""
         entries = bisect_right(self.seconds, seconds)
         return self.ends[entries - 1] if entries else 0
 
@@ -116,7 +116,7 @@ class Timeline:
 
 
 def _widths(data: bytes) -> list[int] | None:
-    """The width of each event, `None` where Event Payloads is missing or wrong."""
+    """The width of each event by command byte; `None` when Event Payloads is missing or invalid."""
     at = container.HEADER_BYTES
     if len(data) <= at:
         return None
@@ -130,7 +130,7 @@ def _widths(data: bytes) -> list[int] | None:
 
 
 Cut = Iterator[tuple[float, int]]
-"""(game time in seconds, file offset past the piece), both rising; the last offset is the end of the file."""
+"""The pieces of a file: (game time in seconds, file offset after the piece), both increasing to the end of the file."""
 
 
 def _every_frame(timeline: Timeline) -> Cut:
@@ -138,7 +138,7 @@ def _every_frame(timeline: Timeline) -> Cut:
 
 
 def _dolphin(timeline: Timeline) -> Cut:
-    """Whole blocks at each emptying of the queue; the end of the game flushes the rest."""
+    """Cut into whole blocks, written when the queue is emptied; the end of the game flushes the rest."""
     size = timeline.ends[-1]
     written, drain = 0, 0
     while True:
@@ -161,7 +161,10 @@ def _pieces(timeline: Timeline, size_bytes: Callable[[], int]) -> Cut:
 
 
 def cutter(writer: str) -> Callable[[Timeline], Cut]:
-    """What a writer is called: `dolphin`, `frame`, `bytes:N` or `random:SEED`. Raises `ValueError` for others."""
+    """The function that cuts a file for a writer: `dolphin`, `frame`, `bytes:N` or `random:SEED`.
+
+    Raises `ValueError` for other names.
+    """
     name, _, argument = writer.partition(":")
     if writer == "dolphin":
         return _dolphin
@@ -180,23 +183,26 @@ def cutter(writer: str) -> Callable[[Timeline], Cut]:
 
 
 def _random_sizes(seed: int) -> Callable[[], int]:
-    """Sizes of many magnitudes, so that fields, events and frames are all cut."""
+    """Random sizes of several magnitudes, so that fields, events and frames are all cut somewhere."""
     generator = random.Random(seed)
-    return lambda: generator.randint(1, generator.choice(_LARGEST_RANDOM_PIECES))
+    return lambda: generator.randint(1, generator.choice(_MAX_RANDOM_BYTES))
 
 
 def time_scale(speed: float) -> float:
-    """What game time is multiplied by at a speed; 0 and infinity mean as fast as possible. Raises `ValueError`."""
+    """The factor from game time to real time; 0 for the speeds 0 and infinity, which mean as fast as possible.
+
+    Raises `ValueError` for a negative speed and NaN.
+    """
     if math.isnan(speed) or speed < 0:
         raise ValueError(f"speed {speed}: expected 0 (as fast as possible) or more")
     return 0.0 if speed == 0 else 1.0 / speed
 
 
 def schedule(data: bytes, writer: str = "dolphin", *, speed: float = 1.0) -> Iterator[Write]:
-    """The writes that make the replay `data`, in order; done one after the other they give it byte for byte.
+    """The writes that produce the replay `data` byte for byte, in order.
 
-    Lazy: a large replay in pieces of one byte is not kept as a list. Raises `WrongFormat` when `data` is no Slippi
-    replay and `ValueError` for a writer or speed that does not exist, both before the first write.
+    They are generated lazily, because a large replay in pieces of one byte has millions. Raises `WrongFormat` when
+    `data` is not a Slippi replay and `ValueError` for an unknown writer or speed, both before the first write.
     """
     container.check_magic(data)
     return _writes(data, cutter(writer), time_scale(speed))

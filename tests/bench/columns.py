@@ -31,10 +31,10 @@ from slpstream.formats.slippi.commands import GAME_START
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.whole_game import WholeGame
-from slpstream.simulate.match import synthetic_match
 from tests.bench import slippi_js
 from tests.bench.report import Figure, Form
 from tests.shared_data import SLP
+from tests.synthetic.match import synthetic_match
 
 MIN_BYTES = 500_000
 FRAMING_TARGET, COLUMNS_TARGET, EACH_TARGET, MEMORY_TARGET = 5.0, 3.0, 1.0, 3.0

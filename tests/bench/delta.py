@@ -19,10 +19,10 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import DELTA_TYPES, delta_message
 from slpstream.model.messages import TOPICS, LogMessage, to_messagepack
-from slpstream.simulate.match import synthetic_match
 from slpstream.stream.delta_bases import DeltaBase, DeltaBases, predecessor
 from tests.bench.report import Figure, Form
 from tests.shared_data import SLP
+from tests.synthetic.match import synthetic_match
 
 MUST, GOAL = 0.25, 0.2
 _STATION = "main"

@@ -10,8 +10,8 @@ from typing import IO
 from slpstream.formats.slippi import commands
 from slpstream.formats.slippi.container import HEADER_BYTES, header
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
-from slpstream.simulate.match import synthetic_match
 from tests.shared_data import SLP
+from tests.synthetic.match import synthetic_match
 
 FIRST_FRAME = commands.FIRST_FRAME
 _FRAME_START, _BOOKEND = commands.FRAME_START.command, commands.FRAME_BOOKEND.command

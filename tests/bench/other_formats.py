@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable
 
 from slpstream.formats.gci.reader import GciReader
-from slpstream.formats.gci.writer import encode
 from slpstream.formats.mk8.reader import Mk8Reader
-from slpstream.formats.stunts import writer as stunts_writer
 from slpstream.formats.stunts.reader import StuntsReader
 from slpstream.formats.whole_file import WholeFileReader
 from tests.bench.report import Figure, Form
 from tests.formats.gci.test_limits import worst
+from tests.formats.gci.writer import encode
 from tests.formats.mk8.test_reader import bombed, bombs
 from tests.formats.stunts import built as stunts
+from tests.formats.stunts import writer as stunts_writer
 
 TARGET_MILLISECONDS = 100.0
 _ROUNDS_PER_RUN = 3

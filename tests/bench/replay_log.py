@@ -17,24 +17,20 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from slpstream.cli.play import jump
-from slpstream.formats.slippi.container import MAGIC
-from slpstream.formats.slplog.melee import MELEE_PAD, melee_pads
-from slpstream.formats.slplog.pads import Held, pack_track
+from slpstream.formats.slplog.container import HEADER_BYTES, SOURCE_KINDS
 from slpstream.formats.slplog.reader import ReplayLog
-from slpstream.formats.slplog.recorded import GX_PAD, STUNTS_PAD, gx_inputs, stunts_inputs
+from slpstream.formats.slplog.recorded import gx_inputs, stunts_inputs
 from slpstream.formats.slplog.writer import pack
-from slpstream.simulate.match import synthetic_match
 from tests.bench.report import Figure, Form
 from tests.shared_data import SHARED, SLP
+from tests.synthetic.match import synthetic_match
 
 WHOLE_GAME_FRAMES = 1800
 """A game of half a minute and more is a whole game; shorter ones are snippets of tests."""
 RATIO_TARGET, INPUT_TARGET, JUMP_TARGET_MS, PACK_TARGET = 0.9, 2.2, 20.0, 20.0
-FIVE_MINUTES_TARGET_KB = 150.0
-_FIVE_MINUTES_FRAMES = 18_000
 _JUMPS = 25
 _SHORT = ("game.slp", "netplay.slp")
 _FRAMES_PER_SECOND = 60
@@ -99,7 +95,7 @@ def run(form: Form) -> list[Figure]:
         Figure("log, jump to a frame, the slowest", [max(jumps)], "ms", JUMP_TARGET_MS, f"of {len(jumps)} jumps"),
         Figure("log, jump to a frame, median", [sorted(jumps)[len(jumps) // 2]], "ms"),
     ]
-    return figures + _inputs(replays)
+    return figures + _inputs()
 
 
 def peppi() -> str:
@@ -169,53 +165,44 @@ def _jump_ms(packed: bytes, frame: int) -> float:
     return 1000 * took
 
 
-def bytes_a_frame(pad: Any, runs: list[Held]) -> float:
-    """Of a track with its keyframes."""
-    return len(pack_track(pad, runs)) / sum(run.frames for run in runs)
-
-
 def gx_bytes_a_frame(path: Path) -> float:
-    """Inputs of a GX replay."""
-    found = gx_inputs(path.read_bytes())
+    """Bytes per frame of the inputs in the log of an F-Zero GX replay."""
+    data = path.read_bytes()
+    found = gx_inputs(data)
     if found is None:
         raise AssertionError(f"{path} has no inputs")
-    return bytes_a_frame(GX_PAD, list(found[2]))
+    first_bit, _, runs = found
+    return _block_bytes(data, "gci", (first_bit + 7) // 8) / sum(run.frames for run in runs)
 
 
 def stunts_bytes_a_frame(path: Path) -> float:
-    """Inputs of a Stunts replay."""
-    found = stunts_inputs(path.read_bytes())
+    """Bytes per frame of the inputs in the log of a Stunts replay."""
+    data = path.read_bytes()
+    found = stunts_inputs(data)
     if found is None:
         raise AssertionError(f"{path} has no inputs")
-    return bytes_a_frame(STUNTS_PAD, list(found[1]))
+    start, runs = found
+    return _block_bytes(data, "stunts", start) / sum(run.frames for run in runs)
 
 
-def _inputs(replays: Mapping[str, bytes]) -> list[Figure]:
-    """What inputs alone take, with a keyframe every 120 frames."""
+def _block_bytes(data: bytes, format: str, source_offset: int) -> int:
+    """Size of the block for the part of the replay at `source_offset`, its header included, as `pack` writes it.
+
+    Inputs are in a block of their own, in whichever coding is the smaller one.
+    """
+    log = ReplayLog.of(pack(data, format))
+    (block,) = (block for block in log.blocks if block.kind in SOURCE_KINDS and block.source_offset == source_offset)
+    return HEADER_BYTES + block.payload_bytes
+
+
+def _inputs() -> list[Figure]:
     gx = [gx_bytes_a_frame(SHARED / "gci" / name) for name in REAL_GX if (SHARED / "gci" / name).is_file()]
     stunts = [
         stunts_bytes_a_frame(SHARED / "stunts" / name) for name in REAL_STUNTS if (SHARED / "stunts" / name).is_file()
     ]
-    melee = [
-        bytes_a_frame(MELEE_PAD, runs)
-        for data in replays.values()
-        if data.startswith(MAGIC)
-        for runs in melee_pads(data).values()
-        if sum(run.frames for run in runs) >= WHOLE_GAME_FRAMES
-    ]
     figures = []
     if gx:
-        figures.append(Figure("inputs, GX, one pad", [max(gx)], "bytes a frame", INPUT_TARGET, "keyframes included"))
+        figures.append(Figure("log, inputs of F-Zero GX, the worst", [max(gx)], "bytes a frame", INPUT_TARGET))
     if stunts:
-        figures.append(Figure("inputs, Stunts, the worst", [max(stunts)], "bytes a frame", INPUT_TARGET))
-    if melee:
-        two = 2 * max(melee) * _FIVE_MINUTES_FRAMES / 1000
-        middle = sorted(melee)[len(melee) // 2]
-        figures += [
-            Figure("inputs, Melee, one pad, median", [middle], "bytes a frame", None, f"of {len(melee)} players"),
-            Figure("inputs, Melee, one pad, the worst", [max(melee)], "bytes a frame"),
-            Figure(
-                "inputs, Melee, five minutes of two of the worst", [two], "kB", FIVE_MINUTES_TARGET_KB, "with keyframes"
-            ),
-        ]
+        figures.append(Figure("log, inputs of Stunts, the worst", [max(stunts)], "bytes a frame", INPUT_TARGET))
     return figures

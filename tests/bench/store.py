@@ -16,11 +16,11 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from slpstream.simulate.match import synthetic_match
 from slpstream.store import FILE_NAME, Entry, open_database
 from tests.bench.report import Figure, Form
 from tests.daemon_process import running
 from tests.store import made
+from tests.synthetic.match import synthetic_match
 
 LIST_TARGET_MILLISECONDS = 20.0
 GAMES, SHORT_GAMES = 10_000, 300

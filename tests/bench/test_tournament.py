@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from slpstream.api import messages
-from slpstream.simulate.match import synthetic_match
 from tests.bench.resuming import BLOCK_LINES, GameLines, mode_of
 from tests.bench.tournament import RECONNECTS_PER_SECOND, STATIONS, differences, measure
+from tests.synthetic.match import synthetic_match
 
 _SECONDS = float(os.environ.get("SLPSTREAM_TOURNAMENT_SECONDS", "8"))
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.simulate.match import synthetic_match
 from tests.project import ROOT
+from tests.synthetic.match import synthetic_match
 
 NO, USAGE, INPUT_OUTPUT, CONFIG = 1, 2, 74, 78
 

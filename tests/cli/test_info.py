@@ -25,11 +25,11 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slplog.writer import pack
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import Event, GameEnd, GameStart, Metadata
-from slpstream.simulate.match import synthetic_match
 from tests.formats.games import games as finished_games
 from tests.formats.slippi.built import ONLINE, Built, varied_replay
 from tests.formats.slippi.logs import event_boundaries
 from tests.shared_data import needs_shared, replays
+from tests.synthetic.match import synthetic_match
 
 END_BYTES = 4096
 NOT_READ = ("frames", "diagnostics")

@@ -18,9 +18,9 @@ from slpstream.api import read_game
 from slpstream.cli import main
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import GameEnd, GameStart, Metadata, StatsUpdate
-from slpstream.simulate.match import synthetic_match
 from slpstream.store import FILE_NAME, Wanted, open_database
 from tests.shared_data import needs_shared, replays
+from tests.synthetic.match import synthetic_match
 
 GAMES = [synthetic_match(seed=seed, frames=100) for seed in range(3)]
 OLD = 1_700_000_000

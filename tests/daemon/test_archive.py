@@ -18,11 +18,11 @@ from slpstream.daemon.station.station import Station
 from slpstream.game.log_reader import GrowingLogReader, archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, Position
-from slpstream.simulate.match import synthetic_match
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.stream import Game, LogConsumer
 from slpstream.stream.log_consumer import ConsumerOffset
 from tests.running_station import running_station, until
+from tests.synthetic.match import synthetic_match
 
 IDLE_SECONDS = 0.2
 

@@ -21,9 +21,9 @@ from websockets.sync.client import connect
 
 from slpstream.api import messages
 from slpstream.model.messages import FramesMode
-from slpstream.simulate.match import synthetic_match
 from tests.daemon_process import DaemonProcess, LogReader, running
 from tests.shared_data import SHARED, needs_shared
+from tests.synthetic.match import synthetic_match
 
 
 def dump_lines(replay: Path, frames: FramesMode = "live") -> list[bytes]:

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from slpstream.api import messages
-from slpstream.simulate.match import synthetic_match
 from slpstream.store import FILE_NAME
 from tests.daemon_process import DaemonProcess, running
 from tests.formats.games import games as other_games
+from tests.synthetic.match import synthetic_match
 
 OLD = 1_700_000_000
 FINISHED = synthetic_match(seed=1, frames=1500, rollbacks=True)

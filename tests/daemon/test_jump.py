@@ -24,9 +24,9 @@ from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import SUBPROTOCOL, DeltaDecoder
 from slpstream.model.messages import DROPPABLE_TYPES, FramesMode, LogMessage
-from slpstream.simulate.match import synthetic_match
 from tests.daemon_process import STATUS_TYPES, DaemonProcess, running
 from tests.shared_data import IN_CI, SLP
+from tests.synthetic.match import synthetic_match
 
 STATION = "main"
 SECONDS = 20.0

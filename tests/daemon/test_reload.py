@@ -20,8 +20,8 @@ from websockets.sync.client import ClientConnection, connect
 from slpstream import config
 from slpstream.api import messages
 from slpstream.config import APPLIED_AT_RELOAD, Config, changes
-from slpstream.simulate.match import synthetic_match
 from tests.daemon_process import DaemonProcess, LogReader, running
+from tests.synthetic.match import synthetic_match
 
 # -- what can be applied ----------------------------------------------------------------------------------------------
 

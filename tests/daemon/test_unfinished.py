@@ -11,10 +11,10 @@ import trio
 from slpstream.api import messages
 from slpstream.formats.interface import REST_SECONDS
 from slpstream.model.messages import Position
-from slpstream.simulate.match import synthetic_match
 from slpstream.stream import LogConsumer
 from tests.formats.games import games
 from tests.running_station import running_station, until
+from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio
 IDLE_SECONDS = 0.3

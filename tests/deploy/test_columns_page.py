@@ -12,8 +12,8 @@ from click.testing import CliRunner
 
 from slpstream.cli import cli
 from slpstream.formats.slippi import arrow
-from slpstream.simulate.match import synthetic_match
 from tests.project import ROOT
+from tests.synthetic.match import synthetic_match
 
 PAGE = ROOT / "deploy" / "docs" / "columns.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from slpstream.api import messages
-from slpstream.simulate.match import synthetic_match
 from tests.daemon_process import DaemonProcess, LogReader, running
 from tests.deploy.tools import needs
+from tests.synthetic.match import synthetic_match
 
 WRITES = "open,openat,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,link,linkat,symlink,symlinkat"
 WRITES += ",truncate,chmod,fchmodat,chown,lchown,fchownat,mknod,mknodat,rmdir,utimensat,setxattr"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slpstream.simulate.match import synthetic_match
 from tests.faults.scene import Outcome, Scene, log_lines
+from tests.synthetic.match import synthetic_match
 
 _NAMES = (
     b"Game_%d_\xff\xfe.slp",

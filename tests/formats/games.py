@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 
-from slpstream.formats.gci import writer as gci_writer
-from slpstream.formats.stunts import writer as stunts_writer
+from tests.formats.gci import writer as gci_writer
 from tests.formats.gci.logs import time_attack
 from tests.formats.mk8 import built as mk8
 from tests.formats.stunts import built as stunts
+from tests.formats.stunts import writer as stunts_writer
 from tests.shared_data import SHARED
 
 REAL = ("gci/real_body_ta_sonic_oval.gci", "stunts/1st_Akoss_Poo.rpl", "stunts/DEFAULT_zct5.rpl")

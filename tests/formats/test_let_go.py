@@ -10,10 +10,10 @@ import pytest
 
 from slpstream.api import messages
 from slpstream.model.messages import START
-from slpstream.simulate.match import synthetic_match
 from slpstream.sources.console.feed import RelayFeed
 from tests.formats.games import games
 from tests.running_station import running_station, until
+from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio
 

@@ -16,7 +16,7 @@ from slpstream.game.log_reader import MODES, GrowingLogReader, archived_game
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
-from slpstream.simulate.match import synthetic_match
+from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio
 

@@ -16,10 +16,10 @@ from slpstream.formats.slplog.chain import Chain, ReplayedLog
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.replay_check import ReplayCheck
-from slpstream.simulate.match import synthetic_match
 from tests.daemon_process import running
 from tests.formats.games import games
 from tests.formats.slippi.built import varied_replay
+from tests.synthetic.match import synthetic_match
 
 LINES = st.lists(st.binary(max_size=8), max_size=12)
 

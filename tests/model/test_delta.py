@@ -20,9 +20,9 @@ from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import DELTA_TYPES, DeltaDecoder, Image, delta_message
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import TOPICS, LogMessage, to_messagepack
-from slpstream.simulate.match import synthetic_match
 from slpstream.stream.delta_bases import DeltaBase
 from tests.shared_data import needs_shared, replays
+from tests.synthetic.match import synthetic_match
 
 STATION = "main"
 MESSAGES_OF_EACH = 400

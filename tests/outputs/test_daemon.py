@@ -15,11 +15,11 @@ from slpstream.config import Config
 from slpstream.config.sections import JsonLines, Webhook
 from slpstream.daemon.outputs import Outputs, titles_of
 from slpstream.model.errors import ConfigError
-from slpstream.simulate.match import synthetic_match
 from slpstream.store.deliveries import FILE_NAME
 from slpstream.system.metrics import Metrics
 from tests.daemon_process import DaemonProcess, running
 from tests.outputs.receivers import SECRET, RealReceiver, real_receiver, verified
+from tests.synthetic.match import synthetic_match
 
 FRAMES = 400
 

@@ -18,11 +18,11 @@ from urllib.error import HTTPError
 import pytest
 
 from slpstream.model.messages import FramesMode
-from slpstream.simulate.match import synthetic_match
 from tests.daemon.test_end_to_end import dump_lines, simulate
 from tests.daemon_process import DaemonProcess
 from tests.redis.crowd import Crowd, Follower
 from tests.redis.redis_process import free_port, redis
+from tests.synthetic.match import synthetic_match
 
 ROUNDS = int(os.environ.get("SLPSTREAM_SURVIVAL_ROUNDS", "1"))
 SUBSCRIBERS = 100

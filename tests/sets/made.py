@@ -19,12 +19,12 @@ from slpstream.api import read_game
 from slpstream.daemon.sets import played_games
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME, FRAME_BOOKEND, FRAMES_PER_SECOND
-from slpstream.formats.slippi.writer import PlayerSetup, ReplayWriter, game_start
 from slpstream.sets import Corrections, PlayedGame, Rules, SetPatch, corrected, newest_set, score_of, sets_of
 from slpstream.sets.grouping import Set
 from slpstream.store import FILE_NAME, open_database
 from slpstream.store.backfill import OldFile, look
 from tests.formats.slippi.built import bookend, post, pre, start
+from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, game_start
 
 VERSION = (3, 18, 0)
 DAY = datetime(2026, 3, 14, 10, tzinfo=UTC).timestamp()

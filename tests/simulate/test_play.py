@@ -1,8 +1,7 @@
-"""Writing a replay into a folder: in game time, into a new file only, and as a crash leaves it when cancelled.
+"""`write_replay`: the pace of the writes, the file that grows, cancellation and errors.
 
-Determinism: the clock is trio's autojump clock and jumps only when every task waits, so no test takes real time. A
-thread at work counts as waiting; a test in which somebody else has a deadline therefore uses `inline`, which needs no
-thread.
+The tests use trio's autojump clock, which jumps when all tasks wait, so none takes real time. A worker thread counts as
+waiting; tests in which another task has a deadline therefore use the `inline` fixture, which avoids the thread.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from trio.testing import MockClock
 
 from slpstream.formats.slippi import container
 from slpstream.model.errors import SourceError, WrongFormat
-from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.play import write_replay
+from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.trio
 
@@ -33,7 +32,7 @@ def match() -> bytes:
 
 @pytest.fixture
 def inline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What would run in a thread runs at once."""
+    """Run the work of threads inline."""
 
     async def run_sync(work: Callable[..., Any], *args: Any) -> Any:
         await trio.lowlevel.checkpoint()
@@ -43,28 +42,28 @@ def inline(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("writer", ["dolphin", "frame", "bytes:100", "random:1"])
-async def test_the_finished_file_is_the_replay(
+async def test_finished_file_equals_replay(
     match: bytes, tmp_path: Path, autojump_clock: MockClock, writer: str
 ) -> None:
     target = tmp_path / "Game_1.slp"
-    began = trio.current_time()
+    started_at = trio.current_time()
     await write_replay(match, target, writer=writer)
     assert target.read_bytes() == match
-    assert GAME_SECONDS <= trio.current_time() - began + 1e-6 <= GAME_SECONDS + 0.1
+    assert GAME_SECONDS <= trio.current_time() - started_at + 1e-6 <= GAME_SECONDS + 0.1
 
 
 async def test_speed(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
-    began = trio.current_time()
+    started_at = trio.current_time()
     await write_replay(match, tmp_path / "fast.slp", writer="frame", speed=8)
-    assert trio.current_time() - began == pytest.approx(GAME_SECONDS / 8)
-    began = trio.current_time()
+    assert trio.current_time() - started_at == pytest.approx(GAME_SECONDS / 8)
+    started_at = trio.current_time()
     await write_replay(match, tmp_path / "fastest.slp", writer="bytes:64", speed=0)
-    assert trio.current_time() == began
+    assert trio.current_time() == started_at
     assert (tmp_path / "fastest.slp").read_bytes() == match
 
 
 @pytest.mark.usefixtures("inline")
-async def test_the_file_grows_as_the_game_goes_on(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_file_grows_during_the_game(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
     target = tmp_path / "Game_1.slp"
     seen: list[bytes] = []
     async with trio.open_nursery() as nursery:
@@ -82,9 +81,7 @@ async def test_the_file_grows_as_the_game_goes_on(match: bytes, tmp_path: Path, 
 
 
 @pytest.mark.usefixtures("inline")
-async def test_the_file_is_empty_before_the_first_burst(
-    match: bytes, tmp_path: Path, autojump_clock: MockClock
-) -> None:
+async def test_file_is_empty_before_the_first_burst(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
     target = tmp_path / "Game_1.slp"
     async with trio.open_nursery() as nursery:
         await nursery.start(lambda **kw: write_replay(match, target, **kw))
@@ -92,7 +89,7 @@ async def test_the_file_is_empty_before_the_first_burst(
         nursery.cancel_scope.cancel()
 
 
-async def test_what_exists_is_never_touched(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_existing_file_is_not_overwritten(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
     target = tmp_path / "Game_1.slp"
     target.write_bytes(b"mine")
     with pytest.raises(SourceError, match=r"Game_1\.slp: exists already"):
@@ -100,12 +97,12 @@ async def test_what_exists_is_never_touched(match: bytes, tmp_path: Path, autoju
     assert target.read_bytes() == b"mine"
 
 
-async def test_a_folder_that_is_not_there(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_missing_folder_is_an_error(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
     with pytest.raises(SourceError, match="cannot be written"):
         await write_replay(match, tmp_path / "nowhere" / "Game_1.slp")
 
 
-async def test_nothing_is_created_for_wrong_arguments(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_invalid_arguments_create_no_file(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
     target = tmp_path / "Game_1.slp"
     with pytest.raises(WrongFormat):
         await write_replay(b"not a replay", target)
@@ -115,7 +112,9 @@ async def test_nothing_is_created_for_wrong_arguments(match: bytes, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("inline")
-async def test_cancelled_it_leaves_what_a_crash_leaves(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_cancelled_write_leaves_an_unfinished_file(
+    match: bytes, tmp_path: Path, autojump_clock: MockClock
+) -> None:
     target = tmp_path / "Game_1.slp"
     with trio.move_on_after(GAME_SECONDS / 2):
         await write_replay(match, target, writer="frame")

@@ -1,4 +1,4 @@
-"""The schedule: whatever the writer, the writes give the replay byte for byte, in the time that the game took."""
+"""The schedule: with every writer, the writes produce the replay byte for byte, at the pace of the game."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from slpstream.formats.slippi import container
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.errors import WrongFormat
 from slpstream.model.events import Frame
-from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.schedule import BLOCK_BYTES, DRAIN_SECONDS, Timeline, Write, schedule
 from tests.shared_data import needs_shared, replay, replays
+from tests.synthetic.match import synthetic_match
 
 WRITERS = ["dolphin", "frame", "bytes:1", "bytes:1000", "random:7", "random:-3"]
 TICK = 1 / 60
@@ -25,7 +25,7 @@ def match() -> bytes:
     return synthetic_match(frames=400, gecko=True)
 
 
-def carried_out(writes: list[Write]) -> bytes:
+def written(writes: list[Write]) -> bytes:
     file = bytearray()
     for write in writes:
         assert write.offset <= len(file), "a hole in the file"
@@ -34,7 +34,7 @@ def carried_out(writes: list[Write]) -> bytes:
 
 
 def appended(writes: list[Write]) -> list[Write]:
-    """Without the header's rewriting."""
+    """The writes without the one that sets the raw length at the end."""
     at = 0
     out = []
     for write in writes:
@@ -45,9 +45,9 @@ def appended(writes: list[Write]) -> list[Write]:
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_writes_make_the_replay(match: bytes, writer: str) -> None:
+def test_writes_produce_the_replay(match: bytes, writer: str) -> None:
     writes = list(schedule(match, writer))
-    assert carried_out(writes) == match
+    assert written(writes) == match
     assert all(earlier.at_seconds <= later.at_seconds for earlier, later in pairwise(writes))
     assert all(write.data for write in writes)
 
@@ -55,35 +55,32 @@ def test_writes_make_the_replay(match: bytes, writer: str) -> None:
 @pytest.mark.parametrize("writer", WRITERS)
 def test_raw_length_is_zero_until_the_end(match: bytes, writer: str) -> None:
     *growth, last = schedule(match, writer)
-    assert container.raw_length(carried_out(growth)) == 0
+    assert container.raw_length(written(growth)) == 0
     assert (last.offset, last.data) == (11, match[11:15])
     assert last.at_seconds == growth[-1].at_seconds
 
 
 @pytest.mark.parametrize("writer", WRITERS)
-def test_where_the_original_has_no_raw_length_nothing_is_rewritten(writer: str) -> None:
+def test_raw_length_of_an_unfinished_original_stays_zero(writer: str) -> None:
     data = synthetic_match(frames=60, ended=False)
     writes = list(schedule(data, writer))
     assert writes == appended(writes)
-    assert carried_out(writes) == data
+    assert written(writes) == data
 
 
 @needs_shared
 @pytest.mark.parametrize("writer", ["dolphin", "frame", "bytes:4093", "random:1"])
 @pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
-def test_real_replays_come_out_as_they_are(path: Path, writer: str) -> None:
+def test_writes_produce_real_replays(path: Path, writer: str) -> None:
     data = path.read_bytes()
     if not data.startswith(container.MAGIC):
         with pytest.raises(WrongFormat):
             schedule(data, writer)
         return
-    assert carried_out(list(schedule(data, writer))) == data
+    assert written(list(schedule(data, writer))) == data
 
 
-# -- writers -----------------------------------------------------------------------------------------------------------
-
-
-def test_dolphin_writes_whole_blocks_when_the_queue_is_emptied(match: bytes) -> None:
+def test_dolphin_writes_whole_blocks_when_it_empties_its_queue(match: bytes) -> None:
     *blocks, last = appended(list(schedule(match, "dolphin")))
     assert all(len(write.data) % BLOCK_BYTES == 0 for write in blocks)
     for write in [*blocks, last]:
@@ -91,7 +88,7 @@ def test_dolphin_writes_whole_blocks_when_the_queue_is_emptied(match: bytes) -> 
     gaps = [later.at_seconds - earlier.at_seconds for earlier, later in pairwise(blocks)]
     assert max(gaps) < 0.4
     assert min(gaps) >= DRAIN_SECONDS * 0.99
-    # Nothing is written before the game has produced it.
+    # No byte is written before the game has produced it.
     timeline = Timeline(match)
     for write in blocks:
         assert timeline.at(write.offset + len(write.data)) <= write.at_seconds
@@ -106,7 +103,7 @@ def test_dolphin_cuts_events(match: bytes) -> None:
     assert cuts > 5
 
 
-def test_frame_writes_one_frame_a_sixtieth(match: bytes) -> None:
+def test_frame_writes_sixty_frames_a_second(match: bytes) -> None:
     start, *frames = appended(list(schedule(match, "frame")))
     assert start.at_seconds == 0
     reader = SlippiReader()
@@ -119,13 +116,13 @@ def test_frame_writes_one_frame_a_sixtieth(match: bytes) -> None:
 
 
 @pytest.mark.parametrize("version", [(1, 0, 0), (2, 2, 0)], ids=str)
-def test_frame_knows_frames_without_bookends(version: tuple[int, int, int]) -> None:
+def test_frame_finds_frames_without_bookends(version: tuple[int, int, int]) -> None:
     data = synthetic_match(version=version, frames=90)
     times = [write.at_seconds for write in appended(list(schedule(data, "frame")))]
     assert times == pytest.approx([tick * TICK for tick in range(91)])
 
 
-def test_frames_sent_again_take_no_time_of_their_own() -> None:
+def test_frames_sent_again_take_no_extra_time() -> None:
     data = synthetic_match(frames=500, rollbacks=True)
     times = [write.at_seconds for write in appended(list(schedule(data, "frame")))]
     assert times[-1] == pytest.approx(500 * TICK)
@@ -133,32 +130,29 @@ def test_frames_sent_again_take_no_time_of_their_own() -> None:
     assert len(set(times)) == 501
 
 
-def test_bytes_writes_so_many(match: bytes) -> None:
+def test_bytes_writes_pieces_of_the_given_size(match: bytes) -> None:
     *whole, last = appended(list(schedule(match, "bytes:777")))
     assert {len(write.data) for write in whole} == {777}
     assert len(last.data) <= 777
 
 
-def test_bytes_of_a_frame_come_when_it_is_complete(match: bytes) -> None:
+def test_bytes_of_a_frame_are_written_when_it_is_complete(match: bytes) -> None:
     reader = SlippiReader()
     for write in appended(list(schedule(match, "bytes:50"))):
         for event in reader.feed(write.data):
             if isinstance(event, Frame):
-                # A piece that ends in the next frame waits for it.
-                complete = (event.number + 124) * TICK
-                assert complete - 1e-9 <= write.at_seconds <= complete + TICK + 1e-9
+                # A piece that reaches into the next frame waits for that frame.
+                complete_at = (event.number + 124) * TICK
+                assert complete_at - 1e-9 <= write.at_seconds <= complete_at + TICK + 1e-9
 
 
-def test_random_is_the_same_for_the_same_seed(match: bytes) -> None:
+def test_random_depends_only_on_its_seed(match: bytes) -> None:
     one, again, other = (list(schedule(match, f"random:{seed}")) for seed in (1, 1, 2))
     assert one == again
     assert one != other
     sizes = {len(write.data) for write in one}
     assert min(sizes) <= 2
     assert max(sizes) > 1000
-
-
-# -- speed -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("writer", WRITERS)
@@ -172,53 +166,47 @@ def test_speed_divides_the_times(match: bytes, writer: str) -> None:
 def test_as_fast_as_possible(match: bytes, speed: float) -> None:
     writes = list(schedule(match, "dolphin", speed=speed))
     assert {write.at_seconds for write in writes} == {0.0}
-    assert carried_out(writes) == match
-
-
-# -- odd files ---------------------------------------------------------------------------------------------------------
+    assert written(writes) == match
 
 
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("length", [0, 1, 11, 12, 15, 16, 17, 40, 500])
-def test_cut_off_anywhere(match: bytes, writer: str, length: int) -> None:
+def test_truncated_replays(match: bytes, writer: str, length: int) -> None:
     data = match[:length]
-    assert carried_out(list(schedule(data, writer))) == data
+    assert written(list(schedule(data, writer))) == data
 
 
-def test_bytes_that_are_no_events_come_with_what_stands_before_them(match: bytes) -> None:
+def test_bytes_that_are_not_events_are_written_too(match: bytes) -> None:
     data = match[:100_000] + bytes(range(256)) * 10
     writes = list(schedule(data, "frame"))
-    assert carried_out(writes) == data
+    assert written(writes) == data
 
 
-def test_wrong_event_payloads_are_no_obstacle(match: bytes) -> None:
+def test_invalid_event_payloads_are_written_too(match: bytes) -> None:
     data = match[: container.HEADER_BYTES] + b"\x77" + match[container.HEADER_BYTES + 1 :]
-    assert carried_out(list(schedule(data, "frame"))) == data
+    assert written(list(schedule(data, "frame"))) == data
 
 
 @needs_shared
-def test_a_file_without_frames_is_written_at_once() -> None:
+def test_file_without_frames_is_written_at_once() -> None:
     data = replay("corrupt")
     assert [write.at_seconds for write in schedule(data, "dolphin")] == [DRAIN_SECONDS]
-
-
-# -- wrong arguments ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "writer", ["", "Dolphin", "dolphin:1", "frame:2", "bytes", "bytes:", "bytes:0", "bytes:x", "random"]
 )
-def test_unknown_writer(match: bytes, writer: str) -> None:
+def test_unknown_writer_is_refused(match: bytes, writer: str) -> None:
     with pytest.raises(ValueError, match="writer"):
         schedule(match, writer)
 
 
 @pytest.mark.parametrize("speed", [-1, math.nan])
-def test_unknown_speed(match: bytes, speed: float) -> None:
+def test_impossible_speed_is_refused(match: bytes, speed: float) -> None:
     with pytest.raises(ValueError, match="speed"):
         schedule(match, speed=speed)
 
 
-def test_not_a_replay() -> None:
+def test_other_files_are_refused() -> None:
     with pytest.raises(WrongFormat):
         schedule(b"hello, this is a text")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import trio
 
-from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.schedule import Write, schedule
+from tests.synthetic.match import synthetic_match
 
 _SEED_AT = 0x13D
 _LENGTHS = (200, 350, 600, 900)

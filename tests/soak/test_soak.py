@@ -15,11 +15,11 @@ import trio
 
 from slpstream.config import Config, StationConfig, check
 from slpstream.daemon.daemon import Daemon
-from slpstream.simulate.match import synthetic_match
 from tests.formats.games import games as finished_games
 from tests.soak.clients import GET, UPGRADE
 from tests.soak.curve import table, verdict
 from tests.soak.run import soak
+from tests.synthetic.match import synthetic_match
 
 needs_proc = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what is held is read from /proc")
 SECONDS = float(os.environ.get("SLPSTREAM_SOAK_SECONDS", "30"))

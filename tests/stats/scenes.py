@@ -13,11 +13,11 @@ import msgspec
 
 from slpstream.formats.slippi.assembler import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.game_start import GameStartPayload, Settings
-from slpstream.formats.slippi.writer import PlayerSetup, game_start
 from slpstream.model.events import Event, Frame, GameEnd
 from slpstream.stats import SlippiStats
 from slpstream.stats.schema import Stats
 from tests.formats.slippi.built import post, pre, start
+from tests.formats.slippi.writer import PlayerSetup, game_start
 
 STANDING: Mapping[str, Any] = {
     "action_state_id": 0x0E,

@@ -10,7 +10,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from slpstream.simulate.match import synthetic_match
 from tests.oracles.slippi_js import SlippiJs, needs_slippi_js, slippi_js
 from tests.shared_data import needs_shared, replay, replays
 from tests.stats.games import (
@@ -26,6 +25,7 @@ from tests.stats.games import (
     shown,
     without_event,
 )
+from tests.synthetic.match import synthetic_match
 
 pytestmark = needs_slippi_js
 

@@ -8,11 +8,11 @@ import pytest
 
 from slpstream.formats.slippi.game_start import GameStartPayload
 from slpstream.formats.slippi.names import landing_lag_frames
-from slpstream.formats.slippi.writer import PlayerSetup, game_start
 from slpstream.model.events import GameEvent
 from slpstream.stats.home_run import home_run
 from slpstream.stats.states import CAPTURED, CONTROL, DYING, FLAGS, HELD, HIT, LANDING, LEDGE, SHIELD
 from slpstream.stats.timer import timer_text
+from tests.formats.slippi.writer import PlayerSetup, game_start
 from tests.stats.games import events_of, frame_of
 from tests.stats.scenes import Scene
 

@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from slpstream.model.events import Event, GameEvent, StatsUpdate
-from slpstream.simulate.match import synthetic_match
 from slpstream.stats import SlippiStats
 from slpstream.stats.schema import Stats
 from tests.shared_data import needs_shared, replay, replays
 from tests.stats.games import Game, events_of, frame_of, game_of, run
+from tests.synthetic.match import synthetic_match
 
 ORDER = (
     ("rollback",),

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.simulate.match import synthetic_match
 from tests.stats.games import game_of, run
+from tests.synthetic.match import synthetic_match
 
 MATCHES = (
     {"seed": 21, "rollbacks": True},

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd
-from slpstream.simulate.match import synthetic_match
 from slpstream.stats import SlippiStats
 from tests.shared_data import needs_shared, replay
 from tests.stats.games import Game, game_of, run
+from tests.synthetic.match import synthetic_match
 
 MATCHES = {
     "two": {"seed": 11},

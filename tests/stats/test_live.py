@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import FramesMode
-from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.schedule import schedule
 from tests.shared_data import needs_shared, replay
 from tests.stats.games import Json, differences
+from tests.synthetic.match import synthetic_match
 
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 WRITERS = ("dolphin", "frame", "random:7")

@@ -9,10 +9,10 @@ import pytest
 
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import GameEnd, GameStart, Metadata
-from slpstream.simulate.match import synthetic_match
 from slpstream.store import facts_of
 from slpstream.store.game_facts import folded, players_with_names, search_terms
 from tests.store import made
+from tests.synthetic.match import synthetic_match
 
 
 def test_of_a_slippi_game() -> None:

@@ -14,10 +14,10 @@ from slpstream.api import open_file, read_game
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, Unreadable
 from slpstream.model.messages import START, timestamp
-from slpstream.simulate.match import synthetic_match
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.system.files import WHOLE_FILE_BYTES, modified_ns, open_regular, read_regular
 from tests.running_station import running_station, until
+from tests.synthetic.match import synthetic_match
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes in folders")
 

@@ -8,9 +8,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from slpstream.model.messages import START
-from slpstream.simulate.match import synthetic_match
 from slpstream.system.metrics import Metrics
 from tests.running_station import running_station, until
+from tests.synthetic.match import synthetic_match
 
 NAME = "slpstream_append_to_publish_seconds"
 

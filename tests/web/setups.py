@@ -19,8 +19,8 @@ import msgspec
 import trio
 
 from slpstream.api import messages
-from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.schedule import schedule
+from tests.synthetic.match import synthetic_match
 
 COUNT = 16
 NAMES = tuple(f"setup{i + 1:02}" for i in range(COUNT))

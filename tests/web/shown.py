@@ -19,8 +19,8 @@ from playwright.sync_api import Page
 
 from slpstream.api import messages
 from slpstream.formats.slippi import names
-from slpstream.simulate.match import synthetic_match
 from tests.shared_data import IN_CI, SLP
+from tests.synthetic.match import synthetic_match
 
 SECONDS = 30.0
 TEAMS = ("red", "blue", "green")

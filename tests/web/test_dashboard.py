@@ -19,10 +19,10 @@ from playwright.sync_api import Browser, Page, ViewportSize, expect
 from slpstream.formats.name_tables import read_table
 from slpstream.formats.registry import name_folders
 from slpstream.formats.slippi.names import stage_edge
-from slpstream.simulate.match import synthetic_match
 from tests.daemon_process import DaemonProcess, running
 from tests.oracles.slippi_js import MODULES
 from tests.shared_data import IN_CI
+from tests.synthetic.match import synthetic_match
 from tests.web import setups
 from tests.web.pages import chromium, demo, open_page, screenshot
 
@@ -415,7 +415,7 @@ def fulfil(answer: Any) -> Any:
 
 def test_stages_are_those_of_the_game() -> None:
     """The outlines agree with what the simulation knows of the six tournament stages."""
-    from slpstream.simulate.stages import STAGES
+    from tests.synthetic.stages import STAGES
 
     rows = read_table(name_folders()["slippi"], "stages")["rows"]
     drawn = {int(number): row["outline"] for number, row in rows.items() if "outline" in row}

@@ -14,11 +14,11 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import SUBPROTOCOL, DeltaDecoder
 from slpstream.model.messages import TOPICS, LogMessage
-from slpstream.simulate.match import synthetic_match
 from slpstream.stream.delta_bases import DeltaBase
 from slpstream.web.encodings import DELTA
 from tests.shared_data import SLP
 from tests.stream.fakes import FakeLog
+from tests.synthetic.match import synthetic_match
 from tests.web.javascript import needs_node, run
 from tests.web.served import served
 from tests.web.test_client_module import WITH_A_FAKE_SOCKET

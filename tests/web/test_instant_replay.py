@@ -20,9 +20,9 @@ import pytest
 from playwright.sync_api import Browser, Locator, Page, ViewportSize, expect
 
 from slpstream.api import messages
-from slpstream.simulate.match import synthetic_match
 from tests.bench.games import EndlessGame
 from tests.daemon_process import running
+from tests.synthetic.match import synthetic_match
 from tests.web.pages import chromium, open_page, screenshot
 
 WIDE = ViewportSize(width=1280, height=900)

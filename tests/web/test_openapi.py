@@ -16,11 +16,11 @@ import pytest
 from starlette.routing import Mount, Route
 
 from slpstream.sets import SetScore
-from slpstream.simulate.match import synthetic_match
 from slpstream.web import schemas
 from slpstream.web.app import make_app
 from tests.daemon_process import DaemonProcess, running
 from tests.shared_data import IN_CI
+from tests.synthetic.match import synthetic_match
 from tests.web.served import FakeGames, FakeStations, served
 
 OLD = 1_700_000_000

@@ -18,8 +18,8 @@ import pytest
 from playwright.sync_api import Browser
 from websockets.sync.client import ClientConnection, connect
 
-from slpstream.simulate.match import synthetic_match
 from tests.daemon_process import running
+from tests.synthetic.match import synthetic_match
 from tests.web.pages import LIKE_A_VIDEO, Demo, chromium, demo, open_page, screenshot
 from tests.web.shown import (
     RECORD_WHAT_IS_SHOWN,

@@ -20,9 +20,9 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from slpstream.formats.slippi.framing import width_of_event_payloads
-from slpstream.simulate.match import synthetic_match
 from tests.daemon_process import DaemonProcess, running
 from tests.project import ROOT
+from tests.synthetic.match import synthetic_match
 
 MARK = "hidden-place"
 CONFIG = """

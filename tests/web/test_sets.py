@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from slpstream.simulate.match import synthetic_match
 from tests.daemon_process import DaemonProcess, running
+from tests.synthetic.match import synthetic_match
 from tests.web.pages import LIKE_A_VIDEO, chromium, open_page, screenshot
 
 MINUTE = 60

@@ -13,9 +13,6 @@ from slpstream.model.errors import FramingError
 REVERSED_BITS = bytes(int(f"{byte:08b}"[::-1], 2) for byte in range(256))
 """Every byte with its bits in the other order, for `bytes.translate`."""
 
-WIDEST_FIELD_BITS = 57
-"""What a window of 8 bytes holds behind up to 7 bits of the field before."""
-
 _WINDOW_BYTES = 8
 
 
@@ -110,22 +107,9 @@ class BitWriter:
         self._done += (pending >> kept).to_bytes((pending_bits - kept) // 8, "big")
         self._pending, self._pending_bits = pending & ((1 << kept) - 1), kept
 
-    def put_octets(self, data: bytes) -> None:
-        """Bytes as fields of 8 bits."""
-        self.put(int.from_bytes(data, "big"), 8 * len(data))
-
-    def finish(self, rest: bytes = b"") -> bytes:
-        """All bytes in the file's bit order. `rest` is what `BitReader.rest` returned: its first byte shares the last
-        unfinished one. Raises `ValueError` when they overlap."""
+    def finish(self) -> bytes:
+        """Return all bytes in the file's bit order, the last one filled with zeros."""
         data = bytearray(self._done)
         if self._pending_bits:
             data.append(self._pending << (8 - self._pending_bits))
-        ours = data.translate(REVERSED_BITS)
-        if not rest:
-            return bytes(ours)
-        if not self._pending_bits:
-            return bytes(ours) + rest
-        if rest[0] & (0xFF >> (8 - self._pending_bits)):
-            raise ValueError("the rest overlaps the last field")
-        ours[-1] |= rest[0]
-        return bytes(ours) + rest[1:]
+        return bytes(data.translate(REVERSED_BITS))

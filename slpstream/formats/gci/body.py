@@ -1,4 +1,4 @@
-"""The replay body: racers, checkpoints and runs of inputs, as rows of a bit stream; both ways.
+"""The replay body: racers, checkpoints and runs of inputs, as rows of a bit stream.
 
 Which fields are there depends on the racer array type (5 in every replay that was seen) and on whether a racer is
 human. A stream that ends early still gives what came before: `Body` has what was read, `Reading.damage` says where it
@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from slpstream.formats.gci.bits import BitReader, BitWriter
-from slpstream.formats.gci.custom import CUSTOM_BYTES, CustomMachine, read_custom, write_custom
-from slpstream.formats.gci.rows import BitRow, as_float, put_rows, take_rows
+from slpstream.formats.gci.bits import BitReader
+from slpstream.formats.gci.custom import CUSTOM_BYTES, CustomMachine, read_custom
+from slpstream.formats.gci.rows import BitRow, as_float, take_rows
 from slpstream.model.errors import FormatError
 
 FRAMES_PER_SECOND = 60
@@ -24,9 +24,6 @@ GO_FRAME = 182
 GRAND_PRIX, TIME_ATTACK = 1, 2
 USUAL_TYPE = 5
 """The racer array type of every known replay."""
-MAX_RACERS = 31
-MAX_RUNS = 1 << 14
-MAX_RUN_FRAMES = 256
 PLACES = 4
 
 FIRST_FIELDS = (
@@ -93,11 +90,6 @@ class Racer(msgspec.Struct, frozen=True, kw_only=True):
     color: int | None = None
     old_slider: int | None = None
     custom: CustomMachine | None = None
-
-    @property
-    def custom_flag(self) -> int:
-        """Whether the block of a custom machine follows."""
-        return int(self.custom is not None)
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -175,11 +167,6 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
     """What is behind the last run and not zero: from the byte of the next bit on, the bits before it cleared."""
 
     @property
-    def racer_count(self) -> int:
-        """How many racers there are."""
-        return len(self.racers)
-
-    @property
     def humans(self) -> tuple[int, ...]:
         """Indices of the human racers."""
         return tuple(index for index, racer in enumerate(self.racers) if racer.human)
@@ -247,44 +234,6 @@ def read_body(data: bytes, *, file_offset: int = 0) -> Reading:
     return Reading(body, tuple(racer_bits), checkpoints_bit, inputs_bit, reader.at, damage)
 
 
-def write_body(body: Body) -> bytes:
-    """The mirror of `read_body`, without the zeros up to the end of the file. Raises `ValueError` for what does not
-    fit."""
-    writer = BitWriter()
-    humans = [racer for racer in body.racers if racer.human]
-    for name, least, most, there in (
-        ("racers", 0, MAX_RACERS, len(body.racers)),
-        ("inputs", 1, MAX_RUNS, len(body.inputs)),
-        ("human_pairs", len(humans), len(humans), len(body.human_pairs)),
-    ):
-        if not least <= there <= most:
-            raise ValueError(f"{name}: {there}, where {least} to {most} can be written")
-    put_rows(writer, FIRST_FIELDS, body, body.array_type)
-    for racer in body.racers:
-        put_rows(writer, RACER_FIELDS, racer, body.array_type, bool(racer.human))
-        if racer.custom is not None:
-            if not racer.human:
-                raise ValueError("a CPU has no custom machine")
-            writer.put_octets(write_custom(racer.custom))
-    if HUMAN_FLAG.present(body.array_type):
-        if len(body.human_flags) != len(humans):
-            raise ValueError(f"human_flags: {len(body.human_flags)} for {len(humans)} humans")
-        for flag in body.human_flags:
-            writer.put(flag, HUMAN_FLAG.bits, HUMAN_FLAG.name)
-    for pair in body.human_pairs:
-        writer.put(pair, HUMAN_PAIR.bits, HUMAN_PAIR.name)
-    put_rows(writer, (TOTAL_FRAMES,), body, body.array_type)
-    writer.put(len(body.checkpoints), CHECKPOINT_COUNT.bits, CHECKPOINT_COUNT.name)
-    for checkpoint in body.checkpoints:
-        put_rows(writer, CHECKPOINT_FIELDS, checkpoint, body.array_type)
-        for pattern in (pattern for place in checkpoint.places for pattern in place):
-            writer.put(pattern, 32, "a coordinate")
-    writer.put(len(body.inputs) - 1, LAST_INPUT.bits, LAST_INPUT.name)
-    for run in body.inputs:
-        _put_run(writer, run)
-    return writer.finish(body.rest)
-
-
 def _take_racer(reader: BitReader, array_type: int, index: int) -> Racer:
     human = reader.take(1, f"racer {index}")
     values = take_rows(reader, RACER_FIELDS[1:], array_type, bool(human))
@@ -316,16 +265,3 @@ def _as_run(element: int) -> InputRun:
         x - (x >> 7 << 8),
         y - (y >> 7 << 8),
     )
-
-
-_SIGNED = frozenset({"strafe", "steer_x", "steer_y"})
-
-
-def _put_run(writer: BitWriter, run: InputRun) -> None:
-    for row, value in zip(INPUT_FIELDS, run, strict=True):
-        if row.name in _SIGNED:
-            if not -128 <= value <= 127:
-                raise ValueError(f"{row.name}: {value} does not fit a signed byte")
-            writer.put(value & 0xFF, row.bits, row.name)
-        else:
-            writer.put(value - (row.name == "frames"), row.bits, row.name)

@@ -172,10 +172,3 @@ def read_custom(block: bytes) -> CustomMachine:
 def write_custom(machine: CustomMachine) -> bytes:
     """The mirror of `read_custom`. Raises `ValueError` for what does not fit."""
     return CUSTOM.pack(machine)
-
-
-def write_emblems(*emblems: Emblem) -> bytes:
-    """The `emblem_blocks` of a machine; slots that are not given are empty. Raises `ValueError` for a fifth one."""
-    if len(emblems) > EMBLEM_SLOTS:
-        raise ValueError(f"a machine has {EMBLEM_SLOTS} emblem slots")
-    return b"".join(EMBLEM.pack(emblem) for emblem in emblems).ljust(EMBLEM_SLOTS * EMBLEM_BYTES, b"\0")

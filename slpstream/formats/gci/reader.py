@@ -153,16 +153,6 @@ class GciReader(WholeFileReader):
         return GciRecording(data, container, reading)
 
 
-def read_replay(data: bytes) -> Replay:
-    """The values of a complete file: what the writer takes. Raises `FormatError`, also for a body that ends early: it
-    would not come back as it was."""
-    container = read_container(data)
-    reading = read_body(container.body, file_offset=BODY_AT)
-    if reading.damage is not None:
-        raise reading.damage
-    return GciRecording(data, container, reading).replay
-
-
 def lap_frames(body: Body) -> list[tuple[int, int]]:
     """The native frames at which each lap begins and ends, where that can be concluded; else nothing.
 

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from slpstream.formats.gci.bits import BitReader, BitWriter
+from slpstream.formats.gci.bits import BitReader
 
 
 class ByteRow(NamedTuple):
@@ -76,22 +76,7 @@ def take_rows(reader: BitReader, rows: Sequence[BitRow], array_type: int, human:
     return {row.name: reader.take(row.bits, row.name) for row in rows if row.present(array_type, human)}
 
 
-def put_rows(writer: BitWriter, rows: Sequence[BitRow], values: object, array_type: int, human: bool = True) -> None:
-    """The mirror of `take_rows`. Raises `ValueError` for a value that is missing or does not fit."""
-    for row in rows:
-        if row.present(array_type, human):
-            value = getattr(values, row.name)
-            if value is None:
-                raise ValueError(f"{row.name}: needed at racer array type {array_type}")
-            writer.put(value, row.bits, row.name)
-
-
 def as_float(pattern: int) -> float:
     """The IEEE-754 binary32 of a 32-bit pattern; may be NaN or infinite."""
     value: float = struct.unpack(">f", pattern.to_bytes(4, "big"))[0]
     return value
-
-
-def as_pattern(value: float) -> int:
-    """The 32-bit pattern of a number, rounded to binary32."""
-    return int.from_bytes(struct.pack(">f", value), "big")

@@ -50,9 +50,3 @@ def read_event_payloads(event: bytes) -> EventPayloads:
         for at in range(_HEAD_BYTES, len(event), _ROW_BYTES)
     }
     return EventPayloads(sizes)
-
-
-def write_event_payloads(sizes: dict[int, int]) -> bytes:
-    """The event that declares `sizes`, in their order."""
-    rows = b"".join(bytes([command]) + size.to_bytes(2, "big") for command, size in sizes.items())
-    return bytes([EVENT_PAYLOADS, len(rows) + 1]) + rows

@@ -38,23 +38,6 @@ def decode_name(raw: bytes) -> str:
     return raw.split(b"\0", 1)[0].decode(ENCODING, errors="replace").translate(_NORMAL_WIDTH)
 
 
-def encode_name(text: str, width_bytes: int) -> bytes:
-    """Text to a NUL-padded Shift JIS field of `width_bytes`, Latin characters in full width as the game writes them.
-
-    What does not fit is cut at a character. Characters that Shift JIS lacks become `?`.
-    """
-    room = width_bytes - 1
-    encoded = b""
-    for character in text:
-        code = ord(character)
-        wide = chr(code + _FULL_WIDTH_DISTANCE) if 0x21 <= code <= 0x7E else "\u3000" if character == " " else character
-        octets = wide.encode(ENCODING, errors="replace")
-        if len(encoded) + len(octets) > room:
-            break
-        encoded += octets
-    return encoded.ljust(width_bytes, b"\0")
-
-
 def decode_ascii(raw: bytes) -> str:
     """A NUL-terminated ASCII field (ids); other bytes become U+FFFD."""
     return raw.split(b"\0", 1)[0].decode("ascii", errors="replace")

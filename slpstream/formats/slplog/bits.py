@@ -1,18 +1,13 @@
-"""The two tools of a replay system: a memory stream of typed values, and a stream of bits.
+"""A stream of bits and the byte stream around it, from which the parts of a replay log are made.
 
-`BitPacker` is a stream of bits instead of bytes, most significant first: one bit for a truth, n bits for an integer, a
-few for a small delta. `MemoryStream` is the byte stream around it, with the assert mode: the same calls that wrote a
-state compare it, and say which value is another one.
-
-Bits are gathered in one Python integer and given away as bytes in pieces, so that a put is an addition and a shift.
+`BitPacker` writes bits, most significant first: one for a boolean, n for an integer, a few for a small delta.
+`MemoryStream` writes integers as varints, and byte strings. Both have a mirror that reads: `BitUnpacker`, and the
+`read_` methods of the stream itself.
 """
 
 from __future__ import annotations
 
-import struct
-from typing import Any
-
-from slpstream.model.errors import FieldError, FormatError
+from slpstream.model.errors import FieldError
 
 _FLUSH_BITS = 4096
 _MAX_PREFIX = 40
@@ -22,7 +17,11 @@ _MAX_VARINT_BYTES = 10
 
 
 class BitPacker:
-    """Writes values bit by bit."""
+    """Writes values bit by bit.
+
+    Bits are gathered in one Python integer, so that a put is a shift and an addition; every 4,096 bits they are
+    flushed to bytes.
+    """
 
     def __init__(self) -> None:
         self._done = bytearray()
@@ -122,22 +121,10 @@ class BitUnpacker:
         return FieldError("the bit stream ends too early", offset=self._offset + len(self._data))
 
 
-class Difference(FormatError):
-    """A value that was asserted is another one."""
-
-    code = "difference"
-
-    def __init__(self, name: str, stored: Any, found: Any, offset: int) -> None:
-        super().__init__(f"{name}: {stored!r} is stored, {found!r} was found", offset=offset)
-        self.name = name
-        self.stored = stored
-        self.found = found
-
-
 class MemoryStream:
-    """Typed values in bytes: written at the end, read from `at` on, or compared there with what they should be.
+    """Typed values in bytes, written at the end and read from `at` on. Integers are varints.
 
-    Integers are varints, floats keep their bits. Reading past the end raises `FieldError`.
+    Reading past the end raises `FieldError`.
     """
 
     def __init__(self, data: bytes = b"", *, offset: int = 0) -> None:
@@ -171,10 +158,6 @@ class MemoryStream:
         """Any integer: its zigzag number."""
         self.write_number(2 * value if value >= 0 else -2 * value - 1)
 
-    def write_float(self, value: float) -> None:
-        """Eight bytes, bit-exact."""
-        self._data += struct.pack(">d", value)
-
     def write_octets(self, value: bytes) -> None:
         """Bytes, with their number in front."""
         self.write_number(len(value))
@@ -204,11 +187,6 @@ class MemoryStream:
         value = self.read_number()
         return value >> 1 if not value & 1 else -(value + 1) >> 1
 
-    def read_float(self) -> float:
-        """The mirror of `write_float`."""
-        value: float = struct.unpack(">d", self.read_raw(8))[0]
-        return value
-
     def read_octets(self, most: int | None = None) -> bytes:
         """The mirror of `write_octets`."""
         return self.read_raw(self.read_number(most))
@@ -225,25 +203,3 @@ class MemoryStream:
         at = self.at
         self.at = at + count
         return bytes(self._data[at : self.at])
-
-    def assert_number(self, name: str, value: int) -> None:
-        """Reads a number, which must be `value`. Raises `Difference`."""
-        self._compare(name, self.read_number(), value)
-
-    def assert_signed(self, name: str, value: int) -> None:
-        """The same for a signed one."""
-        self._compare(name, self.read_signed(), value)
-
-    def assert_float(self, name: str, value: float) -> None:
-        """The same for a float, bit by bit: a NaN is equal to itself, 0.0 is not -0.0."""
-        stored = self.read_float()
-        if struct.pack(">d", stored) != struct.pack(">d", value):
-            raise Difference(name, stored, value, self._offset + self.at - 8)
-
-    def assert_octets(self, name: str, value: bytes) -> None:
-        """The same for bytes."""
-        self._compare(name, self.read_octets(), value)
-
-    def _compare(self, name: str, stored: Any, found: Any) -> None:
-        if stored != found:
-            raise Difference(name, stored, found, self._offset + self.at)

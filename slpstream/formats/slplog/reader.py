@@ -160,10 +160,6 @@ class ReplayLog:
         """The whole replay. Raises `FormatError`."""
         return b"".join(self.chunks())
 
-    def keyframe_of(self, frame: int) -> Block | None:
-        """The first block that has a frame, or the first behind it; `None` past the last frame."""
-        return next((block for block in self._frames if block.last_frame >= frame), None)
-
     def span(self, first: int, last: int) -> FrameSpan:
         """What it takes to read the frames `first` to `last`: of a Slippi replay the blocks that have any of them, with
         every sending of them; behind the last frame of a block the next one too, because without bookends a frame ends

@@ -9,23 +9,15 @@ from __future__ import annotations
 import functools
 from array import array
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from slpstream.model import events
 
 ACCELERATE, BRAKE, RIGHT, LEFT, GEAR_UP, GEAR_DOWN = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
-BITS: Mapping[str, int] = {
-    "accelerate": ACCELERATE,
-    "brake": BRAKE,
-    "right": RIGHT,
-    "left": LEFT,
-    "gear_up": GEAR_UP,
-    "gear_down": GEAR_DOWN,
-}
 USED_BITS = 0x3F
 """The game ignores the other two."""
 
@@ -96,14 +88,6 @@ def players_of(byte: int, manual: bool) -> Mapping[int, StuntsPlayerFrame]:
     return {0: StuntsPlayerFrame(hands)}
 
 
-class Run(NamedTuple):
-    """`length_frames` tics from `start` on with the same input byte."""
-
-    start: int
-    length_frames: int
-    byte: int
-
-
 class InputRuns:
     """The input bytes of a replay, kept as runs. Equal when the bytes are."""
 
@@ -119,12 +103,6 @@ class InputRuns:
         """How many tics."""
         return self._count
 
-    def __iter__(self) -> Iterator[Run]:
-        """The runs, in order."""
-        stops = [*self._starts[1:], self._count]
-        for start, stop, byte in zip(self._starts, stops, self._values, strict=False):
-            yield Run(start, stop - start, byte)
-
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, InputRuns) and bytes(self) == bytes(other)
 
@@ -133,11 +111,6 @@ class InputRuns:
 
     def __bytes__(self) -> bytes:
         return self.expand(0, self._count)
-
-    @property
-    def run_count(self) -> int:
-        """How many runs."""
-        return len(self._values)
 
     def expand(self, first: int, stop: int) -> bytes:
         """The bytes of the tics `first` to `stop - 1`, those that there are."""

@@ -81,7 +81,7 @@ MAX_BYTES = NEW.inputs_offset + 0xFFFF
 
 
 class StuntsReplay(msgspec.Struct, frozen=True, kw_only=True):
-    """A replay as it is in the file, leftover bytes included: what the writer turns into the same bytes again."""
+    """The values of a replay as the file has them, leftover bytes included."""
 
     layout: LayoutName = "new"
     car: bytes

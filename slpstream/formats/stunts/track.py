@@ -38,11 +38,6 @@ class Track(msgspec.Struct, frozen=True):
         return self.data[_HORIZON_OFFSET]
 
     @property
-    def filler(self) -> int:
-        """The last byte, which has no meaning."""
-        return self.data[-1]
-
-    @property
     def sha256(self) -> str:
         """SHA-256 of the 1,802 bytes as 64 hex digits. A track has the same one in every replay and as a track file."""
         return hashlib.sha256(self.data).hexdigest()

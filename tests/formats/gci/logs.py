@@ -10,13 +10,12 @@ import msgspec
 
 from slpstream.formats.gci.body import Checkpoint, InputRun, Racer
 from slpstream.formats.gci.container import CHECKSUM_AT, checksum
-from slpstream.formats.gci.custom import CustomMachine, Emblem, write_emblems
+from slpstream.formats.gci.custom import CustomMachine, Emblem
 from slpstream.formats.gci.reader import GciReader
-from slpstream.formats.gci.rows import as_pattern
 from slpstream.formats.gci.settings import Replay
-from slpstream.formats.gci.writer import new_replay, place
 from slpstream.model.events import Diagnostic, Event, GameEvent
 from slpstream.model.messages import body_of
+from tests.formats.gci.writer import as_pattern, new_replay, place, write_emblems
 from tests.shared_data import IN_CI, SHARED
 
 GCI = SHARED / "gci"

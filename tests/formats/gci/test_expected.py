@@ -82,7 +82,7 @@ def racer_of(racer: Racer) -> dict[str, Any]:
     """A racer in the words of the oracle, which leaves out what a CPU has not."""
     values: dict[str, Any] = {"human": racer.human, "machine": racer.machine, "ai": racer.ai, "slider": racer.slider}
     if racer.human:
-        values |= {"color": racer.color, "custom": racer.custom_flag}
+        values |= {"color": racer.color, "custom": int(racer.custom is not None)}
     if racer.custom is not None:
         values["custom_data"] = custom_of(racer.custom)
     return values
@@ -97,7 +97,7 @@ def replay_of(reading: Reading) -> dict[str, Any]:
         "course": body.course,
         "unk32_a": body.unknown_a,
         "unk32_b": body.unknown_b,
-        "racer_count": body.racer_count,
+        "racer_count": len(body.racers),
         "difficulty": body.difficulty,
         "mode": body.mode,
         "unk1": body.unknown_flag,

@@ -23,12 +23,12 @@ from slpstream.formats.gci import sniff
 from slpstream.formats.gci.bits import OutOfBits
 from slpstream.formats.gci.body import InputRun, Racer, read_body
 from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT, read_container
-from slpstream.formats.gci.reader import MAX_FRAMES, GciReader, read_replay
-from slpstream.formats.gci.writer import encode, new_replay
+from slpstream.formats.gci.reader import MAX_FRAMES, GciReader
 from slpstream.model.errors import FormatError
 from slpstream.model.events import Diagnostic, Event, Frame, GameEnd, GameStart
 from slpstream.model.messages import body_of
 from tests.formats.gci.logs import GCI, custom_machine, files, grand_prix, runs, time_attack, with_checksum, with_custom
+from tests.formats.gci.writer import encode, new_replay, read_replay
 from tests.shared_data import needs_shared
 
 SECONDS = float(os.environ.get("SLPSTREAM_FUZZ_SECONDS", "10"))

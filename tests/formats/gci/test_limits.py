@@ -6,13 +6,13 @@ import tracemalloc
 
 import pytest
 
-from slpstream.formats.gci.body import MAX_RACERS, InputRun, Racer, read_body
+from slpstream.formats.gci.body import InputRun, Racer, read_body
 from slpstream.formats.gci.container import BODY_AT, MAX_BYTES
 from slpstream.formats.gci.reader import MAX_FRAMES, GciReader
 from slpstream.formats.gci.settings import Replay
-from slpstream.formats.gci.writer import encode, new_replay
 from slpstream.model.messages import body_of
 from tests.formats.gci.logs import GCI, custom_machine, equal_checkpoints, events_of
+from tests.formats.gci.writer import MAX_RACERS, encode, new_replay
 from tests.shared_data import needs_shared
 
 MAX_MEMORY_BYTES = 64 << 20

@@ -13,12 +13,10 @@ from msgspec.structs import replace
 
 from slpstream.formats.gci.body import InputRun, Racer
 from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT, MAX_BYTES
-from slpstream.formats.gci.custom import CUSTOM_BYTES, EMBLEM, PILOT_EXCLUSIVE, write_emblems
+from slpstream.formats.gci.custom import CUSTOM_BYTES, EMBLEM, PILOT_EXCLUSIVE
 from slpstream.formats.gci.frames import wire_inputs
-from slpstream.formats.gci.reader import MAX_FRAMES, GciReader, read_replay
-from slpstream.formats.gci.rows import as_pattern
+from slpstream.formats.gci.reader import MAX_FRAMES, GciReader
 from slpstream.formats.gci.settings import Replay
-from slpstream.formats.gci.writer import encode, fitted, new_replay
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized, GameEnd, GameEvent, GameStart
 from tests.formats.gci.logs import (
@@ -35,6 +33,7 @@ from tests.formats.gci.logs import (
     with_checksum,
     with_custom,
 )
+from tests.formats.gci.writer import as_pattern, encode, fitted, new_replay, read_replay, write_emblems
 
 NAN = 0x7FC00001
 

@@ -12,19 +12,15 @@ from msgspec.structs import replace
 
 from slpstream.formats.gci.body import (
     GO_FRAME,
-    MAX_RUN_FRAMES,
     Body,
     Checkpoint,
     InputRun,
     Racer,
     read_body,
-    write_body,
 )
 from slpstream.formats.gci.container import CHECKSUM_AT, checksum, read_container
-from slpstream.formats.gci.custom import read_custom, write_custom, write_emblems
-from slpstream.formats.gci.reader import read_replay
+from slpstream.formats.gci.custom import read_custom, write_custom
 from slpstream.formats.gci.settings import Replay
-from slpstream.formats.gci.writer import ORIGIN, encode, equal_laps, fitted, new_replay, place
 from tests.formats.gci.logs import (
     GCI,
     codes,
@@ -36,6 +32,18 @@ from tests.formats.gci.logs import (
     runs,
     time_attack,
     with_custom,
+)
+from tests.formats.gci.writer import (
+    MAX_RUN_FRAMES,
+    ORIGIN,
+    encode,
+    equal_laps,
+    fitted,
+    new_replay,
+    place,
+    read_replay,
+    write_body,
+    write_emblems,
 )
 from tests.shared_data import needs_shared
 

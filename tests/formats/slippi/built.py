@@ -21,8 +21,8 @@ from slpstream.formats.slippi.commands import (
     STADIUM,
     WHISPY,
 )
-from slpstream.formats.slippi.writer import PlayerSetup, ReplayWriter, game_start
 from slpstream.model.fields import Table
+from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, game_start
 
 ZERO_OF_CODE = {"f": 0.0, "?": False}
 OFFLINE, ONLINE = 2, 8
@@ -46,7 +46,7 @@ def event(table: Table, **values: Any) -> Any:
         else:
             row[field.name] = values.pop(field.name, zero)
     assert not values, f"{table.title} has no {sorted(values)}"
-    return table.new(**row, **{name: table.groups[name](**members) for name, members in groups.items()})
+    return table.cls(**row, **{name: table.groups[name](**members) for name, members in groups.items()})
 
 
 def pre(frame: int, player: int = 0, *, follower: bool = False, **values: Any) -> Any:

@@ -20,12 +20,10 @@ from hypothesis import strategies as st
 
 from slpstream.formats.slippi import commands, metadata
 from slpstream.formats.slippi.container import HEADER_BYTES, header
-from slpstream.formats.slippi.framing import write_event_payloads
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.errors import FieldError, FormatError
 from slpstream.model.messages import Position
-from slpstream.simulate.match import synthetic_match
 from tests.formats.slippi.built import METADATA, ONLINE, Built, bookend, item, post, pre, start, varied_replay
 from tests.formats.slippi.logs import (
     Log,
@@ -38,7 +36,9 @@ from tests.formats.slippi.logs import (
     pipeline,
     random_cuts,
 )
+from tests.formats.slippi.writer import event_payloads
 from tests.shared_data import SLP, needs_shared, replay
+from tests.synthetic.match import synthetic_match
 
 MAX_PENDING_BYTES = 1 << 17
 """What the reader may keep of bytes: an event of 65,535 bytes, or metadata of 64 KiB with a token cut in half."""
@@ -235,7 +235,7 @@ def continued(reading: Pipeline, pieces: Iterable[bytes]) -> Logs:
 
 @settings(max_examples=100, deadline=None)
 @given(
-    head=st.sampled_from([b"", header(0), header(0) + write_event_payloads({0x36: 760, 0x39: 6})]),
+    head=st.sampled_from([b"", header(0), header(0) + event_payloads({0x36: 760, 0x39: 6})]),
     noise=st.binary(max_size=3000),
 )
 def test_noise(head: bytes, noise: bytes) -> None:
@@ -329,7 +329,7 @@ def test_declared_but_unknown_command_is_skipped() -> None:
 
 
 def test_an_undeclared_command_before_game_start() -> None:
-    data = header(0) + write_event_payloads({commands.GAME_START: 760}) + b"\x37"
+    data = header(0) + event_payloads({commands.GAME_START: 760}) + b"\x37"
     assert ending(checked(data)) == "framing"
 
 
@@ -369,13 +369,13 @@ def test_declared_sizes_that_no_version_has(table: Any, size: int) -> None:
 
 @pytest.mark.parametrize("size", [0, 100, 319])
 def test_game_start_that_is_too_small(size: int) -> None:
-    data = header(0) + write_event_payloads({0x36: size, 0x39: 1}) + b"\x36" + bytes(size)
+    data = header(0) + event_payloads({0x36: size, 0x39: 1}) + b"\x36" + bytes(size)
     assert ending(checked(data)) == "field"
 
 
 def test_game_start_of_65535_bytes() -> None:
     payload = small().game_start.ljust(65536, b"\0")
-    data = header(0) + write_event_payloads({0x36: 65535, 0x39: 1}) + payload + b"\x39\x02"
+    data = header(0) + event_payloads({0x36: 65535, 0x39: 1}) + payload + b"\x39\x02"
     assert ending(check(data, [100, 40_000])) == "game_end"
 
 

@@ -20,8 +20,8 @@ import pytest
 from slpstream.formats.slippi import commands, game_start
 from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.framing import read_event_payloads
-from slpstream.formats.slippi.writer import sizes_at, split
 from slpstream.model.fields import Field, Table, parse_version
+from tests.formats.slippi.writer import sizes_at, split
 from tests.shared_data import needs_shared, replays
 
 EXTRACT = Path(__file__).with_name("spec_extract.csv")

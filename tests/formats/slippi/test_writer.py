@@ -30,10 +30,11 @@ from slpstream.formats.slippi.commands import (
 from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import GameStartPayload
 from slpstream.formats.slippi.reader import SlippiReader, Stage
-from slpstream.formats.slippi.writer import (
+from slpstream.formats.slippi.writer import RawWriter
+from slpstream.model import events
+from tests.formats.slippi.writer import (
     BLOCK_BYTES,
     PlayerSetup,
-    RawWriter,
     ReplayWriter,
     Version,
     encode_event,
@@ -41,9 +42,8 @@ from slpstream.formats.slippi.writer import (
     sizes_at,
     split,
 )
-from slpstream.model import events
-from slpstream.simulate.match import synthetic_match
 from tests.shared_data import needs_shared, replays
+from tests.synthetic.match import synthetic_match
 
 ERAS: list[Version] = [
     (0, 1, 0),
@@ -264,7 +264,7 @@ def test_size_of_a_long_gecko_list_overflows() -> None:
 def a_pre(**values: Any) -> Any:
     """A Pre-Frame Update of 1.3, without the fields of later versions."""
     whole = {field.name: 0 for field in PRE_FRAME.fields if field.since in ("0.1.0", "1.2.0")}
-    return PRE_FRAME.new(**(whole | {"frame": -123, "is_follower": False} | values))
+    return PRE_FRAME.cls(**(whole | {"frame": -123, "is_follower": False} | values))
 
 
 def test_known_fields_are_cut_at_the_declared_size() -> None:
@@ -277,10 +277,10 @@ def test_known_fields_are_cut_at_the_declared_size() -> None:
 
 def test_tail_keeps_what_the_tables_do_not_know() -> None:
     tail = b"\x01\x02\x03"
-    event = encode_event(WHISPY.new(frame=5, direction=1), 8, tail)
+    event = encode_event(WHISPY.cls(frame=5, direction=1), 8, tail)
     assert event[0] == WHISPY.command
     assert event[-3:] == tail
-    assert encode_event(WHISPY.new(frame=5, direction=1), 8)[-3:] == bytes(3)
+    assert encode_event(WHISPY.cls(frame=5, direction=1), 8)[-3:] == bytes(3)
 
 
 @pytest.mark.parametrize(
@@ -288,7 +288,7 @@ def test_tail_keeps_what_the_tables_do_not_know() -> None:
     [
         pytest.param(a_pre(), 63, b"", id="field absent"),
         pytest.param(a_pre(player_index=256), 58, b"", id="value out of range"),
-        pytest.param(WHISPY.new(frame=0, direction=0), 5, b"x", id="tail too long"),
+        pytest.param(WHISPY.cls(frame=0, direction=0), 5, b"x", id="tail too long"),
     ],
 )
 def test_event_that_does_not_fit_is_refused(event: Any, size: int, tail: bytes) -> None:
@@ -300,7 +300,7 @@ def test_undeclared_event_is_left_out_and_not_counted() -> None:
     writer = ReplayWriter((1, 0, 0))
     writer.open()
     before = writer.raw_length_bytes
-    assert writer.event(WHISPY.new(frame=0, direction=1)) == b""
+    assert writer.event(WHISPY.cls(frame=0, direction=1)) == b""
     assert writer.gecko_list(bytes(100)) == b""
     assert writer.raw_length_bytes == before
 
@@ -409,7 +409,7 @@ def test_order_of_a_frame(version: Version, order: list[int]) -> None:
         pres=[e for e in frame if isinstance(e, PRE_FRAME.cls)],
         posts=[e for e in frame if isinstance(e, POST_FRAME.cls)],
         items=[item],
-        stage_events=[WHISPY.new(frame=number, direction=1)],
+        stage_events=[WHISPY.cls(frame=number, direction=1)],
     )
     assert kinds(data) == order
 

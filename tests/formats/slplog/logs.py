@@ -6,9 +6,9 @@ from functools import cache
 from pathlib import Path
 
 from slpstream.formats.registry import choose
-from slpstream.simulate.match import synthetic_match
 from tests.formats.slippi.built import varied_replay
 from tests.shared_data import IN_CI, SHARED, replays
+from tests.synthetic.match import synthetic_match
 
 _WHOLE_BYTES = 200_000
 """Of longer replays only so much is packed here, but in CI; the benchmark packs all of them whole."""

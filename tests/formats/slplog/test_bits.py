@@ -10,22 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slpstream.formats.slippi.commands import PRE_FRAME
-from slpstream.formats.slplog.bits import BitPacker, BitUnpacker, Difference, MemoryStream
-from slpstream.formats.slplog.melee import MELEE_PAD, axis_pattern, melee_pads
-from slpstream.formats.slplog.pads import (
-    EIGHT_STEPS,
-    Held,
-    Pad,
-    Track,
-    apply_step,
-    held,
-    pack_track,
-    put_runs,
-    quantise_step,
-    take_runs,
-)
+from slpstream.formats.slplog.bits import BitPacker, BitUnpacker, MemoryStream
+from slpstream.formats.slplog.pads import Held, Pad, held, put_runs, take_runs
 from slpstream.model.errors import FieldError
 from tests.formats.slippi.built import Built, event, post, pre
+from tests.formats.slplog.asserting_stream import AssertingStream, Difference
+from tests.formats.slplog.input_tracks import (
+    EIGHT_STEPS,
+    MELEE_PAD,
+    Track,
+    apply_step,
+    axis_pattern,
+    melee_pads,
+    pack_track,
+    quantise_step,
+)
 
 PAD = Pad(12, (256, 141, 1 << 33))
 
@@ -94,14 +93,14 @@ def test_a_number_without_an_end_is_refused() -> None:
 def test_a_stream_keeps_its_values_and_asserts_them(
     numbers: list[int], signed: list[int], number: float, octets: bytes
 ) -> None:
-    stream = MemoryStream()
+    stream = AssertingStream()
     for value in numbers:
         stream.write_number(value)
     for value in signed:
         stream.write_signed(value)
     stream.write_float(number)
     stream.write_octets(octets)
-    read, compared = MemoryStream(stream.to_bytes()), MemoryStream(stream.to_bytes())
+    read, compared = AssertingStream(stream.to_bytes()), AssertingStream(stream.to_bytes())
     assert [read.read_number() for _ in numbers] == numbers
     assert [read.read_signed() for _ in signed] == signed
     assert struct.pack(">d", read.read_float()) == struct.pack(">d", number)
@@ -116,17 +115,17 @@ def test_a_stream_keeps_its_values_and_asserts_them(
 
 
 def test_an_assertion_names_what_differs() -> None:
-    stream = MemoryStream()
+    stream = AssertingStream()
     stream.write_number(7)
     stream.write_float(0.0)
-    stream = MemoryStream(stream.to_bytes())
+    stream = AssertingStream(stream.to_bytes())
     with pytest.raises(Difference, match="percent: 7 is stored, 8 was found"):
         stream.assert_number("percent", 8)
     with pytest.raises(Difference, match=r"position: 0\.0 is stored, -0\.0 was found"):
         stream.assert_float("position", -0.0)
-    nan = MemoryStream()
+    nan = AssertingStream()
     nan.write_float(math.nan)
-    MemoryStream(nan.to_bytes()).assert_float("nan", math.nan)
+    AssertingStream(nan.to_bytes()).assert_float("nan", math.nan)
     with pytest.raises(FieldError, match="too early"):
         MemoryStream(b"\x80").read_number()
     with pytest.raises(FieldError, match="too long"):

@@ -19,10 +19,10 @@ from slpstream.formats.slplog.container import END_BYTES, HEADER_BYTES, MAGIC
 from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.formats.slplog.writer import pack as packed
 from slpstream.model.errors import FormatError
-from slpstream.simulate.match import synthetic_match
 from slpstream.simulate.play import write_replay
 from tests.formats.games import games
 from tests.formats.slplog.logs import synthetic
+from tests.synthetic.match import synthetic_match
 
 
 class Ran(NamedTuple):

@@ -17,6 +17,7 @@ from slpstream.formats.slplog.rows import Rows, frame_parents, same_parents
 from slpstream.formats.slplog.stripes import decode_stripes, encode_stripes
 from slpstream.model.errors import FieldError
 from tests.formats.slippi.built import varied_replay
+from tests.formats.slippi.writer import size_of_table_at
 
 WORDS = st.one_of(
     st.integers(0, predict.WORD),
@@ -45,7 +46,7 @@ def some_events(draw: st.DrawFn) -> tuple[list[int], bytes]:
     """Events of any commands with any widths, most of them of the frames around 100, with any bytes."""
     commands = draw(st.lists(st.sampled_from([*TABLES, 0x10, 0x3D, 0x55, 0x99]), min_size=1, max_size=6, unique=True))
     widths = {
-        command: draw(st.one_of(st.integers(1, 0x58), st.just(TABLES[command].size_at((3, 18, 0)) + 1)))
+        command: draw(st.one_of(st.integers(1, 0x58), st.just(size_of_table_at(TABLES[command], (3, 18, 0)) + 1)))
         if command in TABLES
         else draw(st.integers(1, 20))
         for command in commands

@@ -12,18 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slpstream.formats.gci import writer as gci_writer
 from slpstream.formats.gci.body import InputRun
 from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slplog import container
 from slpstream.formats.slplog.container import Kind
 from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.formats.slplog.writer import SlippiLogWriter, new_writer, pack
-from slpstream.formats.stunts import writer as stunts_writer
 from slpstream.model.errors import FormatError, FramingError, Unsupported, WrongFormat
+from tests.formats.gci import writer as gci_writer
 from tests.formats.gci.logs import time_attack
 from tests.formats.slplog.logs import bytes_of, format_of, real_files, synthetic, varied_replay
 from tests.formats.stunts import built as stunts
+from tests.formats.stunts import writer as stunts_writer
 from tests.shared_data import needs_shared
 
 
@@ -111,10 +111,7 @@ def test_every_frame_is_reached_by_reading_few_blocks() -> None:
         assert frame.to_bytes(4, "big", signed=True) in span.data
         assert sum(size for _, size in read) < len(log_bytes) / 3
     assert log.span(100_000, 100_001).data == b""
-    block = log.keyframe_of(311)
-    assert block is not None
-    assert block.first_frame <= 311 <= block.last_frame
-    assert log.keyframe_of(100_000) is None
+    assert any(block.first_frame <= 311 <= block.last_frame for block in log.blocks if block.has_frames)
 
 
 def test_a_log_that_was_not_finished_is_read_up_to_the_last_whole_block() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from slpstream.formats.slplog.writer import pack
-from slpstream.simulate.match import synthetic_match
 from tests.formats.slplog.logs import synthetic, varied_replay
 from tests.formats.slplog.page_reader import unpack
 from tests.shared_data import needs_shared, replay
+from tests.synthetic.match import synthetic_match
 
 
 def read_by_the_page(data: bytes) -> None:

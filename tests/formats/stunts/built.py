@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import random
 
-from slpstream.formats.stunts.inputs import InputRuns
+from slpstream.formats.stunts.inputs import ACCELERATE, BRAKE, GEAR_DOWN, GEAR_UP, LEFT, RIGHT, InputRuns
 from slpstream.formats.stunts.layout import LayoutName, StuntsReplay
 from slpstream.formats.stunts.reader import StuntsReader, StuntsRecording
 from slpstream.formats.stunts.track import HIGHEST_TERRAIN, TILES, Track
 from slpstream.model.events import Event
+
+BITS = {
+    "accelerate": ACCELERATE,
+    "brake": BRAKE,
+    "right": RIGHT,
+    "left": LEFT,
+    "gear_up": GEAR_UP,
+    "gear_down": GEAR_DOWN,
+}
+"""The bits of an input byte, lowest first, by their names in the shared tables."""
 
 
 def track(seed: int = 0, horizon: int = 1) -> Track:

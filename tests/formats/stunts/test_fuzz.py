@@ -16,10 +16,10 @@ from slpstream.formats.stunts.layout import LayoutName
 from slpstream.formats.stunts.reader import StuntsReader, StuntsRecording
 from slpstream.formats.stunts.sniff import sniff
 from slpstream.formats.stunts.track import draw
-from slpstream.formats.stunts.writer import encode
 from slpstream.model.events import Frame, GameEnd, GameStart
 from slpstream.model.messages import body_of
 from tests.formats.stunts import built
+from tests.formats.stunts.writer import encode
 from tests.shared_data import SHARED
 
 SECONDS = float(os.environ.get("SLPSTREAM_FUZZ_SECONDS", "5"))

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from slpstream.formats.stunts import names
-from slpstream.formats.stunts.inputs import BITS
+from tests.formats.stunts.built import BITS
 from tests.shared_data import SHARED, needs_shared
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from slpstream.formats.stunts.inputs import InputRuns
 from slpstream.formats.stunts.layout import NEW, OLD, StuntsReplay, unpack
 from slpstream.formats.stunts.track import TRACK_BYTES, Track
-from slpstream.formats.stunts.writer import encode
 from tests.formats.stunts import built
+from tests.formats.stunts.writer import encode
 
 U8 = st.integers(0, 0xFF)
 TRACKS = st.builds(lambda part: Track((part * TRACK_BYTES)[:TRACK_BYTES]), st.binary(min_size=1, max_size=50))

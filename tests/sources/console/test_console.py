@@ -17,7 +17,6 @@ import pytest
 import trio
 
 from slpstream.api import messages, open_replay
-from slpstream.simulate.match import synthetic_match
 from slpstream.sources.console.console import ConsoleSource
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.recording import RecordingFile
@@ -25,6 +24,7 @@ from tests.shared_data import needs_shared, replay
 from tests.sources.console.disks import Disk
 from tests.sources.console.listeners import Notices, inline
 from tests.sources.console.wii import Connector, Wii, raw_of
+from tests.synthetic.match import synthetic_match
 
 SEEDS = range(6)
 

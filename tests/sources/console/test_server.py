@@ -19,7 +19,6 @@ import pytest
 import trio
 import trio.testing
 
-from slpstream.simulate.match import synthetic_match
 from slpstream.sources.console import wire
 from slpstream.sources.console.feed import RelayFeed, read_file
 from slpstream.sources.console.server import RelayServer
@@ -30,6 +29,7 @@ from tests.oracles.slippi_js import HERE, MODULES, needs_slippi_js, slippi_js
 from tests.shared_data import needs_shared, replay
 from tests.sources.console import wii
 from tests.sources.console.wii import raw_of
+from tests.synthetic.match import synthetic_match
 
 TIMEOUT_SECONDS = 20.0
 ONE = Built().frames(-123, 0).end().closed()

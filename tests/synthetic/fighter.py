@@ -1,7 +1,7 @@
-"""A character of the synthetic match that obeys commands: what each command does in each mode.
+"""A character that obeys commands: the effect of each command in each mode.
 
-Every frame `advance` lets time pass, lets the mode act on the command, then moves the body. Frozen in hitlag, nothing
-but the hitlag itself goes on.
+`Fighter.advance` plays one frame: time passes, the handler of the current mode acts on the command, and the body moves.
+In hitlag everything is frozen but the hitlag itself.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import ClassVar
 
-from slpstream.simulate import states
-from slpstream.simulate.body import FULL_SHIELD, HANG_X, REBIRTH_FRAMES, STAR_STOCK_FRAME, UNMOVED, Body, Mode
-from slpstream.simulate.controls import Command, Verb
-from slpstream.simulate.roster import Character, Move
-from slpstream.simulate.stages import Platform, Stage
+from tests.synthetic import states
+from tests.synthetic.body import FULL_SHIELD, HANG_X, MOTIONLESS, REBIRTH_FRAMES, STAR_STOCK_FRAME, Body, Mode
+from tests.synthetic.controls import Command, Verb
+from tests.synthetic.roster import Character, Move
+from tests.synthetic.stages import Platform, Stage
 
 _ENTRY_FRAMES, _ENTRY_START_FRAMES, _ENTRY_END_FRAMES, _ENTRY_RISE = 5, 29, 30, 0.045
 _SHIELD_LOSS, _SHIELD_GAIN, _WEAK_SHIELD = 0.28, 0.07, 8.0
 _AIR_DODGE_SPEED, _AIR_DODGE_FRAMES = 3.1, 49
 _L_CANCEL_WINDOW = 7
-_LEDGE_COOLDOWN, _LEDGE_PATIENCE, _LEDGE_JUMP_FRAMES = 30, 240, 12
+_LEDGE_COOLDOWN_FRAMES, _MAX_LEDGE_FRAMES, _LEDGE_JUMP_FRAMES = 30, 240, 12
 _DASH_FRAMES, _RUN_AFTER = 21, 14
 _GRAB_FRAMES = 30
 _AERIALS = frozenset({"nair", "fair", "bair", "uair", "dair"})
@@ -31,22 +31,25 @@ _LASER_FRAMES = (6, 12, 8)
 
 
 class Fighter(Body):
-    """A body with a will of its own."""
+    """A character under the control of commands."""
 
     def __init__(
         self, index: int, character: Character, stage: Stage, instances: count[int], *, stocks: int, follower: bool
     ) -> None:
         super().__init__(index, character, stage, instances, stocks=stocks, follower=follower)
         self.victim: Fighter | None = None
-        """Whom he holds."""
-        self._wish = Verb.REST
+        """The fighter that this one holds in a grab."""
+        self._jump = Verb.REST
         self._climb_from = (0.0, 0.0)
         # The players enter one after the other.
         self.timer = _ENTRY_FRAMES * (index + 1) + 1
-        self.then = self._start_entry
+        self.on_timer = self._start_entry
 
-    def advance(self, command: Command, surfaces: Sequence[Platform], taken: frozenset[float]) -> None:
-        """The next frame. `surfaces` can be stood on, the floor first; `taken` are the sides of the held ledges."""
+    def advance(self, command: Command, surfaces: Sequence[Platform], held_ledges: frozenset[float]) -> None:
+        """Play the next frame.
+
+        `surfaces` begins with the floor; `held_ledges` are the sides (1 right, -1 left) of ledges that others hold.
+        """
         if self.hitlag:
             self.hitlag -= 1
             if self.hitlag:
@@ -57,11 +60,11 @@ class Fighter(Body):
         if self.timer:
             self.timer -= 1
             if not self.timer:
-                self.then()
+                self.on_timer()
         self._ACT[self.mode](self, command)
-        if self.mode not in UNMOVED:
+        if self.mode not in MOTIONLESS:
             self.drive()
-            self.travel(surfaces, taken)
+            self.travel(surfaces, held_ledges)
 
     def _pass_time(self) -> None:
         self.counter += self.rate
@@ -75,8 +78,6 @@ class Fighter(Body):
         if self.mode is not Mode.SHIELD:
             self.shield = min(FULL_SHIELD, self.shield + _SHIELD_GAIN)
 
-    # -- the start -----------------------------------------------------------------------------------------------------
-
     def _start_entry(self) -> None:
         self.enter(states.ENTRY_START, Mode.ENTRY, _ENTRY_START_FRAMES, self._end_entry)
 
@@ -87,8 +88,6 @@ class Fighter(Body):
         if self.state == states.ENTRY_START:
             self.y += _ENTRY_RISE
 
-    # -- on the ground -------------------------------------------------------------------------------------------------
-
     def _on_ground(self, command: Command) -> None:
         verb, x = command.verb, command.x
         if verb is Verb.ATTACK:
@@ -96,7 +95,7 @@ class Fighter(Body):
         elif verb is Verb.GRAB:
             self.enter(states.CATCH, Mode.BUSY, _GRAB_FRAMES, counter=1.0)
         elif verb in (Verb.JUMP, Verb.SHORT_HOP):
-            self._bend(verb)
+            self._jump_squat(verb)
         elif verb is Verb.SHIELD:
             self.enter(states.GUARD_ON, Mode.SHIELD, 8, self._guard, counter=-1.0, rate=0.0)
         elif verb in (Verb.ROLL, Verb.DODGE):
@@ -106,7 +105,7 @@ class Fighter(Body):
         elif verb is Verb.WALK:
             self._walk(x)
         elif verb is Verb.DROP and self.ground_id != self.stage.floor.ground_id:
-            self.dropped = self.ground_id
+            self.dropped_through = self.ground_id
             self.leave_ground()
             self.speed_y = -0.5
             self.enter(states.PASS, Mode.AIR)
@@ -123,7 +122,7 @@ class Fighter(Body):
     def _attack(self, move: Move) -> None:
         self.enter(move.state, Mode.BUSY if self.grounded else Mode.BUSY_AIR, move.total, counter=1.0)
         self.move = move
-        self.struck = {}
+        self.last_hits = {}
 
     def _squat(self) -> None:
         self.enter(states.SQUAT_WAIT, Mode.GROUND)
@@ -161,40 +160,38 @@ class Fighter(Body):
         self.intangible = 19
         self.speed_x = math.copysign(2.6, x)
 
-    def _bend(self, verb: Verb) -> None:
-        self._wish = verb
+    def _jump_squat(self, verb: Verb) -> None:
+        self._jump = verb
         self.enter(states.KNEE_BEND, Mode.KNEE_BEND, self.character.jump_squat, self._take_off)
 
     def _take_off(self) -> None:
-        who, x = self.character, self.command.x
-        most = who.air_speed * 1.4
+        character, x = self.character, self.command.x
+        max_speed = character.air_speed * 1.4
         self.leave_ground()
-        self.speed_y = who.short_hop if self._wish is Verb.SHORT_HOP else who.jump
-        self.speed_x = max(-most, min(most, self.speed_x * 0.6 + x * who.air_speed * 0.6))
+        self.speed_y = character.short_hop if self._jump is Verb.SHORT_HOP else character.jump
+        self.speed_x = max(-max_speed, min(max_speed, self.speed_x * 0.6 + x * character.air_speed * 0.6))
         backward = x * self.facing < -0.3
         self.enter(states.JUMP_B if backward else states.JUMP_F, Mode.AIR)
 
-    def _shoot(self, names: Sequence[str], mode: Mode) -> None:
-        first, loop, last = (states.own_state(self.character.internal_id, name) for name in names)
-        draw, aim, holster = _LASER_FRAMES
+    def _shoot(self, state_names: Sequence[str], mode: Mode) -> None:
+        first, loop, last = (states.own_state(self.character.internal_id, name) for name in state_names)
+        draw_frames, fire_frames, holster_frames = _LASER_FRAMES
 
         def end() -> None:
-            self.enter(last, mode, holster, instance=False)
+            self.enter(last, mode, holster_frames, new_instance=False)
 
         def fire() -> None:
             self.shots += 1
-            self.enter(loop, mode, aim, end, instance=False)
+            self.enter(loop, mode, fire_frames, end, new_instance=False)
 
-        self.enter(first, mode, draw, fire, counter=1.0)
-
-    # -- shield --------------------------------------------------------------------------------------------------------
+        self.enter(first, mode, draw_frames, fire, counter=1.0)
 
     def _guard(self) -> None:
         self.enter(states.GUARD, Mode.SHIELD, counter=-1.0, rate=0.0)
 
-    def guard_hit(self, stun: int) -> None:
-        """The shield was hit and holds, for `stun` frames of nothing else."""
-        self.enter(states.GUARD_SET_OFF, Mode.SHIELD, max(1, stun), self._guard)
+    def block(self, stun_frames: int) -> None:
+        """Block a hit with the shield, which stuns for `stun_frames`."""
+        self.enter(states.GUARD_SET_OFF, Mode.SHIELD, max(1, stun_frames), self._guard)
 
     def _shielding(self, command: Command) -> None:
         verb = command.verb
@@ -204,13 +201,11 @@ class Fighter(Body):
         if verb in (Verb.ROLL, Verb.DODGE):
             self._evade(verb, command.x)
         elif verb in (Verb.JUMP, Verb.SHORT_HOP):
-            self._bend(verb)
+            self._jump_squat(verb)
         elif verb is Verb.GRAB:
             self.enter(states.CATCH, Mode.BUSY, _GRAB_FRAMES, counter=1.0)
         elif verb is not Verb.SHIELD or self.shield < _WEAK_SHIELD:
             self.enter(states.GUARD_OFF, Mode.BUSY, 15)
-
-    # -- in the air ----------------------------------------------------------------------------------------------------
 
     def _in_air(self, command: Command) -> None:
         verb, x, y = command.verb, command.x, command.y
@@ -241,27 +236,26 @@ class Fighter(Body):
             self.fast_falling = True
 
     def _recover(self) -> None:
-        way = self.character.recovery
-        start = states.own_state(self.character.internal_id, way.start_state)
-        flight = states.own_state(self.character.internal_id, way.flight_state)
+        recovery = self.character.recovery
+        start = states.own_state(self.character.internal_id, recovery.start_state)
+        flight = states.own_state(self.character.internal_id, recovery.flight_state)
 
         def fly() -> None:
             x, y = self.command.x, self.command.y
             length = math.hypot(x, y) or 1.0
-            self.speed_x, self.speed_y = way.speed * x / length, way.speed * y / length
+            self.speed_x, self.speed_y = recovery.speed * x / length, recovery.speed * y / length
             if abs(x) > 0.1:
                 self.facing = math.copysign(1.0, x)
-            self.enter(flight, Mode.RECOVERY, way.rise, self._fall_helpless, instance=flight != start)
+            new_instance = flight != start
+            self.enter(flight, Mode.RECOVERY, recovery.flight_frames, self._fall_helpless, new_instance=new_instance)
 
         self.speed_x = self.speed_y = 0.0
         self.jumps = 0
         self.fast_falling = False
-        self.enter(start, Mode.RECOVERY, way.wait, fly, counter=1.0)
+        self.enter(start, Mode.RECOVERY, recovery.start_frames, fly, counter=1.0)
 
     def _fall_helpless(self) -> None:
         self.enter(states.FALL_SPECIAL, Mode.HELPLESS)
-
-    # -- hit, lying, hanging, reborn ---------------------------------------------------------------------------------
 
     def _stunned(self, command: Command) -> None:
         self.hitstun -= 1
@@ -292,8 +286,8 @@ class Fighter(Body):
             self._climb(states.CLIFF_ESCAPE_QUICK, 49)
         elif command.verb is Verb.JUMP:
             self._climb(states.CLIFF_JUMP_QUICK_1, _LEDGE_JUMP_FRAMES, self._ledge_jump)
-        elif command.verb is Verb.DROP or self.age > _LEDGE_PATIENCE:
-            self.ledge_wait = _LEDGE_COOLDOWN
+        elif command.verb is Verb.DROP or self.age > _MAX_LEDGE_FRAMES:
+            self.ledge_wait = _LEDGE_COOLDOWN_FRAMES
             self.settle()
 
     def _climb(self, state: int, frames: int, then: Callable[[], None] | None = None) -> None:
@@ -302,23 +296,23 @@ class Fighter(Body):
         self.enter(state, Mode.CLIMB, frames, then)
 
     def _ledge_jump(self) -> None:
-        self.ledge_wait = _LEDGE_COOLDOWN
+        self.ledge_wait = _LEDGE_COOLDOWN_FRAMES
         self.speed_x, self.speed_y = self.facing * 0.7, self.character.jump * 0.9
         self.enter(states.CLIFF_JUMP_QUICK_2, Mode.AIR)
 
     def _climbing(self, command: Command) -> None:
-        """First up, then inward."""
+        """Move up in the first half of the action, inward in the second."""
         start_x, start_y = self._climb_from
         if self.state == states.CLIFF_JUMP_QUICK_1:
-            share = self.age / _LEDGE_JUMP_FRAMES
-            self.x, self.y = start_x, start_y + (self.stage.floor.y - start_y) * share
+            progress = self.age / _LEDGE_JUMP_FRAMES
+            self.x, self.y = start_x, start_y + (self.stage.floor.y - start_y) * progress
             return
         rolls = self.state == states.CLIFF_ESCAPE_QUICK
         inward = HANG_X + (35.0 if rolls else 6.0)
-        share = min(1.0, self.age / (48.0 if rolls else 32.0))
-        self.x = start_x + self.facing * inward * max(0.0, share * 2 - 1)
-        self.y = start_y + (self.stage.floor.y - start_y) * min(1.0, share * 2)
-        if share >= 0.5:
+        progress = min(1.0, self.age / (48.0 if rolls else 32.0))
+        self.x = start_x + self.facing * inward * max(0.0, progress * 2 - 1)
+        self.y = start_y + (self.stage.floor.y - start_y) * min(1.0, progress * 2)
+        if progress >= 0.5:
             self.grounded, self.ground_id, self.jumps = True, self.stage.floor.ground_id, 2
 
     def _dying(self, command: Command) -> None:
@@ -334,28 +328,28 @@ class Fighter(Body):
         elif command.verb is not Verb.REST:
             self.settle()
 
-    def _nothing(self, command: Command) -> None:
-        """The body does what it does."""
+    def _ignore(self, command: Command) -> None:
+        """Commands have no effect in this mode."""
 
     _ACT: ClassVar[dict[Mode, Callable[[Fighter, Command], None]]] = {
         Mode.ENTRY: _entering,
         Mode.GROUND: _on_ground,
-        Mode.BUSY: _nothing,
-        Mode.KNEE_BEND: _nothing,
+        Mode.BUSY: _ignore,
+        Mode.KNEE_BEND: _ignore,
         Mode.AIR: _in_air,
         Mode.BUSY_AIR: _attacking_in_air,
-        Mode.AIR_DODGE: _nothing,
-        Mode.RECOVERY: _nothing,
-        Mode.HELPLESS: _nothing,
+        Mode.AIR_DODGE: _ignore,
+        Mode.RECOVERY: _ignore,
+        Mode.HELPLESS: _ignore,
         Mode.SHIELD: _shielding,
         Mode.STUN: _stunned,
         Mode.TUMBLE: _in_air,
         Mode.DOWN: _lying,
         Mode.LEDGE: _hanging,
         Mode.CLIMB: _climbing,
-        Mode.HOLD: _nothing,
-        Mode.HELD: _nothing,
+        Mode.HOLD: _ignore,
+        Mode.HELD: _ignore,
         Mode.DEAD: _dying,
         Mode.REBIRTH: _on_platform,
-        Mode.GONE: _nothing,
+        Mode.GONE: _ignore,
     }

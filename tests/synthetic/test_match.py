@@ -1,7 +1,7 @@
-"""The synthetic match: readable in every version, the same every time, and played as a match is played.
+"""The synthetic match: valid in every version, reproducible, and plausible.
 
-What is checked here is what other tests and the demo lean on: options do what they say, numbers stay within what the
-game can do, and the things that stats count do happen.
+Other tests and the demo rely on this: options have their documented effect, values stay in the game's ranges, and
+everything that stats count happens.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from slpstream.formats.slippi.commands import FIRST_FRAME, TABLES
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE
 from slpstream.formats.slippi.reader import SlippiReader, Stage
 from slpstream.model import events
-from slpstream.simulate import states
-from slpstream.simulate.body import DEAD_FRAMES, FULL_SHIELD
-from slpstream.simulate.controls import QUIT
-from slpstream.simulate.match import synthetic_match
-from slpstream.simulate.roster import NANA, POPO
-from slpstream.simulate.stages import (
+from tests.synthetic import states
+from tests.synthetic.body import DEAD_FRAMES, FULL_SHIELD
+from tests.synthetic.controls import QUIT
+from tests.synthetic.match import synthetic_match
+from tests.synthetic.roster import NANA, POPO
+from tests.synthetic.stages import (
     BATTLEFIELD,
     DREAM_LAND,
     FINAL_DESTINATION,
@@ -40,25 +40,25 @@ FIRST_CONTROLLED_FRAME = -39
 
 
 class Read:
-    """A replay as the reader sees it."""
+    """The events of a replay."""
 
     def __init__(self, data: bytes) -> None:
         self.reader = SlippiReader()
-        self.out = self.reader.feed(data)
-        self.frames = [event for event in self.out if isinstance(event, events.Frame)]
-        self.last = {frame.number: frame for frame in self.frames}
+        self.events = self.reader.feed(data)
+        self.frames = [event for event in self.events if isinstance(event, events.Frame)]
+        self.last_sendings = {frame.number: frame for frame in self.frames}
 
     def one(self, kind: type[Any]) -> Any:
-        (event,) = (event for event in self.out if isinstance(event, kind))
+        (event,) = (event for event in self.events if isinstance(event, kind))
         return event
 
-    def of(self, kind: type[Any]) -> list[Any]:
-        return [event for event in self.out if isinstance(event, kind)]
+    def all(self, kind: type[Any]) -> list[Any]:
+        return [event for event in self.events if isinstance(event, kind)]
 
     def posts(self, player: int, side: str = "players") -> Iterator[Any]:
-        """Post-frame updates of a player, in order, last sendings only."""
-        for number in sorted(self.last):
-            characters = getattr(self.last[number].entry, side)
+        """The Post-Frame Updates of a player in order, from the last sending of each frame."""
+        for number in sorted(self.last_sendings):
+            characters = getattr(self.last_sendings[number].entry, side)
             if characters is not UNSET and player in characters:
                 yield characters[player].post
 
@@ -70,11 +70,8 @@ def read(**options: Any) -> Read:
 
 @pytest.fixture(scope="module")
 def match() -> Read:
-    """The match of the demo, whole."""
+    """A whole match with the default options."""
     return read()
-
-
-# -- files -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", ERAS, ids=lambda v: "{}.{}.{}".format(*v))
@@ -94,7 +91,7 @@ def match() -> Read:
 )
 def test_readable_in_every_version(version: tuple[int, int, int], options: dict[str, Any]) -> None:
     match = Read(synthetic_match(version=version, frames=250, **options))
-    assert not match.of(events.Diagnostic)
+    assert not match.all(events.Diagnostic)
     assert [frame.number for frame in match.frames] == list(range(FIRST_FRAME, FIRST_FRAME + 250)) or (
         version < (3, 0, 0) and not options.get("ended", True)
     )
@@ -108,12 +105,12 @@ def test_readable_in_every_version(version: tuple[int, int, int], options: dict[
         assert match.reader.raw_length_bytes == 0
 
 
-def test_same_arguments_same_bytes() -> None:
+def test_same_arguments_give_the_same_bytes() -> None:
     assert synthetic_match(frames=300, seed=5) == synthetic_match(frames=300, seed=5)
     assert synthetic_match(frames=300, seed=5) != synthetic_match(frames=300, seed=6)
 
 
-def test_a_shorter_match_is_the_beginning_of_the_longer_one() -> None:
+def test_shorter_match_is_the_beginning_of_the_longer_one() -> None:
     short = synthetic_match(frames=300, ended=False)
     assert synthetic_match(frames=400, ended=False)[: len(short)] == short
 
@@ -129,19 +126,16 @@ def test_a_shorter_match_is_the_beginning_of_the_longer_one() -> None:
         ({"stocks": 0}, "stocks"),
     ],
 )
-def test_what_there_is_not(options: dict[str, Any], what: str) -> None:
+def test_impossible_options_are_refused(options: dict[str, Any], what: str) -> None:
     with pytest.raises(ValueError, match=what):
         synthetic_match(**options)
 
 
 @pytest.mark.parametrize("frames", [1, 2, 100])
-def test_as_short_as_one_likes(frames: int) -> None:
+def test_very_short_matches(frames: int) -> None:
     match = read(frames=frames)
     assert match.one(events.GameEnd).last_frame == FIRST_FRAME + frames - 1
     assert match.one(events.Metadata).metadata["lastFrame"] == FIRST_FRAME + frames - 1
-
-
-# -- what was set up ---------------------------------------------------------------------------------------------------
 
 
 def test_settings(match: Read) -> None:
@@ -177,17 +171,14 @@ def test_teams() -> None:
         assert all(hitter % 2 != player % 2 for hitter in hitters)
 
 
-# -- how it went -------------------------------------------------------------------------------------------------------
-
-
-def test_it_takes_as_long_as_a_match_takes(match: Read) -> None:
+def test_match_has_a_usual_length(match: Read) -> None:
     end = match.one(events.GameEnd)
     assert 90 <= end.duration_seconds <= 150
     assert end.game_end.game_end_method == 2
     assert end.game_end.lras_initiator_index == -1
 
 
-def test_one_is_left(match: Read) -> None:
+def test_one_player_is_left(match: Read) -> None:
     end = match.one(events.GameEnd)
     last = match.frames[-1].entry.players
     loser = next(i for i, p in last.items() if p.post.stocks_remaining == 0)
@@ -196,7 +187,7 @@ def test_one_is_left(match: Read) -> None:
     assert last[1 - loser].post.stocks_remaining > 0
 
 
-def test_stocks_fall_one_by_one_and_percent_with_them(match: Read) -> None:
+def test_stocks_are_lost_one_by_one_and_percent_is_reset(match: Read) -> None:
     for player in (0, 1):
         lost = 0
         for before, now in pairwise(match.posts(player)):
@@ -210,7 +201,7 @@ def test_stocks_fall_one_by_one_and_percent_with_them(match: Read) -> None:
         assert lost >= 1
 
 
-def test_who_dies_comes_back(match: Read) -> None:
+def test_players_return_after_a_death(match: Read) -> None:
     for player in (0, 1):
         runs = list(state_runs(match.posts(player)))
         for (state, length), (following, _) in pairwise(runs):
@@ -222,17 +213,17 @@ def test_who_dies_comes_back(match: Read) -> None:
                 assert following == states.FALL
 
 
-def test_everyone_enters_and_stands_before_go(match: Read) -> None:
+def test_players_enter_and_stand_before_go(match: Read) -> None:
     for player in (0, 1):
         posts = {post.frame: post for post in match.posts(player)}
         assert posts[FIRST_FRAME].action_state_id == states.ENTRY
         assert {posts[f].action_state_id for f in range(FIRST_FRAME, -89)} == {states.ENTRY, states.ENTRY_START}
         assert not posts[FIRST_CONTROLLED_FRAME].is_airborne
-        pads = [match.last[f].entry.players[player].pre for f in range(FIRST_FRAME, FIRST_CONTROLLED_FRAME)]
+        pads = [match.last_sendings[f].entry.players[player].pre for f in range(FIRST_FRAME, FIRST_CONTROLLED_FRAME)]
         assert {(pre.joystick_x, pre.joystick_y, pre.buttons) for pre in pads} == {(0.0, 0.0, 0)}
 
 
-def test_pre_is_the_post_of_the_frame_before(match: Read) -> None:
+def test_pre_frame_continues_the_last_post_frame(match: Read) -> None:
     for before, now in pairwise(match.frames):
         for player in (0, 1):
             post, pre = before.entry.players[player].post, now.entry.players[player].pre
@@ -244,7 +235,7 @@ def test_pre_is_the_post_of_the_frame_before(match: Read) -> None:
 
 
 @pytest.mark.parametrize("stage_id", STAGES)
-def test_nobody_stands_where_there_is_nothing(stage_id: int) -> None:
+def test_players_stay_on_the_stage_and_within_its_blast_lines(stage_id: int) -> None:
     stage = STAGES[stage_id]
     match = read(stage_id=stage_id, seed=3, frames=2500)
     left, right, top, bottom = stage.blast
@@ -252,7 +243,7 @@ def test_nobody_stands_where_there_is_nothing(stage_id: int) -> None:
         for before, now in pairwise(match.posts(player)):
             if now.action_state_id in DYING or now.action_state_id == states.REBIRTH:
                 continue
-            # One frame's way beyond the line is where a death is noticed.
+            # A death is noticed up to one frame's movement beyond the line.
             assert left - 15 < now.position_x < right + 15
             assert bottom - 15 < now.position_y < top + 80
             if not now.is_airborne:
@@ -280,7 +271,7 @@ def test_values_stay_in_their_ranges(match: Read) -> None:
             assert bool(post.state_flags_4 & 0x02) == (post.misc_action_state > 0)
 
 
-def test_what_stats_count_happens(match: Read) -> None:
+def test_everything_that_stats_count_happens(match: Read) -> None:
     seen: Counter[int] = Counter()
     cancels: Counter[int] = Counter()
     moves: set[int] = set()
@@ -315,7 +306,7 @@ def test_what_stats_count_happens(match: Read) -> None:
     assert not [name for name, any_of in wanted.items() if not sum(seen[state] for state in any_of)]
 
 
-def test_hits_name_both_sides(match: Read) -> None:
+def test_hits_are_recorded_for_attacker_and_victim(match: Read) -> None:
     hits = 0
     posts = {player: list(match.posts(player)) for player in (0, 1)}
     for victim in (0, 1):
@@ -329,7 +320,7 @@ def test_hits_name_both_sides(match: Read) -> None:
     assert hits > 60
 
 
-def test_instances_count_up(match: Read) -> None:
+def test_instance_ids_increase(match: Read) -> None:
     highest = 0
     for frame in match.frames:
         ids_now = sorted(p.post.instance_id for p in frame.entry.players.values())
@@ -339,7 +330,7 @@ def test_instances_count_up(match: Read) -> None:
     assert highest > 800
 
 
-def test_buttons_are_pressed_and_let_go(match: Read) -> None:
+def test_buttons_are_pressed_and_released(match: Read) -> None:
     for player in (0, 1):
         pads = [frame.entry.players[player].pre.physical_buttons for frame in match.frames]
         presses = sum(1 for before, now in pairwise(pads) if now & ~before)
@@ -347,10 +338,7 @@ def test_buttons_are_pressed_and_let_go(match: Read) -> None:
         assert 30 < per_minute < 400
 
 
-# -- options -----------------------------------------------------------------------------------------------------------
-
-
-def test_the_one_who_is_behind_quits() -> None:
+def test_losing_player_quits_at_the_last_frame() -> None:
     match = read(frames=700)
     end = match.one(events.GameEnd)
     quitter = end.game_end.lras_initiator_index
@@ -360,7 +348,7 @@ def test_the_one_who_is_behind_quits() -> None:
     assert read(version=(1, 0, 0), frames=700).one(events.GameEnd).game_end.game_end_method == 0
 
 
-def test_a_match_that_is_won_before_the_limit_is_not_quit() -> None:
+def test_match_that_is_won_before_the_last_frame_is_not_quit() -> None:
     match = read(stocks=1, frames=20_000, seed=4)
     assert match.one(events.GameEnd).game_end.game_end_method == 2
     assert read(stocks=1, version=(1, 0, 0), seed=4).one(events.GameEnd).game_end.game_end_method == 3
@@ -377,12 +365,12 @@ def test_followers_die_and_return_with_their_leader() -> None:
     for last, first in gaps:
         assert last.action_state_id in DYING
         assert first.action_state_id == states.REBIRTH
-        assert match.last[first.frame].entry.players[0].post.action_state_id == states.REBIRTH
+        assert match.last_sendings[first.frame].entry.players[0].post.action_state_id == states.REBIRTH
     characters = match.one(events.Metadata).metadata["players"]["0"]["characters"]
     assert characters == {"10": len(match.frames), "11": len(nana)}
 
 
-def test_four_players_leave_one_after_the_other() -> None:
+def test_four_players_are_defeated_one_after_another() -> None:
     match = read(players=4, seed=2)
     end = match.one(events.GameEnd)
     assert sorted(p.position for p in end.game_end.placements) == [0, 1, 2, 3]
@@ -418,7 +406,7 @@ def stage_events(match: Read) -> list[Any]:
     ]
 
 
-def test_fountain_moves_its_platforms() -> None:
+def test_platforms_of_the_fountain_move() -> None:
     moved = stage_events(read(stage_id=FOUNTAIN_OF_DREAMS, frames=900))
     assert {event.kind for event in moved} == {"fod_platform"}
     assert {event.platform for event in moved} == {0, 1}
@@ -442,7 +430,7 @@ def test_stadium_transforms() -> None:
 
 
 @pytest.mark.parametrize("stage_id", [FOUNTAIN_OF_DREAMS, DREAM_LAND, POKEMON_STADIUM])
-def test_stages_report_nothing_before_the_format_had_it(stage_id: int) -> None:
+def test_older_versions_have_no_stage_events(stage_id: int) -> None:
     assert not stage_events(read(version=(3, 17, 0), stage_id=stage_id, frames=400))
     assert not stage_events(read(stage_id=FINAL_DESTINATION, frames=400))
 
@@ -456,24 +444,21 @@ def test_gecko_list() -> None:
     assert read(gecko=True, frames=5, version=(3, 2, 0)).reader.gecko_list is None
 
 
-# -- rollbacks ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("version", [(3, 0, 0), (3, 6, 0), (3, 7, 0), (3, 18, 0)], ids=str)
 @pytest.mark.parametrize("followers", [False, True])
 def test_rollbacks(version: tuple[int, int, int], followers: bool) -> None:
     options = {"version": version, "frames": 1500, "items": True, "followers": followers}
     match, calm = read(rollbacks=True, **options), read(**options)
-    assert not match.of(events.Diagnostic)
+    assert not match.all(events.Diagnostic)
     revisions = Counter(frame.revision for frame in match.frames)
     assert revisions[1] > 40
     assert revisions[2] > 5
-    assert set(match.last) == set(calm.last)
-    # What was sent last is what happened.
-    for number, frame in calm.last.items():
-        assert match.last[number].entry.players == frame.entry.players
-        assert match.last[number].entry.items == frame.entry.items
-    guessed = [f for f in match.frames if f.entry.players != match.last[f.number].entry.players]
+    assert set(match.last_sendings) == set(calm.last_sendings)
+    # The last sendings are the match without rollbacks.
+    for number, frame in calm.last_sendings.items():
+        assert match.last_sendings[number].entry.players == frame.entry.players
+        assert match.last_sendings[number].entry.items == frame.entry.items
+    guessed = [f for f in match.frames if f.entry.players != match.last_sendings[f.number].entry.players]
     assert len(guessed) > 40
     if version >= (3, 7, 0):
         assert match.one(events.GameStart).settings.game_mode == MAJOR_SCENE_ONLINE
@@ -481,7 +466,7 @@ def test_rollbacks(version: tuple[int, int, int], followers: bool) -> None:
     assert counted == len(match.frames)
 
 
-def test_what_is_final_is_not_sent_again() -> None:
+def test_finalized_frames_are_not_sent_again() -> None:
     match = read(rollbacks=True, frames=3000)
     bookends = list(raw_bookends(synthetic_match(rollbacks=True, frames=3000)))
     final = None
@@ -495,7 +480,7 @@ def test_what_is_final_is_not_sent_again() -> None:
     assert min(lags) == 0
     assert 2 <= max(lags) <= 7
     assert len(bookends) == len(match.frames)
-    throughs = [event.through for event in match.of(events.FrameFinalized)]
+    throughs = [event.through for event in match.all(events.FrameFinalized)]
     assert throughs == sorted(set(throughs))
 
 
@@ -512,7 +497,7 @@ def raw_bookends(data: bytes) -> Iterator[Any]:
 
 
 def state_runs(posts: Iterable[Any]) -> Iterator[tuple[int, int]]:
-    """(action state, frames in it), in order."""
+    """Runs of equal action states in order: (action state, number of frames)."""
     state, length = -1, 0
     for post in posts:
         if post.action_state_id == state:

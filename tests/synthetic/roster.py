@@ -1,25 +1,25 @@
-"""The characters of the synthetic match: how they move and what they hit with.
+"""The characters: how they move, and their attacks.
 
-Numbers are close to the game's published frame data (speeds in game units a frame, times in frames), simplified to
-one hitbox a move: a rectangle in front of the character, the same for all frames in which it is out. Aerials carry
-their landing lag, which an L-cancel halves. Enough for a match in which openings, combos and kills look like ones;
-not a simulator.
+The numbers are close to the game's published frame data, with speeds in game units per frame and times in frames. Each
+move is simplified to one hitbox, a rectangle in front of the character that is the same for all its active frames. That
+is enough for matches in which openings, combos and kills look plausible; it is not a simulation of the game.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from slpstream.simulate import states
+from tests.synthetic import states
 
 
 class Move(NamedTuple):
-    """An attack. `first` to `last` are the frames in which it hits, of `total`; `move_id` is as in `ids.MOVES`.
+    """An attack or throw.
 
-    `angle` is in degrees, 361 the angle that depends on strength; `base` and `growth` make the knockback. The hitbox
-    reaches from `back` to `front` along the facing and from `low` to `high`, from the character's feet, in game
-    units. `again` is the number of frames after which it can hit the same victim once more, 0 never. Of a throw,
-    `first` is the frame that lets go.
+    `move_id` is that of `ids.MOVES`. The attack hits in the frames `first` to `last` of `total`; for a throw, `first`
+    is the frame of the release. `angle` is in degrees, where 361 stands for an angle that depends on the knockback, and
+    `base` and `growth` are parameters of the knockback formula. The hitbox extends from `back` to `front` in the
+    direction that the character faces and from `low` to `high` above its feet, in game units. An L-cancel halves the
+    `landing_lag` of an aerial. After `rehit_frames` the move can hit the same victim again; 0 means never.
     """
 
     name: str
@@ -36,22 +36,22 @@ class Move(NamedTuple):
     back: float
     low: float
     high: float
-    lag: int = 0
-    again: int = 0
+    landing_lag: int = 0
+    rehit_frames: int = 0
 
 
 class Recovery(NamedTuple):
-    """The move that brings back: `wait` frames in one own state, then `rise` frames at `speed` in the other."""
+    """The special move for returning to the stage: a start-up, then a flight at `speed`. States are by name."""
 
     start_state: str
-    wait: int
+    start_frames: int
     flight_state: str
-    rise: int
+    flight_frames: int
     speed: float
 
 
 class Character(NamedTuple):
-    """A character. Speeds in game units a frame; `laser_type` is the item type of the shots that he fires."""
+    """A character. Speeds are in game units per frame; `laser_type` is the item type of its lasers, if it has any."""
 
     external_id: int
     internal_id: int
@@ -192,4 +192,4 @@ POPO = Character(14, 10, 88, 0.1, 1.6, 2.0, 0.7, 0.04, 0.035, 1.0, 1.4, 1.4, 2.5
 NANA = POPO._replace(internal_id=11)
 
 LINE_UP = (FOX, MARTH, FALCO, FALCON)
-"""Who plays, by player index."""
+"""The default characters, by player index."""

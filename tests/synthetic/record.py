@@ -1,14 +1,14 @@
-"""A fighter's frame as the two events of the replay: what he pressed in which state, and what became of it."""
+"""Encodes a fighter's frame as the events of a replay: Pre-Frame Update and Post-Frame Update."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from slpstream.formats.slippi.commands import POST_FRAME, PRE_FRAME
-from slpstream.simulate import states
-from slpstream.simulate.body import Mode
-from slpstream.simulate.controls import Pad
-from slpstream.simulate.fighter import Fighter
+from tests.synthetic import states
+from tests.synthetic.body import Mode
+from tests.synthetic.controls import Pad
+from tests.synthetic.fighter import Fighter
 
 _SPEEDS = POST_FRAME.groups["self_induced_speeds"]
 _RAW_STICK = 80
@@ -21,8 +21,8 @@ _VULNERABLE, _INVULNERABLE, _INTANGIBLE = 0, 1, 2
 
 
 def pre_frame(fighter: Fighter, frame: int, seed: int, pad: Pad) -> Any:
-    """The Pre-Frame Update, decoded, of a fighter who has not moved yet."""
-    return PRE_FRAME.new(
+    """The decoded Pre-Frame Update. Call it before the fighter moves."""
+    return PRE_FRAME.cls(
         frame=frame,
         player_index=fighter.index,
         is_follower=fighter.follower,
@@ -49,9 +49,9 @@ def pre_frame(fighter: Fighter, frame: int, seed: int, pad: Pad) -> Any:
 
 
 def post_frame(fighter: Fighter, frame: int) -> Any:
-    """The Post-Frame Update, decoded, of a fighter after the frame."""
+    """The decoded Post-Frame Update. Call it after the fighter has moved and hits are dealt."""
     stunned = fighter.mode is Mode.STUN
-    return POST_FRAME.new(
+    return POST_FRAME.cls(
         frame=frame,
         player_index=fighter.index,
         is_follower=fighter.follower,

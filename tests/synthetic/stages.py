@@ -1,9 +1,8 @@
-"""The stages of the synthetic match: where one can stand, where one dies, and what moves by itself.
+"""The six tournament stages: floors, platforms, blast zones, and moving parts.
 
-Geometry is that of the six tournament stages in the game's own units, as the community measured it: the floor, the
-platforms one can drop through, the blast zones. Slopes are left out. What a stage reports in replays since 3.18
-(platform heights on Fountain of Dreams, Whispy's wind, Stadium's transformations) comes from `Scenery`, early enough
-that a short match has some.
+The geometry is in the game's own units, as the community measured it; slopes are left out. `Scenery` produces the
+stage events that replays have since 3.18 (platform heights on Fountain of Dreams, Whispy's wind, transformations of
+Stadium), early enough that even a short match has some.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ FOUNTAIN_OF_DREAMS, POKEMON_STADIUM, YOSHIS_STORY, DREAM_LAND, BATTLEFIELD, FINA
 
 
 class Platform(NamedTuple):
-    """Something to stand on, in game units. `ground_id` is what a post-frame update names it by."""
+    """A floor or platform, in game units. `ground_id` is its id in Post-Frame Updates."""
 
     left: float
     right: float
@@ -27,7 +26,11 @@ class Platform(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """One stage. `blast` is left, right, top, bottom; `spawns` are by player index; `rebirth` is from y, to y."""
+    """A stage.
+
+    `blast` has the blast lines left, right, top, bottom; `spawns` the positions by player index; `rebirth` the y at
+    which the rebirth platform starts and ends.
+    """
 
     stage_id: int
     floor: Platform
@@ -38,7 +41,7 @@ class Stage(NamedTuple):
 
     @property
     def edge(self) -> float:
-        """x of the right ledge; the left one is its mirror image."""
+        """The x of the right ledge; the left ledge is its mirror image."""
         return self.floor.right
 
 
@@ -95,35 +98,35 @@ STAGES = {
         ),
     )
 }
-"""By stage id."""
+"""The stages by id."""
 
 
 class Scenery:
-    """A stage as the match goes on: `platforms` as they are now, `advance` to the next frame."""
+    """The moving parts of a stage. `platforms` are where they are in the current frame."""
 
     def __init__(self, stage: Stage, rng: random.Random) -> None:
         self.stage = stage
         self.platforms = list(stage.platforms)
         self._rng = rng
-        life: dict[int, Callable[[int], list[Any]]] = {
+        moving: dict[int, Callable[[int], list[Any]]] = {
             FOUNTAIN_OF_DREAMS: self._fountain,
             DREAM_LAND: self._whispy,
             POKEMON_STADIUM: self._stadium,
         }
-        self._live = life.get(stage.stage_id)
-        self._next = 0
+        self._move = moving.get(stage.stage_id)
+        self._next_frame = 0
         self._blowing = False
         self._step = 0
         self._transformation = 5
         self._lifts = [_Lift(1, 0, rng), _Lift(0, 1, rng)]
 
     def advance(self, frame: int) -> list[Any]:
-        """The stage events of a frame, decoded; none before the timer starts."""
-        return self._live(frame) if self._live is not None and frame >= 0 else []
+        """Play a frame and return its stage events, decoded. Nothing moves before frame 0."""
+        return self._move(frame) if self._move is not None and frame >= 0 else []
 
     @property
     def surfaces(self) -> list[Platform]:
-        """Everything that can be stood on, the floor first."""
+        """The floor, followed by the platforms."""
         return [self.stage.floor, *self.platforms]
 
     def _fountain(self, frame: int) -> list[Any]:
@@ -133,40 +136,40 @@ class Scenery:
             height = lift.advance(platform.y)
             if height != platform.y:
                 self.platforms[lift.index] = platform._replace(y=height)
-                events.append(FOD_PLATFORMS.new(frame=frame, platform=lift.code, height=height))
+                events.append(FOD_PLATFORMS.cls(frame=frame, platform=lift.code, height=height))
         return events
 
     def _whispy(self, frame: int) -> list[Any]:
-        if self._next == 0:
-            self._next = self._rng.randint(20, 120)
-        if frame < self._next:
+        if self._next_frame == 0:
+            self._next_frame = self._rng.randint(20, 120)
+        if frame < self._next_frame:
             return []
         self._blowing = not self._blowing
-        self._next = frame + (274 if self._blowing else self._rng.randint(400, 1200))
+        self._next_frame = frame + (274 if self._blowing else self._rng.randint(400, 1200))
         direction = self._rng.choice((1, 2)) if self._blowing else 0
-        return [WHISPY.new(frame=frame, direction=direction)]
+        return [WHISPY.cls(frame=frame, direction=direction)]
 
     def _stadium(self, frame: int) -> list[Any]:
-        """The phases 2 to 6 and 0 of one transformation after the other, to normal and back."""
-        if frame < self._next:
+        """Alternate between the normal shape (5) and a random one; each change has the phases 2 to 6 and 0."""
+        if frame < self._next_frame:
             return []
         phase = (2, 3, 4, 5, 6, 0)[self._step]
         if phase == 2:
             self._transformation = self._rng.choice((3, 4, 6, 9)) if self._transformation == 5 else 5
         self._step = (self._step + 1) % 6
-        self._next = frame + (30 if phase else 900)
-        return [STADIUM.new(frame=frame, event=phase, transformation=self._transformation)]
+        self._next_frame = frame + (30 if phase else 900)
+        return [STADIUM.cls(frame=frame, event=phase, transformation=self._transformation)]
 
 
 class _Lift:
-    """One of the two platforms of the fountain: stands, then moves slowly to another height."""
+    """One of the two platforms of Fountain of Dreams: it rests, then moves slowly to another height."""
 
     _HEIGHTS = (3.0, 15.0, 20.0, 27.375, 35.375)
     _RISE, _SINK = 0.15, 0.1
 
     def __init__(self, code: int, index: int, rng: random.Random) -> None:
         self.code = code
-        """What the event calls it: 0 right, 1 left."""
+        """Platform id in the event: 0 right, 1 left."""
         self.index = index
         self._rng = rng
         self._wait = rng.randint(20, 160)

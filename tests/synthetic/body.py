@@ -1,8 +1,8 @@
-"""The body of a character in the synthetic match: what it is, how it moves, lands, hangs, is launched and dies.
+"""The physics of a character: movement, landing, hanging from ledges, being launched, and death.
 
-A body is always in one `Mode`, which says what can happen to it and what a command can do; the action state says how
-that looks. Modes come and go through `enter`, the one place where an action begins. What a command does in a mode is
-in `fighter`, what bodies do to each other in `combat`.
+A body is always in one `Mode`, which decides what commands can do and what can happen to it; the action state is how
+that looks in the replay. Every action begins in `Body.enter`. The effect of commands is in `fighter`, and what
+characters do to each other in `combat`.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from itertools import count
 
-from slpstream.simulate import states
-from slpstream.simulate.controls import REST, Verb
-from slpstream.simulate.roster import Character, Move
-from slpstream.simulate.stages import Platform, Stage
+from tests.synthetic import states
+from tests.synthetic.controls import REST, Verb
+from tests.synthetic.roster import Character, Move
+from tests.synthetic.stages import Platform, Stage
 
-NOBODY = 6
-"""What `last hit by` has while nobody has hit."""
+NOT_HIT = 6
+"""The value of `last hit by` before the first hit."""
 
 FULL_SHIELD = 60.0
 DEAD_FRAMES, STAR_FRAMES, STAR_STOCK_FRAME = 60, 176, 131
-"""How long a death takes; over the upper line the stock is lost only when the star has gone out."""
+"""Duration of a death, of a star KO, and the frame of a star KO at which the stock is lost."""
 
 REBIRTH_FRAMES = 60
 _REBIRTH_WAIT_FRAMES, _REBIRTH_INVULNERABLE_FRAMES = 300, 120
@@ -31,13 +31,13 @@ _KNOCKBACK_DECAY = 0.051
 _STUN_SPEED = 0.03
 _AIR_DODGE_DECAY, _STUN_DECAY = 0.9, 0.98
 _ROLL_FRAMES = 22
-_LEDGE_REACH, _LEDGE_LOW, _LEDGE_HIGH = 10.0, -24.0, -3.0
+_LEDGE_REACH, _LEDGE_MIN_Y, _LEDGE_MAX_Y = 10.0, -24.0, -3.0
 HANG_X, _HANG_Y = 2.0, -14.4
-_FOLLOWER_BESIDE = 10.0
+_FOLLOWER_DISTANCE = 10.0
 
 
 class Mode(Enum):
-    """What a command can do now."""
+    """The phases of a character that differ in what commands can do."""
 
     ENTRY = auto()
     GROUND = auto()
@@ -61,8 +61,8 @@ class Mode(Enum):
     GONE = auto()
 
 
-UNMOVED = frozenset({Mode.ENTRY, Mode.LEDGE, Mode.CLIMB, Mode.HELD, Mode.DEAD, Mode.REBIRTH, Mode.GONE})
-"""Modes in which neither speed nor gravity counts."""
+MOTIONLESS = frozenset({Mode.ENTRY, Mode.LEDGE, Mode.CLIMB, Mode.HELD, Mode.DEAD, Mode.REBIRTH, Mode.GONE})
+"""Modes in which speed and gravity do not move the body."""
 
 _DRIFTING = frozenset({Mode.AIR, Mode.BUSY_AIR, Mode.HELPLESS, Mode.TUMBLE})
 _CATCHING = frozenset({Mode.AIR, Mode.HELPLESS, Mode.RECOVERY, Mode.TUMBLE})
@@ -71,12 +71,12 @@ _ROLLS = frozenset({states.ESCAPE_F, states.ESCAPE_B, states.DOWN_FORWARD_U, sta
 
 
 class Body:
-    """A character in the match. Positions in game units, speeds in game units a frame, times in frames."""
+    """A character in the match. Positions are in game units, speeds in game units per frame, times in frames."""
 
     def __init__(
         self, index: int, character: Character, stage: Stage, instances: count[int], *, stocks: int, follower: bool
     ) -> None:
-        """`instances` counts the actions of all characters of the match."""
+        """`instances` numbers the actions of all characters in the match."""
         self.index = index
         self.follower = follower
         self.character = character
@@ -86,7 +86,7 @@ class Body:
         self._instances = instances
         self.x, self.y = stage.spawns[index]
         if follower:
-            self.x -= math.copysign(_FOLLOWER_BESIDE, -self.x)
+            self.x -= math.copysign(_FOLLOWER_DISTANCE, -self.x)
         self.facing = -1.0 if self.x > 0 else 1.0
         self.speed_x = self.speed_y = 0.0
         self.knock_x = self.knock_y = 0.0
@@ -103,39 +103,42 @@ class Body:
         self.intangible = 0
         self.invulnerable = 0
         self.last_attack = 0
-        self.last_hit_by = NOBODY
+        self.last_hit_by = NOT_HIT
         self.combo = 0
         self.instance_hit_by = 0
         self.l_cancel = 0
         self.move: Move | None = None
-        self.struck: dict[int, int] = {}
+        self.last_hits: dict[int, int] = {}
+        """The age of the current move when it last hit each victim, by `id(victim)`."""
         self.shots = 0
         self.command = REST
         self.l_pressed = 0
         self.ledge_wait = 0
-        self.dropped: int | None = None
+        self.dropped_through: int | None = None
+        """Ground id of the platform that the character is dropping through."""
         self.state = states.ENTRY
         self.mode = Mode.ENTRY
         self.counter = -1.0
         self.rate = 0.0
         self.age = 0
+        """Frames since the current action began."""
         self.instance = next(instances)
         self.timer = 0
-        self.then: Callable[[], None] = self.settle
+        self.on_timer: Callable[[], None] = self.settle
 
     @property
     def in_play(self) -> bool:
-        """Can hit and be hit, stunned or not."""
+        """Whether the character takes part in the fight, stunned or not."""
         return self.mode not in _OUT_OF_PLAY
 
     @property
     def vulnerable(self) -> bool:
-        """Can be hit now."""
+        """Whether the character can be hit now."""
         return self.in_play and not self.intangible and not self.invulnerable
 
     @property
     def offstage(self) -> bool:
-        """Beside or below the floor."""
+        """Whether the character is in the air beside or below the floor."""
         return not self.grounded and (abs(self.x) > self.stage.edge + 1.0 or self.y < -1.0)
 
     def enter(
@@ -147,34 +150,36 @@ class Body:
         *,
         counter: float = 0.0,
         rate: float = 1.0,
-        instance: bool = True,
+        new_instance: bool = True,
     ) -> None:
-        """A new action. After `frames` (0: never) comes `then`, or standing or falling when there is none."""
+        """Begin an action that ends after `frames`; 0 has no end.
+
+        `then` is called at the end, by default `settle`. `counter` is the first value of the action state counter, and
+        `rate` what is added to it each frame. An action that continues another one keeps its instance id.
+        """
         self.state, self.mode = state, mode
         self.counter, self.rate, self.age = counter, rate, 0
-        self.timer, self.then = frames, then or self.settle
+        self.timer, self.on_timer = frames, then or self.settle
         self.l_cancel = 0
-        if instance:
+        if new_instance:
             self.instance = next(self._instances) & 0xFFFF
         if mode not in (Mode.BUSY, Mode.BUSY_AIR):
             self.move = None
 
     def settle(self) -> None:
-        """Nothing goes on any more: stand or fall."""
+        """End the current action: stand or fall."""
         if self.grounded:
             self.enter(states.WAIT, Mode.GROUND)
         else:
             self.enter(states.FALL, Mode.AIR)
 
     def leave_ground(self) -> None:
-        """Into the air, one jump left."""
+        """Become airborne, with one jump left."""
         self.grounded = False
         self.jumps = 1
 
-    # -- hit and dead ------------------------------------------------------------------------------------------------
-
     def stun(self, state: int, knockback: float, angle_radians: float, hitstun: int) -> None:
-        """Launched: `knockback` in the game's units, an angle of 0 is to the right, `hitstun` in frames."""
+        """Be launched: `knockback` in the game's units, the angle counted from the right, `hitstun` in frames."""
         speed = knockback * _STUN_SPEED
         self.speed_x = self.speed_y = 0.0
         self.knock_x, self.knock_y = speed * math.cos(angle_radians), speed * math.sin(angle_radians)
@@ -186,7 +191,7 @@ class Body:
         self.enter(state, Mode.STUN, counter=1.0)
 
     def die(self) -> None:
-        """Over a blast line. The stock is lost at once, or with the star when it is the upper one."""
+        """Die beyond a blast line. The stock is lost at once, above the stage only when the star goes out."""
         left, right, _, bottom = self.stage.blast
         self.speed_x = self.speed_y = self.knock_x = self.knock_y = 0.0
         self.hitstun = self.hitlag = 0
@@ -198,75 +203,80 @@ class Body:
         self.lose_stock()
 
     def lose_stock(self) -> None:
-        """A follower has none of her own."""
+        """Lose a stock. Followers have no stocks of their own."""
         if not self.follower:
             self.stocks -= 1
 
     def _reborn(self) -> None:
-        """Back with the next stock; without one, or as a follower who waits for her leader, not there."""
+        """Return with the next stock. Followers are gone until their leader returns."""
         if self.stocks <= 0 or self.follower:
             self.enter(self.state, Mode.GONE)
         else:
             self.return_to_play()
 
     def return_to_play(self) -> None:
-        """The way down on the rebirth platform begins."""
+        """Begin to come down on the rebirth platform."""
         self.x, self.y = (5.0 if self.follower else 0.0), self.stage.rebirth[0]
         self.percent = 0.0
         self.grounded, self.ground_id, self.jumps = False, _NO_GROUND, 1
         self.shield = FULL_SHIELD
-        self.last_attack, self.last_hit_by, self.combo, self.instance_hit_by = 0, NOBODY, 0, 0
+        self.last_attack, self.last_hit_by, self.combo, self.instance_hit_by = 0, NOT_HIT, 0, 0
         self.invulnerable = _REBIRTH_INVULNERABLE_FRAMES
         self.enter(states.REBIRTH, Mode.REBIRTH, REBIRTH_FRAMES, self._rebirth_wait)
 
     def _rebirth_wait(self) -> None:
         self.enter(states.REBIRTH_WAIT, Mode.REBIRTH, _REBIRTH_WAIT_FRAMES)
 
-    # -- movement ------------------------------------------------------------------------------------------------------
-
     def drive(self) -> None:
-        """Own speed: by feet, by drift, by gravity."""
-        who = self.character
+        """Change the self-induced speed: walking, drifting, friction, gravity."""
         if self.grounded:
-            self._drive_ground(who)
+            self._drive_on_ground()
         elif self.mode is Mode.AIR_DODGE:
             self.speed_x *= _AIR_DODGE_DECAY
             self.speed_y *= _AIR_DODGE_DECAY
         elif self.mode is not Mode.RECOVERY:
-            self._drive_air(who)
+            self._drive_in_air()
 
-    def _drive_air(self, who: Character) -> None:
+    def _drive_in_air(self) -> None:
+        character = self.character
         if self.mode in _DRIFTING:
-            wanted = self.command.x * who.air_speed
-            self.speed_x += max(-who.air_accel, min(who.air_accel, wanted - self.speed_x))
+            wanted = self.command.x * character.air_speed
+            self.speed_x += max(-character.air_accel, min(character.air_accel, wanted - self.speed_x))
         else:
             self.speed_x *= _STUN_DECAY
-        self.speed_y = -who.fast_fall if self.fast_falling else max(-who.fall, self.speed_y - who.gravity)
+        if self.fast_falling:
+            self.speed_y = -character.fast_fall
+        else:
+            self.speed_y = max(-character.fall, self.speed_y - character.gravity)
 
-    def _drive_ground(self, who: Character) -> None:
+    def _drive_on_ground(self) -> None:
+        character = self.character
         self.speed_y = 0.0
         if self.state == states.DASH:
-            self.speed_x = self.facing * who.dash
+            self.speed_x = self.facing * character.dash
         elif self.state == states.RUN:
-            self.speed_x = self.facing * who.run
+            self.speed_x = self.facing * character.run
         elif self.state in (states.WALK_SLOW, states.WALK_FAST):
-            self.speed_x = self.facing * who.walk * abs(self.command.x)
+            self.speed_x = self.facing * character.walk * abs(self.command.x)
         elif self.state not in _ROLLS or self.age > _ROLL_FRAMES:
-            self.speed_x -= max(-who.friction, min(who.friction, self.speed_x))
+            self.speed_x -= max(-character.friction, min(character.friction, self.speed_x))
 
-    def travel(self, surfaces: Sequence[Platform], taken: frozenset[float]) -> None:
-        """One frame of movement. `taken` are the sides (1 right, -1 left) of the ledges that somebody holds."""
+    def travel(self, surfaces: Sequence[Platform], held_ledges: frozenset[float]) -> None:
+        """Move for one frame.
+
+        `surfaces` begins with the floor; `held_ledges` are the sides (1 right, -1 left) of ledges that others hold.
+        """
         self._decay_knockback()
         if self.grounded:
             self._slide(surfaces)
         else:
-            self._fly(surfaces, taken)
+            self._fly(surfaces, held_ledges)
 
     def _decay_knockback(self) -> None:
         speed = math.hypot(self.knock_x, self.knock_y)
-        share = max(0.0, speed - _KNOCKBACK_DECAY) / speed if speed else 0.0
-        self.knock_x *= share
-        self.knock_y *= share
+        kept = max(0.0, speed - _KNOCKBACK_DECAY) / speed if speed else 0.0
+        self.knock_x *= kept
+        self.knock_y *= kept
 
     def _slide(self, surfaces: Sequence[Platform]) -> None:
         ground = next((s for s in surfaces if s.ground_id == self.ground_id), surfaces[0])
@@ -277,40 +287,39 @@ class Body:
         if self.mode is Mode.STUN:
             self.leave_ground()
         elif ground is surfaces[0] or self.mode in (Mode.SHIELD, Mode.HOLD, Mode.DOWN):
-            # Nobody leaves the floor by accident; pilots have no use for it.
+            # Characters stop at the edge of the floor: bots never want to fall off it.
             self.x = max(ground.left, min(ground.right, self.x))
             self.speed_x = self.knock_x = 0.0
         else:
             self.leave_ground()
             self.enter(states.FALL, Mode.AIR)
 
-    def _fly(self, surfaces: Sequence[Platform], taken: frozenset[float]) -> None:
+    def _fly(self, surfaces: Sequence[Platform], held_ledges: frozenset[float]) -> None:
         before = self.y
-        down = self.speed_y + self.knock_y
+        rise = self.speed_y + self.knock_y
         self.x += self.speed_x + self.knock_x
-        self.y += down
-        if down <= 0:
-            passes = self.command.verb is Verb.DROP or self.mode is Mode.RECOVERY
+        self.y += rise
+        floor = surfaces[0]
+        if rise <= 0:
+            passes_platforms = self.command.verb is Verb.DROP or self.mode is Mode.RECOVERY
             for surface in surfaces:
-                soft = surface is not surfaces[0]
-                if soft and (passes or surface.ground_id == self.dropped):
+                if surface is not floor and (passes_platforms or surface.ground_id == self.dropped_through):
                     continue
                 if before >= surface.y >= self.y and surface.left <= self.x <= surface.right:
                     self._land(surface)
                     return
-        floor = surfaces[0]
         if self.y < floor.y - 0.5 and floor.left < self.x < floor.right:
             # The floor has walls below it.
             self.x = floor.left if self.x < 0 else floor.right
-        self._maybe_catch_ledge(down, taken)
+        self._maybe_catch_ledge(rise, held_ledges)
 
-    def _maybe_catch_ledge(self, down: float, taken: frozenset[float]) -> None:
-        if self.mode not in _CATCHING or self.ledge_wait or (down > 0 and self.mode is not Mode.RECOVERY):
+    def _maybe_catch_ledge(self, rise: float, held_ledges: frozenset[float]) -> None:
+        if self.mode not in _CATCHING or self.ledge_wait or (rise > 0 and self.mode is not Mode.RECOVERY):
             return
         side = 1.0 if self.x > 0 else -1.0
         beyond = abs(self.x) - self.stage.edge
-        below = self.y - self.stage.floor.y
-        if side not in taken and -1.0 <= beyond <= _LEDGE_REACH and _LEDGE_LOW <= below <= _LEDGE_HIGH:
+        above = self.y - self.stage.floor.y
+        if side not in held_ledges and -1.0 <= beyond <= _LEDGE_REACH and _LEDGE_MIN_Y <= above <= _LEDGE_MAX_Y:
             self._hang(side)
 
     def _hang(self, side: float) -> None:
@@ -325,14 +334,12 @@ class Body:
     def _hang_on(self) -> None:
         self.enter(states.CLIFF_WAIT, Mode.LEDGE)
 
-    # -- landing -------------------------------------------------------------------------------------------------------
-
     def _land(self, surface: Platform) -> None:
         mode, move = self.mode, self.move
         speed = self.speed_x + self.knock_x
         self.y, self.grounded, self.ground_id, self.jumps = surface.y, True, surface.ground_id, 2
         self.speed_x, self.speed_y, self.knock_x, self.knock_y = speed, 0.0, 0.0, 0.0
-        self.fast_falling, self.dropped = False, None
+        self.fast_falling, self.dropped_through = False, None
         if mode is Mode.BUSY_AIR and move is not None:
             self._land_attacking(move)
         elif mode in (Mode.AIR_DODGE, Mode.HELPLESS, Mode.RECOVERY):
@@ -344,12 +351,12 @@ class Body:
             self.enter(states.LANDING, Mode.BUSY, 4)
 
     def _land_attacking(self, move: Move) -> None:
-        succeeded = self.l_pressed > 0
-        lag = move.lag // 2 if succeeded else move.lag
+        cancelled = self.l_pressed > 0
+        lag = move.landing_lag // 2 if cancelled else move.landing_lag
         state = states.LANDING_AIR_N + move.state - states.ATTACK_AIR_N
-        self.enter(state, Mode.BUSY, lag, rate=2.0 if succeeded else 1.0, instance=False)
+        self.enter(state, Mode.BUSY, lag, rate=2.0 if cancelled else 1.0, new_instance=False)
         self.move = None
-        self.l_cancel = 1 if succeeded else 2
+        self.l_cancel = 1 if cancelled else 2
 
     def _land_tumbling(self, speed: float) -> None:
         self.hitstun = 0

@@ -1,4 +1,4 @@
-"""Items of the synthetic match: shots that fly and hurt, and things that fall onto the stage, lie there and vanish."""
+"""Items: lasers, which fly and hit, and things that fall onto the stage, lie there and vanish."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from itertools import count
 from typing import Any
 
 from slpstream.formats.slippi.commands import ITEM_UPDATE
-from slpstream.simulate.combat import Combat
-from slpstream.simulate.fighter import Fighter
-from slpstream.simulate.stages import Platform
+from tests.synthetic.combat import Combat
+from tests.synthetic.fighter import Fighter
+from tests.synthetic.stages import Platform
 
 MAX_ITEMS = 15
-"""As many as a replay has in one frame."""
+"""Largest number of items that a replay has in one frame."""
 
 _LASER_SPEED, _LASER_FRAMES, _LASER_DAMAGE, _LASER_MOVE = 7.0, 34, 3.0, 18
 _MUZZLE_X, _MUZZLE_Y = 12.0, 8.5
@@ -32,13 +32,13 @@ class _Item:
         self.x, self.y = x, y
         self.facing = facing
         self.speed_x = self.speed_y = 0.0
-        self.left = frames
+        self.frames_left = frames
         self.state = _AIR
         self.owner = owner
         self.instance = 0 if owner is None else owner.instance
 
     def event(self, frame: int) -> Any:
-        return ITEM_UPDATE.new(
+        return ITEM_UPDATE.cls(
             frame=frame,
             type_id=self.type_id,
             state=self.state,
@@ -48,7 +48,7 @@ class _Item:
             position_x=self.x,
             position_y=self.y,
             damage_taken=0,
-            expiration_timer=float(self.left),
+            expiration_timer=float(self.frames_left),
             spawn_id=self.spawn_id,
             missile_type=0,
             turnip_face=0,
@@ -60,33 +60,33 @@ class _Item:
 
 
 class Items:
-    """All items of a match. With `spawning` things fall onto the stage now and then."""
+    """All items of a match. With `spawning`, things fall onto the stage from time to time."""
 
     def __init__(self, rng: random.Random, *, spawning: bool) -> None:
         self._rng = rng
         self._items: list[_Item] = []
         self._spawn_ids = count()
-        self._next = rng.randint(30, 120) if spawning else None
+        self._next_spawn_frame = rng.randint(30, 120) if spawning else None
 
     def advance(
         self, frame: int, fighters: Sequence[Fighter], combat: Combat, surfaces: Sequence[Platform]
     ) -> list[Any]:
-        """The next frame; returns its item updates, decoded."""
+        """Play a frame and return its Item Updates, decoded. `surfaces` begins with the floor."""
         for fighter in fighters:
             if fighter.shots:
                 fighter.shots = 0
                 self._fire(fighter)
-        if self._next is not None and frame >= self._next:
-            self._next = frame + self._rng.randint(180, 600)
+        if self._next_spawn_frame is not None and frame >= self._next_spawn_frame:
+            self._next_spawn_frame = frame + self._rng.randint(180, 600)
             self._drop(surfaces[0])
         for item in self._items:
-            item.left -= 1
+            item.frames_left -= 1
             if item.owner is None:
                 _fall(item, surfaces)
             else:
                 item.x += item.speed_x
                 self._hit(item, fighters, combat)
-        self._items = [item for item in self._items if item.left > 0][:MAX_ITEMS]
+        self._items = [item for item in self._items if item.frames_left > 0][:MAX_ITEMS]
         return [item.event(frame) for item in self._items]
 
     def _fire(self, owner: Fighter) -> None:
@@ -109,10 +109,10 @@ class Items:
         for fighter in fighters:
             if owner is None or fighter.team == owner.team or not fighter.vulnerable:
                 continue
-            beside = abs(fighter.x - shot.x) <= _BODY_HALF_WIDTH + _LASER_SPEED / 2
-            if beside and fighter.y <= shot.y <= fighter.y + _BODY_HEIGHT:
+            reached = abs(fighter.x - shot.x) <= _BODY_HALF_WIDTH + _LASER_SPEED / 2
+            if reached and fighter.y <= shot.y <= fighter.y + _BODY_HEIGHT:
                 combat.shot(owner, fighter, _LASER_DAMAGE, _LASER_MOVE)
-                shot.left = 0
+                shot.frames_left = 0
                 return
 
 

@@ -1,8 +1,8 @@
-"""What a player of the synthetic match wants, and the controller that says so.
+"""Commands for fighters, and the controller inputs that the replay shows for them.
 
-A pilot decides on one `Command` a frame. The fighter acts on the command; the replay shows the `Pad` that a hand
-would have held for it, with buttons that stay down for a few frames and are then let go, so that counting inputs
-makes sense.
+A bot gives one `Command` per frame. The fighter acts on the command; the replay gets a `Pad`, the state of the
+controller for that command. Buttons stay down for a few frames and are then released, so that stats which count
+inputs have something to count.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 A, B, X, Y, Z, L, R, START = 0x100, 0x200, 0x400, 0x800, 0x10, 0x40, 0x20, 0x1000
 QUIT = L | R | A | START
-"""The four buttons that end a match from within the pause."""
+"""The four buttons that quit a match (LRAS)."""
 
 _HELD_FRAMES = 3
 _STICK_STEP = 80
@@ -23,7 +23,7 @@ _TRIGGER = 0x8000_0000
 
 
 class Verb(Enum):
-    """What a fighter can be told to do. The stick of the command says where to."""
+    """The actions that a fighter can be commanded to take; the stick of the command gives the direction."""
 
     REST = auto()
     WALK = auto()
@@ -50,7 +50,7 @@ class Verb(Enum):
 
 
 class Command(NamedTuple):
-    """One frame's wish: `x`, `y` are the stick in [-1, 1], `move` the name of the attack or throw."""
+    """A command for one frame. `x` and `y` are the stick in [-1, 1], `move` is the name of an attack or throw."""
 
     verb: Verb
     x: float = 0.0
@@ -62,7 +62,7 @@ REST = Command(Verb.REST)
 
 
 class Pad(NamedTuple):
-    """A controller: sticks in [-1, 1] in steps of 1/80, triggers in [0, 1], `physical` the buttons that are down."""
+    """The state of a controller: sticks in [-1, 1] in steps of 1/80, triggers in [0, 1], `physical` buttons."""
 
     stick_x: float = 0.0
     stick_y: float = 0.0
@@ -74,12 +74,12 @@ class Pad(NamedTuple):
 
     @property
     def trigger(self) -> float:
-        """The stronger of the two triggers; a click at the bottom counts as all the way."""
+        """The stronger of the two triggers; a click at the bottom counts as 1."""
         return 1.0 if self.physical & (L | R) else max(self.left, self.right)
 
     @property
     def processed(self) -> int:
-        """The buttons as the game takes them: the physical ones, then sticks and trigger as bits."""
+        """The buttons as the game sees them: the physical ones, and bits for the sticks and the trigger."""
         bits = self.physical | _directions(self.stick_x, self.stick_y)
         bits |= _directions(self.c_x, self.c_y) << _C_STICK_SHIFT
         return bits | (_TRIGGER if self.trigger > 0 else 0)
@@ -106,8 +106,8 @@ _AERIALS = {"fair": (1.0, 0.0), "bair": (-1.0, 0.0), "uair": (0.0, 1.0), "dair":
 _THROWS = {"fthrow": (1.0, 0.0), "bthrow": (-1.0, 0.0), "uthrow": (0.0, 1.0), "dthrow": (0.0, -1.0)}
 
 
-class Hand:
-    """Turns commands into pads: a button goes down with its command and stays down for a few frames."""
+class Controller:
+    """Turns commands into pads. A button goes down with its command and stays down for a few frames."""
 
     def __init__(self) -> None:
         self._down = 0
@@ -115,7 +115,7 @@ class Hand:
         self._last = REST
 
     def pad(self, command: Command, facing: float) -> Pad:
-        """The controller in the frame of a command. `facing` is 1 to the right, -1 to the left."""
+        """The pad in the frame of a command. `facing` is 1 to the right, -1 to the left."""
         x, y, c_x, c_y = command.x, command.y, 0.0, 0.0
         press = _BUTTONS.get(command.verb, 0)
         if command.verb is Verb.ATTACK:
@@ -134,9 +134,9 @@ class Hand:
             x *= facing
         elif command.verb is Verb.GET_UP and x == 0.0:
             y = 1.0
-        again = command == self._last and command.verb is not Verb.SHIELD
+        repeated = command == self._last and command.verb is not Verb.SHIELD
         self._last = command
-        if press and (not again or self._held_frames == 0):
+        if press and (not repeated or self._held_frames == 0):
             self._down, self._held_frames = press, _HELD_FRAMES
         elif self._held_frames:
             self._held_frames -= 1

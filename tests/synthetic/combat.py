@@ -1,8 +1,8 @@
-"""What fighters do to each other: hits, shields, grabs, throws and shots, with the game's own knockback formula.
+"""Hits, shields, grabs, throws and shots between fighters, with the game's own knockback formula.
 
-All hits of a frame are found before the first is dealt, so two that connect in the same frame trade. Angles and
-launch states follow the game: weak hits on the ground slide, strong ones tumble, hits from above bounce off the
-floor.
+All hits of a frame are found before the first one is dealt, so two attacks that connect in the same frame trade. Angles
+and launch states follow the game: weak hits on the ground slide, strong ones tumble, and hits from above bounce off
+the floor.
 """
 
 from __future__ import annotations
@@ -12,30 +12,31 @@ import random
 from collections import deque
 from collections.abc import Sequence
 
-from slpstream.simulate import states
-from slpstream.simulate.body import Mode
-from slpstream.simulate.controls import Command, Verb
-from slpstream.simulate.fighter import Fighter
-from slpstream.simulate.roster import Move
+from tests.synthetic import states
+from tests.synthetic.body import Mode
+from tests.synthetic.controls import Command, Verb
+from tests.synthetic.fighter import Fighter
+from tests.synthetic.roster import Move
 
 _BODY_HALF_WIDTH, _BODY_HEIGHT = 4.5, 14.0
 _GRAB_FIRST, _GRAB_LAST, _GRAB_REACH = 7, 8, 15.0
 _PULL_FRAMES, _HOLD_BASE_FRAMES, _HOLD_DISTANCE = 10, 90, 8.0
-_STALE_SHARE = 0.09
+_MAX_STALENESS = 5 * 0.09
 _SAKURAI = 361
 _WEAK_KNOCKBACK, _TUMBLE_KNOCKBACK, _ROLL_PERCENT = 32.0, 80.0, 100.0
 _THROW_STATES = (states.THROW_F, states.THROW_B, states.THROW_HI, states.THROW_LW)
 
 
 class Combat:
-    """The rules between fighters. Keeps what stales a move: the last nine that each fighter has landed."""
+    """The rules of the fight."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
-        self._landed: dict[Fighter, deque[int]] = {}
+        self._stale_moves: dict[Fighter, deque[int]] = {}
+        """The last nine moves that each fighter landed, the newest first."""
 
     def resolve(self, fighters: Sequence[Fighter], commands: dict[Fighter, Command]) -> None:
-        """One frame, after all fighters have moved."""
+        """Deal the hits and grabs of a frame, after all fighters have moved."""
         for fighter in fighters:
             self._hold(fighter, commands[fighter])
         hits = [
@@ -46,7 +47,7 @@ class Combat:
             if self._connects(attacker, victim, attacker.move)
         ]
         for attacker, victim, move in hits:
-            attacker.struck[id(victim)] = attacker.age
+            attacker.last_hits[id(victim)] = attacker.age
             if victim.mode is Mode.SHIELD:
                 self._hit_shield(attacker, victim, move)
             else:
@@ -55,40 +56,37 @@ class Combat:
             if attacker.state == states.CATCH and _GRAB_FIRST <= attacker.age <= _GRAB_LAST:
                 self._grab(attacker, fighters)
 
-    # -- hits ----------------------------------------------------------------------------------------------------------
-
     def _connects(self, attacker: Fighter, victim: Fighter, move: Move) -> bool:
         if attacker.team == victim.team or not victim.vulnerable or victim.mode is Mode.HELD:
             return False
         if attacker.mode not in (Mode.BUSY, Mode.BUSY_AIR) or not move.first <= attacker.age + 1 <= move.last:
             return False
-        since = attacker.struck.get(id(victim))
-        if since is not None and (not move.again or attacker.age - since < move.again):
+        last_hit = attacker.last_hits.get(id(victim))
+        if last_hit is not None and (not move.rehit_frames or attacker.age - last_hit < move.rehit_frames):
             return False
-        one, other = attacker.x + attacker.facing * move.back, attacker.x + attacker.facing * move.front
-        left, right = min(one, other) - _BODY_HALF_WIDTH, max(one, other) + _BODY_HALF_WIDTH
+        back, front = attacker.x + attacker.facing * move.back, attacker.x + attacker.facing * move.front
+        left, right = min(back, front) - _BODY_HALF_WIDTH, max(back, front) + _BODY_HALF_WIDTH
         low, high = attacker.y + move.low - _BODY_HEIGHT, attacker.y + move.high
         return left <= victim.x <= right and low <= victim.y <= high
 
     def _hit_shield(self, attacker: Fighter, victim: Fighter, move: Move) -> None:
-        damage = self._stale(attacker, move)
-        lag = int(damage / 3 + 3)
+        damage = self._stale_damage(attacker, move)
         victim.shield = max(1.0, victim.shield - damage * 0.7)
-        victim.guard_hit(int(damage * 0.45 + 2))
+        victim.block(int(damage * 0.45 + 2))
         victim.knock_x = math.copysign(0.09 * damage + 0.4, victim.x - attacker.x)
-        attacker.hitlag = victim.hitlag = lag
+        attacker.hitlag = victim.hitlag = int(damage / 3 + 3)
         victim.hit_by_other = True
 
     def strike(self, attacker: Fighter, victim: Fighter, move: Move, *, thrown: bool = False) -> None:
-        """Damage and knockback of a move that connected; `thrown` leaves out the hitlag."""
-        damage = self._stale(attacker, move)
-        self._landed.setdefault(attacker, deque(maxlen=9)).appendleft(move.move_id)
+        """Deal the damage and knockback of a move that connected. Throws have no hitlag."""
+        damage = self._stale_damage(attacker, move)
+        self._stale_moves.setdefault(attacker, deque(maxlen=9)).appendleft(move.move_id)
         self._damage(attacker, victim, move.move_id, damage)
         self._break_hold(victim)
         knockback = _knockback(victim.percent, damage, victim.character.weight, move)
         degrees = _angle(move.angle, knockback, victim.grounded)
         if degrees > 180:
-            # From above: in the air downwards, on the floor a bounce.
+            # Hits from above send downwards in the air, and bounce off the floor on the ground.
             degrees = 360 - degrees if victim.grounded else degrees
             knockback *= 0.8 if victim.grounded else 1.0
         direction = self._direction(attacker, victim, move)
@@ -102,7 +100,7 @@ class Combat:
             victim.hit_by_other = True
 
     def shot(self, attacker: Fighter, victim: Fighter, damage: float, move_id: int) -> None:
-        """A shot that hurts and does not launch."""
+        """Deal the damage of a shot, which does not launch. Shields absorb it."""
         if victim.mode is not Mode.SHIELD:
             self._damage(attacker, victim, move_id, damage)
 
@@ -112,10 +110,11 @@ class Combat:
         victim.last_hit_by = attacker.index
         victim.percent = min(999.0, victim.percent + damage)
 
-    def _stale(self, attacker: Fighter, move: Move) -> float:
-        landed = self._landed.get(attacker, ())
-        lost = sum((9 - place) * 0.01 for place, move_id in enumerate(landed) if move_id == move.move_id)
-        return move.damage * (1.0 - min(lost, 5 * _STALE_SHARE))
+    def _stale_damage(self, attacker: Fighter, move: Move) -> float:
+        """The damage of a move, reduced by its recent hits."""
+        stale = self._stale_moves.get(attacker, ())
+        lost = sum((9 - place) * 0.01 for place, move_id in enumerate(stale) if move_id == move.move_id)
+        return move.damage * (1.0 - min(lost, _MAX_STALENESS))
 
     def _direction(self, attacker: Fighter, victim: Fighter, move: Move) -> float:
         if move.state in _THROW_STATES:
@@ -126,7 +125,7 @@ class Combat:
         return -attacker.facing if backwards else attacker.facing
 
     def _influence(self) -> float:
-        """Directional influence: up to 18 degrees, mostly less."""
+        """Directional influence in degrees: up to 18, usually less."""
         return self._rng.triangular(-18.0, 18.0, 0.0)
 
     def _launch_state(self, victim: Fighter, knockback: float, degrees: float) -> int:
@@ -140,8 +139,6 @@ class Combat:
         if degrees > 180 or degrees < 15:
             return states.DAMAGE_FLY_LW
         return states.DAMAGE_FLY_HI if degrees > 50 else states.DAMAGE_FLY_N
-
-    # -- grabs ---------------------------------------------------------------------------------------------------------
 
     def _grab(self, attacker: Fighter, fighters: Sequence[Fighter]) -> None:
         for victim in fighters:
@@ -180,7 +177,7 @@ class Combat:
         elif holder.state == states.CATCH_ATTACK:
             pummel = holder.character.moves["pummel"]
             if holder.age == pummel.first:
-                self._damage(holder, victim, pummel.move_id, self._stale(holder, pummel))
+                self._damage(holder, victim, pummel.move_id, self._stale_damage(holder, pummel))
                 victim.enter(states.CAPTURE_DAMAGE_LW, Mode.HELD, counter=1.0)
         elif holder.state in _THROW_STATES:
             self._throw(holder, victim)
@@ -206,7 +203,7 @@ class Combat:
         move = next(m for m in holder.character.moves.values() if m.state == holder.state)
         if holder.age >= move.first:
             holder.victim = None
-            # What is left of the throw is ordinary lag.
+            # The remaining frames of the throw are ordinary lag.
             holder.mode = Mode.BUSY
             holder.move = None
             victim.mode = Mode.STUN
@@ -221,14 +218,14 @@ class Combat:
             holder.enter(states.CATCH_CUT, Mode.BUSY, 30)
 
     def _break_hold(self, hit: Fighter) -> None:
-        """Who is hit lets go of whom he holds."""
+        """Release the victim of a fighter who is hit."""
         victim, hit.victim = hit.victim, None
         if victim is not None and victim.mode is Mode.HELD:
             victim.enter(states.CAPTURE_CUT, Mode.BUSY, 30)
 
 
 def _knockback(percent: float, damage: float, weight: float, move: Move) -> float:
-    """The game's formula; `percent` already has the damage."""
+    """The game's formula. `percent` includes the damage of this hit."""
     growth = (percent / 10 + percent * damage / 20) * 200 / (weight + 100) * 1.4 + 18
     return growth * move.growth / 100 + move.base
 

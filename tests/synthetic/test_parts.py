@@ -1,4 +1,4 @@
-"""The parts of the synthetic match: its tables against those of the game, and the controller in its hands."""
+"""The parts of the synthetic match: its tables agree with those of the game, and commands become controller inputs."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from typing import Any
 import pytest
 
 from slpstream.formats.slippi import names as slippi_names
-from slpstream.simulate import states
-from slpstream.simulate.controls import REST, Command, Hand, Pad, Verb
-from slpstream.simulate.roster import LINE_UP, NANA, POPO
-
-# -- tables ------------------------------------------------------------------------------------------------------------
+from tests.synthetic import states
+from tests.synthetic.controls import REST, Command, Controller, Pad, Verb
+from tests.synthetic.roster import LINE_UP, NANA, POPO
 
 
-def test_states_are_called_what_the_game_calls_them() -> None:
+def test_states_have_the_names_of_the_game() -> None:
     spelled = {"DOWN_FORWARD_U": "DownFowardU", "GUARD_SET_OFF": "GuardSetOff"}
     names = [name for name, value in vars(states).items() if name.isupper() and isinstance(value, int)]
     checked = 0
@@ -41,13 +39,13 @@ def test_roster(character: Any) -> None:
         assert move.move_id in slippi_names.moves()
         assert 0 < move.first <= move.last <= move.total
         is_aerial = states.ATTACK_AIR_N <= move.state <= states.ATTACK_AIR_LW
-        assert bool(move.lag) == is_aerial
+        assert bool(move.landing_lag) == is_aerial
         assert is_aerial == (name in ("nair", "fair", "bair", "uair", "dair"))
 
 
 @pytest.mark.parametrize(
     ("state", "animation"),
-    # Read off real replays.
+    # As observed in real replays.
     [
         (0x00, 0xFFFFFFFF),
         (0x04, 29),
@@ -100,24 +98,21 @@ def test_animation_index(state: int, animation: int) -> None:
     assert states.animation_index(state) == animation
 
 
-# -- controller --------------------------------------------------------------------------------------------------------
-
-
-def test_a_button_is_held_and_let_go() -> None:
-    hand = Hand()
+def test_button_is_held_and_released() -> None:
+    controller = Controller()
     jump = Command(Verb.JUMP, 1.0)
-    pads = [hand.pad(command, 1.0) for command in (jump, REST, REST, REST, REST)]
+    pads = [controller.pad(command, 1.0) for command in (jump, REST, REST, REST, REST)]
     assert [bool(pad.physical) for pad in pads] == [True, True, True, False, False]
 
 
-def test_sticks_follow_the_facing() -> None:
-    left = Hand().pad(Command(Verb.ATTACK, move="fsmash"), -1.0)
+def test_sticks_follow_the_facing_direction() -> None:
+    left = Controller().pad(Command(Verb.ATTACK, move="fsmash"), -1.0)
     assert (left.c_x, left.physical) == (-1.0, 0)
-    tilt = Hand().pad(Command(Verb.ATTACK, move="ftilt"), -1.0)
+    tilt = Controller().pad(Command(Verb.ATTACK, move="ftilt"), -1.0)
     assert (tilt.stick_x, tilt.physical) == (-0.5, 0x100)
 
 
-def test_processed_buttons_have_sticks_and_triggers() -> None:
+def test_processed_buttons_include_sticks_and_triggers() -> None:
     pad = Pad(stick_x=-1.0, c_y=1.0, right=0.5, physical=0x100)
     assert pad.processed == 0x100 | 0x4_0000 | 0x10_0000 | 0x8000_0000
     assert pad.trigger == 0.5

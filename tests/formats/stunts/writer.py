@@ -1,7 +1,7 @@
-"""A replay's values to its bytes: the mirror of the reader, in both layouts.
+"""Writes Stunts replays (`.rpl`) for tests, in both layouts: the mirror of the reader.
 
-What was read is written back byte for byte, because `StuntsReplay` keeps what the game left over behind the texts.
-Editing tools take a replay, replace values with `msgspec.structs.replace`, and encode it.
+A replay that was read is written back byte for byte, because `StuntsReplay` keeps the leftover bytes after the texts.
+Tests edit a replay with `msgspec.structs.replace` and encode it.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _MAX_TICKS = 0xFFFF
 
 
 def encode(replay: StuntsReplay) -> bytes:
-    """The file of a replay. Shorter texts are padded with NULs.
+    """Encode the whole file. Short texts are padded with NULs.
 
-    Raises `ValueError` for what the layout cannot say: a number that does not fit, a text that is too long, more than
-    65,535 tics, a frequency other than 20 Hz in the old layout.
+    Raises `ValueError` for values that the layout cannot hold: a number that does not fit, a text that is too long,
+    more than 65,535 tics, a frequency other than 20 Hz in the old layout.
     """
     layout = NEW if replay.layout == "new" else OLD
     if layout is OLD and replay.frequency_hz != OLD_FREQUENCY_HZ:

@@ -1,8 +1,8 @@
-"""Who plays: decides on a command a frame from what can be seen, with a hand that is good and not perfect.
+"""The bots that play a synthetic match, well but not perfectly.
 
-A pilot follows one `plan` at a time (approach with a certain attack, dash dance, retreat, hold the shield, ...) and
-drops it when it no longer fits. While the opponent is stunned he follows up, which makes combos; off the stage he
-comes back; beyond a percentage he looks for the hit that kills. All chance comes from his own generator.
+A bot follows one plan at a time (approach with some attack, dash dance, retreat, hold the shield, ...) and drops it
+when it no longer fits. It follows up on a stunned opponent, which makes combos; it recovers when it is off the stage;
+and above a certain percent it looks for the hit that kills. All randomness comes from the generator it is given.
 """
 
 from __future__ import annotations
@@ -13,56 +13,54 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME
-from slpstream.simulate import states
-from slpstream.simulate.body import Mode
-from slpstream.simulate.controls import REST, Command, Verb
-from slpstream.simulate.fighter import Fighter
+from tests.synthetic import states
+from tests.synthetic.body import Mode
+from tests.synthetic.controls import REST, Command, Verb
+from tests.synthetic.fighter import Fighter
 
 _KILL_PERCENT = 70.0
 _CLOSE, _NEAR, _MIDDLE = 14.0, 32.0, 75.0
 _AERIALS = ("nair", "fair", "bair", "uair", "dair")
-_TECH, _L_CANCEL = 0.4, 0.88
+_TECH_PROBABILITY, _L_CANCEL_PROBABILITY = 0.4, 0.88
 
 
-class Pilot:
-    """Plays one fighter."""
+class Bot:
+    """Plays one fighter. With `shoots` it uses lasers, if its character has them."""
 
     def __init__(self, rng: random.Random, *, shoots: bool = False) -> None:
         self._rng = rng
         self._shoots = shoots
         self._plan = "wait"
-        self._patience = 20
-        self._beat = 7
+        self._plan_frames_left = 20
+        self._dance_frames = 7
         self._aerial = ""
         self._direction = 1.0
         self._wavedash = False
         self._l_cancels = False
 
     def command(self, frame: int, me: Fighter, others: Sequence[Fighter]) -> Command:
-        """What to do in a frame. `others` are all fighters of other teams."""
+        """The command for a frame. `others` are the fighters of the other teams."""
         if frame < FIRST_PLAYABLE_FRAME or (me.hitlag and me.mode is not Mode.STUN):
             return REST
         foe = min((o for o in others if o.in_play), key=lambda o: abs(o.x - me.x) + abs(o.y - me.y), default=None)
         decide = self._DECIDE.get(me.mode)
         return decide(self, me, foe) if decide is not None else REST
 
-    # -- on the ground -------------------------------------------------------------------------------------------------
-
     def _ground(self, me: Fighter, foe: Fighter | None) -> Command:
         self._aerial, self._wavedash = "", False
-        self._patience -= 1
+        self._plan_frames_left -= 1
         if foe is None:
             return self._idle(me)
         if foe.mode in (Mode.STUN, Mode.TUMBLE, Mode.DOWN) and not foe.offstage:
             self._plan = "follow"
-        elif self._plan == "follow" or self._patience <= 0:
+        elif self._plan == "follow" or self._plan_frames_left <= 0:
             self._choose(me, foe)
         return self._PLANS[self._plan](self, me, foe)
 
     def _choose(self, me: Fighter, foe: Fighter) -> None:
         distance = abs(foe.x - me.x)
-        self._patience = self._rng.randint(6, 20)
-        self._beat = self._rng.randint(5, 11)
+        self._plan_frames_left = self._rng.randint(6, 20)
+        self._dance_frames = self._rng.randint(5, 11)
         self._direction = 1.0 if foe.x > me.x else -1.0
         if foe.offstage or foe.mode is Mode.LEDGE:
             plans = {"edge": 6, "wait": 2, "dance": 2}
@@ -80,7 +78,7 @@ class Pilot:
     def _idle(self, me: Fighter) -> Command:
         if abs(me.x) > 15:
             return Command(Verb.WALK, -0.9 if me.x > 0 else 0.9)
-        return Command(Verb.CROUCH, 0.0, -1.0) if self._patience % 90 < 20 else REST
+        return Command(Verb.CROUCH, 0.0, -1.0) if self._plan_frames_left % 90 < 20 else REST
 
     def _plan_wait(self, me: Fighter, foe: Fighter) -> Command:
         return REST
@@ -88,7 +86,7 @@ class Pilot:
     def _plan_dance(self, me: Fighter, foe: Fighter) -> Command:
         if abs(me.x) > me.stage.edge - 18:
             self._direction = -1.0 if me.x > 0 else 1.0
-        elif self._patience % self._beat == 0 and abs(me.x) < me.stage.edge - 36:
+        elif self._plan_frames_left % self._dance_frames == 0 and abs(me.x) < me.stage.edge - 36:
             self._direction = -self._direction
         return Command(Verb.DASH, self._direction)
 
@@ -109,14 +107,14 @@ class Pilot:
         return Command(Verb.SHIELD)
 
     def _plan_dodge(self, me: Fighter, foe: Fighter) -> Command:
-        self._patience = 0
+        self._plan_frames_left = 0
         if self._rng.random() < 0.4:
             return Command(Verb.DODGE, 0.0, -1.0)
         return Command(Verb.ROLL, 1.0 if me.x < 0 else -1.0)
 
     def _plan_wavedash(self, me: Fighter, foe: Fighter) -> Command:
         self._wavedash = True
-        self._patience = 0
+        self._plan_frames_left = 0
         self._direction = 1.0 if foe.x > me.x else -1.0
         if self._rng.random() < 0.3 and abs(me.x) < me.stage.edge - 30:
             self._direction = -self._direction
@@ -125,12 +123,12 @@ class Pilot:
     def _plan_grab(self, me: Fighter, foe: Fighter) -> Command:
         ahead = foe.x - me.x
         if abs(ahead) < _CLOSE and abs(foe.y - me.y) < 8 and ahead * me.facing >= -2:
-            self._patience = 0
+            self._plan_frames_left = 0
             return Command(Verb.GRAB)
         return self._run_to(me, foe)
 
     def _plan_poke(self, me: Fighter, foe: Fighter) -> Command:
-        """An attack from where one stands, if it can reach."""
+        """Attack on the spot if an attack reaches, else get closer."""
         ahead = (foe.x - me.x) * me.facing
         if ahead < 0:
             return Command(Verb.WALK, 0.5 if foe.x > me.x else -0.5)
@@ -139,14 +137,14 @@ class Pilot:
         names = [name for name in choices if self._reaches(me, name, foe)]
         if not names:
             return self._run_to(me, foe) if ahead > _CLOSE else self._leap(me, foe)
-        self._patience = 0
+        self._plan_frames_left = 0
         return Command(Verb.ATTACK, move=self._rng.choices(names, [choices[name] for name in names])[0])
 
     def _plan_approach(self, me: Fighter, foe: Fighter) -> Command:
         reach = me.character.run * 9 + 14
         if abs(foe.x - me.x) > reach:
             return self._run_to(me, foe)
-        self._patience = 0
+        self._plan_frames_left = 0
         if foe.percent > _KILL_PERCENT and self._rng.random() < 0.6:
             return self._plan_poke(me, foe)
         if me.state in (states.DASH, states.RUN) and abs(foe.y - me.y) < 6 and self._rng.random() < 0.12:
@@ -154,8 +152,8 @@ class Pilot:
         return self._leap(me, foe)
 
     def _plan_follow(self, me: Fighter, foe: Fighter) -> Command:
-        """The opponent is stunned or lies: go where he will be and hit again."""
-        self._patience = 0
+        """Move to where a stunned or lying opponent is going to be, and hit again."""
+        self._plan_frames_left = 0
         ahead = foe.x + (foe.speed_x + foe.knock_x) * 6 - me.x
         above = foe.y - me.y
         if foe.percent > _KILL_PERCENT and above < 25 and abs(ahead) < 18 and self._reaches(me, "usmash", foe):
@@ -170,7 +168,7 @@ class Pilot:
         return self._run_to(me, foe)
 
     def _plan_edge(self, me: Fighter, foe: Fighter) -> Command:
-        """Waits for one who has to come back, at the edge."""
+        """Wait at the edge for an opponent who has to recover."""
         post = math.copysign(me.stage.edge - 22, foe.x)
         if abs(me.x - post) > 8:
             return Command(Verb.DASH, 1.0 if post > me.x else -1.0)
@@ -205,7 +203,7 @@ class Pilot:
         ahead = (at - me.x) * me.facing
         return move.back - 4 <= ahead <= move.front + 4 and move.low - 12 <= foe.y - me.y <= move.high
 
-    _PLANS: ClassVar[dict[str, Callable[[Pilot, Fighter, Fighter], Command]]] = {
+    _PLANS: ClassVar[dict[str, Callable[[Bot, Fighter, Fighter], Command]]] = {
         "wait": _plan_wait,
         "dance": _plan_dance,
         "retreat": _plan_retreat,
@@ -220,15 +218,13 @@ class Pilot:
         "edge": _plan_edge,
     }
 
-    # -- in the air ----------------------------------------------------------------------------------------------------
-
-    def _knee(self, me: Fighter, foe: Fighter | None) -> Command:
+    def _jump_squat(self, me: Fighter, foe: Fighter | None) -> Command:
         x = self._direction if self._wavedash else (0.0 if foe is None else math.copysign(1.0, foe.x - me.x))
         return Command(Verb.SHORT_HOP, x)
 
     def _air(self, me: Fighter, foe: Fighter | None) -> Command:
         if me.offstage or (abs(me.x) > me.stage.edge - 2 and me.y < 0):
-            return self._come_back(me)
+            return self._return_to_stage(me)
         if self._wavedash:
             self._wavedash = False
             return Command(Verb.AIR_DODGE, self._direction * 0.9, -0.45)
@@ -244,7 +240,7 @@ class Pilot:
         name = self._best_aerial(me, foe)
         if name and (name == self._aerial or self._rng.random() < 0.25):
             self._aerial = ""
-            self._l_cancels = self._rng.random() < _L_CANCEL
+            self._l_cancels = self._rng.random() < _L_CANCEL_PROBABILITY
             return Command(Verb.ATTACK, toward, move=name)
         above = foe.y - me.y
         if above > 25 and me.speed_y < 0.5 and me.jumps and foe.mode is Mode.STUN and self._rng.random() < 0.3:
@@ -255,29 +251,28 @@ class Pilot:
         return Command(Verb.REST, toward)
 
     def _best_aerial(self, me: Fighter, foe: Fighter) -> str:
-        """The wanted aerial if it would reach, else any that would."""
+        """The planned aerial if it reaches, else a random one that does; empty when none does."""
         names = [name for name in _AERIALS if self._reaches(me, name, foe)]
         if self._aerial in names:
             return self._aerial
         return self._rng.choice(names) if names else ""
 
-    def _come_back(self, me: Fighter) -> Command:
+    def _return_to_stage(self, me: Fighter) -> Command:
         inward = -1.0 if me.x > 0 else 1.0
         beyond = abs(me.x) - me.stage.edge
         if me.speed_y < 0 and me.y < -8 + max(0.0, beyond) * 0.25:
             if me.jumps:
                 return Command(Verb.DOUBLE_JUMP, inward)
-            way = me.character.recovery
-            depth = me.y < -18 - way.speed * 4 or beyond > 40
-            if depth and self._rng.random() < 0.12:
-                return Command(Verb.RECOVER, *self._way_home(me))
+            far = me.y < -18 - me.character.recovery.speed * 4 or beyond > 40
+            if far and self._rng.random() < 0.12:
+                return Command(Verb.RECOVER, *self._toward_ledge(me))
         return Command(Verb.REST, inward)
 
     def _recovering(self, me: Fighter, foe: Fighter | None) -> Command:
-        return Command(Verb.REST, *self._way_home(me))
+        return Command(Verb.REST, *self._toward_ledge(me))
 
-    def _way_home(self, me: Fighter) -> tuple[float, float]:
-        """The stick toward a point above the near ledge."""
+    def _toward_ledge(self, me: Fighter) -> tuple[float, float]:
+        """The stick direction toward a point above the nearer ledge."""
         side = 1.0 if me.x > 0 else -1.0
         x, y = side * (me.stage.edge + 3) - me.x, 6 - me.y
         length = math.hypot(x, y) or 1.0
@@ -303,11 +298,9 @@ class Pilot:
     def _helpless(self, me: Fighter, foe: Fighter | None) -> Command:
         return Command(Verb.REST, -1.0 if me.x > 0 else 1.0)
 
-    # -- shield, stun, floor, ledge, grab ----------------------------------------------------------------------------
-
     def _shielding(self, me: Fighter, foe: Fighter | None) -> Command:
-        self._patience -= 1
-        if self._patience > 0 and me.shield > 20:
+        self._plan_frames_left -= 1
+        if self._plan_frames_left > 0 and me.shield > 20:
             return Command(Verb.SHIELD)
         answer = self._rng.random()
         if foe is not None and abs(foe.x - me.x) < _CLOSE and answer < 0.35:
@@ -328,7 +321,7 @@ class Pilot:
 
     def _tumbling(self, me: Fighter, foe: Fighter | None) -> Command:
         if me.offstage:
-            return self._come_back(me)
+            return self._return_to_stage(me)
         if self._lands_within(me, 3):
             return self._tech()
         if me.jumps and self._rng.random() < 0.03:
@@ -336,8 +329,8 @@ class Pilot:
         return Command(Verb.REST, -0.6 if me.x > 0 else 0.6)
 
     def _tech(self) -> Command:
-        # Decided anew each frame: the press counts only in the frame of the landing.
-        if self._rng.random() < _TECH:
+        # Decided anew each frame, because only a press in the frame of the landing counts.
+        if self._rng.random() < _TECH_PROBABILITY:
             return Command(Verb.TECH, self._rng.choice((0.0, 0.0, -1.0, 1.0)))
         return REST
 
@@ -364,9 +357,9 @@ class Pilot:
             return Command(Verb.DROP, 0.0, -1.0)
         return REST
 
-    _DECIDE: ClassVar[dict[Mode, Callable[[Pilot, Fighter, Fighter | None], Command]]] = {
+    _DECIDE: ClassVar[dict[Mode, Callable[[Bot, Fighter, Fighter | None], Command]]] = {
         Mode.GROUND: _ground,
-        Mode.KNEE_BEND: _knee,
+        Mode.KNEE_BEND: _jump_squat,
         Mode.AIR: _air,
         Mode.BUSY_AIR: _attacking,
         Mode.RECOVERY: _recovering,

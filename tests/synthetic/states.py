@@ -1,8 +1,8 @@
-"""The action states that the synthetic match uses, and what the game shows with them.
+"""The action states that the synthetic match uses, and their animations.
 
-The numbers are those of `slippi.names`; a test compares them by name. A character's own states are looked up
-by name. Animation indices were read off real replays: they follow the action states in runs, -1 (as u32) where
-nothing is animated.
+The numbers agree with `slippi.names`, which a test checks by name; a character's own states are looked up by name. The
+animation indices were observed in real replays: they follow the action states in runs, with -1 (as u32) where nothing
+is animated.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ENTRY, ENTRY_START, ENTRY_END = 0x142, 0x143, 0x144
 NO_ANIMATION = 0xFFFF_FFFF
 _OWN_ANIMATIONS_AT = 295
 
-# (first state of a run, its animation index); `None` where the run is not animated.
+# (first state of a run, its animation index); `None` for a run without animations.
 _RUNS: tuple[tuple[int, int | None], ...] = (
     (0x000, None),
     (0x004, 29),
@@ -77,11 +77,11 @@ _RUN_STARTS = [start for start, _ in _RUNS]
 
 
 def animation_index(state: int) -> int:
-    """The animation that the game plays in a state, as the replay has it."""
+    """The animation index that replays have for an action state."""
     start, index = _RUNS[bisect_right(_RUN_STARTS, state) - 1]
     return NO_ANIMATION if index is None else index + state - start
 
 
 def own_state(internal_character_id: int, name: str) -> int:
-    """The id of a character's own state by its name. Raises `ValueError` when he has none of that name."""
+    """The id of a character's own state by name. Raises `ValueError` for a name that the character does not have."""
     return FIRST_OWN_STATE + own_action_states(internal_character_id).index(name)

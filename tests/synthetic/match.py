@@ -1,26 +1,23 @@
-"""A whole replay out of nothing: a synthetic match as the complete bytes of a `.slp`, in the layout of any version.
-
-The demo writes one live, and the tests use them where no real replay is at hand. The same arguments give the same
-bytes. Nothing in it is taken from a real replay; characters, stages and rules are in the modules beside this one.
-"""
+"""A synthetic match as the bytes of a complete `.slp`, in the layout of any version of Slippi."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from slpstream.formats.slippi.commands import FIRST_FRAME
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE
 from slpstream.formats.slippi.result import GAME, NO_CONTEST, RESOLVED, TIME, UNRESOLVED
-from slpstream.formats.slippi.writer import PlayerSetup, ReplayWriter, Version, game_start
-from slpstream.simulate.bout import Bout
-from slpstream.simulate.netplay import Sending, sendings
-from slpstream.simulate.stages import BATTLEFIELD, STAGES
+from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, Version, game_start
+from tests.synthetic.bout import Bout
+from tests.synthetic.netplay import Sending, sendings
+from tests.synthetic.roster import LINE_UP, Character
+from tests.synthetic.stages import BATTLEFIELD, STAGES
 
-FIRST_WITH_ROLLBACKS: Version = (3, 0, 0)
-"""Before, a replay has no bookends, and no rollback was ever seen."""
+ROLLBACKS_SINCE: Version = (3, 0, 0)
+"""Earlier versions have no Frame Bookends, and no rollback was ever seen in them."""
 
 _NAMES = (
     ("Vixen", "VIXN#101", "VIX"),
@@ -46,6 +43,7 @@ def synthetic_match(
     seed: int = 1,
     frames: int | None = None,
     players: int = 2,
+    characters: Sequence[Character] = LINE_UP,
     stage_id: int = BATTLEFIELD,
     stocks: int = 4,
     rollbacks: bool = False,
@@ -55,22 +53,26 @@ def synthetic_match(
     ended: bool = True,
     gecko: bool = False,
 ) -> bytes:
-    """A replay of a match that never was, complete with metadata and raw length.
+    """Simulate a match and return its replay, complete with metadata and raw length.
 
-    `frames` limits its length: if the match still goes on then, the player who is behind quits. `players` is 2 to 4:
-    Fox, Marth, Falco, Captain Falcon; with `followers` the first has the Ice Climbers. `stage_id` is one of
-    `simulate.stages.STAGES`: Fountain of Dreams, Dream Land and Stadium report their events since 3.18. `rollbacks`:
-    online, with frames sent again. `items`: lasers are shot and items fall. `teams`: players 0 and 2 against 1 and 3.
-    `ended=False`: as a game in progress has it, without Game End and metadata, raw length 0. `gecko`: with a Gecko
-    List (since 3.3).
+    The same arguments give the same bytes. Events and fields that a version does not have are left out.
 
-    What a version does not have is left out. Raises `ValueError` for `rollbacks` before 3.0, and for players, stages or
-    lengths that there are not.
+    - `frames` limits the length: in a match that lasts longer, the losing player quits at the last frame.
+    - `players` (2 to 4) play with the first of `characters`, by default Fox, Marth, Falco and Captain Falcon.
+    - `stage_id` is one of `stages.STAGES`. Fountain of Dreams, Dream Land and Stadium have stage events since 3.18.
+    - `rollbacks`: online play, with frames that are sent again.
+    - `followers`: the first player has the Ice Climbers.
+    - `items`: characters shoot lasers, and items fall onto the stage.
+    - `teams`: players 0 and 2 play against 1 and 3.
+    - `ended=False`: the file of a game in progress, without Game End and metadata and with raw length 0.
+    - `gecko`: with a Gecko List (since 3.3).
+
+    Raises `ValueError` for rollbacks before 3.0, and for impossible players, characters, stages, stocks or lengths.
     """
-    if rollbacks and version < FIRST_WITH_ROLLBACKS:
+    if rollbacks and version < ROLLBACKS_SINCE:
         raise ValueError("rollbacks: there are none before 3.0.0")
-    if not 2 <= players <= len(_NAMES):
-        raise ValueError(f"players: expected 2 to {len(_NAMES)}, not {players}")
+    if not 2 <= players <= min(len(_NAMES), len(characters)):
+        raise ValueError(f"players: expected 2 to {min(len(_NAMES), len(characters))}, not {players}")
     if stage_id not in STAGES:
         raise ValueError(f"stage_id: expected one of {sorted(STAGES)}, not {stage_id}")
     if not 1 <= stocks <= _MAX_STOCKS:
@@ -80,10 +82,10 @@ def synthetic_match(
     bout = Bout(
         STAGES[stage_id],
         seed=seed,
-        players=players,
+        characters=characters[:players],
         stocks=stocks,
         last_frame=None if frames is None else FIRST_FRAME + frames - 1,
-        gives_up=ended,
+        quits=ended,
         followers=followers,
         items=items,
         teams=teams,
@@ -92,17 +94,17 @@ def synthetic_match(
     writer = ReplayWriter(version, gecko_list_bytes=len(codes))
     start = _game_start(version, bout, stage_id, stocks, online=rollbacks, items=items, teams=teams)
     parts = [writer.open(), writer.event(start), writer.gecko_list(codes)]
-    characters: Counter[tuple[int, int]] = Counter()
-    for moment, finalized in _sent(bout, seed, rollbacks=rollbacks):
-        characters.update((post.player_index, post.internal_character_id) for post in moment.posts)
+    frames_played: Counter[tuple[int, int]] = Counter()
+    for frame, finalized in _sendings(bout, seed, rollbacks=rollbacks):
+        frames_played.update((post.player_index, post.internal_character_id) for post in frame.posts)
         parts.append(
             writer.frame(
-                moment.number,
-                start=moment.start,
-                pres=moment.pres,
-                stage_events=moment.stage_events,
-                items=moment.items,
-                posts=moment.posts,
+                frame.number,
+                start=frame.start,
+                pres=frame.pres,
+                stage_events=frame.stage_events,
+                items=frame.items,
+                posts=frame.posts,
                 finalized=finalized,
             )
         )
@@ -111,14 +113,14 @@ def synthetic_match(
     methods = _METHODS if version >= _METHODS_SINCE else _OLD_METHODS
     quitter = -1 if bout.quitter is None else bout.quitter
     parts.append(writer.end(methods[bout.ending], lras_initiator=quitter, placements=_placements(bout)))
-    parts.append(writer.close(_metadata(version, bout, characters)))
+    parts.append(writer.close(_metadata(version, bout, frames_played)))
     return writer.header() + b"".join(parts)[len(writer.header()) :]
 
 
-def _sent(bout: Bout, seed: int, *, rollbacks: bool) -> Iterator[Sending]:
+def _sendings(bout: Bout, seed: int, *, rollbacks: bool) -> Iterator[Sending]:
     if rollbacks:
         return sendings(bout, random.Random(f"slpstream {seed} netplay"))
-    return (Sending(moment, moment.number) for moment in bout)
+    return (Sending(frame, frame.number) for frame in bout)
 
 
 def _game_start(
@@ -154,7 +156,7 @@ def _game_start(
 
 
 def _gecko_list(seed: int) -> bytes:
-    """Bytes that look like code: a list that needs several Message Splitters and does not fill the last."""
+    """Bytes that look like Gecko codes. They need several Message Splitters and do not fill the last one."""
     rng = random.Random(f"slpstream {seed} gecko")
     words = (0xC2000000 | rng.getrandbits(24) if i % 8 == 0 else rng.getrandbits(32) for i in range(_GECKO_CODE_WORDS))
     return b"".join(word.to_bytes(4, "big") for word in words)
@@ -168,11 +170,12 @@ def _placements(bout: Bout) -> tuple[int, int, int, int]:
     return first, second, third, fourth
 
 
-def _metadata(version: Version, bout: Bout, characters: Counter[tuple[int, int]]) -> dict[str, Any]:
+def _metadata(version: Version, bout: Bout, frames_played: Counter[tuple[int, int]]) -> dict[str, Any]:
+    """The metadata element. `frames_played` counts frames by player index and internal character id."""
     if version < _METADATA_LAST_FRAME_SINCE:
         return {"startAt": _STARTED_AT, "playedOn": "dolphin"}
     players: dict[str, Any] = {}
-    for (index, character), frames in sorted(characters.items()):
+    for (index, character), frames in sorted(frames_played.items()):
         player = players.setdefault(str(index), {})
         if version >= _METADATA_NAMES_SINCE:
             player.setdefault("names", {"netplay": _NAMES[index][0], "code": _NAMES[index][1]})

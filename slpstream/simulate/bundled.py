@@ -1,0 +1,68 @@
+"""The bundled matches that `slpstream demo` plays.
+
+They are replay logs in the folder `matches`, recorded by the project's synthetic match (in its source repository,
+`python -m tests.synthetic.record_demo`). Nothing in them comes from a real game. In their order they make two
+best-of-three sets between the same two players: the first set ends 2-1, the second 2-0 for the other player.
+
+A game id is a hash of Game Start, so a match that is written twice would be one game. Each play therefore gets its own
+random seed in Game Start, and the time at which it began in the metadata. Everything else stays as it was recorded; in
+particular, the seeds in Frame Start and Pre-Frame Update do not follow from the new one.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from importlib.resources import files
+
+from slpstream.formats.slippi import metadata
+from slpstream.formats.slippi.commands import GAME_START
+from slpstream.formats.slippi.container import CLOSE, HEADER_BYTES, raw_length
+from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.game_start import set_field
+from slpstream.formats.slplog.reader import ReplayLog
+from slpstream.model.errors import FramingError
+
+MATCHES = (
+    "1_battlefield.slplog",
+    "2_fountain_of_dreams.slplog",
+    "3_pokemon_stadium.slplog",
+    "4_final_destination.slplog",
+    "5_dream_land.slplog",
+)
+"""File names of the bundled matches, in the order in which they are played."""
+
+_FOLDER = files("slpstream.simulate") / "matches"
+_SEED_STEP = 0x9E37_79B1
+"""Odd, so that 2 ** 32 consecutive plays have different random seeds."""
+
+
+def bundled_match(play: int, *, started_at: datetime) -> bytes:
+    """The replay of one play, complete with metadata and raw length.
+
+    Plays 1 to 5 are the five matches, play 6 is the first match again, and so on. No two plays have the same game id;
+    the same play always has the same one.
+    """
+    name = MATCHES[(play - 1) % len(MATCHES)]
+    recorded = ReplayLog.of((_FOLDER / name).read_bytes()).unpack()
+    return as_another_game(recorded, random_seed=play * _SEED_STEP & 0xFFFF_FFFF, started_at=started_at)
+
+
+def as_another_game(replay: bytes, *, random_seed: int, started_at: datetime) -> bytes:
+    """Return a finished replay with another random seed in Game Start and another `startAt` in its metadata.
+
+    `started_at` is in UTC. Raises `FramingError` for a replay that does not begin with Event Payloads and Game Start.
+    """
+    width = width_of_event_payloads(replay, HEADER_BYTES, HEADER_BYTES)
+    start_at = HEADER_BYTES + (width or 0)
+    widths = read_event_payloads(replay[HEADER_BYTES:start_at]).widths
+    if replay[start_at] != GAME_START:
+        raise FramingError(f"expected Game Start, found {replay[start_at]:#04x}", offset=start_at)
+    start_end = start_at + widths[GAME_START]
+    game_start = bytearray(replay[start_at:start_end])
+    set_field(game_start, "random_seed", random_seed)
+    metadata_at = HEADER_BYTES + raw_length(replay) + len(metadata.MARKER)
+    values = metadata.decode(replay[metadata_at : -len(CLOSE)], offset=metadata_at)
+    values["startAt"] = f"{started_at:%Y-%m-%dT%H:%M:%SZ}"
+    return b"".join(
+        (replay[:start_at], game_start, replay[start_end:metadata_at], metadata.encode(values), CLOSE),
+    )
