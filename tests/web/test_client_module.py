@@ -1,4 +1,4 @@
-"""`slpstream.js` for authors: the example of its page; and in node, against a websocket that does what a test says."""
+"""`slpstream.js` for authors of pages: the documented example, and tests in node against a scripted websocket."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def fake(script: str, into: Path) -> Any:
 
 
 @needs_node
-def test_one_station_is_asked_for_in_the_url_and_resumed(tmp_path: Path) -> None:
+def test_one_station_is_in_the_url_and_is_resumed(tmp_path: Path) -> None:
     urls, sent, said, cursors = fake(
         """
       const client = make({ stations: ["a"], topics: ["game", "frame"], rate: 30, token: "t" });
@@ -85,7 +85,7 @@ def test_one_station_is_asked_for_in_the_url_and_resumed(tmp_path: Path) -> None
 
 
 @needs_node
-def test_several_stations_are_resumed_each_where_it_was(tmp_path: Path) -> None:
+def test_several_stations_resume_at_their_own_cursors(tmp_path: Path) -> None:
     urls, sent = fake(
         """
       const client = make({});
@@ -108,9 +108,7 @@ def test_several_stations_are_resumed_each_where_it_was(tmp_path: Path) -> None:
     ("code", "expected"),
     [(4410, ["live", "reset a"]), (4404, ["live", "reset a"]), (1013, ["g/l1.0", None]), (1006, ["g/l1.0", None])],
 )
-def test_when_its_place_is_gone_it_says_so_and_begins_with_what_is_live(
-    code: int, expected: list[Any], tmp_path: Path
-) -> None:
+def test_gone_cursor_is_reported_and_the_client_continues_live(code: int, expected: list[Any], tmp_path: Path) -> None:
     for kept, options in enumerate(("{ stations: ['a'] }", "{ stations: ['a'], cursor: 'g/l1.0' }")):
         folder = tmp_path / str(kept)
         folder.mkdir()
@@ -132,7 +130,7 @@ def test_when_its_place_is_gone_it_says_so_and_begins_with_what_is_live(
 
 
 @needs_node
-def test_another_subscription_on_the_same_connection(tmp_path: Path) -> None:
+def test_subscription_can_be_replaced(tmp_path: Path) -> None:
     sent, said = fake(
         """
       const client = make({ stations: ["a"], topics: ["frame"] });
@@ -156,7 +154,7 @@ def test_another_subscription_on_the_same_connection(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_a_refusal_is_told_and_its_place_kept(tmp_path: Path) -> None:
+def test_refusal_is_reported_and_the_cursor_kept(tmp_path: Path) -> None:
     problem, cursors, count = fake(
         """
       const client = make({ stations: ["a"], cursor: "g/l1.0" });
@@ -174,7 +172,7 @@ def test_a_refusal_is_told_and_its_place_kept(tmp_path: Path) -> None:
     assert (problem, cursors, count) == ("a token is required", {"a": "g/l2.0"}, 1)
 
 
-def test_the_example_of_the_page_runs_in_the_overlay_folder(tmp_path: Path) -> None:
+def test_documented_example_runs_in_the_overlay_folder(tmp_path: Path) -> None:
     folder, own = tmp_path / "main", tmp_path / "own"
     folder.mkdir()
     own.mkdir()
@@ -201,7 +199,7 @@ def test_the_example_of_the_page_runs_in_the_overlay_folder(tmp_path: Path) -> N
         assert [text for text in watched.complaints if "favicon" not in text and "404" not in text] == []
 
 
-def test_pages_of_other_servers_may_import_the_module_and_nothing_else(tmp_path: Path) -> None:
+def test_other_origins_may_import_the_module_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "main"
     folder.mkdir()
     with running(folder) as daemon:

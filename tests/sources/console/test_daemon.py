@@ -18,7 +18,7 @@ import trio.testing
 
 from slpstream.api import messages
 from slpstream.config import Config, Recordings, Relay, Server, StationConfig, Store
-from slpstream.daemon.consoles import Sources, check_sources, station_of
+from slpstream.daemon.consoles import Consoles, check_sources, station_of
 from slpstream.daemon.daemon import Daemon
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import START
@@ -118,7 +118,7 @@ async def test_a_console_that_is_away(tmp_path: Path) -> None:
 async def test_a_port_that_is_taken(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
     """It is tried again, until it is free."""
     autojump_clock.autojump_threshold = 0.05
-    sources = Sources(Relay(), Recordings(), tmp_path, Metrics())
+    consoles = Consoles(Relay(), Recordings(), tmp_path, Metrics())
     served = trio.Event()
 
     async def handler(stream: trio.SocketStream) -> None:
@@ -129,7 +129,7 @@ async def test_a_port_that_is_taken(tmp_path: Path, autojump_clock: trio.testing
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
-            nursery.start_soon(sources._listen, port, handler)
+            nursery.start_soon(consoles._listen, port, handler)
             await trio.sleep(12)
         await trio.sleep(12)
         async with await trio.open_tcp_stream("127.0.0.1", port):
@@ -200,7 +200,7 @@ async def test_consoles_that_call_become_stations(tmp_path: Path) -> None:
     """Each once; not those that are stations already."""
     port = free_port()
     relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
-    sources = Sources(relay, Recordings(), tmp_path, Metrics())
+    consoles = Consoles(relay, Recordings(), tmp_path, Metrics())
     stations = [StationConfig(id="Setup-7", folder="/somewhere")]
 
     async def add(wanted: StationConfig) -> None:
@@ -208,7 +208,7 @@ async def test_consoles_that_call_become_stations(tmp_path: Path) -> None:
 
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(sources.discover, lambda: stations, add)
+            nursery.start_soon(consoles.discover, lambda: stations, add)
             with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as mouth:
                 while len(stations) < 2:
                     await mouth.sendto(call(b"Setup 7"), ("127.0.0.1", port))
@@ -225,7 +225,7 @@ async def test_consoles_that_call_become_stations(tmp_path: Path) -> None:
 async def test_stations_are_not_made_without_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.daemon.consoles._MAX_DISCOVERED", 2)
     port = free_port()
-    sources = Sources(
+    consoles = Consoles(
         Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port), Recordings(), tmp_path, Metrics()
     )
     stations: list[StationConfig] = []
@@ -244,7 +244,7 @@ async def test_stations_are_not_made_without_bound(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("slpstream.daemon.consoles.discovery.next_call", next_of_them)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(sources.discover, lambda: stations, add)
+            nursery.start_soon(consoles.discover, lambda: stations, add)
             await heard.wait()
             assert [station.id for station in stations] == ["Wii", "Wii-2"]
             nursery.cancel_scope.cancel()

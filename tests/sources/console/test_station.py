@@ -15,7 +15,7 @@ import pytest
 import trio
 
 from slpstream.api import messages
-from slpstream.daemon.consoles import Reports
+from slpstream.daemon.consoles import SourceReporter
 from slpstream.daemon.station.station import Station
 from slpstream.model.messages import START, LogMessage
 from slpstream.sources.console.recorder import Recorder
@@ -47,10 +47,10 @@ class Recorded:
             idle_seconds=60,
             ring_bytes=1 << 24,
         )
-        self.reports = Reports(self.station, self.metrics.station("wii"), "console")
+        self.reporter = SourceReporter(self.station, self.metrics.station("wii"), "console")
         self.recorder = Recorder(
             folder,
-            self.reports,
+            self.reporter,
             played_on="nintendont",
             max_unwritten_bytes=1 << 20,
             in_thread=partial(trio.to_thread.run_sync, limiter=limiter),
@@ -87,7 +87,7 @@ async def recorded(folder: Path) -> AsyncIterator[Recorded]:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(at.station.run)
             nursery.start_soon(at.recorder.run)
-            at.reports.connected("Wii", "1")
+            at.reporter.connected("Wii", "1")
             await at.until(lambda: at.station.ready)
             yield at
             nursery.cancel_scope.cancel()
@@ -156,16 +156,16 @@ async def test_a_whole_game_past_the_disk(tmp_path: Path) -> None:
 @pytest.mark.trio
 async def test_what_people_see(tmp_path: Path) -> None:
     async with recorded(tmp_path / "wii") as at:
-        at.reports.unreachable("no answer")
+        at.reporter.unreachable("no answer")
         assert (at.station.state, at.reason()) == ("offline", "console cannot be reached: no answer")
         assert not at.station.ready
-        at.reports.connected("Wii", "1")
+        at.reporter.connected("Wii", "1")
         assert (at.station.state, at.reason()) == ("idle", "watching")
         await in_steps(at, GAME[:30_000])
         await at.until(lambda: at.station.state == "playing")
-        at.reports.unreachable("no answer")
+        at.reporter.unreachable("no answer")
         assert at.station.state == "offline"
-        at.reports.connected("Wii", "1")
+        at.reporter.connected("Wii", "1")
         at.recorder.gap(500)
         at.recorder.receive(GAME[40_000:41_000])
         await trio.sleep(0)
