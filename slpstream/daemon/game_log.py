@@ -1,4 +1,4 @@
-"""Frames and stats read from the log of a game, for the daemon's and the gateway's answers about games."""
+"""Frames and stats read from the log of a game, shared by `DaemonGames` and `BrokerGames`."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ MAX_MESSAGE_BYTES = 64 * 1024
 BURST_FRAMES = 20
 FRAMES_PER_SECOND = 2.0
 """Subscribers send little. After a burst, frames of one client are read at this rate."""
-_READ_BYTES = 1024  # a hundred control frames, the most that are answered before other tasks run
+_READ_BYTES = 1024  # at most 170 control frames, which are answered before other tasks run
 PING_SECONDS = 20.0
 CLOSE_SECONDS = 2.0
 GOING_DOWN = 1001
