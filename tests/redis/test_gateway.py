@@ -270,8 +270,8 @@ async def test_station_of_a_silent_ingest_is_offline(broker: RedisProcess, monke
         async with Gateway(broker.url, "silent").running("main") as gateway:
 
             def state() -> str:
-                told: str = gateway.feed.stations["main"].describe()["state"]
-                return told
+                state: str = gateway.feed.stations["main"].describe()["state"]
+                return state
 
             await until(lambda: state() == "idle")
             ingest.stop()
@@ -502,8 +502,10 @@ async def test_games_without_an_end_are_not_waited_for(broker: RedisProcess) -> 
 
             again = station.begin(FakeLog(99, batches=5))
             station.write(again)
-            await until(lambda: channel.current is not None and channel.current.game_id == again.game_id)
-            assert [game.game_id for game in channel.games if game.in_progress] == [again.game_id]
+            # In progress from its `game_start` on, which may arrive after the first entry of its finalized log.
+            await until(lambda: [game.game_id for game in channel.games if game.in_progress] == [again.game_id])
+            assert channel.current is not None
+            assert channel.current.game_id == again.game_id
             station.write_all(again)
             await until(lambda: channel.current is not None and channel.current.ended)
         nursery.cancel_scope.cancel()
@@ -532,7 +534,7 @@ async def test_two_looks_at_once_add_a_station_once(monkeypatch: pytest.MonkeyPa
 
             return answer()
 
-    class Told:
+    class FakeClient:
         def __init__(self) -> None:
             self.stations = {b"a": b'{"ingest":"one"}'}
 
@@ -550,13 +552,13 @@ async def test_two_looks_at_once_add_a_station_once(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("slpstream.daemon.gateway.feed.GatewayStation", Slow)
     for delay in range(12):
         made.clear()
-        gateway, told, readers = Gateway("redis://127.0.0.1", "e"), Told(), NoReaders()
-        look = partial(gateway.feed._look, told, readers)  # type: ignore[arg-type]
+        gateway, client, readers = Gateway("redis://127.0.0.1", "e"), FakeClient(), NoReaders()
+        look = partial(gateway.feed._look, client, readers)  # type: ignore[arg-type]
         await look()
 
-        async def joins(told: Told = told, look: Any = look, delay: int = delay) -> None:
+        async def joins(client: FakeClient = client, look: Any = look, delay: int = delay) -> None:
             await trio.sleep(delay / 100)
-            told.stations[b"b"] = b'{"ingest":"two"}'
+            client.stations[b"b"] = b'{"ingest":"two"}'
             await look()
 
         async with trio.open_nursery() as nursery:

@@ -41,8 +41,8 @@ def test_lines_that_are_log_messages() -> None:
     message = message_in(line(b"frame", b'"frame":{"frame":1,"players":{"0":{"post":{}}}}}'))
     assert message is not None
     assert (message.type, message.frame) == ("frame", 1)
-    found = [message_in(said) for said in lines(FakeLog(1, batches=20), "main")]
-    assert [said.json("main") for said in found if said is not None] == lines(FakeLog(1, batches=20), "main")
+    found = [message_in(message) for message in lines(FakeLog(1, batches=20), "main")]
+    assert [message.json("main") for message in found if message is not None] == lines(FakeLog(1, batches=20), "main")
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b'{"a":"\xff"}', b'{"a":' * 5000])

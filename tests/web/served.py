@@ -68,7 +68,7 @@ class FakeStations:
             return None
         if self.full:
             raise StoreError("the disk is full")
-        self.corrections = corrected(self.corrections, patch, lambda said: newest_set((), said, Rules()))
+        self.corrections = corrected(self.corrections, patch, lambda corrections: newest_set((), corrections, Rules()))
         return await self.set_of(station)
 
 

@@ -76,19 +76,19 @@ def test_client_module_survives_a_restart_of_the_daemon(folder: Path, tmp_path: 
                 first.kill()
                 with running(folder, arguments=("--port", first.url.rpartition(":")[2])):
                     assert client.stdout.readline().strip() == "open"
-                    said = json.loads(client.stdout.readline())
+                    result = json.loads(client.stdout.readline())
                     assert client.wait(SECONDS) == 0, "after `close` nothing keeps the process alive"
             finally:
                 client.kill()
-    assert said["cursors"] == [message["cursor"] for message in log]
-    assert said["kept"] == log[-1]["cursor"]
-    assert said["counts"]["reset"] == 0
+    assert result["cursors"] == [message["cursor"] for message in log]
+    assert result["kept"] == log[-1]["cursor"]
+    assert result["counts"]["reset"] == 0
     types = Counter("event" if "kind" in message else message["type"] for message in log)
-    assert {name: said["counts"][name] for name in ("frame", "finalized", "stats", "game_end")} == {
+    assert {name: result["counts"][name] for name in ("frame", "finalized", "stats", "game_end")} == {
         name: types[name] for name in ("frame", "finalized", "stats", "game_end")
     }
-    assert said["states"].count("open") == 2
-    assert said["version"]
+    assert result["states"].count("open") == 2
+    assert result["version"]
 
 
 @needs_slippi_js

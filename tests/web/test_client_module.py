@@ -43,12 +43,12 @@ WITH_A_FAKE_SOCKET = """
     return opened[count - 1];
   };
   const log = (type, station, game, place) => ({ type, station, gameId: game, cursor: `${game}/l${place}.0` });
-  const said = [];
+  const events = [];
   const make = (options) => {
     const client = connect({ base: "https://example.org:1/x/", WebSocket: Fake, ...options });
-    client.on("connection", (state) => said.push(state));
-    client.on("reset", (station) => said.push(`reset ${station}`));
-    client.on("frame", ({ cursor }) => said.push(cursor));
+    client.on("connection", (state) => events.push(state));
+    client.on("reset", (station) => events.push(`reset ${station}`));
+    client.on("frame", ({ cursor }) => events.push(cursor));
     return client;
   };
 """
@@ -60,7 +60,7 @@ def fake(script: str, into: Path) -> Any:
 
 @needs_node
 def test_one_station_is_in_the_url_and_is_resumed(tmp_path: Path) -> None:
-    urls, sent, said, cursors = fake(
+    urls, sent, events, cursors = fake(
         """
       const client = make({ stations: ["a"], topics: ["game", "frame"], rate: 30, token: "t" });
       const first = await sockets(1);
@@ -73,14 +73,14 @@ def test_one_station_is_in_the_url_and_is_resumed(tmp_path: Path) -> None:
       const { cursors } = client;
       client.close();
       second.say(log("frame", "a", "g", 4));
-      return [opened.map(({ url }) => url), [first.sent, second.sent], said, cursors];
+      return [opened.map(({ url }) => url), [first.sent, second.sent], events, cursors];
     """,
         tmp_path,
     )
     base = "wss://example.org:1/x/v1/stream?station=a&topics=game,frame&rate=30&cursor="
     assert urls == [f"{base}live&token=t", f"{base}g/l2.0&token=t"]
     assert sent == [[], []]
-    assert said == ["open", "g/l2.0", "older/l9.0", "waiting", "connecting", "open", "g/l3.0"]
+    assert events == ["open", "g/l2.0", "older/l9.0", "waiting", "connecting", "open", "g/l3.0"]
     assert cursors == {"a": "g/l3.0"}
 
 
@@ -112,7 +112,7 @@ def test_gone_cursor_is_reported_and_the_client_continues_live(code: int, expect
     for kept, options in enumerate(("{ stations: ['a'] }", "{ stations: ['a'], cursor: 'g/l1.0' }")):
         folder = tmp_path / str(kept)
         folder.mkdir()
-        url, told, problem = fake(
+        url, reset_event, problem = fake(
             f"""
           const client = make({options});
           const first = await sockets(1);
@@ -121,17 +121,17 @@ def test_gone_cursor_is_reported_and_the_client_continues_live(code: int, expect
           await sockets(2);
           client.close();
           const asked = new URL(opened[1].url).searchParams.get("cursor");
-          return [asked, said.find((what) => what.startsWith("reset")) ?? null, client.problem];
+          return [asked, events.find((what) => what.startsWith("reset")) ?? null, client.problem];
         """,
             folder,
         )
-        assert [url, told] == expected
+        assert [url, reset_event] == expected
         assert problem == ""
 
 
 @needs_node
 def test_subscription_can_be_replaced(tmp_path: Path) -> None:
-    sent, said = fake(
+    sent, events = fake(
         """
       const client = make({ stations: ["a"], topics: ["frame"] });
       const socket = await sockets(1);
@@ -141,7 +141,7 @@ def test_subscription_can_be_replaced(tmp_path: Path) -> None:
       socket.say(log("game_start", "b", "h", 2));
       client.subscribe({ frames: "finalized" });
       client.close();
-      return [socket.sent, said];
+      return [socket.sent, events];
     """,
         tmp_path,
     )
@@ -150,7 +150,7 @@ def test_subscription_can_be_replaced(tmp_path: Path) -> None:
         {"op": "subscribe", "stations": ["b"], "topics": ["frame"], "rate": 6, "cursor": "live"},
         {"op": "subscribe", "stations": ["b"], "topics": ["frame"], "rate": 6, "frames": "finalized", "cursor": "live"},
     ]
-    assert said == ["open", "reset a", "reset b"]
+    assert events == ["open", "reset a", "reset b"]
 
 
 @needs_node

@@ -117,7 +117,7 @@ def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> Non
             each.wait_for_selector("stage-view[data-told]:not([data-told=''])")
             assert each.evaluate("document.documentElement.scrollWidth") == each.evaluate("innerWidth")
         assert "Port Town, Captain Falcon" in small.evaluate(SEEN)["words"]
-        told = watch_stage(page)
+        texts = watch_stage(page)
         screenshot(page, "dashboard-station-1280")
         screenshot(small, "dashboard-station-390")
 
@@ -135,7 +135,7 @@ def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> Non
         expect(page.locator(".station[data-ended=true]")).to_have_count(setups.COUNT, timeout=LONG_MS)
         endings = [setups.ending(setups.path_of(tournament.folder, i)) for i in range(setups.COUNT)]
         check_endings(page, endings)
-        check_words(told, setups.path_of(tournament.folder, 1))
+        check_words(texts, setups.path_of(tournament.folder, 1))
         page.get_by_role("link", name="setup02").click()
         check_summary(page, endings[1])
         expect(small.locator(".panel")).to_have_attribute("data-ended", "true")
@@ -149,14 +149,14 @@ def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> Non
 def watch_stage(page: Page) -> dict[int, str]:
     """Waits until the picture and its text have changed; returns the texts by frame number."""
     pictures: set[str] = set()
-    told: dict[int, str] = {}
-    while len(told) < 2 or len(pictures) < 3:
+    texts: dict[int, str] = {}
+    while len(texts) < 2 or len(pictures) < 3:
         seen = page.evaluate(SEEN)
         assert seen["words"] is not None, "the game ended before the page showed it"
         pictures.add(seen["picture"])
-        told[int(seen["told"])] = seen["words"]
+        texts[int(seen["told"])] = seen["words"]
         page.wait_for_timeout(100)
-    return told
+    return texts
 
 
 def check_endings(page: Page, endings: list[setups.Ending]) -> None:
@@ -170,11 +170,11 @@ def check_endings(page: Page, endings: list[setups.Ending]) -> None:
     assert any(percent > 0 for ending in endings for percent, _ in ending.values.values())
 
 
-def check_words(told: dict[int, str], path: Path) -> None:
+def check_words(texts: dict[int, str], path: Path) -> None:
     """Checks the text of the stage view against the log of its frame."""
     frames = {line["frame"]["frame"]: line["frame"] for line in setups.lines(path, "frame")}
     names = {0: "Vixen, Ice Climbers", 1: "Altea, Marth"}
-    for number, words in told.items():
+    for number, words in texts.items():
         stage, *players = words.removeprefix("Stage view: ").removesuffix(".").split(". ")
         assert stage == "Fountain of Dreams"
         assert len(players) == len(names)

@@ -100,7 +100,7 @@ def test_node_decodes_every_type_of_messagepack(tmp_path: Path) -> None:
 @needs_node
 def test_node_rejects_invalid_messagepack(tmp_path: Path) -> None:
     broken = [b"", b"\xc1", b"\xa3ab", b"\x92\x01", b"\x01\x01", b"\xc4\x05ab", b"\x94\xa4main\x00\x01\x00"]
-    said = run(
+    errors = run(
         """
       const { DeltaDecoder } = await import("./delta.js");
       const read = (text) => {
@@ -111,7 +111,7 @@ def test_node_rejects_invalid_messagepack(tmp_path: Path) -> None:
         [base64.b64encode(data).decode() for data in broken],
         tmp_path,
     )
-    assert said == ["RangeError"] * 6 + ["Error"]
+    assert errors == ["RangeError"] * 6 + ["Error"]
 
 
 @needs_node
@@ -187,20 +187,20 @@ async def test_on_a_websocket(delivery: str) -> None:
         async with server.websocket(query, subprotocols=[Subprotocol(SUBPROTOCOL)]) as websocket:
             assert websocket.subprotocol == SUBPROTOCOL
             decoder = DeltaDecoder()
-            said: list[dict[str, Any]] = []
+            received: list[dict[str, Any]] = []
             deltas = 0
-            while not said or said[-1]["type"] != "metadata":
+            while not received or received[-1]["type"] != "metadata":
                 data = await websocket.recv()
                 assert isinstance(data, bytes)
                 deltas += isinstance(msgspec.msgpack.decode(data), list)
                 message = decoder.decode(data)
                 if "cursor" in message and message["type"] != "snapshot":
-                    said.append(message)
+                    received.append(message)
                 else:
                     station.write_all(game)
     expected = [msgspec.json.decode(message.json("main")) for message in log.whole()]
     if delivery == "lossless":
-        assert said == expected
+        assert received == expected
     else:
-        assert [message for message in expected if message in said] == said
-    assert deltas > len(said) / 3
+        assert [message for message in expected if message in received] == received
+    assert deltas > len(received) / 3

@@ -262,9 +262,9 @@ async def test_removed_station_ends_its_streams() -> None:
                 await stream.until("station")
             main.channel.publish_state({"state": "offline", "reason": "removed"})
             server.hub.remove(main.channel)
-            told = await source.until("error")
-            assert (told[0].type, told[0].data["reason"]) == ("station", "removed")
-            assert told[-1].data["code"] == 4404
+            events = await source.until("error")
+            assert (events[0].type, events[0].data["reason"]) == ("station", "removed")
+            assert events[-1].data["code"] == 4404
             assert await source.next() is None
             side.play(FakeLog(2, batches=2))
             await other.until("metadata")

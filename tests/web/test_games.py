@@ -143,18 +143,18 @@ async def test_running_game_is_not_cached() -> None:
 
 
 @pytest.mark.parametrize(
-    ("accepted", "squeezed"),
+    ("accepted", "compressed"),
     [("gzip", True), ("br, GZIP;q=0.5", True), ("*", True), ("gzip;q=0", False), ("*;q=0, gzip", True), ("br", False),
      ("", False), ("gzip;q=x", False), ("gzip;q=0, *", False)],
 )  # fmt: skip
-async def test_gzip(accepted: str, squeezed: bool) -> None:
+async def test_gzip(accepted: str, compressed: bool) -> None:
     async with served() as server:
         known(server)
         plain = await server.ask(f"/v1/games/{ID}")
         answer = await server.ask(f"/v1/games/{ID}", accept_encoding=accepted)
-        assert (answer.headers.get("content-encoding") == "gzip") == squeezed
-        assert (gzip.decompress(answer.body) if squeezed else answer.body) == plain.body
-        assert (len(answer.body) < len(plain.body) / 3) == squeezed
+        assert (answer.headers.get("content-encoding") == "gzip") == compressed
+        assert (gzip.decompress(answer.body) if compressed else answer.body) == plain.body
+        assert (len(answer.body) < len(plain.body) / 3) == compressed
         assert answer.headers["vary"] == "accept-encoding"
         assert answer.headers["etag"] == plain.headers["etag"]
         small = await server.ask("/v1/games", accept_encoding=accepted)

@@ -261,10 +261,18 @@ def test_shows_the_game_that_began_last(browser: Browser, shared_demo: Demo) -> 
       });
     })"""
     playing = {"type": "station", "state": "playing", "gameId": "b"}
-    told = [frame("a", 1, 1), start("a"), frame("a", 5, 12.5), playing, start("b"), frame("a", 6, 30), frame("b", 1, 0)]
+    messages = [
+        frame("a", 1, 1),
+        start("a"),
+        frame("a", 5, 12.5),
+        playing,
+        start("b"),
+        frame("a", 6, 30),
+        frame("b", 1, 0),
+    ]
     with open_page(browser) as watched:
         watched.page.goto(f"{shared_demo.url}/overlay/demo")
-        seen = watched.page.evaluate(script, told)
+        seen = watched.page.evaluate(script, messages)
     assert seen == [
         [None, None, None, False],
         ["a", "a/l0", None, False],

@@ -133,9 +133,9 @@ def test_no_response_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
             status, head, body = ask(daemon, target, **headers)
             seen[status] = seen.get(status, 0) + 1
             # The requested name may be repeated, but nothing that the daemon knows by itself.
-            told = head.encode() + body.replace(target.encode(), b"")
+            response = head.encode() + body.replace(target.encode(), b"")
             if MARK not in target:
-                assert not secret.search(told), (target, status, told[:500])
+                assert not secret.search(response), (target, status, response[:500])
             assert status < 500 or target.startswith("/readyz"), (target, status, body)
     assert {200, 404, 416, 421, 422} <= seen.keys(), seen
     assert ask(daemon, "/readyz")[0] == 503, "the reasons in /readyz were seen"

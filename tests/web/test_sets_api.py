@@ -17,8 +17,8 @@ from tests.web.served import Answer, FakeStations, Served, served
 SET = "/v1/stations/main/set"
 
 
-async def patch(server: Served, said: Any, target: str = SET, **headers: str) -> Answer:
-    body = said if isinstance(said, bytes) else msgspec.json.encode(said)
+async def patch(server: Served, document: Any, target: str = SET, **headers: str) -> Answer:
+    body = document if isinstance(document, bytes) else msgspec.json.encode(document)
     return await server.bring(body, target, "PATCH", **({"content_type": "application/json"} | headers))
 
 
@@ -27,8 +27,8 @@ async def test_correction_returns_the_corrected_set() -> None:
     async with served() as server:
         before = await server.ask(SET)
         assert (before.status, before.json["state"], before.json["bestOf"]) == (200, "upcoming", 3)
-        said = {"names": {"0": "Ann"}, "score": {"1": 2.0}, "bestOf": 7}
-        answer = await patch(server, said, content_type=f"{MERGE_PATCH}; charset=utf-8")
+        document = {"names": {"0": "Ann"}, "score": {"1": 2.0}, "bestOf": 7}
+        answer = await patch(server, document, content_type=f"{MERGE_PATCH}; charset=utf-8")
         assert answer.status == 200
         assert (answer.json["bestOf"], answer.json["score"]) == (7, [0, 2])
         assert [player.get("name") for player in answer.json["players"]] == ["Ann", None]
@@ -52,7 +52,7 @@ async def test_concurrent_change_is_refused() -> None:
 
 @pytest.mark.trio
 @pytest.mark.parametrize(
-    ("said", "status", "what"),
+    ("document", "status", "what"),
     [
         ({"names": {"3": "Ann"}}, 409, "no player 3 in this set"),
         ({"games": {"0" * 32: {"counts": True}}}, 409, "there is no game"),
@@ -75,10 +75,10 @@ async def test_concurrent_change_is_refused() -> None:
     ],
     ids=range(18),
 )
-async def test_invalid_correction_changes_nothing(said: Any, status: int, what: str) -> None:
+async def test_invalid_correction_changes_nothing(document: Any, status: int, what: str) -> None:
     async with served() as server:
         before = (await server.ask(SET)).json
-        answer = await patch(server, said)
+        answer = await patch(server, document)
         assert answer.problem["status"] == status
         assert what in answer.problem["detail"]
         assert (await server.ask(SET)).json == before
