@@ -1,28 +1,22 @@
-"""`slpstream gateway`: the daemon's interface, fed from the broker."""
+"""`slpstream gateway`: the daemon's interface, served from the broker."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
-import trio
 
-from slpstream import config as configuration
-from slpstream.config import Config
+from slpstream.cli.service_options import address_options, config_option, configured, log_options
 from slpstream.model.errors import ConfigError
 from slpstream.system import logs
 
 
 @click.command()
-@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file (TOML).")
-@click.option("--url", help="Where the broker is, instead of `fanout.url`.")
+@config_option
+@click.option("--url", help="URL of the broker, instead of `fanout.url`.")
 @click.option("--event", help="Name of the event, instead of `fanout.event`.")
-@click.option("--host", help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
-@click.option("--log-format", type=click.Choice(["auto", "json", "console"]), help="How log lines look.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="The least level shown.")
+@address_options
+@log_options
 def command(
     config_file: Path | None,
     url: str | None,
@@ -37,31 +31,24 @@ def command(
     Any number of gateways can run beside each other; none keeps anything. Of the configuration it reads `[fanout]`,
     `[server]`, `[stream]`, `[web]` and `[log]`.
     """
-    from slpstream.daemon.daemon import access_of, broker_address, listening
+    from slpstream.daemon.fanout import broker_address
+    from slpstream.daemon.service import access_of, run_process
 
-    config = configuration.load(config_file) if config_file is not None else Config()
-    given: dict[str, dict[str, Any]] = {
-        "fanout": {"url": url, "event": event},
-        "server": {"host": host, "port": port},
-        "log": {"format": log_format, "level": log_level},
-    }
-    changed = {
-        section: msgspec.structs.replace(
-            getattr(config, section), **{key: value for key, value in keys.items() if value is not None}
-        )
-        for section, keys in given.items()
-    }
-    config = msgspec.structs.replace(config, **changed)
+    config = configured(
+        config_file,
+        fanout={"url": url, "event": event},
+        server={"host": host, "port": port},
+        log={"format": log_format, "level": log_level},
+    )
     logs.configure(config.log.format, config.log.level)
     name = "configuration" if config_file is None else str(config_file)
     try:
         if not config.fanout.url:
-            raise ConfigError(name, "fanout.url", "a gateway needs a broker: here, or as --url")
+            raise ConfigError(name, "fanout.url", "a gateway needs a broker: set it here, or with --url")
         address = broker_address(config.fanout)
-        access = access_of(config)
+        access = access_of(config.server)
     except ConfigError as error:
         raise ConfigError(name, error.key, error.expected) from error
-    from slpstream.daemon.gateway.service import Gateway
+    from slpstream.daemon.gateway.gateway import Gateway  # needs the extra, which `broker_address` checks for
 
-    with listening(config.server.host, config.server.port) as listeners:
-        trio.run(Gateway(config, address, access).run, listeners)
+    run_process(Gateway(config, address, access).run)

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
-import gc
-import sys
 from pathlib import Path
 
 import click
-import msgspec
-import trio
 
-from slpstream import config as configuration
+from slpstream.cli.service_options import address_options, config_option, configured, log_options
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, StationConfig
 from slpstream.daemon.daemon import Daemon, ReadAgain
+from slpstream.daemon.service import run_process
 from slpstream.model.errors import ConfigError
 from slpstream.system import logs
-
-_GARBAGE_THRESHOLDS = (10_000, 5, 50)
-_M_ARENA_MAX = -8
 
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[DIR...]")
-@click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file (TOML).")
-@click.option("--host", help="Address to listen on.")
-@click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one.")
+@config_option
+@address_options
 @click.option("--pace", is_flag=True, help="Play files that are written in one go in real time, not at once.")
-@click.option("--log-format", type=click.Choice(["auto", "json", "console"]), help="How log lines look.")
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="The least level shown.")
+@log_options
 def command(
     folders: tuple[Path, ...],
     config_file: Path | None,
@@ -47,7 +37,12 @@ def command(
     """
 
     def read() -> Config:
-        return _configured(config_file, host, port, pace=pace, log_format=log_format, log_level=log_level)
+        return configured(
+            config_file,
+            server={"host": host, "port": port},
+            watch={"pace": pace or None},
+            log={"format": log_format, "level": log_level},
+        )
 
     config = read()
     stations = stations_of(config, folders)
@@ -57,54 +52,15 @@ def command(
         return again, stations if folders else stations_of(again, ())
 
     logs.configure(config.log.format, config.log.level)
-    daemon = make_daemon(config, stations, config_file, read_again=read_again)
-    _share_memory_among_threads()
-    _collect_garbage_seldom()
-    trio.run(daemon.run)
-
-
-def _configured(
-    file: Path | None,
-    host: str | None,
-    port: int | None,
-    *,
-    pace: bool,
-    log_format: str | None,
-    log_level: str | None,
-) -> Config:
-    """The configuration of a file, or none, with what the command line says."""
-    config = configuration.load(file) if file is not None else Config()
-    server = {key: value for key, value in (("host", host), ("port", port)) if value is not None}
-    log = {key: value for key, value in (("format", log_format), ("level", log_level)) if value is not None}
-    return msgspec.structs.replace(
-        config,
-        server=msgspec.structs.replace(config.server, **server),
-        watch=msgspec.structs.replace(config.watch, pace=pace or config.watch.pace),
-        log=msgspec.structs.replace(config.log, **log),
-    )
+    run_process(make_daemon(config, stations, config_file, read_again=read_again).run)
 
 
 def make_daemon(
     config: Config, stations: list[StationConfig], file: Path | None, *, read_again: ReadAgain | None = None
 ) -> Daemon:
-    """The daemon of a configuration that was read from a file, or was not. Raises `ConfigError` that names it."""
+    """The daemon of a configuration, which was read from `file` unless that is `None`. Raises `ConfigError` that names
+    the file."""
     try:
         return Daemon(config, stations, read_again=None if file is None else read_again)
     except ConfigError as error:
         raise ConfigError(error.file if file is None else str(file), error.key, error.expected) from error
-
-
-def _collect_garbage_seldom() -> None:
-    """A full search for cycles looks at every object, and nobody is served meanwhile: with five thousand connections
-    for a quarter of a second. What is there from the start is never garbage, and what comes is mostly freed without."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*_GARBAGE_THRESHOLDS)
-
-
-def _share_memory_among_threads() -> None:
-    """glibc gives threads heaps of their own, eight for each core, and what one thread has freed is of no use to the
-    others: over days that is memory for nothing. Ours take turns anyway."""
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):  # another libc
-            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

@@ -1,15 +1,14 @@
-"""The games as the outside asks for them: what the index knows, what is being played, and what only the file says.
+"""The games of a daemon: from the index, from the stations, and from the replay files.
 
-Lists and descriptions come from the index. Frames and stats are read from the log of the game, through the same replay
-that resuming subscribers use; only the stats of a game that is running are at hand. A file is always looked at before
-it is given out: under its name there can be another game by now.
+Lists and descriptions come from the index. Frames and stats are read from the game's log, as resuming subscribers read
+it; the newest stats of a running game are in memory. A file is always checked before it is served, because it may
+contain another game by now.
 """
 
 from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,28 +17,26 @@ import msgspec
 import trio
 
 from slpstream.api import open_file
+from slpstream.daemon.game_log import links_of, read_frames, stats_of
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, SourceError
-from slpstream.model.messages import START, LogMessage, Position, cut_frame, timestamp
-from slpstream.store import FileRow, GameIndex, GameRow, Wanted
-from slpstream.store.database import Game as IndexedGame
-from slpstream.store.database import Place
+from slpstream.model.messages import START, LogMessage, timestamp
+from slpstream.store import FileRow, GameIndex, GameRow, GamesQuery, IndexedGame
 from slpstream.store.game_facts import stats_summary
 from slpstream.stream import Game, Hub
 from slpstream.system.files import modified_ns
 from slpstream.web import schemas
-from slpstream.web.games import FramesFound, FramesQuery, ListQuery, ReplayFile, StatsFound
+from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
 
 _OPEN_LOGS = 4
 _KEPT_STATS = 16
-_FRAME_HEAD = len(b'{"frame":')
 
 
 class DaemonGames:
-    """The games of one daemon (`web.games.Games`)."""
+    """The games of one daemon, see `web.games.Games`."""
 
     def __init__(self, index: GameIndex, hub: Hub, limiter: trio.CapacityLimiter) -> None:
-        """`limiter` bounds the threads that read files."""
+        """`limiter` limits the number of threads that read files."""
         self._index = index
         self._hub = hub
         self._limiter = limiter
@@ -47,20 +44,21 @@ class DaemonGames:
         self._stats: OrderedDict[tuple[str, bytes, int], bytes] = OrderedDict()
         self._computing = trio.Lock()
 
-    async def games(self, query: ListQuery) -> tuple[list[schemas.GameItem], tuple[int, str] | None]:
-        """A page of games, and the last of them when there is another page."""
-        wanted = Wanted(query.station, query.player, query.format, query.since_ms, query.until_ms)
-        page = await self._index.page(wanted, None if query.after is None else Place(*query.after), query.limit)
+    async def games(self, query: GamesQuery) -> schemas.GameList:
+        """A page of games."""
+        page = await self._index.page(query)
         running = self._running()
-        return [schemas.GameItem(**_item(row, running)) for row in page.games], page.next
+        return schemas.GameList(
+            games=[schemas.GameItem(**_item(row, running)) for row in page.games],
+            next=None if page.next is None else str(page.next),
+        )
 
     async def game(self, game_id: str) -> schemas.Game | None:
-        """One game; `None` when there is none of that id."""
+        """One game; `None` if it is unknown."""
         found = await self._find(game_id)
         if found is None:
             return None
         details = found.details
-        base = f"/v1/games/{game_id}"
         return schemas.Game(
             **_item(found.row, self._running()),
             stations=list(dict.fromkeys(file.station for file in found.files)),
@@ -70,42 +68,32 @@ class DaemonGames:
             end=_raw(details.game_end),
             stats_summary=_raw(details.stats),
             files=[_file(file) for file in found.files],
-            links=schemas.GameLinks(
-                self=base,
-                frames=f"{base}/frames",
-                stats=f"{base}/stats",
-                replay=f"{base}/replay",
-                events=f"/v1/events?station={found.row.station}&cursor={game_id}/l0.0&delivery=lossless",
-            ),
+            links=links_of(game_id, found.row.station),
         )
 
-    async def frames(self, game_id: str, query: FramesQuery) -> FramesFound | None:
-        """Some frames of a game; `None` when there is none of that id, or its file is gone."""
+    async def frames(self, game_id: str, query: FramesQuery) -> EncodedFrames | None:
+        """A page of a game's frames; `None` if the game is unknown or its file is gone."""
         log = await self._log(game_id)
         if log is None:
             return None
         try:
-            found = await _read_frames(log, query)
-        except CursorGone:
-            found = None
-        if found is None:  # no frame of that number (yet), or the file cannot be read
-            return FramesFound([], None, final=False) if await self._readable(game_id) else None
-        frames, following = found
-        return FramesFound(frames, following, final=not log.in_progress)
+            return await read_frames(log, query)
+        except CursorGone:  # the game does not have that frame (yet), or the file cannot be read
+            return EncodedFrames([], None, final=False) if await self._is_readable(game_id) else None
 
-    async def stats(self, game_id: str) -> StatsFound | None:
-        """The stats of a game; `None` when there are none."""
+    async def stats(self, game_id: str) -> EncodedStats | None:
+        """A game's stats; `None` if the game is unknown or has none."""
         running = self._live(game_id)
         if running is not None and running.in_progress:
             newest = running.newest_stats
-            return None if newest is None else StatsFound(_stats_of(newest), final=False)
+            return None if newest is None else EncodedStats(stats_of(newest), final=False)
         found = await self._find(game_id)
         if found is None or not found.files:
             return None
         key = (game_id, found.files[0].path, found.files[0].mtime_ns)
         body = self._stats.get(key)
         if body is None:
-            async with self._computing:  # one at a time: who asks for the same waits for it
+            async with self._computing:  # one game at a time; requests for the same game wait for the first
                 body = self._stats.get(key) or await self._compute_stats(found)
         if body is None:
             return None
@@ -113,22 +101,22 @@ class DaemonGames:
         self._stats.move_to_end(key)
         while len(self._stats) > _KEPT_STATS:
             self._stats.popitem(last=False)
-        return StatsFound(body, final=found.row.reason is not None)
+        return EncodedStats(body, final=found.row.reason is not None)
 
     async def _compute_stats(self, found: IndexedGame) -> bytes | None:
-        """From the file; the summary is kept."""
+        """Computes the stats from the file, and stores their summary in the index."""
         game_id = found.row.game_id
         log = await self._log(game_id)
         newest = None if log is None else await _last_stats(log)
         if newest is None:
             return None
-        body = _stats_of(newest)
+        body = stats_of(newest)
         if found.details.stats is None:
             await self._index.keep_stats(game_id, stats_summary(msgspec.json.decode(body)))
         return body
 
     async def replay(self, game_id: str) -> ReplayFile | None:
-        """The newest file of a game that still has it; `None` when there is none."""
+        """A game's newest file that still contains it; `None` if no file does."""
         found = await self._find(game_id)
         for file in () if found is None else found.files:
             opened = await trio.to_thread.run_sync(_open, file, game_id, limiter=self._limiter)
@@ -137,25 +125,25 @@ class DaemonGames:
             self._index.gone(Path(os.fsdecode(file.path)))
         return None
 
-    # -- finding -----------------------------------------------------------------------------------------------------
-
     def _running(self) -> set[str]:
         channels = self._hub.channels.values()
         return {game.game_id for channel in channels for game in channel.games if game.in_progress}
 
     def _live(self, game_id: str) -> Game | None:
-        """The game as one of the stations has it."""
+        """The game as a station has it in memory; `None` if none has."""
         games = [game for channel in self._hub.channels.values() for game in channel.games if game.game_id == game_id]
         return max(games, key=lambda game: (game.in_progress, game.order), default=None)
 
     async def _find(self, game_id: str) -> IndexedGame | None:
+        """The game as the index has it; `None` if it does not."""
         found = await self._index.game(game_id)
         if found is None and self._live(game_id) is not None:
-            await self._index.written()  # it has just begun
+            await self._index.written()  # the game has just begun
             found = await self._index.game(game_id)
         return found
 
     async def _log(self, game_id: str) -> Game | None:
+        """The log of a game, of a station or from a file; `None` if it cannot be read."""
         live = self._live(game_id)
         if live is not None and not live.lost:
             return live
@@ -173,7 +161,7 @@ class DaemonGames:
             return self._logs[key]
         return None
 
-    async def _readable(self, game_id: str) -> bool:
+    async def _is_readable(self, game_id: str) -> bool:
         found = await self.replay(game_id)
         if found is None:
             return False
@@ -181,55 +169,17 @@ class DaemonGames:
         return True
 
 
-# -- the log of a game -------------------------------------------------------------------------------------------------
-
-
-async def _read_frames(log: Game, query: FramesQuery) -> tuple[list[bytes], int | None] | None:
-    """The frames, and the number of the next one when that is wanted too."""
-    place: Position = START if query.first is None else await log.log_reader.find_frame("finalized", query.first)
-    frames: list[bytes] = []
-    first = query.first
-    while True:
-        messages = await log.log_reader.messages("finalized", place)
-        if not messages:
-            return frames, None
-        place = Position(messages[-1].offset, messages[-1].count)
-        for message in messages:
-            number = message.frame
-            if number is None or (first is not None and number < first):
-                continue
-            if query.last is not None and number > query.last:
-                return frames, None
-            if len(frames) >= query.limit:
-                return frames, number
-            frames.append(_entry(message, query.fields))
-
-
-def _entry(message: LogMessage, fields: Sequence[str] | None) -> bytes:
-    if fields is None:
-        return bytes(message.entry())
-    return cut_frame(b"{" + message.body, fields)[_FRAME_HEAD:-1]
-
-
 async def _last_stats(log: Game) -> LogMessage | None:
-    """The last `stats` of a log."""
+    """The last `stats` message of a log; `None` if it has none, or cannot be read."""
     newest: LogMessage | None = None
-    place = START
+    position = START
     try:
-        while messages := await log.log_reader.messages("finalized", place):
+        while messages := await log.log_reader.messages("finalized", position):
             newest = next((m for m in reversed(messages) if m.type == "stats"), newest)
-            place = Position(messages[-1].offset, messages[-1].count)
+            position = messages[-1].position
     except CursorGone:
         return None
     return newest
-
-
-def _stats_of(message: LogMessage) -> bytes:
-    payload = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])
-    return bytes(payload["stats"])
-
-
-# -- rows to answers ---------------------------------------------------------------------------------------------------
 
 
 def _item(row: GameRow, running: set[str]) -> dict[str, Any]:
@@ -265,11 +215,8 @@ def _name(path: bytes) -> str:
     return os.path.basename(os.fsdecode(path)).encode("utf-8", "replace").decode()  # noqa: PTH119 -- names that are not UTF-8
 
 
-# -- files -------------------------------------------------------------------------------------------------------------
-
-
 def _has(path: Path, game_id: str) -> bool:
-    """In a worker thread: whether this file, as it is now, is this game."""
+    """Whether a file contains a game at this moment. Blocks."""
     try:
         return peek_game_id(path) == game_id
     except OSError:
@@ -277,7 +224,7 @@ def _has(path: Path, game_id: str) -> bool:
 
 
 def _open(row: FileRow, game_id: str) -> ReplayFile | None:
-    """In a worker thread: the file, if it has the game; `None` otherwise."""
+    """Opens a file if it contains the game. Blocks."""
     path = Path(os.fsdecode(row.path))
     try:
         file = open_file(path)

@@ -102,26 +102,12 @@ class Outputs:
         reasons = [reason for sink in self._jsonl for reason in sink.not_ready()]
         return reasons + (self._obs.not_ready() if self._obs is not None else [])
 
-    def register_gauges(self) -> None:
-        """The figures that are asked for at each scrape."""
-        self._metrics.gauge(
-            "slpstream_webhook_waiting_deliveries",
-            "Deliveries that the receiver has not taken yet.",
-            "webhook",
-            lambda: [(webhook.name, webhook.waiting) for webhook in self._webhooks],
-        )
-        self._metrics.gauge(
-            "slpstream_webhook_lag_seconds",
-            "How long the oldest of them has been waiting.",
-            "webhook",
-            lambda: [(webhook.name, webhook.lag_seconds) for webhook in self._webhooks],
-        )
-        self._metrics.gauge(
-            "slpstream_webhook_gone",
-            "1 when the receiver has answered 410: nothing is sent to it until the daemon starts again.",
-            "webhook",
-            lambda: [(webhook.name, float(webhook.gone)) for webhook in self._webhooks],
-        )
+    def bind_gauges(self) -> None:
+        """Exports the gauges of webhooks."""
+        bind = self._metrics.bind_each
+        bind("slpstream_webhook_waiting_deliveries", lambda: {hook.name: hook.waiting for hook in self._webhooks})
+        bind("slpstream_webhook_lag_seconds", lambda: {hook.name: hook.lag_seconds for hook in self._webhooks})
+        bind("slpstream_webhook_gone", lambda: {hook.name: float(hook.gone) for hook in self._webhooks})
 
     # -- parts -------------------------------------------------------------------------------------------------------
 
@@ -149,9 +135,13 @@ class Outputs:
         return store
 
     def _webhook(self, wanted: Webhook, receiver: Receiver, store: DeliveryStore) -> WebhookSink:
-        outcomes = self._metrics.webhook_deliveries
+        metrics = self._metrics
+
+        def count(outcome: str, number: int) -> None:
+            metrics.counter("slpstream_webhook_deliveries_total", outcome).inc(number)
+
         return WebhookSink(
-            Deliverer(receiver, store, on_outcome=lambda outcome, count: outcomes.labels(outcome).inc(count)),
+            Deliverer(receiver, store, on_outcome=count),
             store,
             id=receiver.id,
             name=receiver.name,
@@ -161,14 +151,14 @@ class Outputs:
         )
 
     def _json_lines(self, wanted: JsonLines) -> JsonLinesSink:
-        metric = self._metrics.jsonl_bytes
+        metrics = self._metrics
         return JsonLinesSink(
             Path(wanted.folder).expanduser(),
             stations=frozenset(wanted.stations) or None,
             topics=frozenset(wanted.topics) or _ALL_BUT_FRAMES,
             frames=wanted.frames,
             limiter=self._limiter,
-            on_bytes=lambda station, count: metric.labels(station).inc(count),
+            on_bytes=lambda station, count: metrics.counter("slpstream_jsonl_bytes_total", station).inc(count),
         )
 
 

@@ -1,8 +1,8 @@
-"""What keeps recordings and the index of games within their limits, every few minutes.
+"""Keeps recordings and the index of games within their age and size limits, every few minutes.
 
-Deleted is only what slpstream itself has recorded: replays below the folder of recordings, and not below a folder that
-somebody has given to a station as its source. A file that a station follows, or that was written to in the last hour,
-stays whatever the limits. The index forgets games and never touches their files.
+Only files that slpstream itself recorded are deleted: replays below the recordings folder, except below a folder that
+is configured as the source of a station. A file that a station follows, or that was written to in the last hour, stays
+whatever the limits. The index forgets games and never touches their files.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import trio
 
-from slpstream.daemon.expiry import KeptFile, superfluous
 from slpstream.daemon.stations import RunningStations
 from slpstream.store import GameIndex
 from slpstream.stream import Hub
@@ -32,29 +31,39 @@ _SUFFIX = ".slp"
 
 
 class Limit(NamedTuple):
-    """Days and bytes; 0 is no limit."""
+    """An age and a size limit; 0 disables either."""
 
     max_age_days: int
     max_size_bytes: int
 
 
 class Limits(NamedTuple):
-    """What is kept."""
+    """The limits of one daemon."""
 
     games: Limit
-    """Those in the index."""
+    """Games in the index."""
     recordings: Limit
 
 
-class Swept(NamedTuple):
-    """What was deleted, and what could not be."""
+class StoredFile(NamedTuple):
+    """A file that counts towards a limit."""
 
-    deleted: list[KeptFile]
+    path: Path
+    mtime: float
+    """Unix time in seconds."""
+    size_bytes: int
+
+
+class Sweep(NamedTuple):
+    """The result of deleting files."""
+
+    deleted: list[StoredFile]
     failed: dict[Path, str]
+    """Files that could not be deleted, with the reason."""
 
 
 class Retention:
-    """Keeps the limits of one daemon. `run` it once."""
+    """Enforces the limits of one daemon. Call `run` once."""
 
     def __init__(
         self,
@@ -67,7 +76,7 @@ class Retention:
         look_seconds: float = _LOOK_SECONDS,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """`recordings` need not exist."""
+        """`recordings` is the folder of recordings; it need not exist."""
         self._recordings = recordings
         self._index = index
         self._hub = hub
@@ -75,19 +84,17 @@ class Retention:
         self._metrics = metrics
         self._look_seconds = look_seconds
         self._wall_clock = wall_clock
-        self._complained: set[Path] = set()
+        self._undeletable: set[Path] = set()
+        """Files that were reported in the last round, so that each is reported once."""
         self._log = get_logger()
 
     async def run(self, limits: Callable[[], Limits]) -> None:
-        """Until cancelled; `limits` is asked each time."""
+        """Enforces the limits until cancelled. `limits` is called in each round, because a reload may change them."""
         while True:
-            await self.look(limits())
+            current = limits()
+            await self._sweep_recordings(current.recordings)
+            await self._expire_games(current.games)
             await trio.sleep(self._look_seconds)
-
-    async def look(self, limits: Limits) -> None:
-        """Once."""
-        await self._sweep_recordings(limits.recordings)
-        await self._expire_games(limits.games)
 
     async def _sweep_recordings(self, limit: Limit) -> None:
         if not limit.max_age_days and not limit.max_size_bytes:
@@ -106,14 +113,16 @@ class Retention:
             )
         )
         for file in swept.deleted:
-            self._index.gone(Path(file.path))
-            self._log.info("recording deleted", file=_printable(Path(file.path)), size_bytes=file.size_bytes)
-        self._metrics.deleted_recordings.inc(len(swept.deleted))
-        self._metrics.deleted_bytes.inc(sum(file.size_bytes for file in swept.deleted))
+            self._index.gone(file.path)
+            self._log.info("recording deleted", file=_printable(file.path), size_bytes=file.size_bytes)
+        self._metrics.counter("slpstream_deleted_recordings_total").inc(len(swept.deleted))
+        self._metrics.counter("slpstream_deleted_recordings_bytes_total").inc(
+            sum(file.size_bytes for file in swept.deleted)
+        )
         for path, what in swept.failed.items():
-            if path not in self._complained:
+            if path not in self._undeletable:
                 self._log.warning("recording cannot be deleted", file=_printable(path), what=what)
-        self._complained = set(swept.failed)
+        self._undeletable = set(swept.failed)
 
     async def _expire_games(self, limit: Limit) -> None:
         before_ms = None
@@ -124,8 +133,36 @@ class Retention:
         ]
         expired = await self._index.expire(before_ms=before_ms, max_bytes=limit.max_size_bytes or None, spared=running)
         if expired:
-            self._log.info("games have left the index", games=expired)
-            self._metrics.expired_games.inc(expired)
+            self._log.info("games expired from the index", games=expired)
+            self._metrics.counter("slpstream_expired_games_total").inc(expired)
+
+
+def select_files(
+    files: Iterable[StoredFile],
+    *,
+    max_age_seconds: float | None,
+    max_size_bytes: int | None,
+    now: float,
+    protected: Collection[Path] = (),
+    fresh_seconds: float = 0.0,
+) -> list[StoredFile]:
+    """Select the files to delete to satisfy the age and size limits, oldest first.
+
+    These are all files older than `max_age_seconds`, then the oldest ones until the total size is at most
+    `max_size_bytes`. `None` disables a limit. Files that are protected, or that were written to in the last
+    `fresh_seconds` and so may be in progress, are never selected, but their size counts.
+    """
+    oldest_first = sorted(files, key=lambda file: (file.mtime, file.path))
+    size_bytes = sum(file.size_bytes for file in oldest_first)
+    chosen: list[StoredFile] = []
+    for file in oldest_first:
+        age_seconds = now - file.mtime
+        too_old = max_age_seconds is not None and age_seconds > max_age_seconds
+        too_large = max_size_bytes is not None and size_bytes > max_size_bytes
+        if (too_old or too_large) and file.path not in protected and age_seconds >= fresh_seconds:
+            chosen.append(file)
+            size_bytes -= file.size_bytes
+    return chosen
 
 
 def sweep(
@@ -136,14 +173,14 @@ def sweep(
     followed: Collection[Path] = (),
     sources: Collection[str] = (),
     in_use: Collection[Path] = (),
-) -> Swept:
-    """Deletes recordings that are beyond a limit, and folders that are empty since. Blocks.
+) -> Sweep:
+    """Deletes recordings beyond the limit, and the folders that this leaves empty. Blocks.
 
-    `followed` are files, `sources` folders that are not ours though they are below `folder`, `in_use` folders that stay
-    though they are empty.
+    Files in `followed` stay, and so do files below `sources`, which belong to the user even if they are below `folder`.
+    Folders in `in_use` stay even if they are empty.
     """
-    files = list(_files(folder, {real_path(Path(source).expanduser()) for source in sources}))
-    chosen = superfluous(
+    files = list(_recordings(folder, {real_path(Path(source).expanduser()) for source in sources}))
+    chosen = select_files(
         files,
         max_age_seconds=limit.max_age_days * _DAY_SECONDS or None,
         max_size_bytes=limit.max_size_bytes or None,
@@ -151,29 +188,29 @@ def sweep(
         protected=frozenset(real_path(path) for path in followed),
         fresh_seconds=_FRESH_SECONDS,
     )
-    swept = Swept([], {})
+    swept = Sweep([], {})
     top = real_path(folder)
     emptied: set[Path] = set()
     for file in chosen:
-        path = Path(file.path)
         try:
-            path.unlink()
+            file.path.unlink()
         except OSError as error:
-            swept.failed[path] = error.strerror or str(error)
+            swept.failed[file.path] = error.strerror or str(error)
         else:
-            swept.deleted.append(file._replace(path=folder / path.relative_to(top)))  # as stations and index know it
-            emptied.add(path.parent)
+            # Stations and the index know the file by its path with links.
+            swept.deleted.append(file._replace(path=folder / file.path.relative_to(top)))
+            emptied.add(file.path.parent)
     kept = {top, *(real_path(path) for path in in_use)}
     for place in emptied:
         _remove_empty(place, kept)
     return swept
 
 
-def _files(folder: Path, sources: Collection[Path]) -> Iterator[KeptFile]:
-    """The recordings: replays in the folders of stations, which are below `folder`. Links are not followed."""
+def _recordings(folder: Path, sources: Collection[Path]) -> Iterator[StoredFile]:
+    """The replays in the subfolders of the recordings folder, each of which belongs to a station. Follows no links."""
     top = real_path(folder)
     if any(top.is_relative_to(source) for source in sources):
-        return  # somebody's replays are all around
+        return  # the recordings folder lies inside a user's replay folder: nothing in it is surely ours
     for place, folders, names in os.walk(top):
         folders[:] = [name for name in folders if Path(place, name) not in sources]
         if Path(place) == top:
@@ -185,7 +222,7 @@ def _files(folder: Path, sources: Collection[Path]) -> Iterator[KeptFile]:
             except OSError:
                 continue
             if path.suffix.lower() == _SUFFIX and stat.S_ISREG(status.st_mode):
-                yield KeptFile(path, status.st_mtime, status.st_size)
+                yield StoredFile(path, status.st_mtime, status.st_size)
 
 
 def _remove_empty(folder: Path, kept: Collection[Path]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import trio
@@ -28,7 +28,7 @@ from slpstream.sets import (
     since_break,
 )
 from slpstream.sets.corrections import decode, encode
-from slpstream.store import PlayedRow
+from slpstream.store import GameIndex, PlayedRow
 from slpstream.stream import Channel, Hub
 from slpstream.system.logs import get_logger
 
@@ -47,29 +47,13 @@ _MAX_GAMES = 256
 _CPU = 1
 
 
-class Index(Protocol):
-    """The part of the index of games that sets are made from."""
-
-    async def played_on(self, station: str, limit: int) -> list[PlayedRow]:
-        """The newest games of a station, newest first."""
-
-    async def corrections(self) -> Mapping[str, bytes] | None:
-        """What was kept of each station; `None` when that cannot be said."""
-
-    async def keep_corrections(self, station: str, corrections: bytes) -> bool:
-        """Whether it was kept."""
-
-    async def written(self) -> None:
-        """Returns when all that was said so far is there."""
-
-
 class StationSets:
     """The newest set of each station. `run` it once; it ends only by cancellation."""
 
     def __init__(self, hub: Hub, rules: Rules) -> None:
         self._hub = hub
         self._rules = rules
-        self._index: Index | None = None
+        self._index: GameIndex | None = None
         self._dirty: set[str] | None = None
         """Stations whose games have changed; `None`: any of them."""
         self._work = trio.Event()
@@ -96,7 +80,7 @@ class StationSets:
             self._dirty.add(station)
         self._work.set()
 
-    async def run(self, index: Index) -> None:
+    async def run(self, index: GameIndex) -> None:
         """Keeps the sets up to date until cancelled."""
         self._index = index
         self._work.set()
@@ -115,7 +99,7 @@ class StationSets:
             known = channels
             await self._hub.changed()
 
-    async def _keep_up(self, index: Index) -> None:
+    async def _keep_up(self, index: GameIndex) -> None:
         while True:
             await self._work.wait()
             self._work = trio.Event()
@@ -163,7 +147,7 @@ class StationSets:
 
     # -- making them -------------------------------------------------------------------------------------------------
 
-    def _need_index(self) -> Index:
+    def _need_index(self) -> GameIndex:
         if self._index is None:
             raise StoreError("the index of games is not open yet")
         return self._index
@@ -171,7 +155,7 @@ class StationSets:
     def _stations(self, dirty: Collection[str] | None) -> list[str]:
         return [name for name in self._hub.channels if dirty is None or name in dirty]
 
-    async def _look(self, index: Index, station: str) -> _Found:
+    async def _look(self, index: GameIndex, station: str) -> _Found:
         """The newest set of a station, the corrections, and the games that it was made of."""
         corrections = await self._corrections(index, station)
         limit = _GAMES_AT_FIRST
@@ -187,7 +171,7 @@ class StationSets:
                 return found
             limit *= 4
 
-    async def _corrections(self, index: Index, station: str) -> Corrections:
+    async def _corrections(self, index: GameIndex, station: str) -> Corrections:
         document = (await index.corrections() or {}).get(station)
         if document is None:
             return Corrections()

@@ -1,8 +1,8 @@
-"""`id = "*"`: every subfolder of a folder is a station. Mirroring tools make one folder for each console's nickname.
+"""Entries with `id = "*"`: each subfolder of a folder is a station. Mirroring tools make one folder per console.
 
-New subfolders are seen within a second: a folder's own modification time changes with its entries. One that vanishes
-leaves its station `offline` for a while, because tools rename and restore; then the station goes. When the folder
-itself cannot be read, nobody knows what is in it, and all stays as it is.
+A new subfolder is noticed within a second, because the modification time of its parent changes. The station of a
+subfolder that vanishes stays `offline` for a while before it is removed, because tools rename and restore folders.
+While the parent folder cannot be read, nothing is known about its subfolders and all stations stay.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ _LOOK_SECONDS = 1.0
 _OFFLINE_SECONDS = 600.0
 
 
-class Found(NamedTuple):
-    """What a look at the folders has found."""
+class Listing(NamedTuple):
+    """The subfolders of some folders."""
 
     folders: Mapping[Path, Path]
-    """The subfolders, in the order of their names; each with the folder that it really is, which links hide."""
+    """Subfolders in the order of their names, each with its real path, links resolved."""
     unreadable: frozenset[Path]
-    """Folders of which nothing could be learned."""
+    """Parent folders that could not be read."""
 
 
 def expand(stations: Sequence[StationConfig]) -> list[StationConfig]:
-    """The stations with those of all subfolders that there are now, for a command that runs once. Blocks."""
+    """The stations, with each entry `*` replaced by its present subfolders, for commands that run once. Blocks."""
     explicit = [station for station in stations if station.id != EACH_SUBFOLDER]
     roots = [Path(station.folder).expanduser() for station in stations if station.id == EACH_SUBFOLDER]
-    named = _Names(explicit)
-    return [*explicit, *named.stations(find(roots).folders)]
+    ids = _FolderIds(explicit)
+    return [*explicit, *ids.stations(list_subfolders(roots).folders)]
 
 
-def find(roots: Sequence[Path]) -> Found:
-    """The subfolders of some folders; hidden ones are none. Blocks."""
+def list_subfolders(roots: Sequence[Path]) -> Listing:
+    """The subfolders of some folders, without hidden ones. Blocks."""
     folders: dict[Path, Path] = {}
     unreadable: set[Path] = set()
     for root in roots:
@@ -52,7 +52,7 @@ def find(roots: Sequence[Path]) -> Found:
             unreadable.add(root)
             continue
         folders |= {root / name: real_path(root / name) for name in names}
-    return Found(folders, frozenset(unreadable))
+    return Listing(folders, frozenset(unreadable))
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -62,30 +62,30 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-class _Names:
-    """The ids of subfolders: a folder keeps the one that it was given first."""
+class _FolderIds:
+    """The station ids of subfolders. A folder keeps the id that it was given first."""
 
     def __init__(self, explicit: Sequence[StationConfig]) -> None:
-        """Explicit stations have their names, and their folders are stations already."""
+        """Explicit stations keep their ids, and their folders are left out."""
         self._taken = {station.id for station in explicit}
         self._folders = {real_path(Path(station.folder).expanduser()) for station in explicit if station.folder}
         self._ids: dict[Path, str] = {}
 
-    def keep(self, others: _Names) -> None:
-        """Folders that have been given ids elsewhere keep them."""
-        for folder, name in others._ids.items():
+    def keep(self, before: _FolderIds) -> None:
+        """Takes over the ids that were given before, unless an explicit station has them now."""
+        for folder, name in before._ids.items():
             if name not in self._taken:
                 self._give(folder, name)
 
     def stations(self, folders: Mapping[Path, Path], also_taken: Collection[str] = ()) -> list[StationConfig]:
-        """A station for each folder that is none already; a folder that is found twice is one."""
+        """One station for each folder that no other station has. A folder found under two names is one station."""
         stations: list[StationConfig] = []
         seen = set(self._folders)
         for folder, real in folders.items():
             if real in seen:
                 continue
             seen.add(real)
-            if self._ids.get(folder) in {None, *also_taken}:  # while it was away somebody else was given its id
+            if self._ids.get(folder) in {None, *also_taken}:  # its id was given away while it was missing
                 self._give(folder, station_id(folder.name, self._taken | set(also_taken)))
             shown = folder.name.encode("utf-8", "replace").decode()
             stations.append(StationConfig(id=self._ids[folder], folder=str(folder), name=shown))
@@ -97,44 +97,45 @@ class _Names:
 
 
 class Subfolders:
-    """Keeps the stations of the entries `*` as their folders are. `run` it once."""
+    """Keeps the stations of the entries `*` equal to their subfolders. Call `run` once."""
 
     def __init__(
         self, running: RunningStations, *, scan_seconds: float, offline_seconds: float = _OFFLINE_SECONDS
     ) -> None:
-        """`scan_seconds`: how often folders are read whose modification time says nothing."""
+        """Folders are listed when their modification time changes, and every `scan_seconds`, because on some file
+        systems it never does."""
         self._running = running
         self._scan_seconds = scan_seconds
         self._offline_seconds = offline_seconds
         self._roots: list[Path] = []
-        self._names = _Names(())
+        self._ids = _FolderIds(())
         self._explicit: list[StationConfig] = []
         self._configured = trio.Event()
         self.looked = trio.Event()
-        """The folders were looked at once."""
+        """Set after the first look at the folders."""
         self.unreadable: frozenset[Path] = frozenset()
-        """Of which nobody knows what is in them."""
+        """Parent folders that could not be read."""
         self._seen: dict[Path, tuple[Path, float]] = {}
-        """Subfolders with what they really are, and when they were last there."""
+        """Subfolders, with their real path and the time when they were last seen."""
         self._times: list[int | None] = []
         self._scan_at = 0.0
         self._log = get_logger()
 
     def configure(self, stations: Sequence[StationConfig]) -> None:
-        """The configured stations, those with `*` among them; from now on they are looked at."""
+        """Sets the configured stations, entries `*` included, and looks at the folders at once."""
         self._roots = [Path(station.folder).expanduser() for station in stations if station.id == EACH_SUBFOLDER]
         self._explicit = [station for station in stations if station.id != EACH_SUBFOLDER]
         self._configured.set()
 
     async def run(self) -> None:
-        """Until cancelled."""
+        """Watches the folders until cancelled."""
         while True:
             if self._configured.is_set():
                 self._configured = trio.Event()
                 self._scan_at = 0.0
-                names = await trio.to_thread.run_sync(_Names, self._explicit)
-                names.keep(self._names)
-                self._names = names
+                ids = await trio.to_thread.run_sync(_FolderIds, self._explicit)
+                ids.keep(self._ids)
+                self._ids = ids
             await self._look()
             self.looked.set()
             with trio.move_on_after(_LOOK_SECONDS if self._roots else float("inf")):
@@ -145,7 +146,7 @@ class Subfolders:
         times = await trio.to_thread.run_sync(_modification_times, roots)
         if times == self._times and now < self._scan_at:
             return
-        found = await trio.to_thread.run_sync(find, roots)
+        found = await trio.to_thread.run_sync(list_subfolders, roots)
         self._times, self._scan_at = times, now + self._scan_seconds
         for root in sorted(found.unreadable - self.unreadable):
             self._log.warning("folder of stations cannot be read", folder=str(root))
@@ -159,11 +160,11 @@ class Subfolders:
                 del self._seen[folder]
         discovered = [name for name in self._running if self._running[name].origin == "discovered"]
         folders = {folder: self._seen[folder][0] for folder in sorted(self._seen)}
-        await self._running.apply(self._names.stations(folders, discovered), "subfolder")
+        await self._running.apply(self._ids.stations(folders, discovered), "subfolder")
 
 
 def _modification_times(folders: Sequence[Path]) -> list[int | None]:
-    """In a worker thread."""
+    """Modification times in nanoseconds; `None` for a folder that cannot be read. Blocks."""
     times: list[int | None] = []
     for folder in folders:
         try:

@@ -4,8 +4,9 @@ It is never the truth: that is the files, and what is here of games can be made 
 Only what operators have said about sets is in no file; `reindex` leaves it alone.
 """
 
-from slpstream.store.database import Database, FileRow, GameRow, Page, PlayedRow, Wanted
+from slpstream.store.database import Database, FileRow, GameRow, IndexedGame, Page, PlayedRow
 from slpstream.store.game_facts import Entry, Facts, facts_of
+from slpstream.store.games_query import GameKey, GamesQuery, StartTime
 from slpstream.store.index import GameIndex
 from slpstream.store.schema import FILE_NAME, open_database
 
@@ -16,10 +17,13 @@ __all__ = [
     "Facts",
     "FileRow",
     "GameIndex",
+    "GameKey",
     "GameRow",
+    "GamesQuery",
+    "IndexedGame",
     "Page",
     "PlayedRow",
-    "Wanted",
+    "StartTime",
     "facts_of",
     "open_database",
 ]

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import UNSET
 
 from slpstream.store.game_facts import Entry, Facts, folded, players_with_names, search_terms
+from slpstream.store.games_query import GameKey, GamesQuery
 
 _BUSY_MILLISECONDS = 5000
 _IDLE_READERS = 4
@@ -33,23 +35,6 @@ _KEPT = (
 )  # fmt: skip
 _JSON = ("rate", "settings", "setup", "players", "metadata", "game_end", "winners", "stats", "standings")
 _REQUIRED = ("format", "rate", "settings", "setup", "players")
-
-
-class Wanted(NamedTuple):
-    """Which games. Times are Unix times in milliseconds, `since` included, `until` not."""
-
-    station: str | None = None
-    player: str | None = None
-    format: str | None = None
-    since_ms: int | None = None
-    until_ms: int | None = None
-
-
-class Place(NamedTuple):
-    """Where a page begins: behind this game."""
-
-    started_at_ms: int
-    game_id: str
 
 
 class GameRow(NamedTuple):
@@ -89,8 +74,8 @@ class FileRow(NamedTuple):
     size_bytes: int
 
 
-class Game(NamedTuple):
-    """One game with its files, the newest first."""
+class IndexedGame(NamedTuple):
+    """One game with its files, newest first."""
 
     row: GameRow
     details: GameDetails
@@ -121,10 +106,11 @@ class PlayedRow(NamedTuple):
 
 
 class Page(NamedTuple):
-    """Some games, and where the next page begins; `None` at the end."""
+    """A page of games, newest first."""
 
     games: Sequence[GameRow]
-    next: Place | None
+    next: GameKey | None
+    """The `cursor` of the next page; `None` on the last one."""
 
 
 _ROW = ", ".join(f"g.{name}" for name in GameRow._fields)
@@ -240,16 +226,16 @@ class Database:
 
     # -- reading -----------------------------------------------------------------------------------------------------
 
-    def page(self, wanted: Wanted, after: Place | None, limit: int) -> Page:
-        """At most `limit` games behind `after`, newest first."""
-        statement, values = _page_query(wanted, after, limit + 1)
+    def page(self, query: GamesQuery) -> Page:
+        """A page of the games that match a query."""
+        statement, values = _page_statement(query)
         with self._reader() as reader:
             rows = [GameRow(*row) for row in reader.execute(statement, values)]
-        more = len(rows) > limit
-        rows = rows[:limit]
-        return Page(rows, Place(rows[-1].started_at_ms, rows[-1].game_id) if more else None)
+        more = len(rows) > query.limit
+        rows = rows[: query.limit]
+        return Page(rows, GameKey((rows[-1].started_at_ms, rows[-1].game_id)) if more else None)
 
-    def game(self, game_id: str) -> Game | None:
+    def game(self, game_id: str) -> IndexedGame | None:
         """One game; `None` when it is not known."""
         with self._reader() as reader:
             found = reader.execute(f"SELECT {_ROW}, {_DETAILS} FROM games g WHERE game_id = ?", (game_id,)).fetchone()  # noqa: S608 -- names of columns, from above
@@ -260,7 +246,7 @@ class Database:
                 (game_id,),
             ).fetchall()
         width = len(GameRow._fields)
-        return Game(GameRow(*found[:width]), GameDetails(*found[width:]), [FileRow(*file) for file in files])
+        return IndexedGame(GameRow(*found[:width]), GameDetails(*found[width:]), [FileRow(*file) for file in files])
 
     def known_files(self, station: str) -> dict[bytes, tuple[int, int]]:
         """The files of a station that were looked at: modification time in nanoseconds and size."""
@@ -396,41 +382,41 @@ def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
     )
 
 
-# -- queries -----------------------------------------------------------------------------------------------------------
+def _page_statement(query: GamesQuery) -> tuple[str, list[Any]]:
+    """The statement for one game more than the page has, and its values.
 
-
-def _page_query(wanted: Wanted, after: Place | None, limit: int) -> tuple[str, list[Any]]:
-    """Reads along the most selective tag, or along the games when none is asked for."""
-    asked = [
+    It reads along the most selective tag, or along the games if the query names no tag.
+    """
+    tags = [
         (kind, value)
         for kind, value in (
-            ("player", None if wanted.player is None else folded(wanted.player)),
-            ("station", wanted.station),
-            ("format", wanted.format),
+            ("player", UNSET if query.player is UNSET else folded(query.player)),
+            ("station", query.station),
+            ("format", query.format),
         )
-        if value is not None
+        if value is not UNSET
     ]
     values: list[Any] = []
     conditions: list[str] = []
-    if asked:
+    if tags:
         source, by = "tags t CROSS JOIN games g ON g.game_id = t.game_id", "t"  # CROSS: in this order
         conditions.append("t.kind = ? AND t.value = ?")
-        values += asked[0]
+        values += tags[0]
     else:
         source, by = "games g", "g"
-    for kind_and_value in asked[1:]:
+    for tag in tags[1:]:
         conditions.append(
-            "EXISTS (SELECT 1 FROM tags o WHERE o.kind = ? AND o.value = ?"  # noqa: S608 -- our own words
+            "EXISTS (SELECT 1 FROM tags o WHERE o.kind = ? AND o.value = ?"  # noqa: S608 -- only `by` is put in
             f" AND o.started_at_ms = {by}.started_at_ms AND o.game_id = {by}.game_id)"
         )
-        values += kind_and_value
-    for condition, value in ((">=", wanted.since_ms), ("<", wanted.until_ms)):
-        if value is not None:
-            conditions.append(f"{by}.started_at_ms {condition} ?")
-            values.append(value)
-    if after is not None:
+        values += tag
+    for comparison, bound in ((">=", query.since), ("<", query.until)):
+        if bound is not UNSET:
+            conditions.append(f"{by}.started_at_ms {comparison} ?")
+            values.append(bound)
+    if query.cursor is not UNSET:
         conditions.append(f"({by}.started_at_ms, {by}.game_id) < (?, ?)")
-        values += after
+        values += query.cursor
     where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
-    statement = f"SELECT {_ROW} FROM {source} {where}ORDER BY {by}.started_at_ms DESC, {by}.game_id DESC LIMIT ?"  # noqa: S608 -- our own words, all values apart
-    return statement, [*values, limit]
+    statement = f"SELECT {_ROW} FROM {source} {where}ORDER BY {by}.started_at_ms DESC, {by}.game_id DESC LIMIT ?"  # noqa: S608 -- the values are bound
+    return statement, [*values, query.limit + 1]

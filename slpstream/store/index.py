@@ -21,8 +21,9 @@ import trio
 from slpstream.model.errors import ConfigError
 from slpstream.model.events import Event
 from slpstream.store.backfill import OldFile, Read, look, path_key
-from slpstream.store.database import Database, Game, Page, Place, PlayedRow, Wanted, is_damage
+from slpstream.store.database import Database, IndexedGame, Page, PlayedRow, is_damage
 from slpstream.store.game_facts import Entry, facts_of
+from slpstream.store.games_query import GamesQuery
 from slpstream.store.schema import open_database, set_aside
 from slpstream.system.logs import get_logger
 
@@ -124,12 +125,12 @@ class GameIndex:
 
     # -- what the outside asks ---------------------------------------------------------------------------------------
 
-    async def page(self, wanted: Wanted, after: Place | None, limit: int) -> Page:
-        """At most `limit` games behind `after`, newest first."""
-        page = await self._call(partial(self._database.page, wanted, after, limit))
+    async def page(self, query: GamesQuery) -> Page:
+        """A page of the games that match a query; an empty one if the database fails."""
+        page = await self._call(partial(self._database.page, query))
         return Page([], None) if page is None else page
 
-    async def game(self, game_id: str) -> Game | None:
+    async def game(self, game_id: str) -> IndexedGame | None:
         """One game; `None` when it is not known."""
         return await self._call(partial(self._database.game, game_id))
 

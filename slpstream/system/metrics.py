@@ -1,8 +1,8 @@
-"""Prometheus metrics: the one list of them, and labelled children made once.
+"""Prometheus metrics: one table, from which the collectors, the reference page and the tests are made.
 
-Names are `slpstream_<noun>_<unit>[_total]`; the widest label is `station`. What exists already as a number somewhere
-(subscribers, queued bytes, active files, process figures) is asked for when Prometheus scrapes, not counted a second
-time.
+Names follow `slpstream_<noun>_<unit>[_total]`, and `station` is the label with the most values. Counters and histograms
+are updated where things happen. A gauge is a function bound to its row and called at each scrape, so that a number that
+exists elsewhere (subscribers, queued bytes, open files) is not kept a second time.
 """
 
 from __future__ import annotations
@@ -10,258 +10,284 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Literal, NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_PUBLISH_BUCKETS_SECONDS = (0.0005, 0.001, 0.002, 0.004, 0.008, 0.0167, 0.033, 0.1, 0.25, 1.0, 5.0)
+DROP_REASONS = ("limit", "room", "head", "request", "silent", "unread")
 
-# Known label values begin at 0: of a counter that is only there from its first event on, nobody sees the increase.
-_CLOSE_CODES = ("1001", "1002", "1007", "1009", "1013", "4400", "4401", "4404", "4410")
-_DROP_REASONS = ("limit", "room", "head", "request", "silent", "unread")
-_SOURCE_ERRORS = ("truncated", "replaced", "vanished", "unreadable")
-_REFUSALS = ("401", "403", "421", "500")
 
-Gauges = Callable[[], Iterable[tuple[str, float]]]
-"""Label value and number, asked at each scrape."""
+class Row(NamedTuple):
+    """One metric."""
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    help: str
+    labels: tuple[str, ...] = ()
+    known_values: tuple[str, ...] = ()
+    """Values of the last label that are exported as 0 from the start: a counter that appears only with its first event
+    shows no increase."""
+    buckets: tuple[float, ...] = ()
+    """Upper bounds of a histogram's buckets, in seconds."""
+
+
+TABLE = (
+    Row("slpstream_frames_total", "counter", "Frames published, every revision counted.", ("station",)),
+    Row("slpstream_rollback_frames_total", "counter", "Frames published again after a rollback.", ("station",)),
+    Row("slpstream_read_bytes_total", "counter", "Bytes read from replays.", ("station",)),
+    Row("slpstream_decode_errors_total", "counter", "Games whose bytes could not be decoded.", ("station",)),
+    Row(
+        "slpstream_events_total",
+        "counter",
+        "Replay events read, by command byte; updated every five seconds while a game is running.",
+        ("station", "command"),
+    ),
+    Row("slpstream_games_total", "counter", "Games that ended, by outcome.", ("station", "outcome")),
+    Row("slpstream_diagnostics_total", "counter", "Diagnostics published, by code.", ("station", "code")),
+    Row(
+        "slpstream_source_errors_total",
+        "counter",
+        "Replay files that shrank, were replaced, vanished or could not be read.",
+        ("station", "code"),
+        known_values=("truncated", "replaced", "vanished", "unreadable"),
+    ),
+    Row("slpstream_source_received_bytes_total", "counter", "Event bytes received from consoles.", ("station",)),
+    Row("slpstream_source_reconnects_total", "counter", "Reconnections to consoles.", ("station",)),
+    Row("slpstream_source_gaps_total", "counter", "Gaps in the events of consoles.", ("station",)),
+    Row(
+        "slpstream_verified_games_total",
+        "counter",
+        "Finished games that were decoded again, by result: equal, different, unreadable, skipped.",
+        ("station", "result"),
+    ),
+    Row("slpstream_lagged_messages_total", "counter", "Messages that conflating subscribers missed."),
+    Row(
+        "slpstream_connections_closed_total",
+        "counter",
+        "Websockets closed by the server, by close code.",
+        ("code",),
+        known_values=("1001", "1002", "1007", "1009", "1013", "4400", "4401", "4404", "4410"),
+    ),
+    Row(
+        "slpstream_connections_dropped_total",
+        "counter",
+        f"Connections dropped without a response or a close code, by reason: {', '.join(DROP_REASONS)}.",
+        ("reason",),
+        known_values=DROP_REASONS,
+    ),
+    Row(
+        "slpstream_http_requests_total",
+        "counter",
+        "HTTP requests, by response status.",
+        ("status",),
+        known_values=("401", "403", "421", "500"),
+    ),
+    Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
+    Row(
+        "slpstream_webhook_deliveries_total",
+        "counter",
+        "Webhook deliveries, by outcome: delivered, retried, rejected (refused several times, lost), given_up (not "
+        "accepted in time, lost).",
+        ("outcome",),
+    ),
+    Row("slpstream_jsonl_bytes_total", "counter", "Bytes written as JSON lines.", ("station",)),
+    Row("slpstream_expired_games_total", "counter", "Games removed from the index by its age and size limits."),
+    Row("slpstream_deleted_recordings_total", "counter", "Recordings deleted by their age and size limits."),
+    Row("slpstream_deleted_recordings_bytes_total", "counter", "Total size of the deleted recordings."),
+    Row(
+        "slpstream_broker_sent_messages_total",
+        "counter",
+        "Messages accepted by the broker, in both frames modes.",
+        ("station",),
+    ),
+    Row("slpstream_broker_received_messages_total", "counter", "Messages that a gateway read from the broker."),
+    Row("slpstream_broker_reconnects_total", "counter", "Lost connections to the broker."),
+    Row(
+        "slpstream_append_to_publish_seconds",
+        "histogram",
+        "Time from the file's modification until its messages were handed to all subscribers.",
+        ("station",),
+        buckets=(0.0005, 0.001, 0.002, 0.004, 0.008, 0.0167, 0.033, 0.1, 0.25, 1.0, 5.0),
+    ),
+    Row("process_start_time_seconds", "gauge", "Start time of the process, Unix time."),
+    Row("process_cpu_seconds_total", "counter", "CPU time used, user and system."),
+    Row("process_virtual_memory_bytes", "gauge", "Virtual memory size."),
+    Row("process_resident_memory_bytes", "gauge", "Resident memory size."),
+    Row("process_open_fds", "gauge", "Open file descriptors."),
+    Row("slpstream_active_files", "gauge", "Files that are being followed.", ("station",)),
+    Row("slpstream_tail_lag_seconds", "gauge", "Age of the oldest appended bytes not read yet.", ("station",)),
+    Row("slpstream_ring_bytes", "gauge", "Memory used by the newest messages.", ("station",)),
+    Row("slpstream_station_playing", "gauge", "1 while a game is running.", ("station",)),
+    Row("slpstream_station_stalled", "gauge", "1 while a running game does not grow.", ("station",)),
+    Row("slpstream_station_ready", "gauge", "1 while the folder can be read and has been searched.", ("station",)),
+    Row("slpstream_subscribers", "gauge", "Live subscribers.", ("station",)),
+    Row("slpstream_websockets", "gauge", "Open websockets."),
+    Row("slpstream_event_streams", "gauge", "Open server-sent event streams."),
+    Row("slpstream_tasks", "gauge", "Tasks of the event loop."),
+    Row("slpstream_indexed_games", "gauge", "Games in the index."),
+    Row("slpstream_index_waiting_files", "gauge", "Old replays that the index has not read yet."),
+    Row("slpstream_connections", "gauge", "Open connections of all kinds."),
+    Row("slpstream_state_free_bytes", "gauge", "Free disk space where the state is kept."),
+    Row("slpstream_queued_bytes", "gauge", "Bytes queued for slow clients."),
+    Row("slpstream_unwritten_bytes", "gauge", "Received bytes that wait for the disk.", ("station",)),
+    Row("slpstream_relay_clients", "gauge", "Clients of the station's relay ports.", ("station",)),
+    Row("slpstream_webhook_waiting_deliveries", "gauge", "Deliveries not accepted yet.", ("webhook",)),
+    Row("slpstream_webhook_lag_seconds", "gauge", "Age of the oldest waiting delivery.", ("webhook",)),
+    Row(
+        "slpstream_webhook_gone",
+        "gauge",
+        "1 after the receiver has answered 410; deliveries resume when the daemon restarts.",
+        ("webhook",),
+    ),
+    Row("slpstream_broker_connected", "gauge", "1 while the broker answers."),
+    Row("slpstream_broker_lag_seconds", "gauge", "Time since the broker last had the newest message.", ("station",)),
+    Row("slpstream_broker_lag_bytes", "gauge", "Bytes of the current replay not yet in the broker.", ("station",)),
+)  # fmt: skip
+"""Every metric, in the order of the page."""
+
+ROWS: Mapping[str, Row] = {row.name: row for row in TABLE}
 
 
 class StationMetrics:
-    """The counters of one station."""
+    """The counters of one station, looked up once."""
 
     def __init__(self, metrics: Metrics, station: str) -> None:
-        self.frames = metrics.frames.labels(station)
-        self.rollback_frames = metrics.rollback_frames.labels(station)
-        self.bytes = metrics.bytes.labels(station)
-        self.decode_errors = metrics.decode_errors.labels(station)
-        self.publish_seconds = metrics.publish_seconds.labels(station)
-        for code in _SOURCE_ERRORS:
-            metrics.source_errors.labels(station, code)
-        self.received_bytes = metrics.received_bytes.labels(station)
-        self.reconnects = metrics.reconnects.labels(station)
-        self.gaps = metrics.gaps.labels(station)
+        self.frames = metrics.counter("slpstream_frames_total", station)
+        self.rollback_frames = metrics.counter("slpstream_rollback_frames_total", station)
+        self.bytes = metrics.counter("slpstream_read_bytes_total", station)
+        self.decode_errors = metrics.counter("slpstream_decode_errors_total", station)
+        self.publish_seconds = metrics.histogram("slpstream_append_to_publish_seconds", station)
+        self.received_bytes = metrics.counter("slpstream_source_received_bytes_total", station)
+        self.reconnects = metrics.counter("slpstream_source_reconnects_total", station)
+        self.gaps = metrics.counter("slpstream_source_gaps_total", station)
         self._metrics = metrics
         self._station = station
+        for code in ROWS["slpstream_source_errors_total"].known_values:
+            metrics.counter("slpstream_source_errors_total", station, code)
 
     def event(self, command: str, count: int) -> None:
-        """`count` events of a command have been read."""
-        self._metrics.events.labels(self._station, command).inc(count)
+        """Counts replay events of one command byte."""
+        self._metrics.counter("slpstream_events_total", self._station, command).inc(count)
 
     def game(self, outcome: str) -> None:
-        """A game has come to an end."""
-        self._metrics.games.labels(self._station, outcome).inc()
+        """Counts a game that ended."""
+        self._metrics.counter("slpstream_games_total", self._station, outcome).inc()
 
     def diagnostic(self, code: str) -> None:
-        """A diagnostic was published."""
-        self._metrics.diagnostics.labels(self._station, code).inc()
+        """Counts a published diagnostic."""
+        self._metrics.counter("slpstream_diagnostics_total", self._station, code).inc()
 
     def source_error(self, code: str) -> None:
-        """A file did what a log must not do, or cannot be read."""
-        self._metrics.source_errors.labels(self._station, code).inc()
+        """Counts a replay file that did what a log must not do, or that could not be read."""
+        self._metrics.counter("slpstream_source_errors_total", self._station, code).inc()
 
 
 class Metrics:
-    """All metrics of one daemon."""
+    """All metrics of one process."""
 
     def __init__(self) -> None:
-        disable_created_metrics()  # type: ignore[no-untyped-call]  # a second series for each counter, which nobody reads
-        self.registry = registry = CollectorRegistry()
-        by_station = ("station",)
-        self.frames = Counter(
-            "slpstream_frames_total", "Frames published, every sending.", by_station, registry=registry
-        )
-        self.rollback_frames = Counter(
-            "slpstream_rollback_frames_total", "Frames that were sent again.", by_station, registry=registry
-        )
-        self.bytes = Counter("slpstream_read_bytes_total", "Bytes read from replays.", by_station, registry=registry)
-        self.decode_errors = Counter(
-            "slpstream_decode_errors_total", "Games whose bytes were wrong.", by_station, registry=registry
-        )
-        self.events = Counter(
-            "slpstream_events_total",
-            "Events read, by command byte; of running games every five seconds.",
-            ("station", "command"),
-            registry=registry,
-        )
-        self.games = Counter(
-            "slpstream_games_total", "Games by how they ended.", ("station", "outcome"), registry=registry
-        )
-        self.diagnostics = Counter(
-            "slpstream_diagnostics_total", "Diagnostics, by code.", ("station", "code"), registry=registry
-        )
-        self.source_errors = Counter(
-            "slpstream_source_errors_total",
-            "Files that shrank, were replaced, vanished or cannot be read.",
-            ("station", "code"),
-            registry=registry,
-        )
-        self.received_bytes = Counter(
-            "slpstream_source_received_bytes_total",
-            "Bytes of events that consoles sent.",
-            by_station,
-            registry=registry,
-        )
-        self.reconnects = Counter(
-            "slpstream_source_reconnects_total",
-            "Connections to consoles that were made again.",
-            by_station,
-            registry=registry,
-        )
-        self.gaps = Counter(
-            "slpstream_source_gaps_total",
-            "Places where bytes of a console are missing or of no use.",
-            by_station,
-            registry=registry,
-        )
-        self.verified = Counter(
-            "slpstream_verified_games_total",
-            "Finished games that were read again, by outcome: equal, different, unreadable, skipped.",
-            ("station", "result"),
-            registry=registry,
-        )
-        self.lagged = Counter(
-            "slpstream_lagged_messages_total", "Messages that conflating subscribers missed.", registry=registry
-        )
-        self.closed = Counter(
-            "slpstream_connections_closed_total",
-            "Websockets that we closed, by close code.",
-            ("code",),
-            registry=registry,
-        )
-        self.dropped = Counter(
-            "slpstream_connections_dropped_total",
-            f"Connections that were ended without a farewell: {', '.join(_DROP_REASONS)}.",
-            ("reason",),
-            registry=registry,
-        )
-        self.requests = Counter(
-            "slpstream_http_requests_total", "HTTP requests, by status.", ("status",), registry=registry
-        )
-        self.index_errors = Counter(
-            "slpstream_index_errors_total", "Failures of the database of games.", registry=registry
-        )
-        self.webhook_deliveries = Counter(
-            "slpstream_webhook_deliveries_total",
-            "Deliveries, by outcome: delivered; retried; rejected (the receiver refused it several times) and given_up "
-            "(nobody took it for too long), which are lost.",
-            ("outcome",),
-            registry=registry,
-        )
-        self.jsonl_bytes = Counter(
-            "slpstream_jsonl_bytes_total", "Bytes written as JSON lines.", by_station, registry=registry
-        )
-        self.expired_games = Counter(
-            "slpstream_expired_games_total", "Games that have left the index, for its limits.", registry=registry
-        )
-        self.deleted_recordings = Counter(
-            "slpstream_deleted_recordings_total", "Recordings that were deleted, for their limits.", registry=registry
-        )
-        self.deleted_bytes = Counter(
-            "slpstream_deleted_recordings_bytes_total", "Size of the recordings that were deleted.", registry=registry
-        )
-        self.broker_sent = Counter(
-            "slpstream_broker_sent_messages_total",
-            "Messages that the broker has taken, of both frames modes.",
-            by_station,
-            registry=registry,
-        )
-        self.broker_received = Counter(
-            "slpstream_broker_received_messages_total", "Messages that a gateway has read.", registry=registry
-        )
-        self.broker_reconnects = Counter(
-            "slpstream_broker_reconnects_total", "Connections to the broker that were lost.", registry=registry
-        )
-        self.publish_seconds = Histogram(
-            "slpstream_append_to_publish_seconds",
-            "From the file's modification to the messages being handed to all subscribers.",
-            by_station,
-            buckets=_PUBLISH_BUCKETS_SECONDS,
-            registry=registry,
-        )
-        for counter, values in (
-            (self.closed, _CLOSE_CODES),
-            (self.dropped, _DROP_REASONS),
-            (self.requests, _REFUSALS),
-        ):
-            for value in values:
-                counter.labels(value)
-        self._started = time.time()
-        registry.register(_Process(self._started))
+        disable_created_metrics()  # type: ignore[no-untyped-call]  # they would add a second series to each counter
+        self._registry = CollectorRegistry()
+        self._counters: dict[str, Counter] = {}
+        self._histograms: dict[str, Histogram] = {}
+        self.unbound_gauges = {row.name for row in TABLE if row.kind == "gauge"}
+        """Gauges that have no function yet, and so are not on the page."""
+        for row in TABLE:
+            if row.kind == "histogram":
+                self._histograms[row.name] = Histogram(
+                    row.name, row.help, row.labels, buckets=row.buckets, registry=self._registry
+                )
+            elif row.kind == "counter" and row.name != "process_cpu_seconds_total":
+                self._counters[row.name] = Counter(row.name, row.help, row.labels, registry=self._registry)
+                if len(row.labels) == 1:
+                    for value in row.known_values:
+                        self._counters[row.name].labels(value)
+        self._bind_process_figures()
+
+    def counter(self, name: str, *labels: str) -> Counter:
+        """The counter of a row, for these label values."""
+        counter = self._counters[name]
+        return counter.labels(*labels) if labels else counter
+
+    def histogram(self, name: str, *labels: str) -> Histogram:
+        """The histogram of a row, for these label values."""
+        histogram = self._histograms[name]
+        return histogram.labels(*labels) if labels else histogram
+
+    def bind(self, name: str, read: Callable[[], float | None]) -> None:
+        """Exports a gauge without a label. `read` is called at each scrape, in a worker thread; `None` leaves the
+        sample out. Raises `KeyError` for a gauge that is not in the table or is bound already."""
+
+        def samples() -> Iterator[tuple[list[str], float]]:
+            value = read()
+            if value is not None:
+                yield [], value
+
+        self.unbound_gauges.remove(name)
+        self._registry.register(_Computed(ROWS[name], samples))
+
+    def bind_each(self, name: str, read: Callable[[], Mapping[str, float]]) -> None:
+        """Exports a gauge with one label. `read` returns the samples by label value. See `bind`."""
+        self.unbound_gauges.remove(name)
+        self._registry.register(_Computed(ROWS[name], lambda: (([label], value) for label, value in read().items())))
 
     def station(self, station: str) -> StationMetrics:
-        """The counters of a station; make it once and keep it."""
+        """The counters of a station. Make it once and keep it."""
         return StationMetrics(self, station)
 
     def drop_station(self, station: str) -> None:
-        """A station has gone, and its counters with it. If it comes back they begin at 0, as after a restart."""
-        for family in (
-            self.frames,
-            self.rollback_frames,
-            self.bytes,
-            self.decode_errors,
-            self.events,
-            self.games,
-            self.diagnostics,
-            self.source_errors,
-            self.jsonl_bytes,
-            self.received_bytes,
-            self.reconnects,
-            self.gaps,
-            self.verified,
-            self.publish_seconds,
-        ):
-            family.remove_by_labels({"station": station})
+        """Removes a station's counters. If the station comes back they begin at 0, as after a restart."""
+        for name, family in (*self._counters.items(), *self._histograms.items()):
+            if "station" in ROWS[name].labels:
+                family.remove_by_labels({"station": station})
 
-    def gauge(self, name: str, documentation: str, label: str | None, values: Gauges) -> None:
-        """A gauge that is asked at each scrape."""
-        self.registry.register(_Asked(name, documentation, label, values))
+    def total(self, name: str) -> float:
+        """The sum of a counter over all label values."""
+        return sum(
+            sample.value
+            for family in self._counters[name].collect()
+            for sample in family.samples
+            if sample.name.endswith("_total")
+        )
 
     def render(self) -> bytes:
-        """The page for Prometheus. Takes milliseconds: call it in a thread."""
-        return generate_latest(self.registry)
+        """The page for Prometheus. Takes milliseconds: call it in a worker thread."""
+        return generate_latest(self._registry)
 
-    def documentation(self) -> list[tuple[str, str, str]]:
-        """(name, type, what it means) of every metric, for the reference."""
-        return sorted(
-            (family.name + ("_total" if family.type == "counter" else ""), family.type, family.documentation)
-            for family in self.registry.collect()
-        )
+    def _bind_process_figures(self) -> None:
+        """Binds the usual process figures, read from `/proc/self` and the standard library alone: a hardened unit hides
+        the rest of `/proc`, which prometheus-client's own collector needs."""
+        started = time.time()
+        self.bind("process_start_time_seconds", lambda: started)
+        self._registry.register(_Computed(ROWS["process_cpu_seconds_total"], lambda: [([], sum(os.times()[:2]))]))
+        if sys.platform.startswith("linux"):
+            page_bytes = os.sysconf("SC_PAGE_SIZE")
+            self.bind("process_virtual_memory_bytes", lambda: _memory_pages(0) * page_bytes)
+            self.bind("process_resident_memory_bytes", lambda: _memory_pages(1) * page_bytes)
+            self.bind("process_open_fds", lambda: sum(1 for _ in Path("/proc/self/fd").iterdir()))
+        else:
+            self.unbound_gauges -= {name for name in self.unbound_gauges if name.startswith("process_")}
 
 
-class _Asked:
-    def __init__(self, name: str, documentation: str, label: str | None, values: Gauges) -> None:
-        self._name = name
-        self._documentation = documentation
-        self._label = label
-        self._values = values
+def _memory_pages(column: int) -> int:
+    """A column of `/proc/self/statm` (proc(5)): 0 is the total size, 1 the resident set."""
+    return int(Path("/proc/self/statm").read_bytes().split()[column])
+
+
+class _Computed:
+    """A collector whose samples are computed at each scrape."""
+
+    def __init__(self, row: Row, samples: Callable[[], Iterable[tuple[list[str], float]]]) -> None:
+        self._row = row
+        self._samples = samples
 
     def collect(self) -> Iterable[Metric]:
-        family = GaugeMetricFamily(self._name, self._documentation, labels=[self._label] if self._label else [])
-        for label, value in self._values():
-            family.add_metric([label] if self._label else [], value)
+        kind = CounterMetricFamily if self._row.kind == "counter" else GaugeMetricFamily
+        family = kind(self._row.name, self._row.help, labels=list(self._row.labels))
+        for labels, value in self._samples():
+            family.add_metric(labels, value)
         yield family
-
-
-class _Process:
-    """The usual process figures, from `/proc/self` and the standard library alone: under a hardened unit the rest of
-    `/proc`, which prometheus-client's own collector needs, is hidden."""
-
-    def __init__(self, started: float) -> None:
-        self._started = started
-
-    def collect(self) -> Iterable[Metric]:
-        yield GaugeMetricFamily("process_start_time_seconds", "Start of the process, Unix time.", self._started)
-        times = os.times()
-        yield CounterMetricFamily("process_cpu_seconds", "CPU time, user and system.", times.user + times.system)
-        if not sys.platform.startswith("linux"):
-            return
-        pages = Path("/proc/self/statm").read_bytes().split()
-        page_bytes = os.sysconf("SC_PAGE_SIZE")
-        yield GaugeMetricFamily("process_virtual_memory_bytes", "Virtual memory.", int(pages[0]) * page_bytes)
-        yield GaugeMetricFamily("process_resident_memory_bytes", "Resident memory.", int(pages[1]) * page_bytes)
-        yield GaugeMetricFamily(
-            "process_open_fds", "Open file descriptors.", sum(1 for _ in Path("/proc/self/fd").iterdir())
-        )

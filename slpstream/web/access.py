@@ -1,12 +1,13 @@
-"""Who may come in: Host, Origin, token. Pure decisions over a request's headers.
+"""Access control: Host, Origin and token. Pure decisions over a request's headers.
 
-Two roles. Who may *read* sees everything; who may *operate* also changes what is kept of a station. Loopback needs no
-token to read, unless the configuration asks for one or the request came through a proxy; every other address needs
-one. Operating needs the operator's token from everywhere, once there is one; without one it is as reading.
+There are two roles: *read* sees everything, *operate* also changes what is stored about a station. Reading from
+loopback needs no token, unless the configuration requires one or the request came through a proxy; reading from any
+other address needs one. Operating needs the operator token, if one is configured, even from loopback; otherwise it
+needs what reading needs.
 
-`Host` must be an address, `localhost` or a configured name: a page whose name was rebound to 127.0.0.1 brings its own
-name. `Origin` must be the daemon's own, `file://` as OBS sends it, or a configured one; not `null`, which any page can
-have by a frame, and which Chromium sends for pages of files. Only the daemon's own pages may operate.
+`Host` must be an address, `localhost` or a configured name, which defeats DNS rebinding: a page whose name was rebound
+to 127.0.0.1 sends its own name. `Origin` must be the daemon's own, `file://` (sent by OBS), or a configured one. `null`
+is never allowed, because any page can get it with a sandboxed frame. Only the daemon's own pages may operate.
 """
 
 from __future__ import annotations
@@ -23,20 +24,20 @@ _LOCAL_ORIGIN = "file://"
 
 
 class Role(Enum):
-    """What somebody wants to do."""
+    """Roles that a request needs."""
 
     READ = "read"
     OPERATE = "operate"
 
 
 class Denied(Enum):
-    """Why a request is refused, with its HTTP status and the challenge of RFC 6750, if there is one."""
+    """Why a request is refused: HTTP status, detail, and challenge (RFC 6750), if there is one."""
 
     HOST = (421, "this host name is not served here", "")
-    ORIGIN = (403, "this origin may not connect", "")
+    ORIGIN = (403, "this origin is not allowed", "")
     FOREIGN = (403, "only the daemon's own pages may operate", "")
     TOKEN = (401, "a token is required", 'Bearer realm="slpstream"')
-    OPERATOR = (403, "the token of operators is required", 'Bearer realm="slpstream", error="insufficient_scope"')
+    OPERATOR = (403, "the operator token is required", 'Bearer realm="slpstream", error="insufficient_scope"')
 
     @property
     def status(self) -> int:
@@ -45,17 +46,17 @@ class Denied(Enum):
 
     @property
     def reason(self) -> str:
-        """For people."""
+        """The detail of the problem, for people."""
         return self.value[1]
 
     @property
     def headers(self) -> dict[str, str]:
-        """What the answer says beside its status."""
+        """Headers of the response."""
         return {"www-authenticate": self.value[2]} if self.value[2] else {}
 
 
 class Access(NamedTuple):
-    """The rules of one daemon."""
+    """The access rules of one server."""
 
     token: str | None = None
     operate_token: str | None = None
@@ -66,26 +67,26 @@ class Access(NamedTuple):
     def check(
         self, headers: Mapping[str, str], peer: str, query_token: str | None, role: Role = Role.READ
     ) -> Denied | None:
-        """`None` when the request may do it. Header names are in lower case; `peer` is the address of the other
-        end."""
-        if not self._host_is_ours(headers.get("host", "")):
+        """Returns why the request is refused, or `None`. Header names are in lower case; `peer` is the address of the
+        other end."""
+        if not self._is_allowed_host(headers.get("host", "")):
             return Denied.HOST
-        if not self._origin_may(headers.get("origin"), headers.get("host", "")):
+        if not self._is_allowed_origin(headers.get("origin"), headers.get("host", "")):
             return Denied.ORIGIN
         if role is Role.OPERATE and not _is_own_page(headers):
             return Denied.FOREIGN
         given = _given_token(headers.get("authorization", ""), query_token)
-        operates, reads = _same(given, self.operate_token), _same(given, self.token)
+        operates, reads = _is_token(given, self.operate_token), _is_token(given, self.token)
         if role is Role.OPERATE and self.operate_token is not None:
             return None if operates else Denied.OPERATOR if reads else Denied.TOKEN
         return Denied.TOKEN if self._needs_token(headers, peer) and not (operates or reads) else None
 
-    def _host_is_ours(self, host: str) -> bool:
+    def _is_allowed_host(self, host: str) -> bool:
         name = _host_name(host)
         allowed = ("", "localhost", *(allowed.lower() for allowed in self.allowed_hosts))
         return name in allowed or _is_address(name)
 
-    def _origin_may(self, origin: str | None, host: str) -> bool:
+    def _is_allowed_origin(self, origin: str | None, host: str) -> bool:
         if origin is None or origin == _LOCAL_ORIGIN or origin in self.allowed_origins:
             return True
         return _is_own_origin(origin, host)
@@ -97,12 +98,12 @@ class Access(NamedTuple):
 
 
 def is_loopback(peer: str) -> bool:
-    """Whether the address of the other end is this machine's own."""
+    """Whether an address of the other end is a loopback address."""
     return _is_address(peer) and ipaddress.ip_address(peer.partition("%")[0]).is_loopback
 
 
 def _is_own_page(headers: Mapping[str, str]) -> bool:
-    """Whether no page of another site sends this: a program, or a page of our own."""
+    """Whether a program or one of the daemon's own pages sent the request, and not a page of another site."""
     if headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
         return False
     origin = headers.get("origin")
@@ -122,13 +123,13 @@ def _given_token(authorization: str, query_token: str | None) -> str:
     return bearer.strip() if scheme.lower() == "bearer" else query_token or ""
 
 
-def _same(given: str, token: str | None) -> bool:
-    """In a time that does not say how much of it was right."""
+def _is_token(given: str, token: str | None) -> bool:
+    """Compares in constant time."""
     return token is not None and hmac.compare_digest(given.encode(), token.encode())
 
 
 def _host_name(host: str) -> str:
-    """The name in a Host header, without the port and in lower case."""
+    """The name in a Host header, in lower case and without the port."""
     try:
         return (urlsplit(f"//{host}").hostname or "").lower()
     except ValueError:

@@ -1,5 +1,4 @@
-"""The HTTP application: the API, the pages and their assets. What it serves is known by the protocols `Stations` and
-`games.Games` alone."""
+"""The HTTP application: the API, the pages and their assets. It knows what it serves as `Stations` and `Games`."""
 
 from __future__ import annotations
 
@@ -15,14 +14,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
 
+from slpstream.model.version import __version__
+from slpstream.web import events, openapi, sets
 from slpstream.web import games as games_module
-from slpstream.web import openapi
-from slpstream.web import sets as sets_module
+from slpstream.web import stations as stations_module
 from slpstream.web.assets import Assets
-from slpstream.web.endpoint import Endpoint, NoParameters, json_answer, routes
+from slpstream.web.endpoint import Endpoint, NoParameters, json_response, routes
 from slpstream.web.games import Games
-from slpstream.web.stations import Stations, events_endpoint
-from slpstream.web.stations import endpoints as station_endpoints
+from slpstream.web.stations import Stations, no_such_station
 
 STATIC = Path(str(files("slpstream.web") / "static"))
 
@@ -35,7 +34,7 @@ SECURITY_HEADERS = (
     (b"referrer-policy", b"no-referrer"),
     (b"content-security-policy", _CONTENT_SECURITY_POLICY.encode()),
 )
-# Pages from elsewhere may import the client module; the files are the same for everybody.
+# Pages of other origins may import the client module. The files contain nothing private.
 _IMPORTABLE = ((b"access-control-allow-origin", b"*"),)
 _CUSTOM_SUFFIXES = frozenset(
     {".css", ".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".svg", ".woff", ".woff2", ".ttf", ".otf"}
@@ -43,7 +42,7 @@ _CUSTOM_SUFFIXES = frozenset(
 )
 _HEADERS = (
     *SECURITY_HEADERS,
-    (b"cache-control", b"no-cache"),  # with its ETag: after an upgrade no browser source keeps old scripts
+    (b"cache-control", b"no-cache"),  # with the ETag, browser sources get new scripts after an upgrade
 )
 
 
@@ -52,37 +51,35 @@ def make_app(
     games: Games,
     overlay_folder: Path | None = None,
     name_folders: Mapping[str, Path] | None = None,
-    *,
-    version: str,
 ) -> Starlette:
-    """The application for a daemon.
+    """The application of a daemon or a gateway.
 
-    `overlay_folder` is served as `/custom/`: stylesheets and pages of the user's own, and the kinds of files that these
-    use. A stylesheet cannot pass a token on, so they need none. The JSON files of `name_folders`, by format, are served
-    as `/static/names/{format}/`.
+    `overlay_folder` holds the user's own stylesheets and pages and is served as `/custom/`, limited to file types that
+    such pages use. These files need no token, because a stylesheet cannot pass one on. The JSON files in `name_folders`
+    are served as `/static/names/{format}/`.
     """
     assets = Assets(STATIC)
 
     async def overlay(request: Request) -> Response:
         name = request.path_params["station"]
         if stations.station(name) is None:
-            raise HTTPException(404, f"no such station: {name}")
-        return await assets.answer("overlay.html", request)
+            raise no_such_station(name)
+        return await assets.respond("overlay.html", request)
 
     async def index(request: Request) -> Response:
-        return await assets.answer("index.html", request)
+        return await assets.respond("index.html", request)
 
     async def description(request: Request, _: NoParameters) -> Response:
-        return await json_answer(request, document, final=True)
+        return await json_response(request, document, final=True)
 
     endpoints = [
-        *station_endpoints(stations),
-        *sets_module.endpoints(stations),
-        events_endpoint(),
+        *stations_module.endpoints(stations),
+        *sets.endpoints(stations),
+        events.endpoint(),
         *games_module.endpoints(games),
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
     ]
-    document = openapi.document(endpoints, version)
+    document = openapi.document(endpoints, __version__)
     return Starlette(
         routes=[
             Route("/", index),
@@ -98,7 +95,7 @@ def make_app(
 
 
 def with_headers(app: Any) -> Callable[..., Awaitable[None]]:
-    """The application with the security headers on every answer."""
+    """Wraps an application so that every response has the security headers."""
 
     async def wrapped(scope: Any, receive: Any, send: Any) -> None:
         async def send_with_headers(message: Any) -> None:

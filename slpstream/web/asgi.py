@@ -1,4 +1,4 @@
-"""A thin bridge from h11 to an ASGI application: one HTTP request and its response, no websocket, no lifespan."""
+"""A thin bridge from h11 to an ASGI application: HTTP requests only, no websockets and no lifespan."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Application = Callable[
 ]
 
 
-class Exchange:
-    """One request and its response over a connection whose h11 state it shares."""
+class RequestResponseCycle:
+    """One request and its response, on a connection whose h11 state it shares."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Exchange:
         origin: bytes | None = None,
         extra: Mapping[str, Any] | None = None,
     ) -> None:
-        """`origin` is that of a web page that may read the answer; `extra` goes into the scope."""
+        """`origin` is the origin of a web page that may read the response; `extra` is added to the scope."""
         self._connection = connection
         self._http = http
         self._request = request
@@ -48,7 +48,7 @@ class Exchange:
         self._extra = extra or {}
         self._body_done = False
         self._body_bytes = 0
-        self._body_until = trio.current_time() + REQUEST_SECONDS
+        self._body_deadline = trio.current_time() + REQUEST_SECONDS
         self.status = 500
 
     def scope(self) -> dict[str, Any]:
@@ -77,9 +77,11 @@ class Exchange:
 
     async def _receive(self) -> dict[str, Any]:
         if self._body_done:
-            # All was received; what can still come is the end of the connection, which the sending side sees.
+            # Only the end of the connection can follow, and the sending side notices it.
             await trio.sleep_forever()
-        with trio.move_on_at(self._body_until):  # for all of it: a byte now and then must not hold the connection
+        with trio.move_on_at(
+            self._body_deadline
+        ):  # for the whole body, so that a trickle of bytes cannot hold the connection
             while True:
                 event = self._http.next_event()
                 if event is h11.NEED_DATA:
@@ -121,10 +123,10 @@ class Exchange:
 
 
 def for_origin(headers: Iterable[tuple[bytes, bytes]], origin: bytes) -> list[tuple[bytes, bytes]]:
-    """The headers of an answer that a page of this origin may read; those of one that all may read stay as they are."""
+    """Adds the headers that let a page of this origin read the response, unless any origin may read it."""
     headers = list(headers)
     if any(name == _ALLOW_ORIGIN for name, _ in headers):
-        return headers  # a browser takes two for none
+        return headers  # browsers reject a second value
     kept = [(name, value) for name, value in headers if name != b"vary"]
     vary = [value for name, value in headers if name == b"vary"]
     return [*kept, (b"vary", b", ".join([*vary, b"origin"])), (_ALLOW_ORIGIN, origin)]

@@ -1,7 +1,7 @@
-"""Folders of files that are served as they are: our pages and scripts, and people's own stylesheets and images.
+"""Folders of static files: the daemon's pages and scripts, and the user's own stylesheets and images.
 
-Starlette finds the file and never leaves the folder; that it can go, change or become unreadable at any moment, with an
-editor, a network share or an upgrade, is our part: then it is not there (404), or its answer breaks off.
+Starlette finds the file and never leaves the folder. A file can vanish, change or become unreadable at any moment, with
+an editor, a network share or an upgrade; the response is then 404, or it breaks off.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from slpstream.system.files import modified_ns, open_regular
-from slpstream.web.file_answer import FileAnswer
+from slpstream.web.file_response import OpenFileResponse
 
 
 class Assets(StaticFiles):
-    """One folder."""
+    """One folder of static files."""
 
     def __init__(self, folder: Path, suffixes: Container[str] | None = None) -> None:
-        """Only files with these `suffixes`, in lower case, are served; `None`: all."""
+        """`suffixes`, in lower case, restricts which files are served; `None` serves all."""
         super().__init__(directory=folder, check_dir=False)
         self._suffixes = suffixes
-        self.config_checked = True  # it is no mistake if it is not there yet
+        self.config_checked = True  # the folder may not exist yet
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The answer to a request for a path below the folder."""
+        """Responds to a request for a path below the folder."""
         request = Request(scope)
         if request.method not in ("GET", "HEAD"):
             raise HTTPException(405, headers={"Allow": "GET, HEAD"})
-        return await self.answer(path, request)
+        return await self.respond(path, request)
 
-    async def answer(self, path: str, request: Request) -> FileAnswer:
-        """The file at a path below the folder. Raises 404."""
+    async def respond(self, path: str, request: Request) -> OpenFileResponse:
+        """The file at a path below the folder. Raises `HTTPException` 404."""
         try:
             file, size_bytes, modified_seconds = await trio.to_thread.run_sync(self._open, path)
         except (OSError, ValueError):
@@ -48,10 +48,13 @@ class Assets(StaticFiles):
         kind = mimetypes.guess_type(path)[0] or "text/plain"
         if kind.startswith("text/"):
             kind += "; charset=utf-8"
-        return FileAnswer(request, file, size_bytes, modified_seconds, {"content-type": kind})
+        return OpenFileResponse(request, file, size_bytes, modified_seconds, {"content-type": kind})
 
     def _open(self, path: str) -> tuple[BinaryIO, int, float]:
-        """In a worker thread. Raises `OSError`, and `ValueError` for what is no path."""
+        """Opens a file; returns it with its size in bytes and its modification time in seconds. Blocks.
+
+        Raises `OSError`, or `ValueError` for a path that no file can have.
+        """
         full_path, found = self.lookup_path(path)
         if found is None or (self._suffixes is not None and Path(path).suffix.lower() not in self._suffixes):
             raise FileNotFoundError(path)

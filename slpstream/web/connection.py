@@ -1,8 +1,7 @@
-"""One TCP connection as a non-blocking standard socket: trio waits, the socket is read and written directly.
+"""A TCP connection as a non-blocking standard socket, read and written directly; trio only waits for it.
 
-A websocket client is written to straight from the fan-out with one system call; trio's streams would need a task
-switch for each of a thousand clients. `trio.lowlevel.wait_readable` and `wait_writable` work on every platform that
-trio runs on.
+The fan-out writes to a websocket client with one system call, where trio's streams would need a task switch for each of
+a thousand clients. `trio.lowlevel.wait_readable` and `wait_writable` work on every platform that trio supports.
 """
 
 from __future__ import annotations
@@ -19,20 +18,20 @@ _LINGER_BYTES = 4 << 20
 
 
 class Connection:
-    """A connected socket. Closing is the caller's business, with `finish` and `close`."""
+    """A connected socket. The caller closes it, with `finish` and then `close`."""
 
     def __init__(self, sock: socket.socket, peer: str) -> None:
         self._socket = sock
         self.peer = peer
         """Address of the other end."""
         self.gone = False
-        """The other end can no longer be written to."""
+        """Nothing can be written any more: the other end has left or was given up."""
         sock.setblocking(False)
         self._set(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
     async def read(self, max_bytes: int = _READ_BYTES) -> bytes:
-        """The next bytes; empty at the end, also when the connection was reset. Always lets others run: somebody who
-        sends without a pause must not have the event loop for himself."""
+        """Reads the next bytes; returns `b""` at the end and after a reset. Always a checkpoint, so that a client that
+        sends without a pause does not starve the others."""
         while True:
             await trio.lowlevel.wait_readable(self._socket)
             try:
@@ -44,7 +43,7 @@ class Connection:
                 return b""
 
     def write_now(self, data: bytes | memoryview) -> int:
-        """Writes without blocking; how many bytes were taken. A connection that is gone takes everything."""
+        """Writes without blocking and returns the number of bytes written. A connection that is gone discards all."""
         if self.gone:
             return len(data)
         try:
@@ -56,11 +55,11 @@ class Connection:
             return len(data)
 
     async def writable(self) -> None:
-        """Returns when the socket takes bytes again."""
+        """Waits until the socket can be written to."""
         await trio.lowlevel.wait_writable(self._socket)
 
     async def write_all(self, data: bytes) -> None:
-        """Writes everything, as fast as the other end takes it."""
+        """Writes all bytes, as fast as the other end reads them."""
         rest = memoryview(data)
         while rest and not self.gone:
             taken = self.write_now(rest)
@@ -69,12 +68,12 @@ class Connection:
                 await self.writable()
 
     def limit_send_buffer(self, size_bytes: int) -> None:
-        """Bounds what the system keeps for a slow client: data that lies there is neither ours to drop nor fresh."""
+        """Limits the system's buffer for a slow client. Data in it can no longer be dropped in favour of newer."""
         self._set(socket.SOL_SOCKET, socket.SO_SNDBUF, size_bytes)
 
     async def finish(self) -> None:
-        """Says that no more will be written, and lets the other end do the same for a moment. A socket that is closed
-        while bytes wait to be read is reset, and what was written last is lost with it."""
+        """Ends the sending side and gives the other end a moment to do the same. Closing a socket that has unread
+        bytes resets the connection, which can lose the response."""
         if self.gone:
             return
         try:
@@ -96,11 +95,11 @@ class Connection:
             self._socket.close()
 
     def _set(self, level: int, option: int, value: int) -> None:
-        with contextlib.suppress(OSError):  # some systems refuse it when the other end has left already
+        with contextlib.suppress(OSError):  # some systems refuse it after the other end has left
             self._socket.setsockopt(level, option, value)
 
     def _lose(self, error: OSError) -> None:
-        """The network has many ways to say that a connection is over. A closed socket would be our own mistake."""
+        """Marks the connection as gone, whichever error the network reports. EBADF would be our own mistake."""
         if error.errno == errno.EBADF:
             raise error
         self.gone = True

@@ -1,5 +1,4 @@
-"""The websocket subprotocols: a message to a complete websocket message, header included, once for all
-subscribers."""
+"""The websocket subprotocols. Each message is encoded once for all subscribers, frame header included."""
 
 from __future__ import annotations
 
@@ -23,7 +22,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class WebsocketEncoding:
-    """One subprotocol: its name, its opcode, and what makes its bytes from the JSON line."""
+    """One subprotocol: its name, its opcode, and the conversion from the JSON line to its bytes."""
 
     def __init__(self, subprotocol: str, opcode: Opcode, convert: Callable[[bytes], bytes] | None = None) -> None:
         self.key = subprotocol
@@ -31,17 +30,17 @@ class WebsocketEncoding:
         self._convert = convert
 
     def log(self, message: LogMessage, station: str) -> bytes:
-        """A log message, ready for the socket."""
+        """A log message as a websocket message."""
         return message.form((self.key, station), self._whole, station)
 
     def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
-        """A `frame` message cut down to some fields, ready for the socket."""
+        """A `frame` message, reduced to some fields, as a websocket message."""
         return message.form(
             (self.key, station, tuple(fields)), lambda m: self._message(cut_frame(m.json(station), fields))
         )
 
     def status(self, payload: dict[str, Any]) -> bytes:
-        """A status message, ready for the socket."""
+        """A status message as a websocket message."""
         return self._message(_encode(payload))
 
     def _whole(self, message: LogMessage, station: str) -> bytes:
@@ -52,10 +51,10 @@ class WebsocketEncoding:
 
 
 class DeltaWebsocketEncoding(WebsocketEncoding):
-    """The messages of MessagePack, of which some say only what differs from the one before."""
+    """MessagePack, with messages that contain only the difference to an earlier one."""
 
     def follow(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
-        """A message for somebody who has the one before it, of the same game and type; ready for the socket."""
+        """A message as a difference, for subscribers that have `before`, a message of the same game and type."""
         key = (self.key, station, link.fields, before.place)
         return link.message.form(key, lambda _: self._difference(link, before, station))
 
@@ -68,8 +67,10 @@ class DeltaWebsocketEncoding(WebsocketEncoding):
 
 
 def _framed(opcode: Opcode, payload: bytes) -> bytes:
-    """A whole websocket message in one piece, unmasked, as servers send it (RFC 6455, 5.2). Every frame of a game goes
-    through here; this takes a quarter of the time that the general way of `websockets` does."""
+    """A websocket message in one frame, unmasked, as servers send it (RFC 6455, section 5.2).
+
+    Every frame of a game passes through here, and this takes a quarter of the time that `websockets` takes.
+    """
     size = len(payload)
     if size < _SIZE_IN_2_BYTES:
         return b"%c%c%b" % (_FIN | opcode, size, payload)
@@ -81,4 +82,4 @@ def _framed(opcode: Opcode, payload: bytes) -> bytes:
 JSON = WebsocketEncoding("slpstream.v1.json", Opcode.TEXT)
 MESSAGEPACK = WebsocketEncoding("slpstream.v1.msgpack", Opcode.BINARY, to_messagepack)
 DELTA = DeltaWebsocketEncoding(delta.SUBPROTOCOL, Opcode.BINARY, to_messagepack)
-WIRES = {encoding.key: encoding for encoding in (JSON, MESSAGEPACK, DELTA)}
+ENCODINGS = {encoding.key: encoding for encoding in (JSON, MESSAGEPACK, DELTA)}

@@ -1,4 +1,4 @@
-"""What an endpoint of the HTTP API is: a row that is route, check of what comes in and documentation at once."""
+"""Endpoints of the HTTP API. One row is route, validation and documentation at once."""
 
 from __future__ import annotations
 
@@ -21,114 +21,109 @@ from slpstream.web.access import Denied
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
-TAKES = (JSON, MERGE_PATCH)
+BODY_TYPES = (JSON, MERGE_PATCH)
 MAX_BODY_BYTES = 64 * 1024
 TOKEN = "token"  # noqa: S105 -- the name of the parameter
 OPERATING = "slpstream.operating"
-"""In the scope of a request: `None`, or why it may not operate."""
-_GZIP_FROM_BYTES = 1024
-_THREAD_FROM_BYTES = 32 * 1024
+"""Key in the scope of a request: why the request may not operate, or `None`."""
+_MIN_GZIP_BYTES = 1024
+_MIN_THREAD_BYTES = 32 * 1024
 _GZIP_LEVEL = 4
 
 
-class Parameters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
-    """Base of the query parameters of an endpoint: one field each, with its description and bounds."""
+class NoParameters(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The query parameters of an endpoint that has none. It ignores the query."""
 
 
-class NoParameters(Parameters, frozen=True):
-    """None at all."""
-
-
-Answering = Callable[[Request, Any], Awaitable[Response]]
+Respond = Callable[[Request, Any], Awaitable[Response]]
+"""Responds to a request, given its decoded query parameters."""
 
 
 class Endpoint(NamedTuple):
-    """One path."""
+    """One method of one path."""
 
     path: str
-    """With `{name}` for what varies."""
+    """With `{name}` for each variable part."""
     name: str
-    """Unique, for programs that make clients from the description."""
+    """Unique; client generators make function names from it."""
     summary: str
-    answering: Answering
-    """Is given the request and its `parameters`."""
-    answer: Any = None
-    """The type of a JSON answer; `None` for others."""
+    respond: Respond
+    response: Any = None
+    """The type of a JSON response; `None` for other media types."""
     media_type: str = JSON
-    parameters: type[Parameters] = NoParameters
+    parameters: type[msgspec.Struct] = NoParameters
+    """One field per query parameter, with description and bounds. Field types that are not JSON types have a class
+    method `parse`, which takes the text of the parameter and raises `ValueError`."""
     in_path: Mapping[str, Any] = {}
-    """What varies, with its type."""
+    """The types of the variable parts of the path."""
     statuses: Mapping[int, str] = {}
-    """Other statuses than 200 and those that all have."""
+    """Statuses that only this endpoint has, beside 200."""
     headers: Mapping[str, str] = {}
-    """Request headers that it looks at, with a description."""
+    """Request headers that have an effect, with a description."""
     method: str = "GET"
     operates: bool = False
-    """Only who may operate is let in."""
+    """The request needs the role `Role.OPERATE`."""
     body: Any = None
-    """The type of the JSON that a request brings, see `read_body`; `None` when it brings nothing."""
+    """The type of the request's JSON body, see `read_body`; `None` for no body."""
 
-    async def answered(self, request: Request) -> Response:
-        """The answer to a request."""
+    async def dispatch(self, request: Request) -> Response:
+        """Checks the role, decodes the query and responds."""
         denied: Denied | None = request.scope[OPERATING] if self.operates else None
         if denied is not None:
             raise HTTPException(denied.status, denied.reason, denied.headers)
-        return await self.answering(request, parse(request, self.parameters))
+        return await self.respond(request, parse_query(request, self.parameters))
 
 
 def routes(endpoints: Sequence[Endpoint]) -> list[Route]:
-    """For the application: one for each path, whatever its methods."""
+    """Starlette's routes for some endpoints: one per path, with all its methods."""
     by_path: dict[str, dict[str, Endpoint]] = {}
     for endpoint in endpoints:
         by_path.setdefault(endpoint.path, {})[endpoint.method] = endpoint
-    return [_route(path, of_path) for path, of_path in by_path.items()]
+    return [_route(path, by_method) for path, by_method in by_path.items()]
 
 
 def _route(path: str, by_method: Mapping[str, Endpoint]) -> Route:
-    async def answer(request: Request) -> Response:
+    async def dispatch(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
-        return await by_method[method].answered(request)
+        return await by_method[method].dispatch(request)
 
-    return Route(path, answer, methods=list(by_method), name=next(iter(by_method.values())).name)
+    return Route(path, dispatch, methods=list(by_method), name=next(iter(by_method.values())).name)
 
 
 async def read_body(request: Request, kind: Any) -> Any:
-    """The JSON that a request brings, as this type. Raises 400, 408, 413, 415, and 422, which says what was
-    expected."""
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in TAKES:
-        raise HTTPException(415, f"expected a body of type {' or '.join(TAKES)}")
+    """Decodes the request's JSON body as `kind`. Raises `HTTPException` 400, 408, 413, 415, or 422 with the reason."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() not in BODY_TYPES:
+        raise HTTPException(415, f"expected a body of type {' or '.join(BODY_TYPES)}")
     body = bytearray()
     try:
         async with aclosing(request.stream()) as chunks:
             async for chunk in chunks:
                 body += chunk
                 if len(body) > MAX_BODY_BYTES:
-                    raise HTTPException(413, f"a body has at most {MAX_BODY_BYTES} bytes")
+                    raise HTTPException(413, f"expected a body of at most {MAX_BODY_BYTES} bytes")
     except trio.TooSlowError:
-        raise HTTPException(408, "the body did not come") from None
+        raise HTTPException(408, "the body did not arrive in time") from None
     except (h11.RemoteProtocolError, ClientDisconnect):
-        raise HTTPException(400, "the body breaks off") from None
+        raise HTTPException(400, "the body is incomplete") from None
     try:
-        return msgspec.convert(_whole_numbers(msgspec.json.decode(bytes(body))), kind)
+        return msgspec.convert(_integral(msgspec.json.decode(bytes(body))), kind)
     except RecursionError:
         raise HTTPException(422, "the body is nested too deeply") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        what, _, where = str(error).partition(" - at `$.")
-        raise HTTPException(422, f"{where.rstrip('`')}: {what}" if where else what) from None
+        raise _unprocessable(error) from None
 
 
-def _whole_numbers(value: Any) -> Any:
-    """JSON knows one kind of number: 3.0 is 3."""
+def _integral(value: Any) -> Any:
+    """Replaces integral floats by integers: JSON has one type of number, in which 3.0 is 3."""
     if isinstance(value, dict):
-        return {key: _whole_numbers(each) for key, each in value.items()}
+        return {key: _integral(each) for key, each in value.items()}
     if isinstance(value, list):
-        return [_whole_numbers(each) for each in value]
+        return [_integral(each) for each in value]
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def parse(request: Request, kind: type[Parameters]) -> Any:
-    """The query of a request. Raises 422, which says what was expected of which parameter; where there are none, the
-    query says nothing."""
+def parse_query(request: Request, kind: type[msgspec.Struct]) -> Any:
+    """Decodes the query of a request. Raises `HTTPException` 422 with the parameter and what was expected."""
     if kind is NoParameters:
         return NoParameters()
     given: dict[str, str] = {}
@@ -139,46 +134,55 @@ def parse(request: Request, kind: type[Parameters]) -> Any:
         if name not in known:
             raise HTTPException(422, f"unknown parameter: {name}")
         if name in given:
-            raise HTTPException(422, f"{name}: is there twice")
+            raise HTTPException(422, f"{name}: given twice")
         given[name] = value
     try:
-        return msgspec.convert(given, kind, strict=False)
+        return msgspec.convert(given, kind, strict=False, dec_hook=_parse_text)
     except msgspec.ValidationError as error:
-        what, _, where = str(error).partition(" - at `$.")
-        raise HTTPException(422, f"{where.rstrip('`')}: {what}" if where else what) from None
+        raise _unprocessable(error) from None
 
 
-async def json_answer(request: Request, value: Any, *, status: int = 200, final: bool = False) -> Response:
-    """A value as JSON, smaller where the other end can take that. What is `final` has an ETag: asked again it need
-    not be sent again."""
+def _parse_text(kind: Any, text: str) -> Any:
+    return kind.parse(text)
+
+
+def _unprocessable(error: Exception) -> HTTPException:
+    """422, with msgspec's message in the order `name: what is wrong`."""
+    what, _, where = str(error).partition(" - at `$.")
+    return HTTPException(422, f"{where.rstrip('`')}: {what}" if where else what)
+
+
+async def json_response(request: Request, value: Any, *, status: int = 200, final: bool = False) -> Response:
+    """A value as JSON, compressed if the client accepts it. A `final` response has an ETag, so that it need not be
+    sent again."""
     body = msgspec.json.encode(value)
     headers = {"content-type": JSON, "cache-control": "no-cache" if final else "no-store"}
     if final:
         headers["etag"] = tag = f'W/"{tag_of(body)}"'
         if request.method in ("GET", "HEAD") and _matches(request.headers.get("if-none-match", ""), tag):
             return Response(status_code=304, headers={**headers, "vary": "accept-encoding"})
-    if len(body) >= _GZIP_FROM_BYTES:
+    if len(body) >= _MIN_GZIP_BYTES:
         headers["vary"] = "accept-encoding"
-        if _takes_gzip(request.headers.get("accept-encoding", "")):
+        if _accepts_gzip(request.headers.get("accept-encoding", "")):
             headers["content-encoding"] = "gzip"
-            squeeze = partial(gzip.compress, body, _GZIP_LEVEL, mtime=0)
-            body = squeeze() if len(body) < _THREAD_FROM_BYTES else await trio.to_thread.run_sync(squeeze)
+            compress = partial(gzip.compress, body, _GZIP_LEVEL, mtime=0)
+            body = compress() if len(body) < _MIN_THREAD_BYTES else await trio.to_thread.run_sync(compress)
     return Response(body, status, headers=headers)
 
 
 def tag_of(body: bytes) -> str:
-    """What tells an answer from others, in its ETag."""
+    """The opaque part of a body's ETag."""
     return hashlib.sha256(body).hexdigest()[:32]
 
 
 def _matches(if_none_match: str, tag: str) -> bool:
-    """The weak comparison of RFC 9110."""
+    """Weak comparison (RFC 9110, section 8.8.3.2)."""
     asked = [part.strip().removeprefix("W/") for part in if_none_match.split(",")]
     return "*" in asked or tag.removeprefix("W/") in asked
 
 
-def _takes_gzip(accept_encoding: str) -> bool:
-    """Whether `gzip` is among the codings, and not with a weight of 0."""
+def _accepts_gzip(accept_encoding: str) -> bool:
+    """Whether `gzip` is accepted with a weight above 0 (RFC 9110, section 12.5.3)."""
     weights: dict[str, float] = {}
     for part in accept_encoding.split(","):
         coding, _, weight = part.partition(";")

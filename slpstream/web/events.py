@@ -1,29 +1,34 @@
-"""`/v1/events`: the log of one station as server-sent events, for those who have an `EventSource` and no websocket.
+"""`/v1/events`: the log of one station as server-sent events, for clients with an `EventSource` and no websocket.
 
-The machinery is that of the websocket: the same subscription, the same bounded outbox in front of the socket, each
-message encoded once for all. Only the wire differs: `event` is the message's type, `id` its cursor, `data` the line.
-The answer has no length and ends with the connection. Who comes back says in `Last-Event-ID` where it was.
+Everything but the encoding is shared with the websocket: the subscription, the bounded outbox in front of the socket,
+messages encoded once for all. `event` is the type of the message, `id` its cursor, `data` its JSON line. The response
+has no length and ends with the connection. A client that reconnects sends its last cursor in `Last-Event-ID`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any
 from urllib.parse import parse_qsl
 
 import msgspec
 import trio
+from msgspec import UNSET, Meta, UnsetType
+from starlette.requests import Request
+from starlette.responses import Response
 
 from slpstream.model.errors import NoSuchGame, ProtocolViolation, SubscriberError, first_refusal
 from slpstream.model.messages import Cursor, LogMessage, cut_frame
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels
 from slpstream.stream.subscription import parse_query
 from slpstream.web.connection import Connection
+from slpstream.web.endpoint import Endpoint
+from slpstream.web.observer import Observer
 
 PATH = b"/v1/events"
 HEARTBEAT_SECONDS = 15.0
 STUCK_SECONDS = 60.0
-_FAREWELL_SECONDS = 1.0
+_FLUSH_SECONDS = 1.0
 _RETRY_MILLISECONDS = 2000
 _RETRY_AFTER_ERROR_MILLISECONDS = 30_000
 _HEARTBEAT = b":\n\n"
@@ -39,39 +44,37 @@ _encode = msgspec.json.Encoder().encode
 
 
 class ServerSentEventsEncoding:
-    """A message to a server-sent event."""
+    """Encodes messages as server-sent events."""
 
     key = "events"
 
     def log(self, message: LogMessage, station: str) -> bytes:
-        """A log message."""
+        """A log message as an event."""
         return message.form((self.key, station), lambda m: _event(m.type, m.cursor, m.json(station)))
 
     def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
-        """A `frame` message cut down to some fields."""
+        """A `frame` message, reduced to some fields, as an event."""
         return message.form(
             (self.key, station, tuple(fields)), lambda m: _event(m.type, m.cursor, cut_frame(m.json(station), fields))
         )
 
     def status(self, payload: dict[str, Any]) -> bytes:
-        """A status message. The cursor of a snapshot is a place to come back to."""
+        """A status message as an event. The cursor of a snapshot becomes the event's id, to resume from."""
         return _event(payload["type"], payload.get("cursor"), _encode(payload))
 
 
 def _event(kind: str, cursor: str | None, data: bytes) -> bytes:
-    """JSON has no line ends."""
+    # `data` is one line: JSON escapes line ends.
     id_line = b"" if cursor is None else b"id: %b\n" % cursor.encode()
     return b"%bevent: %b\ndata: %b\n\n" % (id_line, kind.encode(), data)
 
 
-_WIRE = ServerSentEventsEncoding()
+_ENCODING = ServerSentEventsEncoding()
 
 
 def parse_events_query(query: str, headers: Mapping[str, str], *, max_fields: int) -> Subscription:
-    """What a request asks for; `last-event-id` counts more than the `cursor` that the page began with.
-
-    Raises `ProtocolViolation`.
-    """
+    """The subscription that a request asks for. `Last-Event-ID` takes precedence over `cursor`, which a page keeps in
+    its URL when it reconnects. Raises `ProtocolViolation`."""
     try:
         pairs = parse_qsl(query, max_num_fields=max_fields)
     except ValueError as error:
@@ -86,8 +89,8 @@ def parse_events_query(query: str, headers: Mapping[str, str], *, max_fields: in
 
 
 async def find_channels(hub: Hub, subscription: Subscription) -> WantedChannels:
-    """The station of a subscription, after its cursor was looked up: that it is wrong must be said by the status of the
-    answer, for a browser asks again after any other end. Raises `NoSuchGame`."""
+    """The station of a subscription, after its cursor was looked up. Only the status of the response can report an
+    invalid cursor, because browsers reconnect after any other end. Raises `NoSuchGame`."""
     channels = hub.wanted(subscription.stations)
     [channel] = channels
     cursor = subscription.cursor_of(channel.station)
@@ -97,7 +100,7 @@ async def find_channels(hub: Hub, subscription: Subscription) -> WantedChannels:
 
 
 class EventsSession:
-    """One answer, from its head to its end."""
+    """One response, from its head to its end."""
 
     def __init__(
         self,
@@ -106,40 +109,40 @@ class EventsSession:
         *,
         headers: Sequence[tuple[bytes, bytes]],
         outbox_bytes: int,
-        on_lagged: Callable[[], None],
-        on_dropped: Callable[[str], None],
+        observer: Observer,
     ) -> None:
-        """`headers` go with the answer's own."""
+        """`headers` are added to the response's own."""
         self._connection = connection
         self._hub = hub
         self._headers = headers
-        self._on_dropped = on_dropped
+        self._observer = observer
         self._outbox = Outbox(
-            connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed, on_missed=on_lagged
+            connection.write_now, limit_bytes=outbox_bytes, tell_missed=_lagged, on_missed=observer.on_lagged
         )
         self._work = trio.Event()
         self._ending = False
-        """What waits is still written, then it is over."""
+        """The session ends as soon as the outbox is empty."""
         self._subscriber: Subscriber | None = None
         self._scope = trio.CancelScope()
 
     @property
     def queued_bytes(self) -> int:
-        """What waits for this client."""
+        """Bytes that wait for this client."""
         return self._outbox.queued_bytes
 
     def close(self, code: int, reason: str) -> None:
-        """We are going down: what was not begun is not sent any more; the client comes back with its cursor."""
+        """Ends the session at shutdown. Messages that were not begun are discarded; the client resumes with its
+        cursor. Server-sent events have neither a close code nor a reason."""
         self._stop()
         self._outbox.clear()
         self._end()
 
     async def run(self, subscription: Subscription, channels: WantedChannels) -> None:
-        """Until the client leaves, or we end it."""
+        """Sends events until the client leaves or the session is closed."""
         head = _HEAD + b"".join(b"%b: %b\r\n" % header for header in self._headers) + b"\r\n"
         self._outbox.put(head + b"retry: %d\n\n" % _RETRY_MILLISECONDS)
         self._hub.subscriptions += 1
-        subscriber = self._subscriber = Subscriber(subscription, _WIRE, self._outbox, self._wake)
+        subscriber = self._subscriber = Subscriber(subscription, _ENCODING, self._outbox, self._wake)
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
@@ -159,18 +162,18 @@ class EventsSession:
             self._stop()
             self._outbox.clear()
             self._outbox.put(b"retry: %d\n" % _RETRY_AFTER_ERROR_MILLISECONDS)
-            self._outbox.put(_WIRE.status({"type": "error", "code": error.close_code, "message": error.what}))
+            self._outbox.put(_ENCODING.status({"type": "error", "code": error.close_code, "message": error.what}))
             self._end()
 
     async def _read(self) -> None:
-        """Nothing more is expected; the end of the connection is."""
+        """Notices that the client has left. It sends nothing after its request."""
         while await self._connection.read():
             pass
         self._connection.gone = True
         self._scope.cancel()
 
     async def _write(self, subscriber: Subscriber) -> None:
-        """Writes what waits; a sign of life when nothing does, and the end when nobody takes it."""
+        """Writes the outbox, and heartbeats while it is empty. Drops a client that reads nothing."""
         while not (self._ending and self._outbox.empty):
             self._work = trio.Event()
             if self._outbox.empty:
@@ -182,7 +185,7 @@ class EventsSession:
             with trio.move_on_after(STUCK_SECONDS) as waiting:
                 await self._connection.writable()
             if waiting.cancelled_caught:
-                self._on_dropped("unread")
+                self._observer.on_dropped("unread")
                 self._connection.gone = True
                 return
             if self._outbox.flush():
@@ -190,7 +193,7 @@ class EventsSession:
 
     def _end(self) -> None:
         self._ending = True
-        self._scope.deadline = min(self._scope.deadline, trio.current_time() + _FAREWELL_SECONDS)
+        self._scope.deadline = min(self._scope.deadline, trio.current_time() + _FLUSH_SECONDS)
         self._wake()
 
     def _stop(self) -> None:
@@ -201,10 +204,42 @@ class EventsSession:
     def _wake(self) -> None:
         self._work.set()
 
-    def _tell_missed(self, missed: int) -> bytes:
-        return _WIRE.status({"type": "lagged", "missed": missed})
+
+def _lagged(missed: int) -> bytes:
+    return _ENCODING.status({"type": "lagged", "missed": missed})
 
 
 def status_of(error: SubscriberError) -> int:
-    """The HTTP status of what a subscription cannot have."""
+    """The HTTP status for a subscription that is refused."""
     return 404 if isinstance(error, NoSuchGame) else 422 if isinstance(error, ProtocolViolation) else 410
+
+
+class EventsParameters(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """Query parameters of `/v1/events`: those of a subscription, see the websocket."""
+
+    station: Annotated[str, Meta(min_length=1, description="Id of one station.")]
+    topics: Annotated[str | UnsetType, Meta(description="Some of `game,frame,event,stats,diagnostic`.")] = UNSET
+    frames: Annotated[str | UnsetType, Meta(description="`live` or `finalized`.")] = UNSET
+    rate: Annotated[str | UnsetType, Meta(description="Frames per second of game time.")] = UNSET
+    fields: Annotated[str | UnsetType, Meta(description="Keeps only these fields of frames.")] = UNSET
+    delivery: Annotated[str | UnsetType, Meta(description="`conflate` or `lossless`.")] = UNSET
+    cursor: Annotated[str | UnsetType, Meta(description="`live`, `start`, or a cursor.")] = UNSET
+
+
+def endpoint() -> Endpoint:
+    """The description of `/v1/events`, and its response to HEAD. The server itself responds to GET, because it owns the
+    connection."""
+
+    async def head(request: Request, _: EventsParameters) -> Response:
+        return Response(headers={"content-type": "text/event-stream", "cache-control": "no-store"})
+
+    return Endpoint(
+        PATH.decode(),
+        "followEvents",
+        "The log of one station as server-sent events: `event` is the type, `id` the cursor, `data` the message.",
+        head,
+        media_type="text/event-stream",
+        parameters=EventsParameters,
+        statuses={404: "No such station or game.", 410: "That cursor is gone."},
+        headers={"Last-Event-ID": "Cursor of the last event received; takes precedence over `cursor`."},
+    )

@@ -1,4 +1,4 @@
-"""`/openapi.json`, generated from the endpoints and the types of their parameters and answers."""
+"""`/openapi.json`, generated from the endpoints and the types of their parameters, bodies and responses."""
 
 from __future__ import annotations
 
@@ -9,35 +9,38 @@ from typing import Any
 import msgspec
 
 from slpstream.web import schemas
-from slpstream.web.endpoint import JSON, TAKES, Endpoint, Parameters
+from slpstream.web.endpoint import BODY_TYPES, JSON, Endpoint
 
 VERSION = "3.1.0"
 _REFERENCE = "#/components/schemas/{name}"
 _DESCRIPTION = (
-    "What is being played and what was played. Messages as they come are on the websocket `/v1/stream` and on "
+    "Games that are being played and games that were played. Messages arrive live on the websocket `/v1/stream` and on "
     "`/v1/events`. From another machine every request needs the token, as `Authorization: Bearer` or `?token=`."
 )
-_OPERATORS = {401: "A token is required.", 403: "Only operators may do that, and no page from elsewhere."}
+_OPERATORS = {401: "A token is required.", 403: "Needs the operator token, and no page of another site may do it."}
 _PROBLEM = {
-    "description": "What went wrong.",
+    "description": "The request failed.",
     "content": {"application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}}},
 }
 
 
 def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
-    """The description of these endpoints."""
-    both = [((each.name, what), getattr(each, what)) for each in endpoints for what in ("answer", "body")]
-    typed = [(key, kind) for key, kind in both if kind is not None]
+    """The OpenAPI description of some endpoints."""
+    typed = [
+        ((endpoint.name, part), kind)
+        for endpoint in endpoints
+        for part, kind in (("response", endpoint.response), ("body", endpoint.body))
+        if kind is not None
+    ]
     found, components = msgspec.json.schema_components(
         [schemas.Problem, *(kind for _, kind in typed)], ref_template=_REFERENCE
     )
     schema_of = {key: schema for (key, _), schema in zip(typed, found[1:], strict=True)}
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in endpoints:
-        operation = _operation(
-            endpoint, schema_of.get((endpoint.name, "answer")), schema_of.get((endpoint.name, "body"))
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(
+            endpoint, schema_of.get((endpoint.name, "response")), schema_of.get((endpoint.name, "body"))
         )
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation
     return {
         "openapi": VERSION,
         "info": {
@@ -58,7 +61,7 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     }
 
 
-def _operation(endpoint: Endpoint, schema: Any, body: Any) -> dict[str, Any]:
+def _operation(endpoint: Endpoint, response: Any, body: Any) -> dict[str, Any]:
     return {
         "operationId": endpoint.name,
         "summary": endpoint.summary,
@@ -73,8 +76,8 @@ def _operation(endpoint: Endpoint, schema: Any, body: Any) -> dict[str, Any]:
         ],
         "responses": {
             "200": {
-                "description": "As asked.",
-                "content": {endpoint.media_type: {"schema": schema} if endpoint.media_type == JSON else {}},
+                "description": "Success.",
+                "content": {endpoint.media_type: {"schema": response} if endpoint.media_type == JSON else {}},
             },
             **(
                 {str(status): {**_PROBLEM, "description": what} for status, what in _OPERATORS.items()}
@@ -82,18 +85,18 @@ def _operation(endpoint: Endpoint, schema: Any, body: Any) -> dict[str, Any]:
                 else {}
             ),
             **{str(status): _other(endpoint, status, what) for status, what in endpoint.statuses.items()},
-            "422": {**_PROBLEM, "description": "A parameter is not as it should be."},
+            "422": {**_PROBLEM, "description": "A parameter is invalid."},
             "default": _PROBLEM,
         },
     }
 
 
 def _body(schema: Any) -> dict[str, Any]:
-    return {"required": True, "content": {media_type: {"schema": schema} for media_type in TAKES}}
+    return {"required": True, "content": {media_type: {"schema": schema} for media_type in BODY_TYPES}}
 
 
 def _other(endpoint: Endpoint, status: int, what: str) -> dict[str, Any]:
-    """A 4xx is a problem, a 3xx has no body, and any other is as the 200."""
+    """The description of a status other than 200. 4xx are problems, 304 has no body, others are like the 200."""
     if status == 503:
         return {"description": what, "content": {JSON: {"schema": {"$ref": _REFERENCE.format(name="Readiness")}}}}
     if status >= 400:
@@ -110,8 +113,8 @@ def _in_path(endpoint: Endpoint) -> list[dict[str, Any]]:
     ]
 
 
-def _in_query(kind: type[Parameters]) -> list[dict[str, Any]]:
-    schema = msgspec.json.schema(kind, ref_template=_REFERENCE)["$defs"][kind.__name__] if _has_defs(kind) else {}
+def _in_query(kind: type[msgspec.Struct]) -> list[dict[str, Any]]:
+    schema = msgspec.json.schema(kind, ref_template=_REFERENCE, schema_hook=_text_schema)["$defs"][kind.__name__]
     required = set(schema.get("required", ()))
     parameters = []
     for name, of_name in schema.get("properties", {}).items():
@@ -121,5 +124,6 @@ def _in_query(kind: type[Parameters]) -> list[dict[str, Any]]:
     return parameters
 
 
-def _has_defs(kind: type[Parameters]) -> bool:
-    return "$defs" in msgspec.json.schema(kind) and bool(msgspec.structs.fields(kind))
+def _text_schema(kind: type) -> dict[str, Any]:
+    """The schema of a parameter that is parsed from text, see `Endpoint.parameters`."""
+    return {"type": "string"}

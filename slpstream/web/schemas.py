@@ -1,6 +1,7 @@
-"""The JSON answers of the HTTP API, as types: what is encoded, and what `/openapi.json` is made from.
+"""The JSON responses of the HTTP API as types, which are encoded and from which `/openapi.json` is generated.
 
-A value that is not known is left out. Times are RFC 3339 in UTC.
+Unknown values are left out. Times are RFC 3339 in UTC. The class names are the names of the schemas in the description,
+so renaming one is a change of the API.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ Moment = Annotated[str, Meta(description="Date and time, RFC 3339.", extra_json_
 PlayerIndex = Annotated[int, Meta(description="The port, counted from 0.")]
 
 
-class Answer(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
-    """Base of all: camelCase names, nothing that is not known."""
+class Schema(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True):
+    """Base of the responses: camelCase names, unknown values left out."""
 
 
 class Problem(msgspec.Struct):
-    """What went wrong, as RFC 9457 has it."""
+    """Problem details (RFC 9457)."""
 
-    type: Annotated[str, Meta(description="`about:blank`: the status says it all.")]
+    type: Annotated[str, Meta(description="Always `about:blank`: the status is the type.")]
     status: Annotated[int, Meta(description="HTTP status.", ge=400, le=599)]
-    detail: Annotated[str, Meta(description="For people.")]
+    detail: Annotated[str, Meta(description="What went wrong, for people.")]
 
 
-class Player(Answer, kw_only=True):
-    """Who played. `character`, `color` and `team` are as the settings have them."""
+class Player(Schema, kw_only=True):
+    """A player. `character`, `color` and `team` have the values of the settings."""
 
     index: PlayerIndex
-    name: Annotated[str | None, Meta(description="Display name, tag, or what the format has.")] = None
+    name: Annotated[str | None, Meta(description="Display name, tag, or another name that the format has.")] = None
     code: Annotated[str | None, Meta(description="Connect code.")] = None
     tag: Annotated[str | None, Meta(description="In-game name tag.")] = None
     port: int | None = None
@@ -41,42 +42,42 @@ class Player(Answer, kw_only=True):
     human: bool | None = None
 
 
-class GameItem(Answer, kw_only=True):
+class GameItem(Schema, kw_only=True):
     """One game in a list."""
 
     game_id: GameId
     format: str
-    station: Annotated[str, Meta(description="Where it was played: the station of its newest file.")]
+    station: Annotated[str, Meta(description="The station of the game's newest file.")]
     started_at: Moment
-    in_progress: Annotated[bool, Meta(description="It is being played now.")]
+    in_progress: Annotated[bool, Meta(description="The game is being played now.")]
     players: list[Player]
     setup: Annotated[
-        dict[str, Any], Meta(description="What of the settings says where it was played: `stageId`, `track`, ...")
+        dict[str, Any], Meta(description="The settings that say where the game takes place: `stageId`, `track`, ...")
     ]
-    winners: Annotated[list[PlayerIndex], Meta(description="Player indices; empty while it is not over.")]
-    reason: Annotated[str | None, Meta(description="How it ended, as in `game_end`; left out while it has not.")] = None
+    winners: Annotated[list[PlayerIndex], Meta(description="Player indices; empty until the game has ended.")]
+    reason: Annotated[str | None, Meta(description="How the game ended, as in `game_end`; left out until then.")] = None
     last_frame: int | None = None
     duration_seconds: float | None = None
 
 
-class GameList(Answer, kw_only=True):
+class GameList(Schema, kw_only=True):
     """A page of games, newest first."""
 
     games: list[GameItem]
     next: Annotated[str | None, Meta(description="`cursor` of the next page; left out on the last one.")] = None
 
 
-class GameFile(Answer, kw_only=True):
-    """A replay with this game in it."""
+class GameFile(Schema, kw_only=True):
+    """A replay file of the game."""
 
-    name: Annotated[str, Meta(description="Name of the file, without its folder.")]
+    name: Annotated[str, Meta(description="File name without its folder.")]
     station: str
     modified_at: Moment
     size_bytes: int
 
 
-class GameLinks(Answer, kw_only=True):
-    """Where more is to be had; relative to the server."""
+class GameLinks(Schema, kw_only=True):
+    """URLs of related resources, relative to the server."""
 
     self: str
     frames: str
@@ -86,29 +87,29 @@ class GameLinks(Answer, kw_only=True):
 
 
 class Game(GameItem, kw_only=True):
-    """One game."""
+    """One game in full."""
 
-    stations: Annotated[list[str], Meta(description="All stations that have a file of it.")]
-    rate: Annotated[list[int], Meta(description="Frames per second as a fraction.", min_length=2, max_length=2)]
+    stations: Annotated[list[str], Meta(description="All stations that have a file of the game.")]
+    rate: Annotated[list[int], Meta(description="Frames per second, as a fraction.", min_length=2, max_length=2)]
     settings: Annotated[Any, Meta(description="As in `game_start`.")]
     metadata: Annotated[Any, Meta(description="As in `metadata`.")] = None
     end: Annotated[Any, Meta(description="As in `game_end`.")] = None
     stats_summary: Annotated[
-        Any, Meta(description="`overall` and the plain values of the last stats; left out while nobody computed them.")
+        Any, Meta(description="`overall` and the plain values of the last stats; left out until they are computed.")
     ] = None
-    files: Annotated[list[GameFile], Meta(description="Newest first; the newest is the one that counts.")]
+    files: Annotated[list[GameFile], Meta(description="Newest first; the newest is served as the replay.")]
     links: GameLinks
 
 
-class FrameList(Answer, kw_only=True):
-    """Some frames of a game, in order."""
+class FrameList(Schema, kw_only=True):
+    """A page of frames, in order."""
 
     frames: Annotated[list[Any], Meta(description="The `frame` of each `frame` message.")]
-    next: Annotated[int | None, Meta(description="`from` of the next page; left out when there is none (yet).")] = None
+    next: Annotated[int | None, Meta(description="`from` of the next page; left out on the last one.")] = None
 
 
-class Station(Answer, kw_only=True):
-    """One setup."""
+class Station(Schema, kw_only=True):
+    """A station."""
 
     id: str
     name: str
@@ -116,7 +117,7 @@ class Station(Answer, kw_only=True):
     reason: str
     subscribers: int
     files: Annotated[dict[str, int], Meta(description="`inProgress` and `finished`.")]
-    degraded: Annotated[Any, Meta(description="Why changes may be seen late.")] = None
+    degraded: Annotated[Any, Meta(description="Why changes may be noticed late.")] = None
     game: Annotated[
         Any,
         Meta(
@@ -126,8 +127,8 @@ class Station(Answer, kw_only=True):
     ] = None
 
 
-class Recording(Answer, kw_only=True):
-    """A file that is not being written."""
+class Recording(Schema, kw_only=True):
+    """A replay file that is not being written."""
 
     file: str
     modified_at: Moment
@@ -135,25 +136,25 @@ class Recording(Answer, kw_only=True):
 
 
 class OneStation(Station, kw_only=True):
-    """One setup, with its newest files."""
+    """A station with its newest files."""
 
     recordings: list[Recording]
 
 
-class StationList(Answer, kw_only=True):
-    """All setups."""
+class StationList(Schema, kw_only=True):
+    """All stations."""
 
     stations: list[Station]
 
 
-class Health(Answer, kw_only=True):
+class Health(Schema, kw_only=True):
     """The daemon is alive."""
 
     status: str
 
 
-class Readiness(Answer, kw_only=True):
-    """Whether everything works."""
+class Readiness(Schema, kw_only=True):
+    """Whether all parts of the daemon work."""
 
     status: Annotated[str, Meta(description="`ready` or `not ready`.")]
-    missing: Annotated[list[str], Meta(description="What does not work, for people.")]
+    missing: Annotated[list[str], Meta(description="The parts that do not work, for people.")]

@@ -1,8 +1,8 @@
-"""One port for everything: h11 reads the request; a websocket upgrade goes to a session, the rest to the HTTP
+"""One port for everything. h11 parses the request; a websocket upgrade goes to a session, other requests to the HTTP
 application.
 
-The server owns its connections: each is a task in its nursery. Shutting down closes the listening sockets, says 1001
-to every websocket, gives all of them a deadline, and cancels what is left.
+The server owns its connections: each is a task in its nursery. Shutdown closes the listening sockets, closes every
+websocket with code 1001, waits for the sessions up to a deadline, and cancels what is left.
 """
 
 from __future__ import annotations
@@ -11,10 +11,11 @@ import errno
 import socket
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import parse_qsl
 
 import h11
@@ -26,32 +27,34 @@ from slpstream.stream.subscription import parse_query
 from slpstream.system.logs import get_logger
 from slpstream.web.access import Access, Denied, Role, is_loopback
 from slpstream.web.app import SECURITY_HEADERS, make_app, problem, with_headers
-from slpstream.web.asgi import Exchange, for_origin
+from slpstream.web.asgi import RequestResponseCycle, for_origin
 from slpstream.web.connection import Connection
 from slpstream.web.endpoint import OPERATING
 from slpstream.web.events import PATH as EVENTS_PATH
 from slpstream.web.events import EventsSession, find_channels, parse_events_query, status_of
-from slpstream.web.file_answer import BrokenOffError
+from slpstream.web.file_response import FileChangedError
 from slpstream.web.games import Games
+from slpstream.web.observer import Observer
 from slpstream.web.stations import Stations
 from slpstream.web.websocket import GOING_DOWN, VERSION, WebsocketSession
 
 STREAM_PATH = b"/v1/stream"
 MAX_QUERY_FIELDS = 32
 _ASSETS = (b"/static/", b"/custom/")
-_FOR_EVERYBODY = (Denied.TOKEN, Denied.ORIGIN)
+_IGNORED_FOR_ASSETS = (Denied.TOKEN, Denied.ORIGIN)
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
-_FULL_HOUSE_SECONDS = 0.002
-"""Between two that come in when all connections are in use: those who have one go first."""
+_FULL_SECONDS = 0.002
+"""Pause between accepted connections while all are in use, in favour of the existing ones."""
 _OUT_OF_DESCRIPTORS_SECONDS = 0.25
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_GOING_DOWN = "going down"
 _OUR_MISTAKES = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
-    """Listening sockets for a host and port, one for each address family that there is; port 0 takes one free port
-    for all. Raises `OSError`."""
+    """Listening sockets for a host and port, one for each available address family. Port 0 chooses one free port for
+    all of them. Raises `OSError`."""
     sockets: list[socket.socket] = []
     failure: OSError | None = None
     for family, kind, proto, _, address in socket.getaddrinfo(
@@ -60,10 +63,10 @@ def listen(host: str, port: int) -> list[socket.socket]:
         try:
             listener = socket.socket(family, kind, proto)
         except OSError as error:
-            failure = error  # a family that this machine knows of and does not have
+            failure = error  # the resolver knows an address family that the kernel lacks
             continue
         try:
-            if sys.platform != "win32":  # there it would let two listen on one port
+            if sys.platform != "win32":  # there it would let two programs listen on one port
                 listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             if family == socket.AF_INET6:
                 listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
@@ -86,6 +89,16 @@ def listen(host: str, port: int) -> list[socket.socket]:
     raise failure or OSError(errno.EADDRNOTAVAIL, "no address")
 
 
+class Limits(NamedTuple):
+    """Limits for new connections."""
+
+    max_connections: int
+    outbox_bytes: int
+    """Bytes that may wait for one slow subscriber."""
+    socket_buffer_bytes: int
+    """The system's send buffer for one subscriber."""
+
+
 class WebServer:
     """HTTP and websocket on some listening sockets."""
 
@@ -94,69 +107,54 @@ class WebServer:
         hub: Hub,
         stations: Stations,
         games: Games,
-        access: Access,
         *,
-        version: str,
-        outbox_bytes: int,
-        socket_buffer_bytes: int,
-        max_connections: int,
+        access: Access,
+        limits: Limits,
+        observer: Observer,
         overlay_folder: Path | None = None,
         name_folders: Mapping[str, Path] | None = None,
-        on_lagged: Callable[[], None],
-        on_closed: Callable[[int], None],
-        on_dropped: Callable[[str], None],
-        on_request: Callable[[int], None],
     ) -> None:
         self._hub = hub
-        self.access = access
-        """The rules for what comes from now on; may be replaced."""
-        self._app = with_headers(make_app(stations, games, overlay_folder, name_folders, version=version))
-        self._version = version
-        self._outbox_bytes = outbox_bytes
-        self._socket_buffer_bytes = socket_buffer_bytes
-        self._max_connections = max_connections
-        self._on_lagged = on_lagged
-        self._on_closed = on_closed
-        self._on_dropped = on_dropped
-        self._on_request = on_request
+        self._app = with_headers(make_app(stations, games, overlay_folder, name_folders))
+        self._access = access
+        self._limits = limits
+        self._observer = observer
         self._connections: Counter[str] = Counter()
-        """Open ones, by the address of the other end."""
+        """Number of open connections, by the address of the other end."""
         self._waiting: dict[Connection, trio.CancelScope] = {}
-        """Those without a request, the oldest first."""
+        """Connections that wait for a request, oldest first."""
         self._stopping = False
         self._sessions: set[WebsocketSession | EventsSession] = set()
-        self._all_left = trio.Event()
+        self._sessions_ended = trio.Event()
         self._log = get_logger()
 
     @property
     def queued_bytes(self) -> int:
-        """What waits for all clients."""
-        return sum(session.queued_bytes for session in list(self._sessions))  # asked from a worker thread
+        """Bytes that wait for all clients. May be called from any thread."""
+        return sum(session.queued_bytes for session in list(self._sessions))
 
     @property
     def connections(self) -> int:
-        """Open connections of all kinds."""
-        return sum(list(self._connections.values()))  # asked from a worker thread
+        """Open connections of all kinds. May be called from any thread."""
+        return sum(list(self._connections.values()))
 
     @property
     def websockets(self) -> int:
-        """Open websockets."""
+        """Open websockets. May be called from any thread."""
         return sum(isinstance(session, WebsocketSession) for session in list(self._sessions))
 
     @property
     def event_streams(self) -> int:
-        """Open streams of server-sent events."""
+        """Open server-sent event streams. May be called from any thread."""
         return sum(isinstance(session, EventsSession) for session in list(self._sessions))
 
-    def admit(self, access: Access, *, outbox_bytes: int, socket_buffer_bytes: int, max_connections: int) -> None:
-        """Other rules, for connections that come from now on."""
-        self.access = access
-        self._outbox_bytes = outbox_bytes
-        self._socket_buffer_bytes = socket_buffer_bytes
-        self._max_connections = max_connections
+    def configure(self, access: Access, limits: Limits) -> None:
+        """Sets other rules and limits for new connections."""
+        self._access = access
+        self._limits = limits
 
     async def serve(self, listeners: list[socket.socket], stop: trio.Event, *, grace_seconds: float) -> None:
-        """Serves until `stop`, then closes every websocket with 1001 within `grace_seconds`."""
+        """Serves until `stop`, then closes every websocket with code 1001 within `grace_seconds`."""
         async with trio.open_nursery() as connections:
             async with trio.open_nursery() as accepting:
                 for listener in listeners:
@@ -166,12 +164,12 @@ class WebServer:
             for listener in listeners:
                 listener.close()
             self._stopping = True
-            self._all_left = trio.Event()
+            self._sessions_ended = trio.Event()
             for session in list(self._sessions):
-                session.close(GOING_DOWN, "going down")
+                session.close(GOING_DOWN, _GOING_DOWN)
             if self._sessions:
                 with trio.move_on_after(grace_seconds):
-                    await self._all_left.wait()
+                    await self._sessions_ended.wait()
             connections.cancel_scope.cancel()
 
     async def _accept(self, listener: socket.socket, connections: trio.Nursery) -> None:
@@ -185,28 +183,28 @@ class WebServer:
                 if error.errno in _OUT_OF_DESCRIPTORS:
                     self._log.error("cannot accept connections", what=error.strerror)
                     await trio.sleep(_OUT_OF_DESCRIPTORS_SECONDS)
-                continue  # the connection is gone already, for one of many reasons
+                continue  # otherwise the connection has ended already, for one of many reasons
             peer = str(address[0])
             if not self._has_room(peer):
-                self._on_dropped("limit")
+                self._observer.on_dropped("limit")
                 sock.close()
                 continue
             self._connections[peer] += 1
             connections.start_soon(self._handle, Connection(sock, peer), listener.getsockname()[1])
-            if self._connections.total() >= self._max_connections:
-                await trio.sleep(_FULL_HOUSE_SECONDS)
+            if self._connections.total() >= self._limits.max_connections:
+                await trio.sleep(_FULL_SECONDS)
 
     def _has_room(self, peer: str) -> bool:
-        """Whether another connection can be had. The one that waits longest for a request gives way to it. No address
-        has more than half of all, but for loopback, which can be a proxy for many."""
-        if self._connections[peer] * 2 >= self._max_connections and not is_loopback(peer):
+        """Whether another connection can be accepted. When all are in use, the one that has waited longest for a
+        request is dropped. One address gets at most half of all, except loopback, which may be a proxy."""
+        if 2 * self._connections[peer] >= self._limits.max_connections and not is_loopback(peer):
             return False
-        if self._connections.total() < self._max_connections:
+        if self._connections.total() < self._limits.max_connections:
             return True
         oldest = next(iter(self._waiting), None)
         if oldest is None:
             return False
-        self._on_dropped("room")
+        self._observer.on_dropped("room")
         oldest.gone = True
         self._waiting.pop(oldest).cancel()
         return True
@@ -222,86 +220,77 @@ class WebServer:
             connection.close()
 
     async def _requests(self, connection: Connection, port: int) -> None:
-        """Requests, one after the other, until the connection cannot be used any more."""
+        """Handles requests one after another, until the connection cannot be used again."""
         http = h11.Connection(h11.SERVER, max_incomplete_event_size=HEAD_BYTES)
-        raw = b""
-        keep = True
-        while keep:
+        while True:
             try:
-                request, raw = await self._read_head(connection, http, raw)
+                request = await self._read_head(connection, http)
                 if request is None:
                     return
                 if _is_upgrade(request):
-                    await self._websocket(connection, http, request, raw)
+                    await self._websocket(connection, http, request)
                     return
                 if request.method == b"GET" and request.target.partition(b"?")[0] == EVENTS_PATH:
                     await self._events(connection, http, request)
                     return
-                keep = await self._exchange(connection, http, request, port)
+                if not await self._respond(connection, http, request, port):
+                    return
             except h11.RemoteProtocolError as error:
                 await self._refuse(connection, http, error.error_status_hint)
                 return
             except trio.TooSlowError:
                 idle = http.our_state is h11.IDLE
                 if not idle or http.trailing_data[0]:
-                    self._on_dropped("head" if idle else "request")
-                if http.our_state is h11.IDLE and http.trailing_data[0]:
+                    self._observer.on_dropped("head" if idle else "request")
+                if idle and http.trailing_data[0]:
                     await self._refuse(connection, http, HTTPStatus.REQUEST_TIMEOUT)
                 return
-            if keep:
-                raw = http.trailing_data[0]
-                http.start_next_cycle()
+            http.start_next_cycle()
 
-    async def _read_head(
-        self, connection: Connection, http: h11.Connection, raw: bytes
-    ) -> tuple[h11.Request | None, bytes]:
-        """The next request and all bytes from its first one on; `None` at the end of the connection."""
-        await trio.lowlevel.checkpoint()  # who sends many requests at once must not have the loop for himself
+    async def _read_head(self, connection: Connection, http: h11.Connection) -> h11.Request | None:
+        """The next request; `None` at the end of the connection. Raises `trio.TooSlowError`."""
+        await trio.lowlevel.checkpoint()  # a client that sends many requests at once must not starve the others
         with trio.move_on_after(HEAD_SECONDS) as scope:
             self._waiting[connection] = scope
             try:
                 while True:
                     event = http.next_event()
                     if isinstance(event, h11.Request):
-                        return event, raw
+                        return event
                     if event is not h11.NEED_DATA:
-                        return None, raw
-                    data = await connection.read()
-                    if not data and not raw:
-                        return None, raw
-                    raw += data
-                    http.receive_data(data)
+                        return None
+                    http.receive_data(await connection.read())
             finally:
                 self._waiting.pop(connection, None)
         if connection.gone:
-            return None, raw  # it has made room
+            return None  # it was dropped to make room for another
         raise trio.TooSlowError
 
-    async def _exchange(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> bool:
-        """One request to the application. True when the connection can be used again."""
+    async def _respond(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> bool:
+        """Lets the application respond to a request. Returns whether the connection can be used again."""
         headers = _headers(request)
         token = _token(request)
-        denied = self.access.check(headers, connection.peer, token)
-        exchange = Exchange(
+        denied = self._access.check(headers, connection.peer, token)
+        cycle = RequestResponseCycle(
             connection,
             http,
             request,
             port,
             origin=_origin(headers) if denied is None else None,
-            extra={OPERATING: self.access.check(headers, connection.peer, token, Role.OPERATE)},
+            extra={OPERATING: self._access.check(headers, connection.peer, token, Role.OPERATE)},
         )
-        if denied in _FOR_EVERYBODY and bytes(request.target).startswith(_ASSETS):
-            denied = None  # a page cannot pass its token on to them, and pages from elsewhere may import the client
+        if denied in _IGNORED_FOR_ASSETS and bytes(request.target).startswith(_ASSETS):
+            denied = None  # pages cannot pass on their token, and pages of other origins may import the client
         app = self._app if denied is None else with_headers(problem(denied.status, denied.reason, denied.headers))
         try:
-            await exchange.run(app)
-        except (BrokenOffError, OSError) as error:  # of a file: those of the connection are its own
+            await cycle.run(app)
+        except (FileChangedError, OSError) as error:  # of a file; `Connection` deals with errors of its socket
             path = bytes(request.target).partition(b"?")[0].decode("ascii", "replace")
-            self._log.warning("answer broken off", path=path, what=str(error))
+            self._log.warning("response broken off", path=path, what=str(error))
             return False
         finally:
-            self._on_request(exchange.status)
-        while http.their_state is h11.SEND_BODY:  # a body that nobody wanted
+            self._observer.on_request(cycle.status)
+        while http.their_state is h11.SEND_BODY:  # the application did not read the body
             if http.next_event() is h11.NEED_DATA:
                 return False
         return http.our_state is h11.DONE and http.their_state is h11.DONE and not connection.gone
@@ -314,21 +303,21 @@ class WebServer:
         detail: str | None = None,
         headers: Mapping[str, str] | None = None,
     ) -> None:
-        """The answer to what does not reach the application; the last on its connection."""
+        """Responds with a problem in place of the application, and ends the connection."""
         if http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
-        self._on_request(status)
-        answer = problem(status, detail or HTTPStatus(status).phrase, headers)
-        fields = [*answer.raw_headers, *SECURITY_HEADERS, (b"connection", b"close"), (b"server", b"slpstream")]
-        parts = (h11.Response(status_code=status, headers=fields), h11.Data(bytes(answer.body)), h11.EndOfMessage())
+        self._observer.on_request(status)
+        response = problem(status, detail or HTTPStatus(status).phrase, headers)
+        fields = [*response.raw_headers, *SECURITY_HEADERS, (b"connection", b"close"), (b"server", b"slpstream")]
+        parts = (h11.Response(status_code=status, headers=fields), h11.Data(bytes(response.body)), h11.EndOfMessage())
         data = b"".join(http.send(part) or b"" for part in parts)
         with trio.move_on_after(1):
             await connection.write_all(data)
 
-    # -- websocket -----------------------------------------------------------------------------------------------------
-
-    async def _websocket(self, connection: Connection, http: h11.Connection, request: h11.Request, raw: bytes) -> None:
-        denied = self.access.check(_headers(request), connection.peer, _token(request))
+    async def _websocket(self, connection: Connection, http: h11.Connection, request: h11.Request) -> None:
+        """Handles a websocket upgrade. A missing token is reported by close code after the handshake, because browsers
+        hide the status of a failed one from the page."""
+        denied = self._access.check(_headers(request), connection.peer, _token(request))
         path, _, query = bytes(request.target).partition(b"?")
         if denied in (Denied.HOST, Denied.ORIGIN):
             await self._refuse(connection, http, denied.status, denied.reason, denied.headers)
@@ -337,24 +326,17 @@ class WebServer:
             await self._refuse(connection, http, HTTPStatus.NOT_FOUND)
             return
         if self._stopping:
-            await self._refuse(connection, http, HTTPStatus.SERVICE_UNAVAILABLE, "going down")
+            await self._refuse(connection, http, HTTPStatus.SERVICE_UNAVAILABLE, _GOING_DOWN)
             return
-        connection.limit_send_buffer(self._socket_buffer_bytes)
+        connection.limit_send_buffer(self._limits.socket_buffer_bytes)
         session = WebsocketSession(
-            connection,
-            self._hub,
-            version=self._version,
-            outbox_bytes=self._outbox_bytes,
-            on_lagged=self._on_lagged,
-            on_closed=self._on_closed,
-            on_dropped=self._on_dropped,
+            connection, self._hub, outbox_bytes=self._limits.outbox_bytes, observer=self._observer
         )
-        rest = http.trailing_data[0]
-        status = session.handshake(raw[: len(raw) - len(rest)])
+        status = session.handshake(request)
         if status is not HTTPStatus.SWITCHING_PROTOCOLS:
-            session.let_go()
+            session.release()
             headers = {"upgrade": "websocket", "sec-websocket-version": VERSION}
-            await self._refuse(connection, http, status, "not the handshake of a websocket", headers)
+            await self._refuse(connection, http, status, "not a valid websocket handshake", headers)
             return
         first: Subscription | None = None
         refusal: SubscriberError | None = NotAuthorised(denied.reason) if denied is not None else None
@@ -366,28 +348,28 @@ class WebServer:
             except ValueError as error:
                 refusal = ProtocolViolation(str(error))
         with self._open(session):
-            await session.run(first, refusal, rest)
+            await session.run(first, refusal, http.trailing_data[0])
 
     @contextmanager
     def _open(self, session: WebsocketSession | EventsSession) -> Iterator[None]:
+        """Registers a session while it runs."""
         self._sessions.add(session)
         try:
             yield
         finally:
             self._sessions.discard(session)
             if not self._sessions:
-                self._all_left.set()
-
-    # -- server-sent events --------------------------------------------------------------------------------------------
+                self._sessions_ended.set()
 
     async def _events(self, connection: Connection, http: h11.Connection, request: h11.Request) -> None:
+        """Responds with a stream of server-sent events."""
         headers = _headers(request)
-        denied = self.access.check(headers, connection.peer, _token(request))
+        denied = self._access.check(headers, connection.peer, _token(request))
         if denied is not None:
             await self._refuse(connection, http, denied.status, denied.reason, denied.headers)
             return
         if self._stopping:
-            await self._refuse(connection, http, HTTPStatus.SERVICE_UNAVAILABLE, "going down")
+            await self._refuse(connection, http, HTTPStatus.SERVICE_UNAVAILABLE, _GOING_DOWN)
             return
         query = bytes(request.target).partition(b"?")[2].decode("utf-8", "replace")
         try:
@@ -396,17 +378,16 @@ class WebServer:
         except SubscriberError as error:
             await self._refuse(connection, http, status_of(error), error.what)
             return
-        connection.limit_send_buffer(self._socket_buffer_bytes)
+        connection.limit_send_buffer(self._limits.socket_buffer_bytes)
         origin = _origin(headers)
         session = EventsSession(
             connection,
             self._hub,
             headers=SECURITY_HEADERS if origin is None else for_origin(SECURITY_HEADERS, origin),
-            outbox_bytes=self._outbox_bytes,
-            on_lagged=self._on_lagged,
-            on_dropped=self._on_dropped,
+            outbox_bytes=self._limits.outbox_bytes,
+            observer=self._observer,
         )
-        self._on_request(HTTPStatus.OK)
+        self._observer.on_request(HTTPStatus.OK)
         with self._open(session):
             await session.run(subscription, channels)
 
@@ -416,7 +397,7 @@ def _headers(request: h11.Request) -> dict[str, str]:
 
 
 def _origin(headers: Mapping[str, str]) -> bytes | None:
-    """Of a page that may read the answer, when the request comes from one; whether it may come in was checked."""
+    """The origin of the web page that sent an admitted request, if one did."""
     return headers["origin"].encode("latin-1") if "origin" in headers else None
 
 

@@ -1,59 +1,72 @@
-"""`/v1/stations`, and whether the daemon and its stations work."""
+"""`/v1/stations`, `/healthz`, `/readyz` and `/metrics`, and what the web server needs to know about stations."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any, Protocol
 
 import trio
-from msgspec import UNSET, Meta, UnsetType
+from msgspec import Meta
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from slpstream.sets import SetPatch, SetScore
 from slpstream.system import metrics
 from slpstream.web import schemas
-from slpstream.web.endpoint import Endpoint, NoParameters, Parameters, json_answer
-from slpstream.web.sets import Sets
+from slpstream.web.endpoint import Endpoint, NoParameters, json_response
 
-_STATION = {"station": Annotated[str, Meta(description="Id of a station.", min_length=1)]}
+STATION_IN_PATH = {"station": Annotated[str, Meta(description="Id of a station.", min_length=1)]}
 
 
-class Stations(Sets, Protocol):
-    """What the application asks about the daemon."""
+class Stations(Protocol):
+    """The stations of a daemon or a gateway, as the web server sees them."""
 
     def stations(self) -> list[dict[str, Any]]:
-        """All stations, as `/v1/stations` shows them."""
+        """All stations, in the form of `schemas.Station`."""
 
     def station(self, station: str) -> dict[str, Any] | None:
-        """One station with its files; `None` when there is none of that name."""
+        """One station with its files, in the form of `schemas.OneStation`; `None` if it does not exist."""
 
     def not_ready(self) -> list[str]:
-        """What is not working yet or any more; empty when all is."""
+        """The parts that do not work, with the reason, for people; empty if all work."""
 
     def render_metrics(self) -> bytes:
-        """The Prometheus page; called in a worker thread."""
+        """The Prometheus page. Called in a worker thread."""
+
+    async def set_of(self, station: str) -> SetScore | None:
+        """The newest set of a station; `None` if the station does not exist."""
+
+    async def correct_set(
+        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool]
+    ) -> SetScore | None:
+        """Corrects the newest set of a station and returns it; returns `None` and changes nothing if `is_current` is
+        false of the set as it was.
+
+        Raises `ImpossibleCorrection` or `StoreError`.
+        """
 
 
 def endpoints(stations: Stations) -> list[Endpoint]:
-    """The paths of this module."""
+    """The endpoints of this module."""
 
     async def list_stations(request: Request, _: NoParameters) -> Response:
-        return await json_answer(request, {"stations": stations.stations()})
+        return await json_response(request, {"stations": stations.stations()})
 
     async def one_station(request: Request, _: NoParameters) -> Response:
         name = request.path_params["station"]
         description = stations.station(name)
         if description is None:
-            raise HTTPException(404, f"no such station: {name}")
-        return await json_answer(request, description)
+            raise no_such_station(name)
+        return await json_response(request, description)
 
     async def healthz(request: Request, _: NoParameters) -> Response:
-        return await json_answer(request, schemas.Health(status="ok"))
+        return await json_response(request, schemas.Health(status="ok"))
 
     async def readyz(request: Request, _: NoParameters) -> Response:
         missing = stations.not_ready()
         status = "not ready" if missing else "ready"
-        return await json_answer(
+        return await json_response(
             request, schemas.Readiness(status=status, missing=missing), status=503 if missing else 200
         )
 
@@ -65,45 +78,17 @@ def endpoints(stations: Stations) -> list[Endpoint]:
         Endpoint("/v1/stations", "listStations", "All stations.", list_stations, schemas.StationList),
         Endpoint(
             "/v1/stations/{station}", "getStation", "One station with its newest files.", one_station,
-            schemas.OneStation, in_path=_STATION, statuses={404: "No such station."},
+            schemas.OneStation, in_path=STATION_IN_PATH, statuses={404: "No such station."},
         ),
-        Endpoint("/healthz", "getHealth", "Alive.", healthz, schemas.Health),
+        Endpoint("/healthz", "getHealth", "Whether the process is alive.", healthz, schemas.Health),
         Endpoint(
-            "/readyz", "getReadiness", "Whether all folders can be read.", readyz, schemas.Readiness,
-            statuses={503: "Something does not work."},
+            "/readyz", "getReadiness", "Whether all folders can be read and all outputs written.", readyz,
+            schemas.Readiness, statuses={503: "Something does not work."},
         ),
-        Endpoint("/metrics", "getMetrics", "Figures for Prometheus.", metrics_page, media_type="text/plain"),
+        Endpoint("/metrics", "getMetrics", "Metrics for Prometheus.", metrics_page, media_type="text/plain"),
     ]  # fmt: skip
 
 
-class EventsParameters(Parameters, frozen=True):
-    """Of `/v1/events`: those of a subscription, see the websocket."""
-
-    station: Annotated[str, Meta(min_length=1, description="The station; one.")]
-    topics: Annotated[str | UnsetType, Meta(description="`game,frame,event,stats,diagnostic`, or some of them.")] = (
-        UNSET
-    )
-    frames: Annotated[str | UnsetType, Meta(description="`live` or `finalized`.")] = UNSET
-    rate: Annotated[str | UnsetType, Meta(description="Frames per second of game time.")] = UNSET
-    fields: Annotated[str | UnsetType, Meta(description="Cuts the frames down.")] = UNSET
-    delivery: Annotated[str | UnsetType, Meta(description="`conflate` or `lossless`.")] = UNSET
-    cursor: Annotated[str | UnsetType, Meta(description="`live`, `start`, or a cursor.")] = UNSET
-
-
-def events_endpoint() -> Endpoint:
-    """The description of `/v1/events`, and its answer to HEAD. A GET is answered by the server itself, which has the
-    connection."""
-
-    async def head(request: Request, _: EventsParameters) -> Response:
-        return Response(headers={"content-type": "text/event-stream", "cache-control": "no-store"})
-
-    return Endpoint(
-        "/v1/events",
-        "followEvents",
-        "The log of one station as server-sent events: `event` is the type, `id` the cursor, `data` the message.",
-        head,
-        media_type="text/event-stream",
-        parameters=EventsParameters,
-        statuses={404: "No such station or game.", 410: "That cursor is gone."},
-        headers={"Last-Event-ID": "The cursor of the last event that was seen; counts more than `cursor`."},
-    )
+def no_such_station(name: str) -> HTTPException:
+    """404 for a station that does not exist."""
+    return HTTPException(404, f"no such station: {name}")

@@ -1,37 +1,40 @@
-"""A websocket session: `websockets`' sans-IO protocol for handshake, control messages and limits; our own way for
-what is published.
+"""A websocket session. The sans-IO protocol of `websockets` does the handshake, control frames and limits.
 
-What subscribers are sent was framed once for all of them and goes from the fan-out straight to the socket (`Outbox`).
-Everything else that the protocol wants to say (pong, close) goes through the same outbox, so that bytes never mix.
-Three tasks: one reads, one writes what waits and keeps the connection alive, one runs the subscription.
+Published messages are framed once for all subscribers and go from the fan-out straight to the socket (`Outbox`). The
+protocol's own frames (pong, close) go through the same outbox, so that bytes never interleave. There are three tasks:
+one reads, one writes the outbox and sends pings, one runs the subscription.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
 from http import HTTPStatus
 from typing import Any
 
+import h11
 import msgspec
 import trio
+from websockets.datastructures import Headers
 from websockets.frames import Frame, Opcode
 from websockets.http11 import Request
-from websockets.protocol import SEND_EOF, State
+from websockets.protocol import SEND_EOF, Protocol, State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
 from slpstream.model.errors import NotAuthorised, ProtocolViolation, SubscriberError, first_refusal
+from slpstream.model.version import __version__
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
 from slpstream.web.connection import Connection
-from slpstream.web.encodings import JSON, WIRES, WebsocketEncoding
+from slpstream.web.encodings import ENCODINGS, JSON, WebsocketEncoding
+from slpstream.web.observer import Observer
 
 VERSION = "13"
 MAX_MESSAGE_BYTES = 64 * 1024
 BURST_FRAMES = 20
 FRAMES_PER_SECOND = 2.0
-"""A subscriber says little. Who says more is read from no faster than this, after a burst."""
-_READ_BYTES = 1024  # some hundred control frames: no more are answered without letting others run
+"""Subscribers send little. After a burst, frames of one client are read at this rate."""
+_READ_BYTES = 1024  # at most 170 control frames, which are answered before other tasks run
 PING_SECONDS = 20.0
 CLOSE_SECONDS = 2.0
 GOING_DOWN = 1001
@@ -48,29 +51,27 @@ class WebsocketSession:
         connection: Connection,
         hub: Hub,
         *,
-        version: str,
         outbox_bytes: int,
-        on_lagged: Callable[[], None],
-        on_closed: Callable[[int], None],
-        on_dropped: Callable[[str], None],
+        observer: Observer,
     ) -> None:
         self._connection = connection
         self._hub = hub
-        self._version = version
-        self._on_closed = on_closed
-        self._on_dropped = on_dropped
-        self._protocol = _Protocol(subprotocols=[Subprotocol(name) for name in WIRES], max_size=MAX_MESSAGE_BYTES)
+        self._observer = observer
+        self._protocol = _ServerProtocol(
+            subprotocols=[Subprotocol(name) for name in ENCODINGS], max_size=MAX_MESSAGE_BYTES
+        )
         self._outbox = Outbox(
-            connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._tell_missed, on_missed=on_lagged
+            connection.write_now, limit_bytes=outbox_bytes, tell_missed=self._lagged, on_missed=observer.on_lagged
         )
         self._work = trio.Event()
         self._closing = False
-        """We have begun to close."""
+        """The server has begun the closing handshake."""
         self._over = False
-        """Nothing is read any more; what waits is still written."""
+        """Reading has ended; the outbox is still written."""
         self._heard = True
-        self._paid_until = -math.inf
-        """When all frames that were read are paid for."""
+        """The client gave a sign of life since the last ping."""
+        self._budget_at = -math.inf
+        """Time at which the frames read so far are within the rate."""
         self._encoding: WebsocketEncoding = JSON
         self._subscriber: Subscriber | None = None
         self._subscription_scope = trio.CancelScope()
@@ -78,34 +79,36 @@ class WebsocketSession:
 
     @property
     def queued_bytes(self) -> int:
-        """What waits for this client."""
+        """Bytes that wait for this client."""
         return self._outbox.queued_bytes
 
-    def handshake(self, head: bytes) -> HTTPStatus:
-        """Answers the request whose bytes are `head`, if it is a handshake. Any other status than 101 is for the caller
-        to answer with."""
-        self._protocol.receive_data(head)
-        for event in self._protocol.events_received():
-            if isinstance(event, Request):
-                if event.headers.get_all("Sec-WebSocket-Version") != [VERSION]:
-                    return HTTPStatus.UPGRADE_REQUIRED
-                response = self._protocol.accept(event)
-                if response.status_code == HTTPStatus.SWITCHING_PROTOCOLS:
-                    self._protocol.send_response(response)
-                    self._flush_protocol()
-                return HTTPStatus(response.status_code)
-        return HTTPStatus.BAD_REQUEST
+    def handshake(self, request: h11.Request) -> HTTPStatus:
+        """Accepts a handshake and returns 101. For any other status, the caller sends the response."""
+        headers = Headers()
+        for name, value in request.headers:
+            headers.set_insecure(name.decode("ascii"), value.decode("latin-1"))  # h11 has validated both
+        if headers.get_all("Sec-WebSocket-Version") != [VERSION]:
+            return HTTPStatus.UPGRADE_REQUIRED
+        if "Transfer-Encoding" in headers or not set(headers.get_all("Content-Length")) <= {"0"}:
+            return HTTPStatus.BAD_REQUEST  # a body, which a handshake does not have
+        protocol = f"HTTP/{request.http_version.decode('ascii')}"
+        response = self._protocol.accept(Request(request.target.decode("ascii"), headers, protocol=protocol))
+        if response.status_code == HTTPStatus.SWITCHING_PROTOCOLS:
+            self._protocol.send_response(response)
+            self._flush_protocol()
+        return HTTPStatus(response.status_code)
 
-    def let_go(self) -> None:
-        """There is no session, or no more: what holds it is given up."""
+    def release(self) -> None:
+        """Breaks reference cycles after the session, or after a handshake that failed: they would be freed late."""
         self._outbox.discard()
-        self._protocol.parser.close()  # its frames hold the protocol, which holds it: circles are freed late
-        self._protocol.parser_exc = None  # how its reading ended; so do the frames that it ended in
+        self._protocol.parser.close()  # its frame refers to the protocol, which refers to it
+        self._protocol.parser_exc = None  # so does its traceback
 
     async def run(self, first: Subscription | None, refusal: SubscriberError | None, rest: bytes = b"") -> None:
-        """The session after its handshake. `refusal` closes it at once; `rest` came behind the handshake."""
+        """Runs the session after its handshake. `refusal` closes it at once. `rest` is what the client sent after the
+        handshake."""
         name = self._protocol.subprotocol
-        self._encoding = WIRES[name] if name else JSON
+        self._encoding = ENCODINGS[name] if name else JSON
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
@@ -118,21 +121,21 @@ class WebsocketSession:
                         self._subscribe(first, nursery)
                     await self._read(nursery, rest)
         finally:
-            self._leave()
-            self.let_go()
+            self._unsubscribe()
+            self.release()
         self._connection.gone |= self._scope.cancelled_caught
 
     def close(self, code: int, reason: str) -> None:
-        """Begins the closing handshake; what was not sent yet is not sent any more, but a message that was begun is,
-        and the `error` that says why."""
+        """Begins the closing handshake. A message that was begun is completed; other waiting messages are discarded."""
         self._close(code, reason, None)
 
     def _close(self, code: int, reason: str, error: dict[str, Any] | None) -> None:
+        """Closes, after sending the status message `error`."""
         if self._protocol.state is not State.OPEN:
             return
         self._closing = True
-        self._on_closed(code)
-        self._leave()
+        self._observer.on_closed(code)
+        self._unsubscribe()
         self._outbox.clear()
         if error is not None:
             self._send_status(error)
@@ -141,19 +144,17 @@ class WebsocketSession:
         self._end_soon()
 
     def _end_soon(self) -> None:
-        """Whatever the other end does, the session ends."""
+        """Limits the time until the session ends, whatever the client does."""
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_SECONDS)
 
     def _drop(self, reason: str) -> None:
-        """The end, without a word."""
+        """Ends the session without a closing handshake."""
         if not self._scope.cancel_called:
-            self._on_dropped(reason)
+            self._observer.on_dropped(reason)
             self._scope.cancel()
 
-    # -- the three tasks ---------------------------------------------------------------------------------------------
-
     async def _read(self, nursery: trio.Nursery, data: bytes) -> None:
-        """Until the other end has closed, or has broken the protocol. When we close, that is waited for."""
+        """Reads until the client has closed the session or violated the protocol."""
         while not self._over:
             if data:
                 self._protocol.receive_data(data)
@@ -162,7 +163,7 @@ class WebsocketSession:
                 for event in events:
                     if isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
                         self._message(event, nursery)
-                    await self._pay()
+                    await self._limit_rate()
             if not self._over:
                 data = await self._connection.read(_READ_BYTES)
                 self._heard = True
@@ -170,21 +171,21 @@ class WebsocketSession:
                     self._protocol.receive_eof()
                     self._flush_protocol()
                     self._over = True
-        self._leave()
+        self._unsubscribe()
         self._end_soon()
         self._work.set()
 
-    async def _pay(self) -> None:
-        """For a frame that was read. Waits when too many came; meanwhile nothing is read, and the other end waits."""
+    async def _limit_rate(self) -> None:
+        """Counts a frame that was read. After too many it waits, and the client has to wait too."""
         now = trio.current_time()
-        self._paid_until = max(self._paid_until, now - BURST_FRAMES / FRAMES_PER_SECOND) + 1 / FRAMES_PER_SECOND
-        if self._closing or self._paid_until <= now:
+        self._budget_at = max(self._budget_at, now - BURST_FRAMES / FRAMES_PER_SECOND) + 1 / FRAMES_PER_SECOND
+        if self._closing or self._budget_at <= now:
             await trio.lowlevel.checkpoint()
         else:
-            await trio.sleep_until(self._paid_until)
+            await trio.sleep_until(self._budget_at)
 
     async def _write(self) -> None:
-        """Writes what waits, and asks from time to time whether anybody is there."""
+        """Writes the outbox, and pings."""
         ping_at = trio.current_time() + PING_SECONDS
         while not (self._over and self._outbox.empty):
             self._work = trio.Event()
@@ -193,15 +194,15 @@ class WebsocketSession:
                     await self._work.wait()
                 else:
                     await self._connection.writable()
-                    self._heard = True  # it takes data
+                    self._heard = True  # the client reads
                     if self._outbox.flush() and self._subscriber is not None:
                         self._subscriber.flushed()
             if waiting.cancelled_caught:
                 ping_at += PING_SECONDS
-                self._ask()
+                self._ping()
 
-    def _ask(self) -> None:
-        """A ping; the end, when nothing has been heard since the last one."""
+    def _ping(self) -> None:
+        """Sends a ping, or drops a client that gave no sign of life since the last one."""
         if not self._heard:
             self._drop("silent")
         elif self._protocol.state is State.OPEN:
@@ -217,19 +218,18 @@ class WebsocketSession:
                 if self._subscriber is subscriber:
                     self._refuse(first_refusal(group))
 
-    # -- messages ----------------------------------------------------------------------------------------------------
-
     def _message(self, frame: Frame, nursery: trio.Nursery) -> None:
+        """Handles a data frame, which must be a complete message."""
         if self._protocol.state is not State.OPEN:
-            return  # its close was read with it
+            return  # a close frame was read with it
         try:
             if not frame.fin or frame.opcode is Opcode.CONT:
-                raise ProtocolViolation("send a message in one piece")
+                raise ProtocolViolation("expected a message in one frame")
             self._subscribe(parse_subscription(self._decode(frame)), nursery)
         except SubscriberError as error:
             self._refuse(error)
         except UnicodeDecodeError:
-            self._close(NOT_UTF8, "a text message is UTF-8", None)
+            self._close(NOT_UTF8, "expected UTF-8 in a text message", None)
 
     def _decode(self, frame: Frame) -> dict[str, Any]:
         try:
@@ -238,19 +238,19 @@ class WebsocketSession:
             else:
                 value = msgspec.json.decode(bytes(frame.data).decode())
         except (msgspec.DecodeError, RecursionError) as error:
-            raise ProtocolViolation(f"not a message: {error}") from None
+            raise ProtocolViolation(f"cannot decode the message: {error}") from None
         if not isinstance(value, dict):
-            raise ProtocolViolation("a message is an object")
+            raise ProtocolViolation("expected an object")
         return value
 
     def _subscribe(self, subscription: Subscription, nursery: trio.Nursery) -> None:
-        """Another subscription replaces the one before."""
+        """Replaces the subscription."""
         try:
             channels = self._hub.wanted(subscription.stations)
         except SubscriberError as error:
             self._refuse(error)
             return
-        self._leave()
+        self._unsubscribe()
         self._hub.subscriptions += 1
         subscriber = Subscriber(subscription, self._encoding, self._outbox, self._wake)
         scope = trio.CancelScope()
@@ -260,20 +260,20 @@ class WebsocketSession:
     def _refuse(self, error: SubscriberError) -> None:
         self._close(error.close_code, error.what, {"type": "error", "code": error.close_code, "message": error.what})
 
-    def _leave(self) -> None:
+    def _unsubscribe(self) -> None:
         self._subscription_scope.cancel()
         if self._subscriber is not None:
             self._subscriber.stop()
             self._subscriber = None
 
-    def _tell_missed(self, missed: int) -> bytes:
+    def _lagged(self, missed: int) -> bytes:
         return self._encoding.status({"type": "lagged", "missed": missed})
 
     def _hello(self) -> dict[str, Any]:
         return {
             "type": "hello",
             "protocol": _PROTOCOL_VERSION,
-            "version": self._version,
+            "version": __version__,
             "stations": sorted(self._hub.channels),
         }
 
@@ -285,25 +285,29 @@ class WebsocketSession:
         self._work.set()
 
     def _flush_protocol(self) -> None:
-        """What the protocol wants to say goes behind what waits."""
+        """Moves the protocol's own frames to the end of the outbox."""
         parts = self._protocol.data_to_send()
         data = b"".join(parts)
         if data and not self._outbox.put(data):
-            self._drop("unread")  # somebody who pings, and does not read
+            self._drop("unread")  # the client sends pings and reads nothing
         if SEND_EOF in parts:
             self._over = True
-            self._leave()  # nothing may follow the close
+            self._unsubscribe()  # nothing may follow the close frame
             closed = self._protocol.close_sent
             if not self._closing and closed is not None and self._protocol.close_rcvd is None:
-                self._on_closed(closed.code)  # the other end broke the protocol, or its message was too big
+                self._observer.on_closed(closed.code)  # the client violated the protocol, or its message was too big
         if not self._outbox.empty:
             self._wake()
 
 
-class _Protocol(ServerProtocol):
-    """Whoever offers none of our subprotocols speaks JSON without a name. (A function given to its constructor would
-    be held as a bound method of it, which is a circle.)"""
+class _ServerProtocol(ServerProtocol):
+    """The protocol after the handshake, whose request h11 has parsed."""
+
+    def parse(self) -> Generator[None]:
+        """Parses frames, and no request before them."""
+        yield from Protocol.parse(self)
 
     def select_subprotocol(self, subprotocols: Sequence[Subprotocol]) -> Subprotocol | None:
-        """The first of ours that the client offers."""
-        return next((name for name in subprotocols if name in WIRES), None)
+        """The first known subprotocol that the client offers; `None`, for JSON, if it offers none of them."""
+        # An override, because a function given to the constructor is bound to the protocol, which is a cycle.
+        return next((name for name in subprotocols if name in ENCODINGS), None)

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import trio
 
-from slpstream.daemon.games import _read_frames
+from slpstream.daemon.game_log import read_frames
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.log_reader import MODES, GrowingLogReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.stream import Game
-from slpstream.web.games import FramesQuery
+from slpstream.web.games import FieldPaths, FramesQuery
 from tests.bench.games import FIRST_FRAME, EndlessGame
 from tests.bench.report import Figure, Form
 
@@ -27,7 +27,7 @@ TARGET_MS = 100.0
 _FRAMES, _SHORT_FRAMES = 36_000, 3_000
 _JUMPS = 50
 _SHOWN_FRAMES = 300
-_FIELDS = ("post.positionX", "post.positionY", "post.percent", "post.actionStateId", "items")
+_FIELDS = FieldPaths(("post.positionX", "post.positionY", "post.percent", "post.actionStateId", "items"))
 _READ_BYTES = 4096
 
 
@@ -63,8 +63,7 @@ async def _jumps(path: Path, data: bytes, count: int, seed: int) -> list[tuple[f
     for _ in range(_JUMPS):
         first = FIRST_FRAME + chance.randrange(count - 2 * _SHOWN_FRAMES)
         began, cpu_began = time.perf_counter(), time.process_time()
-        found = await _read_frames(game, FramesQuery(first, first + _SHOWN_FRAMES - 1, _SHOWN_FRAMES, _FIELDS))
+        found = await read_frames(game, FramesQuery(first, first + _SHOWN_FRAMES - 1, _SHOWN_FRAMES, _FIELDS))
         times.append(((time.perf_counter() - began) * 1e3, (time.process_time() - cpu_began) * 1e3))
-        assert found is not None
-        assert len(found[0]) == _SHOWN_FRAMES
+        assert len(found.frames) == _SHOWN_FRAMES
     return times

@@ -18,7 +18,7 @@ from slpstream.api import read_game
 from slpstream.cli import main
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import GameEnd, GameStart, Metadata, StatsUpdate
-from slpstream.store import FILE_NAME, Wanted, open_database
+from slpstream.store import FILE_NAME, GamesQuery, open_database
 from tests.shared_data import needs_shared, replays
 from tests.synthetic.match import synthetic_match
 
@@ -58,7 +58,7 @@ def setup(tmp_path: Path) -> Path:
 def stations(state: Path) -> list[tuple[str, str | None, bool]]:
     """Station, reason, and whether there are stats, of each game."""
     with closing(open_database(state / FILE_NAME)) as database:
-        rows = database.page(Wanted(), None, 100).games
+        rows = database.page(GamesQuery(limit=100)).games
         games = [database.game(row.game_id) for row in rows]
         return [(g.row.station, g.row.reason, g.details.stats is not None) for g in games if g is not None]
 

@@ -1,4 +1,4 @@
-"""SIGHUP: the configuration is read again, and what is the same is not disturbed."""
+"""SIGHUP: the configuration is reloaded, and unchanged stations are not disturbed."""
 
 from __future__ import annotations
 
@@ -23,10 +23,8 @@ from slpstream.config import APPLIED_AT_RELOAD, Config, changes
 from tests.daemon_process import DaemonProcess, LogReader, running
 from tests.synthetic.match import synthetic_match
 
-# -- what can be applied ----------------------------------------------------------------------------------------------
 
-
-def test_all_keys_that_are_applied_are_keys() -> None:
+def test_applied_keys_exist() -> None:
     assert {f"{key.section}.{key.name}" for key in config.all_keys()} | config.LISTED >= APPLIED_AT_RELOAD
 
 
@@ -35,8 +33,8 @@ def test_all_keys_that_are_applied_are_keys() -> None:
     [key for key in config.all_keys() if key.section not in config.LISTED],
     ids=lambda key: f"{key.section}.{key.name}",
 )
-def test_each_key_is_applied_or_named(key: config.Key) -> None:
-    """What is in force is the old configuration, but for what can be applied."""
+def test_each_key_is_applied_or_needs_a_restart(key: config.Key) -> None:
+    """The configuration in force is the old one, except for keys that can be applied."""
     before, default = Config(), key.default
     section = getattr(before, key.section)
     other: Any = default + 1 if isinstance(default, int | float) else ["x"] if isinstance(default, list) else "other"
@@ -66,7 +64,7 @@ _RAW_LENGTH = slice(11, 15)
 
 
 class Around:
-    """A daemon with a configuration file that can be written again."""
+    """A configuration file that can be rewritten, and a notification socket in place of systemd."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -83,21 +81,21 @@ class Around:
         self.file.write_text(more + "\n" + "\n".join(tables))
 
     def reload(self, daemon: DaemonProcess) -> dict[str, Any]:
-        """Sends SIGHUP; what the daemon says of it."""
+        """Sends SIGHUP; returns the log line about the reload."""
         had = len(daemon.lines)
         daemon.process.send_signal(signal.SIGHUP)
-        told = b""
-        while not told.startswith(b"READY=1"):
-            told = self.notified.recv(4096)
-            assert told.startswith((b"RELOADING=1\nMONOTONIC_USEC=", b"READY=1", b"WATCHDOG=1")), told
-        said: list[dict[str, Any]] = []
+        datagram = b""
+        while not datagram.startswith(b"READY=1"):
+            datagram = self.notified.recv(4096)
+            assert datagram.startswith((b"RELOADING=1\nMONOTONIC_USEC=", b"READY=1", b"WATCHDOG=1")), datagram
+        lines: list[dict[str, Any]] = []
 
-        def outcome() -> bool:
-            said[:] = [line for line in daemon.lines[had:] if str(line.get("event")).startswith("configuration ")]
-            return bool(said)
+        def is_logged() -> bool:
+            lines[:] = [line for line in daemon.lines[had:] if str(line.get("event")).startswith("configuration ")]
+            return bool(lines)
 
-        daemon.until(outcome)
-        return said[0]
+        daemon.until(is_logged)
+        return lines[0]
 
 
 @pytest.fixture
@@ -123,16 +121,16 @@ def not_ready(daemon: DaemonProcess) -> list[str]:
 
 
 def read_until(socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
-    """Messages up to the first that is wanted."""
+    """Messages up to and including the first that matches."""
     got: list[dict[str, Any]] = []
     while not (got and wanted(got[-1])):
         got.append(json.loads(socket.recv(timeout=30)))
     return got
 
 
-def test_stations_come_go_and_change(around: Around) -> None:
+def test_stations_are_added_removed_and_changed(around: Around) -> None:
     game = bytearray(synthetic_match(seed=1, frames=200))
-    game[_RAW_LENGTH] = bytes(4)  # as while it is played
+    game[_RAW_LENGTH] = bytes(4)  # as while it is being played
     around.write({"same": "same", "goes": "goes", "moves": "before"})
     with running(arguments=("--config", str(around.file))) as daemon:
         assert around.notified.recv(4096).startswith(b"READY=1")
@@ -178,7 +176,7 @@ def test_stations_come_go_and_change(around: Around) -> None:
             with (around.root / "same" / "Game_1.slp").open("ab") as file:
                 file.write(game[half:])
             heard = read_until(undisturbed, lambda m: m["type"] == "game_end")
-            assert [m["type"] for m in heard if m["type"] != "station"] == ["game_end"]
+            assert [m["type"] for m in heard if "cursor" in m] == ["game_end"]
             assert "offline" not in [m.get("state") for m in heard]
         assert 'station="goes"' not in daemon.text("/metrics")
         assert same.read(daemon, lambda reader: b'"type":"metadata"' in reader.lines[-1])
@@ -186,7 +184,7 @@ def test_stations_come_go_and_change(around: Around) -> None:
         assert daemon.terminate()[0] == 0
 
 
-def test_what_is_wrong_changes_nothing_and_what_is_right_is_applied(around: Around) -> None:
+def test_invalid_configuration_changes_nothing_and_valid_one_is_applied(around: Around) -> None:
     token = around.root / "token"
     token.write_text("first\n")
     server = f'[server]\nrequire_token = true\ntoken_file = "{token}"\n'
@@ -218,8 +216,8 @@ def test_what_is_wrong_changes_nothing_and_what_is_right_is_applied(around: Arou
         assert outcome["changed"] == ["server.max_connections", "log.level"]
         daemon.until(lambda: any(line.get("event") == "needs a restart" for line in daemon.lines))
         [restart] = [line for line in daemon.lines if line.get("event") == "needs a restart"]
-        assert restart["keys"] == ["watch.poll_seconds"], "the port was given on the command line"
-        assert (may(daemon, "first"), may(daemon, "second")) == (False, True), "a token is read again"
+        assert restart["keys"] == ["watch.poll_seconds"], "the port on the command line takes precedence"
+        assert (may(daemon, "first"), may(daemon, "second")) == (False, True), "token files are read again"
 
         around.file.unlink()
         assert around.reload(daemon)["what"].startswith(f"{around.file}: cannot be read")
@@ -230,14 +228,14 @@ def test_what_is_wrong_changes_nothing_and_what_is_right_is_applied(around: Arou
         assert daemon.terminate()[0] == 0
 
 
-def test_a_subfolder_that_comes_is_a_station(around: Around) -> None:
-    """From the first message of its first game for who follows all, though the game had begun before it was found."""
+def test_new_subfolder_becomes_a_station(around: Around) -> None:
+    """A subscriber to all stations gets its first game whole, although the game began before the folder was found."""
     consoles = around.folder("consoles")
     (consoles / "Wii 1").mkdir()
     around.file.write_text(f'[[stations]]\nid = "*"\nfolder = "{consoles}"\n')
     game = synthetic_match(seed=1, frames=120)
     with running(arguments=("--config", str(around.file))) as daemon:
-        assert list(stations(daemon)) == ["Wii-1"], "they are there when it is ready"
+        assert list(stations(daemon)) == ["Wii-1"], "its stations exist when the daemon is ready"
         daemon.until(lambda: stations(daemon) == {"Wii-1": "idle"})
         with connect(daemon.stream_url(station="*", delivery="lossless"), max_size=None) as socket:
             read_until(socket, lambda m: m.get("state") == "idle")
@@ -261,10 +259,10 @@ def test_a_subfolder_that_comes_is_a_station(around: Around) -> None:
         daemon.until(lambda: stations(daemon) == {"Wii-2": "idle"})
         assert not_ready(daemon) == []
         [described] = daemon.get("/v1/stations")["stations"]
-        assert described["name"] == "Wii-2", "it has an entry of its own now"
+        assert described["name"] == "Wii-2", "it has its own entry now"
 
 
-def test_under_nohup_it_goes_on(tmp_path: Path) -> None:
+def test_sighup_is_ignored_under_nohup(tmp_path: Path) -> None:
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with running(tmp_path) as daemon:
@@ -275,8 +273,8 @@ def test_under_nohup_it_goes_on(tmp_path: Path) -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_without_a_file_it_ends_as_before(tmp_path: Path) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests can be under nohup themselves
+def test_sighup_stops_a_daemon_without_a_configuration_file(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests themselves may run under nohup
     try:
         with running(tmp_path) as daemon:
             daemon.process.send_signal(signal.SIGHUP)

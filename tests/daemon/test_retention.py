@@ -1,18 +1,17 @@
-"""What is deleted and forgotten for the limits of age and size, and what never is."""
+"""Age and size limits: which recordings are deleted, which games expire, and what always stays."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 
 import pytest
 import trio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slpstream.daemon.expiry import KeptFile, superfluous
-from slpstream.daemon.retention import Limit, Limits, Retention, sweep
+from slpstream.daemon.retention import Limit, Limits, Retention, StoredFile, select_files, sweep
 from slpstream.daemon.stations import RunningStations
 from slpstream.model.events import Event
 from slpstream.store import FILE_NAME, Database, GameIndex, open_database
@@ -29,8 +28,8 @@ NONE = Limit(0, 0)
 
 file_lists = st.lists(
     st.builds(
-        KeptFile,
-        st.sampled_from([PurePath(f"/r/{name}.slp") for name in "abcdefghij"]),
+        StoredFile,
+        st.sampled_from([Path(f"/r/{name}.slp") for name in "abcdefghij"]),
         st.floats(NOW - 100, NOW + 5),
         st.integers(0, 50),
     ),
@@ -42,13 +41,13 @@ file_lists = st.lists(
     files=file_lists,
     max_age=st.none() | st.floats(0, 100),
     max_size=st.none() | st.integers(0, 200),
-    protected=st.sets(st.sampled_from([PurePath(f"/r/{name}.slp") for name in "abcdefghij"])),
+    protected=st.sets(st.sampled_from([Path(f"/r/{name}.slp") for name in "abcdefghij"])),
     fresh=st.floats(0, 60),
 )
-def test_the_choice(
-    files: list[KeptFile], max_age: float | None, max_size: int | None, protected: set[PurePath], fresh: float
+def test_selected_files_satisfy_the_limits(
+    files: list[StoredFile], max_age: float | None, max_size: int | None, protected: set[Path], fresh: float
 ) -> None:
-    chosen = superfluous(
+    chosen = select_files(
         files, max_age_seconds=max_age, max_size_bytes=max_size, now=NOW, protected=protected, fresh_seconds=fresh
     )
     kept = [file for file in files if file not in chosen]
@@ -59,20 +58,17 @@ def test_the_choice(
     assert not any(file.path in protected or NOW - file.mtime < fresh for file in chosen)
     left = sum(file.size_bytes for file in kept)
     if max_age is not None:
-        assert not [file for file in free if NOW - file.mtime > max_age], "nothing that is too old stays"
+        assert not [file for file in free if NOW - file.mtime > max_age], "no free file is too old"
     if max_size is not None and free:
-        assert left <= max_size, "nothing is left to be deleted while it is too much"
+        assert left <= max_size, "the size limit holds if a file could be deleted"
     newer = chosen[-1] if chosen else None
     if newer is not None and not (max_age is not None and NOW - newer.mtime > max_age):
         assert max_size is not None
-        assert left + newer.size_bytes > max_size, "no more than has to be"
+        assert left + newer.size_bytes > max_size, "no more than necessary"
     if newer is not None:
-        assert all(file.mtime >= newer.mtime for file in free), "nothing older stays that could go"
+        assert all(file.mtime >= newer.mtime for file in free), "no older file could have been deleted instead"
     if max_age is None and max_size is None:
         assert not chosen
-
-
-# -- recordings -------------------------------------------------------------------------------------------------------
 
 
 def put(path: Path, days_old: float, size: int = 10) -> Path:
@@ -82,7 +78,7 @@ def put(path: Path, days_old: float, size: int = 10) -> Path:
     return path
 
 
-def test_only_our_own_recordings(tmp_path: Path) -> None:
+def test_only_recordings_are_deleted(tmp_path: Path) -> None:
     top = tmp_path / "recordings"
     old = put(top / "wii" / "2026" / "old.slp", 30)
     stays = [
@@ -100,35 +96,35 @@ def test_only_our_own_recordings(tmp_path: Path) -> None:
     assert [file.path for file in done.deleted] == [old]
     assert all(path.is_file() for path in stays)
     assert sorted(path.name for path in top.iterdir()) == ["away", "idle", "loose.slp", "mine", "pc", "wii"]
-    assert not (top / "wii" / "2026").exists(), "a folder that is empty since goes too"
+    assert not (top / "wii" / "2026").exists(), "a folder that became empty is deleted too"
     assert sweep(top, NONE, now=NOW + 1000 * DAY).deleted == []
     assert sweep(tmp_path / "nowhere", Limit(1, 1), now=NOW).deleted == []
 
 
-def test_a_station_that_watches_all_of_them_protects_them(tmp_path: Path) -> None:
+def test_source_folder_around_the_recordings_protects_them(tmp_path: Path) -> None:
     put(tmp_path / "wii" / "old.slp", 300)
     assert sweep(tmp_path, Limit(1, 1), now=NOW, sources=[str(tmp_path)]).deleted == []
     assert sweep(tmp_path / "wii", Limit(1, 1), now=NOW, sources=[str(tmp_path)]).deleted == []
 
 
-def test_the_oldest_go_when_it_is_too_much(tmp_path: Path) -> None:
+def test_oldest_recordings_are_deleted_by_size(tmp_path: Path) -> None:
     paths = [put(tmp_path / "wii" / f"{days}.slp", days) for days in (5, 4, 3, 2, 0)]
     done = sweep(tmp_path, Limit(0, 25), now=NOW)
     assert [file.path for file in done.deleted] == paths[:3]
     assert [path.is_file() for path in paths] == [False] * 3 + [True] * 2
     done = sweep(tmp_path, Limit(0, 5), now=NOW)
-    assert [file.path for file in done.deleted] == [paths[3]], "what was written to just now stays"
+    assert [file.path for file in done.deleted] == [paths[3]], "a fresh file stays"
 
 
-def test_the_folder_of_a_station_stays_though_it_is_empty(tmp_path: Path) -> None:
+def test_empty_folder_of_a_station_stays(tmp_path: Path) -> None:
     put(tmp_path / "wii" / "old.slp", 9)
     put(tmp_path / "gone" / "old.slp", 9)
     assert len(sweep(tmp_path, Limit(1, 0), now=NOW, in_use=[tmp_path / "wii"]).deleted) == 2
     assert [path.name for path in tmp_path.iterdir()] == ["wii"]
 
 
-def test_what_is_deleted_is_said_as_stations_know_it(tmp_path: Path) -> None:
-    """A link leads to the recordings; the index forgets a game by the name that its file had there."""
+def test_deleted_files_have_the_paths_that_stations_use(tmp_path: Path) -> None:
+    """The recordings folder is a link; the index knows the files by their paths through it."""
     put(tmp_path / "disk" / "wii" / "old.slp", 9)
     (tmp_path / "recordings").symlink_to(tmp_path / "disk")
     [deleted] = sweep(tmp_path / "recordings", Limit(1, 0), now=NOW).deleted
@@ -136,48 +132,42 @@ def test_what_is_deleted_is_said_as_stations_know_it(tmp_path: Path) -> None:
     assert not (tmp_path / "disk" / "wii").exists()
 
 
-# -- the index --------------------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def database(tmp_path: Path) -> Database:
     return open_database(tmp_path / FILE_NAME)
 
 
-def test_old_games_leave_the_index_and_their_files_are_known(database: Database) -> None:
+def test_old_games_expire_and_their_files_stay_known(database: Database) -> None:
     database.put(entry(number) for number in range(10))
     before = database.known_files("main")
     assert database.expire(before_ms=1000 * (DAY_ONE + 60 * 4), max_bytes=None, spared=[game_id(1)]) == 4
     assert database.count() == 6
     assert database.game(game_id(0)) is None
-    assert database.game(game_id(1)) is not None, "one that is running stays"
+    assert database.game(game_id(1)) is not None, "a running game stays"
     assert database.game(game_id(9)) is not None
-    assert database.known_files("main") == before, "so nobody reads them again"
+    assert database.known_files("main") == before, "so they are not read again"
     database.put([entry(0, at=DAY_ONE + 10_000)])
-    assert database.game(game_id(0)) is not None, "it has been written to since"
+    assert database.game(game_id(0)) is not None, "its file was written to since"
     database.close()
 
 
-def test_the_oldest_games_leave_an_index_that_is_too_large(database: Database) -> None:
+def test_oldest_games_expire_by_size(database: Database) -> None:
     database.put(entry(number, f"player{number}") for number in range(600))
     full, least = database.used_bytes(), 100
     assert database.expire(before_ms=None, max_bytes=full, spared=()) == 0
     wanted = full // 2
     expired = database.expire(before_ms=None, max_bytes=wanted)
     assert database.used_bytes() <= wanted
-    assert least < expired < 600 - least, "not many more than had to be"
+    assert least < expired < 600 - least, "not many more than necessary"
     assert database.game(game_id(expired - 1)) is None
     assert database.game(game_id(expired)) is not None
-    assert database.expire(before_ms=None, max_bytes=1) == 600 - expired, "and it ends when there is nothing more"
+    assert database.expire(before_ms=None, max_bytes=1) == 600 - expired, "it ends when no games are left"
     assert len(database.known_files("main")) == 600
     database.close()
 
 
-# -- both, as the daemon does -----------------------------------------------------------------------------------------
-
-
 @pytest.mark.trio
-async def test_files_that_left_the_index_are_not_read_again(tmp_path: Path) -> None:
+async def test_files_of_expired_games_are_not_read_again(tmp_path: Path) -> None:
     read: list[Path] = []
 
     def note(path: Path) -> tuple[str, Sequence[Event]]:

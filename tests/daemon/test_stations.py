@@ -1,4 +1,4 @@
-"""Stations that come, go and change: who is touched, and who is told."""
+"""Stations that are added, removed and changed, and the subfolders that are stations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.trio
 
 
 class FakeStation:
-    """What is asked of a station, without files."""
+    """A station without files."""
 
     def __init__(self, config: StationConfig) -> None:
         self.id, self.folder, self.name = config.id, config.folder, config.name or config.id
@@ -40,60 +40,52 @@ class FakeStation:
             self.runs = False
 
     def leave(self, reason: str) -> None:
-        assert self.runs, "it is told before it is ended"
+        assert self.runs, "subscribers are told before the station is cancelled"
         self.left = reason
 
 
-class Told:
-    """Keeps what a listener is told."""
-
-    def __init__(self) -> None:
-        self.told: list[str] = []
-        self.beside: list[str] = []
-
-    def on_added(self, running: RunningStation) -> None:
-        self.told.append(f"+{running.config.id}")
-        running.nursery.start_soon(self._beside, running.config.id)
-
-    def on_removed(self, running: RunningStation) -> None:
-        assert running.config.id not in self.beside, "what runs beside it has ended"
-        self.told.append(f"-{running.config.id}")
-
-    async def _beside(self, station: str) -> None:
-        self.beside.append(station)
-        try:
-            await trio.sleep_forever()
-        finally:
-            self.beside.remove(station)
-
-
 class Around:
-    """Running stations, and what they were made of."""
+    """Running stations, and a record of what happened to them."""
 
     def __init__(self) -> None:
         self.hub = Hub()
         self.running = RunningStations(self.hub)
         self.made: list[FakeStation] = []
-        self.released: list[str] = []
-        self.told = Told()
+        self.changes: list[str] = []
+        """`+id` when a station was added, `-id` when it was released."""
+        self.companions: list[str] = []
+        """Stations with a running companion task."""
 
     def make(self, config: StationConfig) -> Station:
         self.made.append(FakeStation(config))
         return cast("Station", self.made[-1])
 
+    def start_companions(self, running: RunningStation) -> None:
+        assert not cast("FakeStation", running.station).runs
+        self.changes.append(f"+{running.config.id}")
+        running.nursery.start_soon(self._companion, running.config.id)
+
+    async def _companion(self, station: str) -> None:
+        self.companions.append(station)
+        try:
+            await trio.sleep_forever()
+        finally:
+            self.companions.remove(station)
+
     def release(self, station: Station) -> None:
         assert not cast("FakeStation", station).runs
-        self.released.append(station.id)
+        assert station.id not in self.companions, "companions end with the station"
+        self.changes.append(f"-{station.id}")
 
     @property
     def now(self) -> dict[str, str]:
-        """The folders of the stations that run."""
+        """The folders of the running stations."""
         assert set(self.hub.channels) == set(self.running)
         assert {station.id for station in self.made if station.runs} == set(self.running)
         return {name: running.config.folder for name, running in self.running.items()}
 
     async def apply(self, *stations: tuple[str, str]) -> None:
-        """Those that are configured: id and folder."""
+        """Applies configured stations, given as id and folder."""
         await self.running.apply([config(*station) for station in stations], "configured")
         await wait_all_tasks_blocked()
 
@@ -104,16 +96,14 @@ def config(station: str, folder: str, name: str = "") -> StationConfig:
 
 @asynccontextmanager
 async def around() -> AsyncIterator[Around]:
-    """Running stations with a listener."""
     it = Around()
-    it.running.listen(it.told)
     async with trio.open_nursery() as nursery:
-        await nursery.start(it.running.run, it.make, it.release)
+        await nursery.start(it.running.run, it.make, it.start_companions, it.release)
         yield it
         nursery.cancel_scope.cancel()
 
 
-async def test_what_is_the_same_is_not_touched() -> None:
+async def test_unchanged_stations_are_not_touched() -> None:
     async with around() as it:
         await it.apply(("a", "/a"), ("b", "/b"), ("c", "/c"))
         assert it.now == {"a": "/a", "b": "/b", "c": "/c"}
@@ -121,13 +111,12 @@ async def test_what_is_the_same_is_not_touched() -> None:
         await it.apply(("d", "/d"), ("b", "/b"), ("c", "/elsewhere"))
         assert it.now == {"b": "/b", "c": "/elsewhere", "d": "/d"}
         assert it.running["b"].station is same
-        assert sorted(it.released) == ["a", "c"]
-        assert it.told.told == ["+a", "+b", "+c", "-a", "+d", "-c", "+c"]
-        assert sorted(it.told.beside) == ["b", "c", "d"]
+        assert it.changes == ["+a", "+b", "+c", "-a", "+d", "-c", "+c"]
+        assert sorted(it.companions) == ["b", "c", "d"]
         assert [station.left for station in it.made if station.left] == ["removed", "changed"]
 
 
-async def test_another_name_is_only_said() -> None:
+async def test_renamed_station_is_not_restarted() -> None:
     async with around() as it:
         await it.running.apply([config("a", "/a")], "configured")
         await it.running.apply([config("a", "/a", "Top 8")], "configured")
@@ -137,17 +126,17 @@ async def test_another_name_is_only_said() -> None:
         assert len(it.made) == 1
 
 
-async def test_each_speaks_for_its_own_stations() -> None:
+async def test_each_origin_changes_its_own_stations() -> None:
     async with around() as it:
         await it.apply(("a", "/a"))
         assert await it.running.add(config("wii", "/wii"))
-        assert not await it.running.add(config("a", "/other")), "the configuration goes before"
-        assert not await it.running.add(config("wii", "/other")), "there is one already"
+        assert not await it.running.add(config("a", "/other")), "a configured station takes precedence"
+        assert not await it.running.add(config("wii", "/other")), "the id is in use"
         await it.running.apply([config("sub", "/sub"), config("a", "/sub2")], "subfolder")
         await wait_all_tasks_blocked()
         assert it.now == {"a": "/a", "wii": "/wii", "sub": "/sub"}
         await it.apply(("a", "/a"), ("wii", "/mine"))
-        assert it.now == {"a": "/a", "wii": "/mine", "sub": "/sub"}, "and wins"
+        assert it.now == {"a": "/a", "wii": "/mine", "sub": "/sub"}, "it takes the id from a discovered station"
         await it.running.apply([], "subfolder")
         assert it.now == {"a": "/a", "wii": "/mine"}
         await it.running.remove("a")
@@ -155,16 +144,7 @@ async def test_each_speaks_for_its_own_stations() -> None:
         assert it.now == {"wii": "/mine"}
 
 
-async def test_a_late_listener_is_told_of_those_that_run() -> None:
-    async with around() as it:
-        await it.apply(("a", "/a"), ("b", "/b"))
-        late = Told()
-        it.running.listen(late)
-        await it.apply(("b", "/b"))
-        assert late.told == ["+a", "+b", "-a"]
-
-
-async def test_a_station_that_fails_is_not_hidden() -> None:
+async def test_failure_of_a_station_is_raised() -> None:
     class Failing(FakeStation):
         async def run(self) -> None:
             raise ZeroDivisionError
@@ -173,11 +153,13 @@ async def test_a_station_that_fails_is_not_hidden() -> None:
     running = RunningStations(hub)
     with pytest.RaisesGroup(pytest.RaisesGroup(pytest.RaisesGroup(ZeroDivisionError))):
         async with trio.open_nursery() as nursery:
-            await nursery.start(running.run, lambda wanted: cast("Station", Failing(wanted)), lambda station: None)
+            await nursery.start(
+                running.run,
+                lambda wanted: cast("Station", Failing(wanted)),
+                lambda running: None,
+                lambda station: None,
+            )
             await running.add(config("a", "/a"))
-
-
-# -- subfolders -------------------------------------------------------------------------------------------------------
 
 
 def mirrored(root: Path, *extra: tuple[str, str]) -> list[StationConfig]:
@@ -185,7 +167,7 @@ def mirrored(root: Path, *extra: tuple[str, str]) -> list[StationConfig]:
 
 
 async def until(condition: object, it: Around) -> None:
-    """Waits until the stations are these."""
+    """Waits until the running stations have these ids and folders."""
     with trio.fail_after(20):
         while {name: running.config.folder for name, running in it.running.items()} != condition:
             await trio.sleep(0.01)
@@ -218,13 +200,13 @@ async def test_subfolders_come_and_go(tmp_path: Path, monkeypatch: pytest.Monkey
         began = trio.current_time()
         (root / "Wii 1").rmdir()
         await until({**main, "Wii": str(root / "Wii"), **both}, it)
-        assert trio.current_time() - began >= 0.4, "for some time it is only offline"
+        assert trio.current_time() - began >= 0.4, "it stays offline for a while first"
 
-        root.rename(tmp_path / "away")  # a share that is gone for a while: nobody knows
+        root.rename(tmp_path / "away")  # like a network share that is gone for a while
         await trio.sleep(0.7)
         assert len(it.now) == 4
         (tmp_path / "away").rename(root)
-        (root / "Wii 1").mkdir()  # comes back under its old id
+        (root / "Wii 1").mkdir()  # returns under its old id
         await until({**main, "Wii": str(root / "Wii"), **both, "Wii-1": str(root / "Wii 1")}, it)
 
         untouched = it.running["Wii"].station
@@ -240,7 +222,7 @@ async def test_subfolders_come_and_go(tmp_path: Path, monkeypatch: pytest.Monkey
         nursery.cancel_scope.cancel()
 
 
-async def test_a_command_that_runs_once_has_them_too(tmp_path: Path) -> None:
+async def test_expand_lists_the_present_subfolders(tmp_path: Path) -> None:
     (tmp_path / "one").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "one")
     stations = expand([config("*", str(tmp_path)), config("main", "/main"), config("*", "/nowhere")])
@@ -250,7 +232,7 @@ async def test_a_command_that_runs_once_has_them_too(tmp_path: Path) -> None:
     ]
 
 
-async def test_links_that_lead_to_each_other_are_folders_that_cannot_be_read(tmp_path: Path) -> None:
+async def test_link_loops_are_unreadable_folders(tmp_path: Path) -> None:
     (tmp_path / "round").symlink_to(tmp_path / "round")
     loop = str(tmp_path / "round")
     async with around() as it, trio.open_nursery() as nursery:
@@ -266,9 +248,7 @@ async def test_links_that_lead_to_each_other_are_folders_that_cannot_be_read(tmp
         nursery.cancel_scope.cancel()
 
 
-async def test_a_subfolder_whose_id_was_taken_while_it_was_away(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_subfolder_whose_id_was_taken_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.daemon.subfolders._LOOK_SECONDS", 0.02)
     (tmp_path / "Wii").mkdir()
     async with around() as it, trio.open_nursery() as nursery:

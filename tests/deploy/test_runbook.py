@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from slpstream.model import errors
-from slpstream.system import metrics
+from slpstream.system.metrics import ROWS
 from slpstream.web import websocket
 from tests.project import ROOT
 
@@ -110,11 +110,12 @@ def test_each_close_code_has_an_entry() -> None:
     }
     ours |= {websocket.GOING_DOWN, websocket.NOT_UTF8, 1002, 1009}  # the last two are the protocol's own
     assert [int(code) for code in entries("Close codes")] == sorted(ours)
-    assert {str(code) for code in ours} == set(metrics._CLOSE_CODES)
+    assert {str(code) for code in ours} == set(ROWS["slpstream_connections_closed_total"].known_values)
 
 
 def test_each_reason_has_an_entry() -> None:
-    assert tuple(entries("Connections that were ended without a farewell")) == metrics._DROP_REASONS
+    reasons = entries("Connections that were ended without a farewell")
+    assert tuple(reasons) == ROWS["slpstream_connections_dropped_total"].known_values
 
 
 def test_every_entry_says_what_it_means_and_what_to_do() -> None:

@@ -1,5 +1,5 @@
-"""Gateways beside each other, in one process: every subscriber gets what the daemon would have given it, wherever it
-is connected, and is told when that cannot be."""
+"""Several gateways in one process: a subscriber gets the messages that the daemon would have sent, whichever gateway it
+is connected to, or is told that they are gone."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, FramesMode, LogMessage
 from slpstream.outputs.redis.connection import address_of
 from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
+from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub
-from slpstream.web.games import FramesQuery, ListQuery
+from slpstream.web.games import FramesQuery
+from slpstream.web.schemas import GameList
 from tests.redis.ends import Ingest, asking, expected, of_game, until, until_stored
 from tests.redis.redis_process import RedisProcess
 from tests.stream.fakes import Client, FakeLog, FakeStation, LineWire, subscription
@@ -31,7 +33,7 @@ SCHEDULES = 4
 
 
 class Gateway:
-    """A feed and its hub, without a port."""
+    """A feed and its hub, without a web server."""
 
     def __init__(self, url: str, event: str, ring_bytes: int = 1 << 20) -> None:
         self.hub = Hub()
@@ -62,7 +64,7 @@ class Gateway:
 
 
 class Follower:
-    """A subscriber that comes and goes, and keeps what it was sent."""
+    """A subscriber that connects repeatedly and keeps all messages."""
 
     def __init__(self, mode: FramesMode = "live") -> None:
         self.lines: list[bytes] = []
@@ -71,7 +73,7 @@ class Follower:
 
     @asynccontextmanager
     async def at(self, gateway: Gateway) -> AsyncIterator[Client]:
-        """Connected for a while."""
+        """Connects to a gateway for the duration of the block."""
         client = Client(encoding=LineWire())
         wanted = subscription(**EVERYTHING, frames=self.mode, cursor=self.cursor)
         async with client.subscribed(gateway.hub, wanted):
@@ -91,7 +93,7 @@ async def play_in_steps(station: FakeStation, log: FakeLog, chance: random.Rando
 
 @pytest.mark.trio
 @pytest.mark.parametrize("seed", range(SCHEDULES))
-async def test_a_subscriber_moves_from_gateway_to_gateway(broker: RedisProcess, seed: int) -> None:
+async def test_subscriber_moves_between_gateways(broker: RedisProcess, seed: int) -> None:
     chance = random.Random(f"gateway {seed}")
     event = f"moves-{seed}"
     station = FakeStation()
@@ -151,7 +153,7 @@ async def test_a_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
 
 @pytest.mark.trio
 @pytest.mark.parametrize("mode", MODES)
-async def test_any_place_of_any_game_is_found(broker: RedisProcess, mode: FramesMode) -> None:
+async def test_any_frame_of_any_game_is_found(broker: RedisProcess, mode: FramesMode) -> None:
     event = f"places-{mode}"
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=300) for n in range(3)]
     ingest = Ingest(broker.url, event, station)
@@ -187,7 +189,7 @@ async def test_any_place_of_any_game_is_found(broker: RedisProcess, mode: Frames
 
 
 @pytest.mark.trio
-async def test_what_is_trimmed_is_gone_and_said_so(broker: RedisProcess) -> None:
+async def test_trimmed_messages_are_reported_as_gone(broker: RedisProcess) -> None:
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=500) for n in range(3)]
     ingest = Ingest(broker.url, "gone", station, max_messages=400)
     async with trio.open_nursery() as nursery, asking(broker.url) as client:
@@ -218,10 +220,10 @@ async def test_what_is_trimmed_is_gone_and_said_so(broker: RedisProcess) -> None
 
 @pytest.mark.trio
 @pytest.mark.parametrize("reconnecting", [False, True])
-async def test_a_gateway_that_was_away_too_long_does_not_hide_it(
+async def test_long_disconnected_gateway_reports_missing_messages(
     broker: RedisProcess, monkeypatch: pytest.MonkeyPatch, reconnecting: bool
 ) -> None:
-    """More was played and trimmed than it has read: who was live there is told."""
+    """More was played and trimmed than it has read, so its live subscribers are told."""
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=500) for n in range(4)]
     ingest = Ingest(broker.url, f"missed-{reconnecting}", station, max_messages=300)
     async with trio.open_nursery() as nursery:
@@ -257,7 +259,7 @@ async def test_a_gateway_that_was_away_too_long_does_not_hide_it(
 
 
 @pytest.mark.trio
-async def test_an_ingest_that_is_silent_is_offline(broker: RedisProcess, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_station_of_a_silent_ingest_is_offline(broker: RedisProcess, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.daemon.gateway.feed._LOOK_SECONDS", 0.05)
     station = FakeStation()
     ingest = Ingest(broker.url, "silent", station)
@@ -268,8 +270,8 @@ async def test_an_ingest_that_is_silent_is_offline(broker: RedisProcess, monkeyp
         async with Gateway(broker.url, "silent").running("main") as gateway:
 
             def state() -> str:
-                told: str = gateway.feed.stations["main"].describe()["state"]
-                return told
+                state: str = gateway.feed.stations["main"].describe()["state"]
+                return state
 
             await until(lambda: state() == "idle")
             ingest.stop()
@@ -286,7 +288,7 @@ async def test_an_ingest_that_is_silent_is_offline(broker: RedisProcess, monkeyp
 
 
 @pytest.mark.trio
-async def test_the_games_that_the_broker_has(broker: RedisProcess) -> None:
+async def test_games_in_the_broker(broker: RedisProcess) -> None:
     station, logs = FakeStation(), [FakeLog(n, batches=150) for n in range(3)]
     running = FakeLog(7, batches=100, ended=False)
     ingest = Ingest(broker.url, "games", station)
@@ -295,25 +297,26 @@ async def test_the_games_that_the_broker_has(broker: RedisProcess) -> None:
         await ingest.begun()
         for log in logs:
             station.play(log)
-            await trio.sleep(0.02)  # a turn has a number of milliseconds
+            await trio.sleep(0.02)  # turns are numbered in milliseconds
         station.write_all(station.begin(running))
         whole = [*logs, running]
         await until_stored(client, "games", {("main", m): sum(len(log.whole(m)) for log in whole) for m in MODES})
         async with Gateway(broker.url, "games").running("main") as gateway:
             games = BrokerGames(lambda: gateway.feed.stations)
-            query = ListQuery(None, None, None, None, None, None, 2)
-            first, after = await games.games(query)
-            rest, end = await games.games(query._replace(after=after))
-            assert [item.game_id for item in first + rest] == [log.game_id for log in reversed(whole)]
-            assert end is None
-            assert [item.in_progress for item in first + rest] == [True, False, False, False]
-            assert [item.reason for item in first + rest] == [None, "game_end", "game_end", "game_end"]
-            assert await games.games(query._replace(station="side")) == ([], None)
-            assert await games.games(query._replace(format="slippi")) == ([], None)
+            first = await games.games(GamesQuery(limit=2))
+            assert first.next is not None
+            rest = await games.games(GamesQuery(limit=2, cursor=GameKey.parse(first.next)))
+            listed = first.games + rest.games
+            assert [item.game_id for item in listed] == [log.game_id for log in reversed(whole)]
+            assert rest.next is None
+            assert [item.in_progress for item in listed] == [True, False, False, False]
+            assert [item.reason for item in listed] == [None, "game_end", "game_end", "game_end"]
+            assert await games.games(GamesQuery(station="side")) == GameList(games=[])
+            assert await games.games(GamesQuery(format="slippi")) == GameList(games=[])
             game = await games.game(logs[1].game_id)
             assert game is not None
             assert (game.format, game.station, game.rate, game.files) == ("fake", "main", [60, 1], [])
-            found = await games.frames(logs[1].game_id, FramesQuery(10, 40, 20, None))
+            found = await games.frames(logs[1].game_id, FramesQuery(10, 40, 20))
             assert found is not None
             frames = [m for m in logs[1].whole("finalized") if m.frame is not None and m.frame >= 10]
             assert [bytes(frame) for frame in found.frames] == [bytes(m.entry()) for m in frames[:20]]
@@ -329,10 +332,10 @@ async def test_the_games_that_the_broker_has(broker: RedisProcess) -> None:
 
 
 @pytest.mark.trio
-async def test_a_gateway_that_is_behind_the_other_does_not_refuse_its_cursors(
+async def test_slower_gateway_accepts_cursors_of_a_faster_one(
     broker: RedisProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The subscriber has seen a game's end, or a whole game, of which this gateway has not read anything yet."""
+    """The subscriber has seen a game's end, or a whole game, that this gateway has not read yet."""
     station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
     ingest = Ingest(broker.url, "behind", station)
     async with trio.open_nursery() as nursery:
@@ -364,7 +367,7 @@ async def test_a_gateway_that_is_behind_the_other_does_not_refuse_its_cursors(
 
 
 @pytest.mark.trio
-async def test_what_others_write_into_the_broker_does_no_harm(broker: RedisProcess) -> None:
+async def test_entries_of_other_programs_do_no_harm(broker: RedisProcess) -> None:
     station, log = FakeStation(), FakeLog(1, batches=40)
     ingest = Ingest(broker.url, "others", station)
     keys, event = StationKeys("others", "main"), EventKeys("others")
@@ -401,7 +404,7 @@ async def test_what_others_write_into_the_broker_does_no_harm(broker: RedisProce
 @pytest.mark.trio
 @pytest.mark.parametrize("seed", range(2))
 async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two files of a station that grow together: each log whole and in order, also read back, also by a latecomer."""
+    """Two files of a station grow at once: each log is complete and in order, live, read back, and for late joiners."""
     monkeypatch.setattr("slpstream.outputs.redis.sink._MIN_TURN_SECONDS", 0.01)
     event, chance = f"both-{seed}", random.Random(seed)
     station, logs = FakeStation(), [FakeLog(n, batches=50, seed=seed) for n in range(2)]
@@ -413,7 +416,7 @@ async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monke
             followers = [Follower(mode) for mode in MODES]
             async with followers[0].at(gateway) as live, followers[1].at(gateway) as finalized:
                 games = [station.begin(log) for log in logs]
-                station.write(games[0])  # a game is known from its first message on
+                station.write(games[0])  # a game is known after its first message
                 while games:
                     game = chance.choice(games)
                     if not station.write(game, chance.choice((1, 4))):
@@ -440,7 +443,7 @@ async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monke
 
 
 @pytest.mark.trio
-async def test_a_game_that_begins_while_another_is_looked_for_is_the_current_one(broker: RedisProcess) -> None:
+async def test_game_that_begins_during_a_lookup_is_the_current_one(broker: RedisProcess) -> None:
     station, logs = FakeStation(), [FakeLog(n, batches=10) for n in (1, 2)]
     ingest = Ingest(broker.url, "begins", station)
     keys = StationKeys("begins", "main")
@@ -451,7 +454,7 @@ async def test_a_game_that_begins_while_another_is_looked_for_is_the_current_one
             channel = gateway.hub.channels["main"]
             station.write_all(station.begin(logs[0]))
             await until(lambda: channel.current is not None and channel.current.ended)
-            # The turn is written down before its first message comes.
+            # The turn is recorded before its first message.
             newest = (await client.xrevrange(keys.stream("live"), count=1))[0].identifier
             text = newest.decode() if isinstance(newest, bytes) else newest
             ordinal = int(text.partition("-")[0]) + 1
@@ -466,8 +469,8 @@ async def test_a_game_that_begins_while_another_is_looked_for_is_the_current_one
 
 
 @pytest.mark.trio
-async def test_games_that_never_end_are_not_waited_for(broker: RedisProcess) -> None:
-    """A console is switched off in the middle of a game, weekend after weekend: nothing is kept of that."""
+async def test_games_without_an_end_are_not_waited_for(broker: RedisProcess) -> None:
+    """A console is switched off in the middle of many games: nothing of them is kept."""
     station, logs = FakeStation(), [FakeLog(n, batches=40, ended=n == 0) for n in range(24)]
     ingest = Ingest(broker.url, "left", station)
     async with trio.open_nursery() as nursery:
@@ -491,7 +494,7 @@ async def test_games_that_never_end_are_not_waited_for(broker: RedisProcess) -> 
                 for mode in MODES:
                     await until(partial(has, log, mode))
             *others, last = channel.games
-            assert len(others) < 20, "of old ones nothing is known but by the broker"
+            assert len(others) < 20, "old games are known to the broker only"
             assert [game.game_id for game in channel.games if game.in_progress] == [last.game_id]
             assert not any(log.size_bytes for game in others[:-1] for log in game.logs.values())
             found = await channel.locate(logs[0].game_id)
@@ -499,17 +502,18 @@ async def test_games_that_never_end_are_not_waited_for(broker: RedisProcess) -> 
 
             again = station.begin(FakeLog(99, batches=5))
             station.write(again)
-            await until(lambda: channel.current is not None and channel.current.game_id == again.game_id)
-            await until(lambda: channel.current is not None and channel.current.start is not None)
-            assert [game.game_id for game in channel.games if game.in_progress] == [again.game_id]
+            # In progress from its `game_start` on, which may arrive after the first entry of its finalized log.
+            await until(lambda: [game.game_id for game in channel.games if game.in_progress] == [again.game_id])
+            assert channel.current is not None
+            assert channel.current.game_id == again.game_id
             station.write_all(again)
             await until(lambda: channel.current is not None and channel.current.ended)
         nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
-async def test_two_that_look_at_the_same_time_find_a_station_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is told of stations, and the look every few seconds: between asking and knowing are round trips."""
+async def test_two_looks_at_once_add_a_station_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A status message and the regular look can both find a new station, with round trips in between."""
     made: list[str] = []
 
     class Slow(GatewayStation):
@@ -530,7 +534,7 @@ async def test_two_that_look_at_the_same_time_find_a_station_once(monkeypatch: p
 
             return answer()
 
-    class Told:
+    class FakeClient:
         def __init__(self) -> None:
             self.stations = {b"a": b'{"ingest":"one"}'}
 
@@ -548,13 +552,13 @@ async def test_two_that_look_at_the_same_time_find_a_station_once(monkeypatch: p
     monkeypatch.setattr("slpstream.daemon.gateway.feed.GatewayStation", Slow)
     for delay in range(12):
         made.clear()
-        gateway, told, readers = Gateway("redis://127.0.0.1", "e"), Told(), NoReaders()
-        look = partial(gateway.feed._look, told, readers)  # type: ignore[arg-type]
+        gateway, client, readers = Gateway("redis://127.0.0.1", "e"), FakeClient(), NoReaders()
+        look = partial(gateway.feed._look, client, readers)  # type: ignore[arg-type]
         await look()
 
-        async def joins(told: Told = told, look: Any = look, delay: int = delay) -> None:
+        async def joins(client: FakeClient = client, look: Any = look, delay: int = delay) -> None:
             await trio.sleep(delay / 100)
-            told.stations[b"b"] = b'{"ingest":"two"}'
+            client.stations[b"b"] = b'{"ingest":"two"}'
             await look()
 
         async with trio.open_nursery() as nursery:

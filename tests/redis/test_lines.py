@@ -1,4 +1,4 @@
-"""Lines that nobody of ours has written."""
+"""Lines written to the broker by other programs."""
 
 from __future__ import annotations
 
@@ -33,24 +33,24 @@ def line(kind: bytes, body: bytes) -> bytes:
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_a_line_that_is_no_message_of_a_log(what: str) -> None:
+def test_lines_that_are_not_log_messages(what: str) -> None:
     assert message_in(line(*WRONG[what])) is None
 
 
-def test_a_line_that_is_one() -> None:
+def test_lines_that_are_log_messages() -> None:
     message = message_in(line(b"frame", b'"frame":{"frame":1,"players":{"0":{"post":{}}}}}'))
     assert message is not None
     assert (message.type, message.frame) == ("frame", 1)
-    found = [message_in(said) for said in lines(FakeLog(1, batches=20), "main")]
-    assert [said.json("main") for said in found if said is not None] == lines(FakeLog(1, batches=20), "main")
+    found = [message_in(message) for message in lines(FakeLog(1, batches=20), "main")]
+    assert [message.json("main") for message in found if message is not None] == lines(FakeLog(1, batches=20), "main")
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b'{"a":"\xff"}', b'{"a":' * 5000])
-def test_what_is_no_object_is_an_empty_one(text: bytes) -> None:
+def test_anything_but_an_object_is_an_empty_object(text: bytes) -> None:
     assert object_in(text) == {}
 
 
-def test_states_that_are_none() -> None:
+def test_invalid_states_are_ignored() -> None:
     station = GatewayStation(Broker(), StationKeys("event", "main"), ring_bytes=1000)
     before = station.describe()
     rubbish: list[dict[str, Any]] = [{"type": ["station"]}, {"type": "station"}, {"type": "station", "state": 7}]

@@ -63,6 +63,6 @@ def test_a_broker_without_the_extra_is_a_configuration_error(tmp_path: Path) -> 
         assert (
             done.stderr.strip()
             .splitlines()[-1]
-            .endswith("fanout.url: takes the extra: pip install 'slpstream[fanout]'")
+            .endswith("fanout.url: needs the extra: pip install 'slpstream[fanout]'")
         )
         assert done.stdout.splitlines()[-1] == "LOADED []"

@@ -13,9 +13,9 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import UNSET
 
-from slpstream.store import FILE_NAME, Database, Entry, Wanted, open_database
-from slpstream.store.database import Place
+from slpstream.store import FILE_NAME, Database, Entry, GamesQuery, StartTime, open_database
 from tests.store import made
 
 NAMES = ("ann", "bob", "cleo", "Ünal")
@@ -28,21 +28,21 @@ def database(tmp_path: Path) -> Iterator[Database]:
         yield database
 
 
-ALL = Wanted()
+ALL = GamesQuery()
 
 
-def ids(database: Database, wanted: Wanted = ALL, limit: int = 100) -> list[int]:
-    """The numbers of the games of a list, page after page."""
+def ids(database: Database, query: GamesQuery = ALL, limit: int = 100) -> list[int]:
+    """The numbers of the games that match a query, page after page."""
     found: list[int] = []
-    place: Place | None = None
+    query = msgspec.structs.replace(query, limit=limit)
     while True:
-        page = database.page(wanted, place, limit)
+        page = database.page(query)
         assert len(page.games) <= limit
         assert page.next is None or len(page.games) == limit
         found += [int(game.game_id, 16) for game in page.games]
-        place = page.next
-        if place is None:
+        if page.next is None:
             return found
+        query = msgspec.structs.replace(query, cursor=page.next)
 
 
 def test_what_sets_are_made_of(database: Database) -> None:
@@ -69,7 +69,7 @@ def test_corrections_are_kept_by_station_and_no_file_takes_them_along(database: 
 def test_newest_first(database: Database) -> None:
     database.put([made.entry(number) for number in (2, 0, 1)])
     assert ids(database) == [2, 1, 0]
-    [newest, *_] = database.page(Wanted(), None, 1).games
+    [newest, *_] = database.page(GamesQuery(limit=1)).games
     assert newest.started_at_ms == 1000 * (made.DAY_ONE + 120 - 30), "the file was written last when the game ended"
     assert (newest.station, newest.format, newest.reason, newest.winners) == ("main", "slippi", "game_end", "[1]")
     assert [player["name"] for player in msgspec.json.decode(newest.players)] == ["ann", "bob"]
@@ -86,8 +86,8 @@ Game = tuple[int, frozenset[str], str, int]
 
 
 @st.composite
-def games_and_question(draw: st.DrawFn) -> tuple[list[Game], Wanted, int]:
-    """Some games, many of them at the same time, and what somebody wants of them."""
+def games_and_query(draw: st.DrawFn) -> tuple[list[Game], GamesQuery, int]:
+    """Some games, many of them at the same time, a query, and a page size."""
     count = draw(st.integers(0, 25))
     games = [
         (
@@ -98,34 +98,35 @@ def games_and_question(draw: st.DrawFn) -> tuple[list[Game], Wanted, int]:
         )
         for number in range(count)
     ]
-    moments = st.none() | st.integers(-1, 9).map(lambda second: (made.DAY_ONE + second - 30) * 1000)
-    wanted = Wanted(
-        station=draw(st.none() | st.sampled_from((*STATIONS, "nowhere"))),
-        player=draw(st.none() | st.sampled_from((*NAMES, "ANN", " Bob ", "ÜNAL", "bob#0", "nobody", ""))),
-        format=draw(st.none() | st.sampled_from(("slippi", "gci"))),
-        since_ms=draw(moments),
-        until_ms=draw(moments),
+    unset = st.just(UNSET)
+    times = unset | st.integers(-1, 9).map(lambda second: StartTime((made.DAY_ONE + second - 30) * 1000))
+    query = GamesQuery(
+        station=draw(unset | st.sampled_from((*STATIONS, "nowhere"))),
+        player=draw(unset | st.sampled_from((*NAMES, "ANN", " Bob ", "ÜNAL", "bob#0", "nobody", ""))),
+        format=draw(unset | st.sampled_from(("slippi", "gci"))),
+        since=draw(times),
+        until=draw(times),
     )
-    return games, wanted, draw(st.integers(1, 6))
+    return games, query, draw(st.integers(1, 6))
 
 
 @settings(max_examples=60, deadline=None)
-@given(games_and_question())
-def test_pages_have_every_game_that_is_wanted_once_and_in_order(case: tuple[list[Game], Wanted, int]) -> None:
-    games, wanted, limit = case
+@given(games_and_query())
+def test_pages_have_each_matching_game_once_and_in_order(case: tuple[list[Game], GamesQuery, int]) -> None:
+    games, query, limit = case
     with TemporaryDirectory() as folder, closing(open_database(Path(folder) / FILE_NAME)) as database:
         database.put([made.entry(n, *sorted(names), station=station, at=at) for n, names, station, at in games])
         expected = [
             number
             for number, names, station, at in games
-            if wanted.station in (None, station)
-            and wanted.format in (None, "slippi")
-            and (wanted.player is None or wanted.player.strip().casefold() in terms(names))
-            and (wanted.since_ms is None or (at - 30) * 1000 >= wanted.since_ms)
-            and (wanted.until_ms is None or (at - 30) * 1000 < wanted.until_ms)
+            if query.station in (UNSET, station)
+            and query.format in (UNSET, "slippi")
+            and (query.player is UNSET or query.player.strip().casefold() in terms(names))
+            and (query.since is UNSET or (at - 30) * 1000 >= query.since)
+            and (query.until is UNSET or (at - 30) * 1000 < query.until)
         ]
         expected.sort(key=lambda number: (games[number][3], number), reverse=True)
-        assert ids(database, wanted, limit) == expected
+        assert ids(database, query, limit) == expected
 
 
 def terms(names: frozenset[str]) -> set[str]:
@@ -136,9 +137,10 @@ def terms(names: frozenset[str]) -> set[str]:
 
 def test_games_that_come_between_two_pages_shift_nothing(database: Database) -> None:
     database.put([made.entry(number) for number in range(0, 20, 2)])
-    first = database.page(Wanted(), None, 5)
+    first = database.page(GamesQuery(limit=5))
+    assert first.next is not None
     database.put([made.entry(number) for number in range(1, 20, 2)])
-    second = database.page(Wanted(), first.next, 100)
+    second = database.page(GamesQuery(cursor=first.next, limit=100))
     assert [int(game.game_id, 16) for game in second.games] == list(range(9, -1, -1))
 
 
@@ -174,22 +176,22 @@ def test_the_same_game_twice_is_the_newest_file(database: Database) -> None:
     assert game is not None
     assert [file.path for file in game.files] == [b"/a/new.slp", b"/b/old.slp"]
     assert (game.row.station, game.row.duration_seconds) == ("main", 30.0)
-    assert ids(database, Wanted(station="side")) == ids(database, Wanted(station="main")) == [1]
+    assert ids(database, GamesQuery(station="side")) == ids(database, GamesQuery(station="main")) == [1]
     database.remove([b"/a/new.slp"])
     game = database.game(made.game_id(1))
     assert game is not None
     assert (game.row.station, [file.path for file in game.files]) == ("side", [b"/b/old.slp"])
-    assert ids(database, Wanted(station="main")) == []
+    assert ids(database, GamesQuery(station="main")) == []
     database.remove([b"/b/old.slp", b"/never/was.slp"])
     assert database.game(made.game_id(1)) is None
-    assert ids(database, Wanted(player="ann")) == []
+    assert ids(database, GamesQuery(player="ann")) == []
 
 
 def test_another_game_under_the_same_name(database: Database) -> None:
     database.put([made.entry(1, path="/a.slp")])
     database.put([made.entry(2, path="/a.slp")])
     assert database.game(made.game_id(1)) is None
-    assert ids(database) == ids(database, Wanted(player="bob")) == [2]
+    assert ids(database) == ids(database, GamesQuery(player="bob")) == [2]
     database.put([Entry(station="main", path=b"/a.slp", mtime_ns=1, size_bytes=2, problem="not a replay")])
     assert ids(database) == []
     assert database.known_files("main") == {b"/a.slp": (1, 2)}
@@ -219,7 +221,7 @@ def test_readers_see_whole_batches_while_others_write(database: Database) -> Non
     def read() -> None:
         try:
             while not stop.is_set():
-                found = ids(database, Wanted(station="main"), limit=7)
+                found = ids(database, GamesQuery(station="main"), limit=7)
                 assert found == sorted(found, reverse=True)
                 assert database.count() % 10 == 0
                 game = database.game(made.game_id(3))

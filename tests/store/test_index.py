@@ -13,7 +13,7 @@ import trio
 
 from slpstream.model.errors import FormatError, Unreadable
 from slpstream.model.events import Event
-from slpstream.store import FILE_NAME, Database, GameIndex, Wanted, open_database
+from slpstream.store import FILE_NAME, Database, GameIndex, GamesQuery, open_database
 from tests.store import made
 
 pytestmark = pytest.mark.trio
@@ -49,7 +49,7 @@ async def indexed(folder: Path, read: Any = None) -> AsyncIterator[tuple[GameInd
 
 async def ids(index: GameIndex) -> list[int]:
     await index.written()
-    return [int(game.game_id, 16) for game in (await index.page(Wanted(), None, 100)).games]
+    return [int(game.game_id, 16) for game in (await index.page(GamesQuery(limit=100))).games]
 
 
 def played(index: GameIndex, number: int, *events: Event, at: int = made.DAY_ONE) -> None:
@@ -114,7 +114,7 @@ async def test_what_the_station_says_counts_more_than_what_is_read_behind_its_ba
         while index.waiting_files:
             await trio.sleep(0.005)
         await index.written()
-        page = await index.page(Wanted(player="carl"), None, 10)
+        page = await index.page(GamesQuery(player="carl", limit=10))
         assert len(page.games) == 1
 
 
@@ -153,7 +153,7 @@ async def test_damage_that_is_noticed_late_begins_anew(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     async with indexed(tmp_path) as (index, errors):
         spoil(path)
-        assert (await index.page(Wanted(), None, 10)).games == []
+        assert (await index.page(GamesQuery(limit=10))).games == []
         assert errors
         played(index, 7, made.start(7))
         assert await ids(index) == [7]
@@ -175,7 +175,7 @@ async def test_damage_that_many_meet_at_once_begins_anew_once(tmp_path: Path) ->
             spoil(folder / FILE_NAME)
             async with trio.open_nursery() as nursery:
                 for _ in range(8):
-                    nursery.start_soon(index.page, Wanted(), None, 10)
+                    nursery.start_soon(index.page, GamesQuery(limit=10))
                 played(index, 6, made.start(6))
             await index.written()
             assert errors
@@ -199,7 +199,7 @@ async def test_when_it_cannot_be_begun_again_the_games_go_on_and_it_is_tried_lat
 
             full.setattr("slpstream.store.index.open_database", fail)
             for _ in range(3):
-                assert (await index.page(Wanted(), None, 10)).games == []
+                assert (await index.page(GamesQuery(limit=10))).games == []
             played(index, 1, made.start(1))
             await index.written()
         before = len(errors)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.model.errors import ConfigError
-from slpstream.store import FILE_NAME, Wanted, open_database
+from slpstream.store import FILE_NAME, GamesQuery, open_database
 from slpstream.store.schema import MIGRATIONS, VERSION
 from tests.store import made
 
@@ -23,7 +23,7 @@ def version(path: Path) -> int:
 def test_a_new_one(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "state" / FILE_NAME
     with closing(open_database(path)) as database:
-        assert database.page(Wanted(), None, 10).games == []
+        assert database.page(GamesQuery(limit=10)).games == []
     assert version(path) == VERSION
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -34,7 +34,7 @@ def test_it_keeps_what_it_has(tmp_path: Path) -> None:
     with closing(open_database(path)) as database:
         database.put([made.entry(1)])
     with closing(open_database(path)) as database:
-        assert [game.game_id for game in database.page(Wanted(), None, 10).games] == [made.game_id(1)]
+        assert [game.game_id for game in database.page(GamesQuery(limit=10)).games] == [made.game_id(1)]
 
 
 def test_a_migration_keeps_the_games(tmp_path: Path) -> None:

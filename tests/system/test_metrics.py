@@ -1,22 +1,59 @@
-"""What Prometheus is shown of a station."""
+"""The table of metrics, and the page for Prometheus."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
+import trio
 from prometheus_client.parser import text_string_to_metric_families
 
+from slpstream.config import Config, Server, Store
+from slpstream.daemon.daemon import Daemon
 from slpstream.model.messages import START
-from slpstream.system.metrics import Metrics
+from slpstream.system.metrics import ROWS, TABLE, Metrics
 from tests.running_station import running_station, until
 from tests.synthetic.match import synthetic_match
 
 NAME = "slpstream_append_to_publish_seconds"
 
 
+def test_table_follows_the_naming_rules() -> None:
+    assert len(ROWS) == len(TABLE), "no duplicate names"
+    for row in TABLE:
+        assert re.fullmatch(r"(slpstream|process)_[a-z_]+", row.name)
+        assert row.name.endswith("_total") == (row.kind == "counter")
+        assert row.help.endswith(".")
+        assert bool(row.buckets) == (row.kind == "histogram")
+        assert row.labels or not row.known_values
+        assert "station" not in row.labels[1:]
+
+
+@pytest.mark.trio
+async def test_daemon_exports_every_row(tmp_path: Path) -> None:
+    daemon = Daemon(Config(server=Server(port=0), store=Store(folder=str(tmp_path))), [])
+    async with trio.open_nursery() as nursery:
+        await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
+        assert not daemon.metrics.unbound_gauges
+        page = daemon.render_metrics().decode()
+        daemon.stop()
+    exported = re.findall(r"^# TYPE (\S+) (\S+)$", page, re.MULTILINE)
+    assert exported == [(row.name, row.kind) for row in TABLE if row.kind != "histogram" or page], (
+        "in the table's order"
+    )
+
+
+def test_unknown_and_bound_gauges_are_refused() -> None:
+    metrics = Metrics()
+    metrics.bind("slpstream_tasks", lambda: 1)
+    for name in ("slpstream_tasks", "slpstream_taks", "slpstream_frames_total"):
+        with pytest.raises(KeyError):
+            metrics.bind(name, lambda: 1)
+
+
 def delays(metrics: Metrics) -> dict[str, dict[str, float]]:
-    """By station: what the page says of how long it takes from file to subscriber."""
+    """The samples of the delay from file to subscriber, by station."""
     families = {family.name: family for family in text_string_to_metric_families(metrics.render().decode())}
     assert families[NAME].type == "histogram"
     found: dict[str, dict[str, float]] = {}
@@ -26,8 +63,8 @@ def delays(metrics: Metrics) -> dict[str, dict[str, float]]:
     return found
 
 
-def test_delays_are_a_histogram_of_each_station() -> None:
-    """The buckets are cumulative, and a value that is an upper end belongs below it."""
+def test_delays_are_a_histogram_per_station() -> None:
+    """Buckets are cumulative and include their upper bound."""
     metrics = Metrics()
     tv1, _ = metrics.station("tv1"), metrics.station("tv2")
     for seconds in (0.0, 0.0005, 0.0006, 0.0167, 4.0, 60.0):
@@ -42,14 +79,14 @@ def test_delays_are_a_histogram_of_each_station() -> None:
 
 
 def totals(metrics: Metrics) -> dict[str, float]:
-    """By metric: the sum of all its counts."""
+    """The sum of all samples, by metric."""
     families = text_string_to_metric_families(metrics.render().decode())
     return {family.name: sum(sample.value for sample in family.samples) for family in families}
 
 
 @pytest.mark.trio
-async def test_what_was_counted_is_written_when_a_station_ends(tmp_path: Path) -> None:
-    """Counters are written now and then; a daemon that stops in the middle of a game has counted it all."""
+async def test_counts_are_flushed_when_a_station_ends(tmp_path: Path) -> None:
+    """Counts are buffered, and flushed when a daemon stops in the middle of a game."""
     metrics = Metrics()
     data = synthetic_match(seed=11, frames=300)
     half = data[: len(data) // 2]

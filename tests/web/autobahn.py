@@ -1,7 +1,7 @@
-"""Our websocket as an echo server, for the Autobahn test suite: `python -m tests.web.autobahn PORT`.
+"""The websocket as an echo server, for the Autobahn test suite: `python -m tests.web.autobahn PORT`.
 
-The suite wants every message back, whole, up to 16 MB. So the limit of a message is raised here, what comes in pieces
-is put together, and nothing has to be paid for; what reads, writes, answers pings and closes is the daemon's own.
+The suite expects every message back, whole, up to 16 MB. So this server raises the message limit, joins fragments and
+has no rate limit. Reading, writing, pongs and closing are the daemon's own code.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from slpstream.stream import Hub
 from slpstream.web import server as server_module
 from slpstream.web import websocket
 from slpstream.web.access import Access
-from slpstream.web.server import WebServer, listen
+from slpstream.web.observer import Observer
+from slpstream.web.server import Limits, WebServer, listen
 from tests.web.served import FakeGames, FakeStations
 
 MAX_BYTES = 32 << 20
 
 
 class EchoSession(websocket.WebsocketSession):
-    """Says everything again."""
+    """Echoes every message."""
 
     _begun: Opcode = Opcode.TEXT
     _pieces: tuple[bytes, ...] = ()
@@ -48,9 +49,9 @@ class EchoSession(websocket.WebsocketSession):
             self._flush_protocol()
 
     def _send_status(self, payload: object) -> None:
-        """No hello."""
+        """Does nothing: the suite expects no `hello`."""
 
-    async def _pay(self) -> None:
+    async def _limit_rate(self) -> None:
         await trio.lowlevel.checkpoint()
 
 
@@ -59,20 +60,14 @@ def _ignore(*_: object) -> None:
 
 
 async def serve(port: int, stop: trio.Event) -> None:
-    """Until `stop`. Says its port on stdout."""
+    """Serves until `stop`, after printing the port."""
     server = WebServer(
         Hub(),
         FakeStations(),
         FakeGames(),
-        Access(),
-        version="1",
-        outbox_bytes=MAX_BYTES * 2,
-        socket_buffer_bytes=1 << 20,
-        max_connections=100,
-        on_lagged=_ignore,
-        on_closed=_ignore,
-        on_dropped=_ignore,
-        on_request=_ignore,
+        access=Access(),
+        limits=Limits(max_connections=100, outbox_bytes=MAX_BYTES * 2, socket_buffer_bytes=1 << 20),
+        observer=Observer(_ignore, _ignore, _ignore, _ignore),
     )
     listeners = listen("127.0.0.1", port)
     print(listeners[0].getsockname()[1], flush=True)

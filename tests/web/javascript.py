@@ -1,4 +1,4 @@
-"""The project's JavaScript modules in node: without a page, with times of our own."""
+"""Runs the project's JavaScript modules in node, without a page and with a controlled clock."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ needs_node = pytest.mark.skipif(
 
 
 def modules(into: Path) -> Path:
-    """A copy of the modules that node takes for what they are."""
+    """Copies the modules into a folder in which node treats them as modules."""
     folder = into / "static"
     folder.mkdir(exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')
@@ -29,7 +29,7 @@ def modules(into: Path) -> Path:
 
 
 def run(script: str, given: Any, into: Path) -> Any:
-    """What the body of `async (given) => ...` returns; it may import the modules from `./`."""
+    """The result of a function body `async (given) => ...`, which may import the modules from `./`."""
     folder = modules(into)
     program = folder / "script.js"
     program.write_text(

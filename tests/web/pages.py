@@ -1,9 +1,9 @@
 """Debian's Chromium, driven by Playwright, for the tests of the pages.
 
-Determinism: daemons are processes of their own on free ports of 127.0.0.1 and are always stopped; a test waits for
-what the page shows, with a deadline, and compares by frame number, so it does not matter how fast anything is.
+Determinism: daemons are separate processes on free ports of 127.0.0.1 and are always stopped. A test waits for what the
+page shows, with a deadline, and compares by frame number, so speed does not matter.
 
-The pages may not say anything on the console, and may not ask anybody but the daemon for anything.
+Pages must not write to the console, and must not send requests to other servers than the daemon.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _ARGUMENTS = (
 LIKE_A_VIDEO = """document.documentElement.style.background =
     "linear-gradient(115deg, #f4f7ff 18%, #7fb2e5 18% 40%, #2c5f2e 40% 55%, #e9c46a 55% 70%, #8a1c3b 70% 85%, #fff 85%)"
 """
-"""A background with all that is hard to read on: white, light, dark, colourful."""
+"""A background with everything that makes text hard to read: white, light, dark and colourful parts."""
 
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """A browser for one test module. Missing: the tests are skipped, and fail in CI."""
+    """A browser for one test module. Without Chromium the tests are skipped, and fail in CI."""
     if not CHROMIUM.exists():
         if IN_CI:
             pytest.fail(f"there is no {CHROMIUM}, and CI needs it")
@@ -61,7 +61,7 @@ def chromium() -> Iterator[Browser]:
 
 
 class WatchedPage:
-    """A page, what it says on the console, and whom it asks for something."""
+    """A page with a record of its console messages and requests."""
 
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -82,7 +82,8 @@ class WatchedPage:
             self.asked.append(request.url)
 
     def check(self, base: str, *, interrupted: bool = False) -> None:
-        """Nothing on the console, nothing from elsewhere. That a daemon was `interrupted`, the browser may say."""
+        """Checks that nothing was written to the console or requested from elsewhere. `interrupted` allows connection
+        errors."""
         own = re.compile(r"WebSocket connection to .* failed|Failed to load resource: net::ERR_")
         complaints = [text for text in self.complaints if not (interrupted and own.search(text))]
         assert not complaints, complaints
@@ -91,7 +92,7 @@ class WatchedPage:
 
 @contextmanager
 def open_page(browser: Browser, **options: Any) -> Iterator[WatchedPage]:
-    """A page of 1920x1080 with nothing remembered."""
+    """Opens a page of 1920x1080 pixels in a fresh browser context."""
     context = browser.new_context(**({"viewport": {"width": 1920, "height": 1080}} | options))
     try:
         yield WatchedPage(context.new_page())
@@ -100,7 +101,7 @@ def open_page(browser: Browser, **options: Any) -> Iterator[WatchedPage]:
 
 
 def screenshot(page: Page, name: str) -> None:
-    """A picture for people to look at, in `tests/artifacts/`."""
+    """Saves a picture for people to look at in `tests/artifacts/`."""
     ARTIFACTS.mkdir(exist_ok=True)
     path = ARTIFACTS / f"{name}.png"
     page.screenshot(path=path, omit_background=True)
@@ -108,7 +109,7 @@ def screenshot(page: Page, name: str) -> None:
 
 
 class Demo:
-    """`slpstream demo` in a process of its own, on a free port."""
+    """`slpstream demo` as a separate process, on a free port."""
 
     def __init__(self, *arguments: str, log: Path) -> None:
         command = [sys.executable, "-m", "slpstream", "demo", "--port", "0", *arguments]
@@ -134,7 +135,7 @@ class Demo:
                 self._listening.set()
 
     def stop(self) -> int:
-        """The exit code after SIGTERM."""
+        """Stops the demo with SIGTERM; returns the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
         try:
@@ -150,7 +151,7 @@ class Demo:
 
 @contextmanager
 def demo(*arguments: str, log: Path) -> Iterator[Demo]:
-    """A demo that is surely stopped."""
+    """Runs a demo for the duration of the block."""
     running = Demo(*arguments, log=log)
     try:
         yield running

@@ -1,9 +1,8 @@
 """The web server in the test's own event loop, on a free port of 127.0.0.1, over stations without files; and a plain
-HTTP client that sends what it is told, byte for byte.
+HTTP client that sends exactly the given bytes.
 
-Determinism: port 0; a server is always stopped; where time matters the clock is trio's autojump clock, with a
-threshold, because sockets of the loopback need a moment of real time; otherwise `fail_after` is the only time there
-is.
+Determinism: port 0; a server is always stopped; where time matters, the clock is trio's autojump clock, with a
+threshold, because loopback sockets need a moment of real time; elsewhere only `fail_after` depends on time.
 """
 
 from __future__ import annotations
@@ -16,23 +15,26 @@ from typing import Any, NamedTuple
 
 import msgspec
 import trio
+from msgspec import UNSET
 from websockets.trio.client import connect
 from websockets.trio.connection import Connection as Websocket
 
 from slpstream.model.errors import StoreError
 from slpstream.sets import Corrections, Rules, SetPatch, SetScore, corrected, newest_set, score_of
+from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub
 from slpstream.web import schemas
 from slpstream.web.access import Access
-from slpstream.web.games import FramesFound, FramesQuery, ListQuery, ReplayFile, StatsFound
-from slpstream.web.server import WebServer, listen
+from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
+from slpstream.web.observer import Observer
+from slpstream.web.server import Limits, WebServer, listen
 from tests.stream.fakes import FakeStation, hub_of
 
 TIMEOUT_SECONDS = 10.0
 
 
 class FakeStations:
-    """What the application asks about the daemon."""
+    """Two stations without files, see `web.stations.Stations`."""
 
     def __init__(self) -> None:
         self.missing: list[str] = []
@@ -57,22 +59,24 @@ class FakeStations:
             return None
         return score_of(newest_set((), self.corrections, Rules()), self.corrections)
 
-    async def correct_set(self, station: str, patch: SetPatch, may: Callable[[SetScore], bool]) -> SetScore | None:
+    async def correct_set(
+        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool]
+    ) -> SetScore | None:
         before = await self.set_of(station)
         assert before is not None
-        if not may(before):
+        if not is_current(before):
             return None
         if self.full:
             raise StoreError("the disk is full")
-        self.corrections = corrected(self.corrections, patch, lambda said: newest_set((), said, Rules()))
+        self.corrections = corrected(self.corrections, patch, lambda corrections: newest_set((), corrections, Rules()))
         return await self.set_of(station)
 
 
 class FakeGames:
-    """Games that are said, and not played."""
+    """Made-up games, see `web.games.Games`."""
 
     def __init__(self) -> None:
-        self.asked: list[ListQuery | FramesQuery] = []
+        self.asked: list[GamesQuery | FramesQuery] = []
         self.items: list[schemas.GameItem] = []
         self.more = False
         self.known: dict[str, schemas.Game] = {}
@@ -82,24 +86,25 @@ class FakeGames:
         self.opened: list[io.BytesIO] = []
         self.file_name = "Game_1.slp"
 
-    async def games(self, query: ListQuery) -> tuple[list[schemas.GameItem], tuple[int, str] | None]:
+    async def games(self, query: GamesQuery) -> schemas.GameList:
         self.asked.append(query)
-        return self.items[: query.limit], (-5, "f" * 32) if self.more else None
+        following = str(GameKey((-5, "f" * 32))) if self.more else None
+        return schemas.GameList(games=self.items[: query.limit], next=following)
 
     async def game(self, game_id: str) -> schemas.Game | None:
         return self.known.get(game_id)
 
-    async def frames(self, game_id: str, query: FramesQuery) -> FramesFound | None:
+    async def frames(self, game_id: str, query: FramesQuery) -> EncodedFrames | None:
         self.asked.append(query)
         if game_id not in self.known:
             return None
-        first = 0 if query.first is None else query.first
+        first = 0 if query.first is UNSET else query.first
         numbers = range(first, self.frame_count)[: query.limit]
         following = first + query.limit if first + query.limit < self.frame_count else None
-        return FramesFound([b'{"frame":%d}' % number for number in numbers], following, final=True)
+        return EncodedFrames([b'{"frame":%d}' % number for number in numbers], following, final=True)
 
-    async def stats(self, game_id: str) -> StatsFound | None:
-        return StatsFound(self.stats_body, final=True) if game_id in self.known else None
+    async def stats(self, game_id: str) -> EncodedStats | None:
+        return EncodedStats(self.stats_body, final=True) if game_id in self.known else None
 
     async def replay(self, game_id: str) -> ReplayFile | None:
         if game_id not in self.known:
@@ -121,7 +126,7 @@ class Answer(NamedTuple):
 
     @property
     def problem(self) -> dict[str, Any]:
-        """The problem that it is."""
+        """The problem details in the body."""
         assert self.headers["content-type"] == "application/problem+json"
         problem: dict[str, Any] = self.json
         assert problem["status"] == self.status
@@ -139,7 +144,7 @@ class Caller:
         await self.stream.send_all(data)
 
     async def begun(self) -> None:
-        """Returns when an answer has begun to come."""
+        """Waits for the first bytes of a response."""
         with trio.fail_after(TIMEOUT_SECONDS):
             await self._more()
 
@@ -151,7 +156,7 @@ class Caller:
             head, _, self._buffer = self._buffer.partition(b"\r\n\r\n")
             status, *rows = head.decode("latin-1").split("\r\n")
             headers = {name.lower(): value.strip() for name, _, value in (row.partition(":") for row in rows)}
-            assert len(headers) == len(rows), "no header twice"
+            assert len(headers) == len(rows), "duplicate header"
             length = 0 if head_only else int(headers.get("content-length", 0))
             while len(self._buffer) < length:
                 await self._more()
@@ -164,7 +169,7 @@ class Caller:
         self._buffer += data
 
     async def ended(self) -> bool:
-        """Whether the server closes without another byte."""
+        """Whether the server closes the connection without sending another byte."""
         with trio.fail_after(TIMEOUT_SECONDS):
             return not self._buffer and await self.stream.receive_some() == b""
 
@@ -186,8 +191,8 @@ class Served:
         self.lagged = 0
         self.dropped: list[str] = []
 
-    def miss(self) -> None:
-        """Somebody has missed a message."""
+    def count_lagged(self) -> None:
+        """Counts a missed message."""
         self.lagged += 1
 
     @property
@@ -199,11 +204,11 @@ class Served:
         return Caller(await trio.open_tcp_stream("127.0.0.1", self.port))
 
     async def ask(self, target: str, method: str = "GET", **headers: str) -> Answer:
-        """One request on a connection of its own. `x_forwarded_for="..."` is a header."""
+        """The response to one request on a new connection. Headers are keywords: `x_forwarded_for="..."`."""
         return await self.bring(b"", target, method, **headers)
 
     async def bring(self, body: bytes, target: str, method: str, **headers: str) -> Answer:
-        """The same with a body."""
+        """The response to one request with a body."""
         length = {"content-length": str(len(body))} if body else {}
         rows = {"host": self.host.decode(), **length, **{k.replace("_", "-"): v for k, v in headers.items()}}
         head = f"{method} {target} HTTP/1.1\r\n" + "".join(f"{k}: {v}\r\n" for k, v in rows.items()) + "\r\n"
@@ -239,32 +244,29 @@ async def served(
     overlay_folder: Path | None = None,
     name_folders: Mapping[str, Path] | None = None,
 ) -> AsyncIterator[Served]:
-    """A server for stations of these names; `main` when none are given."""
+    """Runs a server for stations of these names, by default `main`."""
     stations = [FakeStation(name, settled=settled) for name in names or ("main",)]
     hub = hub_of(*stations)
     [listener] = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
-    around: list[Served] = []
     server = WebServer(
         hub,
         (fake := FakeStations()),
         (games := FakeGames()),
-        Access() if access is None else access,
-        version="1.2.3",
-        outbox_bytes=outbox_bytes,
-        socket_buffer_bytes=socket_buffer_bytes,
-        max_connections=max_connections,
+        access=Access() if access is None else access,
+        limits=Limits(max_connections, outbox_bytes, socket_buffer_bytes),
+        observer=Observer(
+            on_request=lambda status: running.requests.append(int(status)),
+            on_lagged=lambda: running.count_lagged(),
+            on_closed=lambda code: running.closed.append(code),
+            on_dropped=lambda reason: running.dropped.append(reason),
+        ),
         overlay_folder=overlay_folder,
         name_folders=name_folders,
-        on_lagged=lambda: running.miss(),
-        on_closed=lambda code: around[0].closed.append(code),
-        on_dropped=lambda reason: around[0].dropped.append(reason),
-        on_request=lambda status: around[0].requests.append(int(status)),
     )
     running = Served(port, server, hub, stations)
     running.fake = fake
     running.games = games
-    around.append(running)
 
     async def serve() -> None:
         await server.serve([listener], running.stop, grace_seconds=grace_seconds)
@@ -277,10 +279,10 @@ async def served(
             running.stop.set()
             with trio.fail_after(TIMEOUT_SECONDS):
                 await running.stopped.wait()
-    assert all(station.channel.subscribers == 0 for station in stations), "nobody stays behind"
+    assert all(station.channel.subscribers == 0 for station in stations), "no subscriber is left"
     assert server.websockets == server.event_streams == 0
 
 
-def names_of(values: Collection[dict[str, Any]]) -> list[str]:
-    """The types of messages."""
+def types_of(values: Collection[dict[str, Any]]) -> list[str]:
+    """The types of some messages."""
     return [value["type"] for value in values]

@@ -2,8 +2,8 @@
 
     python -m tests.web.setups FOLDER
 
-makes the matches, says `ready`, waits for a line, and writes them into FOLDER/setup01 to FOLDER/setup16. In mid-game it
-goes on slowly, so that somebody who looks has time, until another line comes; then it hurries to the end.
+makes the matches, prints `ready`, waits for a line, and writes them into FOLDER/setup01 to FOLDER/setup16. In mid-game
+it slows down, so that a test has time to look, until another line arrives; then it hurries to the end.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ NAMES = tuple(f"setup{i + 1:02}" for i in range(COUNT))
 STAGE_IDS = (31, 2, 3, 8, 28, 32)
 FRAMES = 1500
 HALF_TIME_SECONDS = 12.0
-"""Of game time; every match is longer."""
+"""Game time at which it slows down; every match is longer."""
 BEFORE, DURING, AFTER = 2.5, 0.1, 5.0
-"""Speeds, times real time."""
+"""Speeds as multiples of real time."""
 _TICK_SECONDS = 0.02
 
 
@@ -55,7 +55,7 @@ def path_of(folder: Path, i: int) -> Path:
 
 @contextmanager
 def writer(folder: Path) -> Iterator[subprocess.Popen[str]]:
-    """The process, ready to begin: a line on its stdin starts it, another lets it end the matches."""
+    """Starts the process. A first line on its stdin begins the matches, a second one lets them end."""
     for name in NAMES:
         (folder / name).mkdir()
     command = [sys.executable, "-m", "tests.web.setups", str(folder)]
@@ -73,17 +73,17 @@ def writer(folder: Path) -> Iterator[subprocess.Popen[str]]:
 
 
 class Ending(NamedTuple):
-    """A match as its log ends."""
+    """The end of a match."""
 
     game_id: str
     values: dict[int, tuple[float, int]]
-    """By player index: percent and stocks of the newest frame that the player was in."""
+    """Percent and stocks by player index, from the last frame that the player was in."""
     winners: list[int]
     stats: dict[str, Any]
 
 
 def ending(path: Path) -> Ending:
-    """Read from the log of the file."""
+    """The end of a match, read from the log of its file."""
     values: dict[int, tuple[float, int]] = {}
     winners: list[int] = []
     stats: dict[str, Any] = {}
@@ -130,7 +130,7 @@ class _Frame(msgspec.Struct):
 
 
 class _Clock:
-    """Game time, the same for all setups."""
+    """Game time, shared by all setups."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
@@ -147,7 +147,7 @@ class _Clock:
 
 
 async def _write(path: Path, data: bytes, clock: _Clock) -> None:
-    """As Dolphin does, by that clock."""
+    """Writes a file in bursts like Dolphin, by that clock."""
     with path.open("xb", buffering=0) as file:
         for write in schedule(data, "dolphin"):
             while write.at_seconds > clock.seconds:

@@ -1,7 +1,7 @@
-"""What an overlay shows, read from its DOM, and what the log of the game says that it may show.
+"""Compares an overlay, read from its DOM, with the log of the game.
 
-The page writes the number of the frame that it shows into `data-frame`, so each look at the page is compared with
-exactly that frame.
+The page writes the number of the displayed frame into `data-frame`, so each look at the page is compared with exactly
+that frame.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ RECORD_WHAT_IS_SHOWN = f"""() => {{
   const everything = {{attributes: true, childList: true, characterData: true, subtree: true}};
   observer.observe(document.querySelector(".overlay"), everything);
 }}"""
-"""Every change of anything on the page is a record of what it then showed."""
+"""Records the displayed values after every change of the page."""
 
 
 class Log:
-    """What a game's log says, by frame number: all revisions of a frame."""
+    """The log of a game by frame number, with all revisions of a frame."""
 
     def __init__(self) -> None:
         self.settings: dict[str, Any] = {}
@@ -82,11 +82,11 @@ class Log:
             self.ended = True
 
     def pages(self, number: int) -> list[dict[str, Any]]:
-        """What a page may show when it shows this frame; one for each revision."""
+        """The values that a page may show with this frame: one for each revision."""
         return [self._page(number, entry) for entry in self.frames.get(number, ())]
 
     def combos(self, attacker: int) -> list[tuple[int, tuple[int, str] | None]]:
-        """(frame, what there is to see from then on) of the combos of a player; one hit is nothing to see."""
+        """The combos of a player as (frame, display from then on). Single hits are not displayed."""
         changes = []
         for event in self._combos:
             moves = event["combo"]["moves"]
@@ -133,7 +133,7 @@ def log_of(replay: Path) -> Log:
 
 @contextmanager
 def written_live(replay: Path, into: Path, speed: float) -> Iterator[subprocess.Popen[bytes]]:
-    """The `simulate` command in a process of its own: a game that goes on whatever becomes of the daemon."""
+    """Runs the `simulate` command as a separate process, so that the game goes on without the daemon."""
     command = [sys.executable, "-m", "slpstream", "simulate", str(replay), "--into", str(into)]
     process = subprocess.Popen([*command, "--speed", str(speed), "--writer", "frame"], stdout=subprocess.DEVNULL)
     try:
@@ -144,7 +144,7 @@ def written_live(replay: Path, into: Path, speed: float) -> Iterator[subprocess.
 
 
 def shown(page: Page) -> dict[str, Any]:
-    """What the page shows in this moment."""
+    """The values that the page shows at this moment."""
     read: dict[str, Any] = page.evaluate(READ_PAGE)
     return read
 
@@ -161,18 +161,18 @@ def shows_the_last_frame(page: Page, log: Log) -> None:
 
 
 def values(read: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of what is shown that follows from the frame."""
+    """The displayed values that depend on the frame."""
     return {key: read[key] for key in ("frame", "stage", "clock", "players")}
 
 
 def check(read: Mapping[str, Any], log: Log) -> None:
-    """The page shows what the log says of this frame."""
+    """Checks that the displayed values are those of the displayed frame."""
     may_show = log.pages(int(read["frame"]))
-    assert values(read) in may_show, f"{values(read)} is none of {may_show}"
+    assert values(read) in may_show, f"{values(read)} is not in {may_show}"
 
 
 def game_file(name: str, into: Path, *, frames: int = 940, **match: Any) -> Path:
-    """A real replay; where there are none, a synthetic one of so many frames."""
+    """A real replay, or a synthetic one with this number of frames if real ones are missing."""
     real = SLP / f"{name}.slp"
     if real.exists() or IN_CI:
         return real

@@ -1,4 +1,4 @@
-"""Who may come in: hosts, origins, proxies, tokens. What is decided first, then that the server does it."""
+"""Access control: hosts, origins, proxies, tokens. First the decisions, then the server that applies them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
-from slpstream.config import Config
 from slpstream.config.sections import Server
-from slpstream.daemon.daemon import Daemon
+from slpstream.daemon import service
 from slpstream.model.errors import ConfigError
 from slpstream.web import app, openapi
 from slpstream.web.access import Access, Denied, Role
 from slpstream.web.endpoint import Endpoint, NoParameters, routes
+from slpstream.web.server import Limits
 from tests.web.served import served
 
 OWN = {"host": "127.0.0.1:5151"}
@@ -33,7 +33,7 @@ LOCKED = Access(token="secret", require_token=True)
     "host",
     ["127.0.0.1:5151", "127.0.0.1", "localhost:5151", "LOCALHOST", "[::1]:5151", "192.168.1.7:80", "[fe80::1%25eth0]"],
 )
-def test_hosts_that_are_ours(host: str) -> None:
+def test_allowed_hosts(host: str) -> None:
     assert OPEN.check({"host": host}, "127.0.0.1", None) is None
 
 
@@ -41,8 +41,8 @@ def test_hosts_that_are_ours(host: str) -> None:
     "host",
     ["evil.example", "evil.example:5151", "127.0.0.1.evil.example", "localhost.evil.example", "[::1", "[x]", "1.2.3"],
 )
-def test_hosts_that_are_not(host: str) -> None:
-    """A page whose name was rebound to 127.0.0.1 brings its own name."""
+def test_refused_hosts(host: str) -> None:
+    """DNS rebinding: a page whose name was rebound to 127.0.0.1 sends its own name."""
     assert OPEN.check({"host": host}, "127.0.0.1", None) is Denied.HOST
 
 
@@ -53,7 +53,7 @@ def test_configured_hosts() -> None:
     assert access.check({"host": "other"}, "127.0.0.1", None) is Denied.HOST
 
 
-def test_http_1_0_has_no_host() -> None:
+def test_http_1_0_without_a_host() -> None:
     assert OPEN.check({}, "127.0.0.1", None) is None
 
 
@@ -112,7 +112,7 @@ def test_only_loopback_needs_no_token(peer: str, needs: bool) -> None:
 @pytest.mark.parametrize(
     "header", ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"]
 )
-def test_what_came_through_a_proxy_needs_one(header: str) -> None:
+def test_requests_through_a_proxy_need_a_token(header: str) -> None:
     access = Access(token="secret")
     assert access.check({**OWN, header: "127.0.0.1"}, "127.0.0.1", None) is Denied.TOKEN
     assert access.check({**OWN, header: "127.0.0.1", "authorization": "Bearer secret"}, "127.0.0.1", None) is None
@@ -141,19 +141,16 @@ def test_tokens(authorization: str, query: str | None, fits: bool) -> None:
     assert (LOCKED.check(headers, "127.0.0.1", query) is None) == fits
 
 
-def test_without_a_token_nobody_has_the_right_one() -> None:
+def test_no_token_matches_if_none_is_configured() -> None:
     access = Access(token=None, require_token=True)
     for given_token in ("", "None", None):
         assert access.check(OWN, "127.0.0.1", given_token) is Denied.TOKEN
     assert access.check({**OWN, "authorization": "Bearer "}, "127.0.0.1", None) is Denied.TOKEN
 
 
-# -- operating --------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("role", Role)
-def test_comparison_does_not_say_how_much_was_right(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each token is compared by `hmac.compare_digest`, whatever the other one said."""
+def test_tokens_are_compared_in_constant_time(role: Role, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each token is compared with `hmac.compare_digest`, whatever the result for the other one."""
     compared: list[tuple[bytes, bytes]] = []
 
     def compare(given: bytes, token: bytes) -> bool:
@@ -212,10 +209,10 @@ def test_roles(access: Access, peer: str, token: str | None, read: Denied | None
     ],
 )
 @pytest.mark.parametrize("operate_token", [None, "operate"])
-def test_pages_from_elsewhere_never_operate(
+def test_pages_of_other_origins_never_operate(
     headers: dict[str, str], denied: Denied | None, operate_token: str | None
 ) -> None:
-    """Not with the right token either."""
+    """Not even with the right token."""
     access = Access("secret", operate_token, allowed_origins=("https://overlays.example",))
     token = operate_token or "secret"
     assert access.check({**OWN, **headers}, "127.0.0.1", token, Role.OPERATE) is denied
@@ -229,17 +226,14 @@ def test_pages_from_elsewhere_never_operate(
     st.text(max_size=20),
     st.none() | st.text(max_size=10),
 )
-def test_no_header_breaks_it(headers: dict[str, str], peer: str, token: str | None) -> None:
+def test_any_headers_give_a_decision(headers: dict[str, str], peer: str, token: str | None) -> None:
     assert LOCKED.check(headers, peer, token) in (None, *Denied)
     may_read, may_operate = (OPERATED.check(headers, peer, token, role) is None for role in Role)
-    assert may_read or not may_operate, "who may operate may read"
-
-
-# -- where the tokens come from ---------------------------------------------------------------------------------------
+    assert may_read or not may_operate, "operating includes reading"
 
 
 def access_of(**server: object) -> Access:
-    return Daemon(Config(server=Server(**server)), [])._access  # type: ignore[arg-type]
+    return service.access_of(Server(**server))  # type: ignore[arg-type]
 
 
 def test_tokens_come_from_files_or_credentials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -255,7 +249,7 @@ def test_tokens_come_from_files_or_credentials(tmp_path: Path, monkeypatch: pyte
     assert access_of(**files) == Access("token of the file", "operate_token of the file")
 
 
-def test_what_makes_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_invalid_tokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
     good, empty, absent = tmp_path / "good", tmp_path / "empty", tmp_path / "absent"
     good.write_text("secret")
@@ -272,9 +266,6 @@ def test_what_makes_no_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(ConfigError, match=re.escape(key)) as refused:
             access_of(**server)
         assert "secret" not in str(refused.value)
-
-
-# -- and the server does it -------------------------------------------------------------------------------------------
 
 
 @pytest.mark.trio
@@ -295,7 +286,7 @@ async def test_refused_requests_are_problems() -> None:
         assert (await server.ask("/v1/stations?token=secret")).status == 200
         assert (await server.ask("/v1/stations?token=s%65cret&x=y")).status == 200
         assert (await server.ask("/healthz")).status == 401
-        assert (await server.ask("/static/overlay.js")).status == 200  # the same for everybody
+        assert (await server.ask("/static/overlay.js")).status == 200  # needs no token
 
 
 @pytest.mark.trio
@@ -334,7 +325,7 @@ SET = [
 
 
 @pytest.mark.trio
-async def test_operating_endpoints_ask_for_the_role() -> None:
+async def test_operating_endpoints_need_the_role() -> None:
     async with served(access=OPERATED) as server:
         inner = Starlette(routes=routes(SET), exception_handlers={HTTPException: app._problem})
         server.server._app = app.with_headers(inner)
@@ -348,12 +339,13 @@ async def test_operating_endpoints_ask_for_the_role() -> None:
             answer = await server.ask(path, "PATCH", **headers)
             assert answer.problem["status"] == status
             assert answer.headers.get("www-authenticate") == challenge
-            assert (await server.ask(path, **headers)).status == 200, "reading it is another matter"
+            assert (await server.ask(path, **headers)).status == 200, "reading needs no role"
         assert (await server.ask(path, "PATCH", authorization="Bearer operate")).status == 200
         assert (await server.ask(f"{path}?token=operate", "PATCH")).status == 200
-        server.server.access = Access("secret", "another")
+        limits = Limits(max_connections=100, outbox_bytes=65536, socket_buffer_bytes=65536)
+        server.server.configure(Access("secret", "another"), limits)
         assert (await server.ask(path, "PATCH", authorization="Bearer operate")).status == 401
-        server.server.access = Access("secret")
+        server.server.configure(Access("secret"), limits)
         assert (await server.ask(path, "PATCH")).status == 200
         assert (await server.ask(path, "PATCH", x_forwarded_for="10.0.0.1")).status == 401
 
@@ -366,7 +358,7 @@ def test_operating_endpoints_are_described() -> None:
 
 
 @pytest.mark.trio
-async def test_through_a_proxy() -> None:
+async def test_server_needs_a_token_through_a_proxy() -> None:
     async with served(access=Access(token="secret")) as server:
         assert (await server.ask("/healthz")).status == 200
         assert (await server.ask("/healthz", x_forwarded_for="10.0.0.1")).status == 401

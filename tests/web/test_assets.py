@@ -1,5 +1,5 @@
-"""Files that change while somebody asks for them, as with an editor, a network share or an upgrade: one answer suffers,
-and nobody else."""
+"""Files that change while they are served, as with an editor, a network share or an upgrade: only one response
+suffers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ PAGE = "https://overlays.example"
 
 
 async def still_there(server: Served) -> None:
-    """The others are served on."""
+    """Checks that other requests are still answered."""
     assert (await server.ask("/healthz")).status == 200
 
 
-async def test_an_own_file_is_what_it_is_now(tmp_path: Path) -> None:
+async def test_custom_files_are_served_as_they_are_now(tmp_path: Path) -> None:
     async with served(overlay_folder=tmp_path / "custom") as server:
-        assert (await server.ask("/custom/my.css")).status == 404, "the folder is not there yet"
+        assert (await server.ask("/custom/my.css")).status == 404, "the folder does not exist yet"
         (tmp_path / "custom" / "sub").mkdir(parents=True)
         path = tmp_path / "custom" / "sub" / "my.css"
         path.write_text("a{}")
@@ -41,7 +41,7 @@ async def test_an_own_file_is_what_it_is_now(tmp_path: Path) -> None:
         assert (await server.ask("/custom/sub/my.css", if_none_match=tag)).body == b"b{} "
 
 
-async def test_what_cannot_be_opened_is_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_files_that_cannot_be_opened_are_404(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "good.css").write_text("a{}")
     (tmp_path / "loop.css").symlink_to("loop.css")
     (tmp_path / "gone.css").symlink_to("nothing.css")
@@ -65,7 +65,7 @@ async def test_what_cannot_be_opened_is_not_there(tmp_path: Path, monkeypatch: p
         assert (await server.ask("/custom/good.css")).status == 200
 
 
-async def test_a_page_of_ours_that_an_upgrade_has_taken_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_page_removed_by_an_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.web.app.STATIC", tmp_path)
     async with served() as server:
         for target in ("/", "/overlay/main", "/static/slpstream.js"):
@@ -84,7 +84,7 @@ def longer(path: Path) -> None:
 
 
 @pytest.mark.parametrize(("change", "whole"), [(shorter, False), (longer, True), (Path.unlink, True)])
-async def test_a_file_that_changes_while_it_is_sent(
+async def test_file_that_changes_while_it_is_sent(
     tmp_path: Path, change: Callable[[Path], object], whole: bool
 ) -> None:
     path = tmp_path / "big.png"
@@ -103,14 +103,14 @@ async def test_a_file_that_changes_while_it_is_sent(
         await still_there(server)
 
 
-async def test_a_page_that_may_read_answers_may_import_the_client_too() -> None:
+async def test_allowed_origins_may_import_the_client_module() -> None:
     async with served(access=Access(allowed_origins=(PAGE,))) as server:
         for origin in (PAGE, "file://", "https://elsewhere.example"):
-            answer = await server.ask("/static/slpstream.js", origin=origin)  # `ask` takes no header twice
+            answer = await server.ask("/static/slpstream.js", origin=origin)  # `ask` allows no duplicate headers
             assert (answer.status, answer.headers["access-control-allow-origin"]) == (200, "*")
 
 
-async def test_who_waits_for_100_continue_is_told_to_go_on() -> None:
+async def test_100_continue() -> None:
     body = b'{"bestOf":5}'
     async with served() as server:
         caller = await server.call()

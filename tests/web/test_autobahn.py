@@ -1,8 +1,8 @@
-"""The Autobahn test suite against our websocket, in `autobahn.py`'s form of an echo.
+"""The Autobahn test suite against the echo server in `autobahn.py`.
 
-The suite is of Python 2.7, and of PyPI still: `.ci/run` installs it into `.autobahn` where such a Python is to be had.
-Where it is not, `test_websocket_protocol.py` has the equivalent cases written out. Left out here are 9 (sixteen
-megabytes, where we take 64 KB) and 12 and 13 (compression, which we do not offer).
+The suite needs Python 2.7 and is still on PyPI: `.ci/run` installs it into `.autobahn` if such a Python is available.
+`test_websocket_protocol.py` has equivalent cases for machines without it. Groups 9 (messages of 16 MB, where the limit
+is 64 KB), 12 and 13 (compression, which is not offered) are left out.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import pytest
 from tests.project import ROOT
 
 SUITE = Path(os.environ.get("SLPSTREAM_AUTOBAHN", ROOT / ".autobahn"))
-PYTHON = SUITE / "python"  # a link that .ci/run makes
+PYTHON = SUITE / "python"  # a link made by .ci/run
 PASSED = {"OK", "NON-STRICT", "INFORMATIONAL"}
-"""NON-STRICT: it may be so, but a whole message that came before the wrong frame was not answered any more, or it is
-noticed at the end of a message that its UTF-8 is wrong."""
+"""NON-STRICT is conforming: a complete message before the invalid frame was not echoed any more, or invalid UTF-8 is
+noticed only at the end of a message."""
 ON_PURPOSE = {"7.1.5": "`websockets` takes a close in the middle of a fragmented message for a breach: 1002, not 1000"}
 _RUN = "import site, sys; site.addsitedir(sys.argv.pop(1)); from autobahntestsuite.wstest import run; run()"
 
 
 def run_suite(folder: Path, left_out: Sequence[str]) -> dict[str, dict[str, str]]:
-    """The suite's report."""
+    """The report of the suite."""
     command = [sys.executable, "-m", "tests.web.autobahn", "0"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as echo:
         assert echo.stdin is not None
@@ -54,7 +54,7 @@ def run_suite(folder: Path, left_out: Sequence[str]) -> dict[str, dict[str, str]
 
 
 @pytest.mark.skipif(not PYTHON.exists(), reason=f"the Autobahn suite, of Python 2.7, is not in {SUITE}")
-def test_the_suite_passes(tmp_path: Path) -> None:
+def test_autobahn_suite_passes(tmp_path: Path) -> None:
     report = run_suite(tmp_path, ["9.*", "12.*", "13.*"])
     assert len(report) >= 240
     failed = {

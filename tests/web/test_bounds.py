@@ -1,5 +1,5 @@
-"""What the server takes from one client, and from all of them: connections, time for a request, frames, silence. Each
-bound says in a counter whom it has hit."""
+"""The server's limits for one client and for all of them: connections, time for a request, frame rate, silence. Each
+limit has a counter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from trio.testing import MockClock
 
-from slpstream.system.metrics import Metrics
+from slpstream.system.metrics import ROWS
 from slpstream.web import app, asgi, server, websocket
 from slpstream.web.endpoint import Endpoint, NoParameters, routes
 from tests.stream.fakes import FakeLog
@@ -26,12 +26,12 @@ GET = b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n"
 
 @pytest.fixture
 def patient_clock() -> MockClock:
-    """Jumps when nothing happens; a threshold, because bytes on the loopback need a moment."""
+    """Jumps when all tasks wait, after a threshold, because bytes on the loopback need a moment of real time."""
     return MockClock(autojump_threshold=0.05)
 
 
 async def until_ended(caller: Caller) -> bytes:
-    """All that comes."""
+    """The bytes that arrive until the connection ends."""
     received = b""
     try:
         while data := await caller.stream.receive_some():
@@ -41,12 +41,12 @@ async def until_ended(caller: Caller) -> bytes:
     return received
 
 
-async def test_who_waits_for_nothing_makes_room() -> None:
-    """The oldest connection without a request, finished or not, gives way to a new one."""
+async def test_connections_without_a_request_make_room() -> None:
+    """The oldest connection that waits for a request, complete or not, is dropped for a new one."""
     async with served(max_connections=3) as running:
         callers = [await running.call() for _ in range(3)]
         await callers[0].send(GET)
-        assert (await callers[0].answer()).status == 200  # now it waits again, behind the others
+        assert (await callers[0].answer()).status == 200  # now it waits again, after the others
         await callers[1].send(GET[:-4])
         with trio.fail_after(10):
             while len(running.server._waiting) < 3:
@@ -61,7 +61,7 @@ async def test_who_waits_for_nothing_makes_room() -> None:
             await caller.stream.aclose()
 
 
-async def test_who_has_asked_makes_no_room() -> None:
+async def test_connections_with_a_request_are_kept() -> None:
     async with served(max_connections=2) as running, running.websocket() as first, running.websocket() as second:
         refused = await running.call()
         with trio.fail_after(10):
@@ -72,7 +72,7 @@ async def test_who_has_asked_makes_no_room() -> None:
             assert '"hello"' in str(await each.recv())
 
 
-async def test_one_address_has_no_more_than_half_but_a_proxy_here_may() -> None:
+async def test_one_address_gets_at_most_half_unless_it_is_loopback() -> None:
     async with served(max_connections=10) as running:
         for peer, few, most in (("10.0.0.7", 4, 5), ("fe80::1%eth0", 4, 5), ("127.0.0.1", 9, 10), ("::1", 9, 10)):
             running.server._connections[peer] = few
@@ -82,7 +82,7 @@ async def test_one_address_has_no_more_than_half_but_a_proxy_here_may() -> None:
             running.server._connections.clear()
 
 
-async def test_a_request_has_its_time_and_not_a_byte_at_a_time(patient_clock: MockClock) -> None:
+async def test_slow_body_is_cut_off_by_a_deadline_for_the_whole(patient_clock: MockClock) -> None:
     async def take(request: Request, parameters: NoParameters) -> Response:
         return Response(await request.body())
 
@@ -112,7 +112,7 @@ async def test_a_request_has_its_time_and_not_a_byte_at_a_time(patient_clock: Mo
         assert running.requests == [408]
 
 
-async def test_a_slow_head_is_counted_and_an_idle_connection_is_not(patient_clock: MockClock) -> None:
+async def test_slow_heads_are_counted_and_idle_connections_are_not(patient_clock: MockClock) -> None:
     async with served() as running:
         for data in (b"", GET, GET[:-2]):
             caller = await running.call()
@@ -123,7 +123,7 @@ async def test_a_slow_head_is_counted_and_an_idle_connection_is_not(patient_cloc
         assert running.dropped == ["head"]
 
 
-async def test_a_body_too_large_is_refused() -> None:
+async def test_large_body_is_refused() -> None:
     async def take(request: Request, parameters: NoParameters) -> Response:
         return Response(str(len(await request.body())))
 
@@ -154,7 +154,7 @@ async def test_frames_beyond_the_burst_are_read_slowly(patient_clock: MockClock)
             assert took == pytest.approx(20 / websocket.FRAMES_PER_SECOND, rel=0.3)
 
 
-async def test_others_do_not_wait_for_one_who_floods() -> None:
+async def test_flood_of_one_client_does_not_delay_others() -> None:
     async with served() as running:
         flooders = [await opened(running) for _ in range(5)]
         async with trio.open_nursery() as nursery:
@@ -177,14 +177,14 @@ async def test_others_do_not_wait_for_one_who_floods() -> None:
                     while '"metadata"' not in str(await honest.recv()):
                         pass
             most = 5 * (websocket.BURST_FRAMES + 100)
-            assert running.hub.subscriptions <= most, "they have been held back"
+            assert running.hub.subscriptions <= most, "the flood was slowed down"
             nursery.cancel_scope.cancel()
         for caller, _ in flooders:
             await caller.stream.aclose()
 
 
-async def test_one_that_says_nothing_any_more_is_gone(patient_clock: MockClock) -> None:
-    """Half open: the other machine was switched off."""
+async def test_silent_client_is_dropped(patient_clock: MockClock) -> None:
+    """Half-open connection: the other machine was switched off."""
     async with served() as running:
         caller, _ = await opened(running)
         async with caller.stream:
@@ -198,7 +198,7 @@ async def test_one_that_says_nothing_any_more_is_gone(patient_clock: MockClock) 
 
 
 async def unread(running: Served) -> None:
-    """Pings, and does not read the answers."""
+    """Sends pings and does not read the pongs."""
     caller, _ = await opened(running)
     async with caller.stream, trio.open_nursery() as nursery:
 
@@ -216,14 +216,14 @@ async def unread(running: Served) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_one_that_pings_and_does_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_client_that_pings_and_reads_nothing_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(websocket, "FRAMES_PER_SECOND", 1e6)
     async with served(outbox_bytes=4096, socket_buffer_bytes=4096) as running:
         await unread(running)
         assert running.dropped == ["unread"]
 
 
-async def test_the_reasons_are_those_that_the_metric_names() -> None:
-    told = Metrics().dropped._documentation
-    said = {"limit", "room", "head", "request", "silent", "unread"}
-    assert set(re.findall(r"\w+", told.partition(":")[2])) == said
+async def test_the_metric_names_every_reason_for_a_drop() -> None:
+    row = ROWS["slpstream_connections_dropped_total"]
+    assert set(row.known_values) == {"limit", "room", "head", "request", "silent", "unread"}
+    assert set(re.findall(r"\w+", row.help.partition(":")[2])) == set(row.known_values)

@@ -1,7 +1,7 @@
-"""Clients in JavaScript: one from outside with npm's `ws`, our module in node, and code written for slippi-js's types.
+"""JavaScript clients: one with npm's `ws`, the client module in node, and code written for slippi-js's types.
 
-`npm install --prefix tests/oracles` puts `ws` and slippi-js where they are looked for. The game is written by a process
-of its own, the daemons are real; what is compared are whole logs, so it does not matter how fast anything is.
+`npm install --prefix tests/oracles` installs `ws` and slippi-js. The game is written by a separate process and the
+daemons are real; whole logs are compared, so speed does not matter.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def dumped(replay: Path, *topics: Any) -> list[bytes]:
 
 
 @needs_ws
-def test_an_outside_client_follows_and_resumes_by_cursor(folder: Path, tmp_path: Path) -> None:
+def test_ws_client_follows_and_resumes_by_cursor(folder: Path, tmp_path: Path) -> None:
     replay = game_file("v3.18", tmp_path)
     expected = dumped(replay, *ALL_TOPICS)
     with running(folder) as daemon, written_live(replay, folder, speed=4.0):
@@ -58,12 +58,12 @@ def test_an_outside_client_follows_and_resumes_by_cursor(folder: Path, tmp_path:
         command = node("follow.cjs", url, "station", "400")
         ran = subprocess.run(command, env=ENVIRONMENT, capture_output=True, timeout=SECONDS, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.splitlines() == expected, "every message once, whole and in order"
+    assert ran.stdout.splitlines() == expected, "every message once and in order"
     assert json.loads(ran.stderr.splitlines()[-1])["connections"] == -(-len(expected) // 400)
 
 
 @needs_ws
-def test_our_module_in_node_survives_a_restart_of_the_daemon(folder: Path, tmp_path: Path) -> None:
+def test_client_module_survives_a_restart_of_the_daemon(folder: Path, tmp_path: Path) -> None:
     replay = game_file("v3.18", tmp_path)
     module = modules(tmp_path) / "slpstream.js"
     log = [json.loads(line) for line in dumped(replay, "game", "frame", "event", "stats")]
@@ -76,25 +76,25 @@ def test_our_module_in_node_survives_a_restart_of_the_daemon(folder: Path, tmp_p
                 first.kill()
                 with running(folder, arguments=("--port", first.url.rpartition(":")[2])):
                     assert client.stdout.readline().strip() == "open"
-                    said = json.loads(client.stdout.readline())
-                    assert client.wait(SECONDS) == 0, "after `close` nothing keeps the process"
+                    result = json.loads(client.stdout.readline())
+                    assert client.wait(SECONDS) == 0, "after `close` nothing keeps the process alive"
             finally:
                 client.kill()
-    assert said["cursors"] == [message["cursor"] for message in log]
-    assert said["kept"] == log[-1]["cursor"]
-    assert said["counts"]["reset"] == 0
+    assert result["cursors"] == [message["cursor"] for message in log]
+    assert result["kept"] == log[-1]["cursor"]
+    assert result["counts"]["reset"] == 0
     types = Counter("event" if "kind" in message else message["type"] for message in log)
-    assert {name: said["counts"][name] for name in ("frame", "finalized", "stats", "game_end")} == {
+    assert {name: result["counts"][name] for name in ("frame", "finalized", "stats", "game_end")} == {
         name: types[name] for name in ("frame", "finalized", "stats", "game_end")
     }
-    assert said["states"].count("open") == 2
-    assert said["version"]
+    assert result["states"].count("open") == 2
+    assert result["version"]
 
 
 @needs_slippi_js
 @needs_shared
 @pytest.mark.parametrize("name", ["v3.18", "itemExport", "doubles", "ics", "rollbackFrameTest", "v2.0"])
-def test_code_for_the_frame_type_of_slippi_js_reads_our_frames(name: str) -> None:
+def test_code_for_slippi_js_frames_reads_our_frames(name: str) -> None:
     replay = SLP / f"{name}.slp"
     lines = b"\n".join(m.json("station") for m in messages(replay, topics=("game", "frame"), frames="finalized"))
     ours, theirs = (
@@ -106,7 +106,7 @@ def test_code_for_the_frame_type_of_slippi_js_reads_our_frames(name: str) -> Non
     )
     if (
         name == "rollbackFrameTest"
-    ):  # there slippi-js adds up the items of all sendings of a frame; ours are of the last one
+    ):  # slippi-js accumulates the items of all revisions of a frame; ours are those of the last one
         assert ours.pop("items") < theirs.pop("items")
     assert ours == theirs
     assert ours["last"] > ours["first"]

@@ -1,4 +1,4 @@
-"""`slpstream.js` for authors: the example of its page; and in node, against a websocket that does what a test says."""
+"""`slpstream.js` for authors of pages: the documented example, and tests in node against a scripted websocket."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ WITH_A_FAKE_SOCKET = """
     return opened[count - 1];
   };
   const log = (type, station, game, place) => ({ type, station, gameId: game, cursor: `${game}/l${place}.0` });
-  const said = [];
+  const events = [];
   const make = (options) => {
     const client = connect({ base: "https://example.org:1/x/", WebSocket: Fake, ...options });
-    client.on("connection", (state) => said.push(state));
-    client.on("reset", (station) => said.push(`reset ${station}`));
-    client.on("frame", ({ cursor }) => said.push(cursor));
+    client.on("connection", (state) => events.push(state));
+    client.on("reset", (station) => events.push(`reset ${station}`));
+    client.on("frame", ({ cursor }) => events.push(cursor));
     return client;
   };
 """
@@ -59,8 +59,8 @@ def fake(script: str, into: Path) -> Any:
 
 
 @needs_node
-def test_one_station_is_asked_for_in_the_url_and_resumed(tmp_path: Path) -> None:
-    urls, sent, said, cursors = fake(
+def test_one_station_is_in_the_url_and_is_resumed(tmp_path: Path) -> None:
+    urls, sent, events, cursors = fake(
         """
       const client = make({ stations: ["a"], topics: ["game", "frame"], rate: 30, token: "t" });
       const first = await sockets(1);
@@ -73,19 +73,19 @@ def test_one_station_is_asked_for_in_the_url_and_resumed(tmp_path: Path) -> None
       const { cursors } = client;
       client.close();
       second.say(log("frame", "a", "g", 4));
-      return [opened.map(({ url }) => url), [first.sent, second.sent], said, cursors];
+      return [opened.map(({ url }) => url), [first.sent, second.sent], events, cursors];
     """,
         tmp_path,
     )
     base = "wss://example.org:1/x/v1/stream?station=a&topics=game,frame&rate=30&cursor="
     assert urls == [f"{base}live&token=t", f"{base}g/l2.0&token=t"]
     assert sent == [[], []]
-    assert said == ["open", "g/l2.0", "older/l9.0", "waiting", "connecting", "open", "g/l3.0"]
+    assert events == ["open", "g/l2.0", "older/l9.0", "waiting", "connecting", "open", "g/l3.0"]
     assert cursors == {"a": "g/l3.0"}
 
 
 @needs_node
-def test_several_stations_are_resumed_each_where_it_was(tmp_path: Path) -> None:
+def test_several_stations_resume_at_their_own_cursors(tmp_path: Path) -> None:
     urls, sent = fake(
         """
       const client = make({});
@@ -108,13 +108,11 @@ def test_several_stations_are_resumed_each_where_it_was(tmp_path: Path) -> None:
     ("code", "expected"),
     [(4410, ["live", "reset a"]), (4404, ["live", "reset a"]), (1013, ["g/l1.0", None]), (1006, ["g/l1.0", None])],
 )
-def test_when_its_place_is_gone_it_says_so_and_begins_with_what_is_live(
-    code: int, expected: list[Any], tmp_path: Path
-) -> None:
+def test_gone_cursor_is_reported_and_the_client_continues_live(code: int, expected: list[Any], tmp_path: Path) -> None:
     for kept, options in enumerate(("{ stations: ['a'] }", "{ stations: ['a'], cursor: 'g/l1.0' }")):
         folder = tmp_path / str(kept)
         folder.mkdir()
-        url, told, problem = fake(
+        url, reset_event, problem = fake(
             f"""
           const client = make({options});
           const first = await sockets(1);
@@ -123,17 +121,17 @@ def test_when_its_place_is_gone_it_says_so_and_begins_with_what_is_live(
           await sockets(2);
           client.close();
           const asked = new URL(opened[1].url).searchParams.get("cursor");
-          return [asked, said.find((what) => what.startsWith("reset")) ?? null, client.problem];
+          return [asked, events.find((what) => what.startsWith("reset")) ?? null, client.problem];
         """,
             folder,
         )
-        assert [url, told] == expected
+        assert [url, reset_event] == expected
         assert problem == ""
 
 
 @needs_node
-def test_another_subscription_on_the_same_connection(tmp_path: Path) -> None:
-    sent, said = fake(
+def test_subscription_can_be_replaced(tmp_path: Path) -> None:
+    sent, events = fake(
         """
       const client = make({ stations: ["a"], topics: ["frame"] });
       const socket = await sockets(1);
@@ -143,7 +141,7 @@ def test_another_subscription_on_the_same_connection(tmp_path: Path) -> None:
       socket.say(log("game_start", "b", "h", 2));
       client.subscribe({ frames: "finalized" });
       client.close();
-      return [socket.sent, said];
+      return [socket.sent, events];
     """,
         tmp_path,
     )
@@ -152,11 +150,11 @@ def test_another_subscription_on_the_same_connection(tmp_path: Path) -> None:
         {"op": "subscribe", "stations": ["b"], "topics": ["frame"], "rate": 6, "cursor": "live"},
         {"op": "subscribe", "stations": ["b"], "topics": ["frame"], "rate": 6, "frames": "finalized", "cursor": "live"},
     ]
-    assert said == ["open", "reset a", "reset b"]
+    assert events == ["open", "reset a", "reset b"]
 
 
 @needs_node
-def test_a_refusal_is_told_and_its_place_kept(tmp_path: Path) -> None:
+def test_refusal_is_reported_and_the_cursor_kept(tmp_path: Path) -> None:
     problem, cursors, count = fake(
         """
       const client = make({ stations: ["a"], cursor: "g/l1.0" });
@@ -174,7 +172,7 @@ def test_a_refusal_is_told_and_its_place_kept(tmp_path: Path) -> None:
     assert (problem, cursors, count) == ("a token is required", {"a": "g/l2.0"}, 1)
 
 
-def test_the_example_of_the_page_runs_in_the_overlay_folder(tmp_path: Path) -> None:
+def test_documented_example_runs_in_the_overlay_folder(tmp_path: Path) -> None:
     folder, own = tmp_path / "main", tmp_path / "own"
     folder.mkdir()
     own.mkdir()
@@ -201,7 +199,7 @@ def test_the_example_of_the_page_runs_in_the_overlay_folder(tmp_path: Path) -> N
         assert [text for text in watched.complaints if "favicon" not in text and "404" not in text] == []
 
 
-def test_pages_of_other_servers_may_import_the_module_and_nothing_else(tmp_path: Path) -> None:
+def test_other_origins_may_import_the_module_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "main"
     folder.mkdir()
     with running(folder) as daemon:

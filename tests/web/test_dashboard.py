@@ -1,7 +1,7 @@
 """The dashboard in a real browser, with a tournament of 16 setups that all play at once.
 
-Determinism: the matches are synthetic and known before; a test waits for what the page shows, with a deadline, and what
-it shows at the end is compared with the logs of the files. Nothing depends on how fast anything is.
+Determinism: the matches are synthetic. A test waits for what the page shows, with a deadline, and compares the final
+display with the logs of the files, so speed does not matter.
 """
 
 from __future__ import annotations
@@ -45,19 +45,19 @@ def browser() -> Iterator[Browser]:
 
 
 class Tournament(NamedTuple):
-    """16 setups, and the process that plays on them once it is told to."""
+    """16 setups, and the process that writes their games."""
 
     daemon: DaemonProcess
     folder: Path
     writer: subprocess.Popen[str]
 
     def begin(self) -> None:
-        """All games at once; again does nothing."""
+        """Begins all games at once. Further calls do nothing."""
         if not any(setups.path_of(self.folder, i).exists() for i in range(setups.COUNT)):
             self._say("begin")
 
     def end(self) -> None:
-        """No more waiting in mid-game."""
+        """Lets the games end, which slow down in mid-game."""
         self._say("end")
 
     def _say(self, line: str) -> None:
@@ -75,13 +75,13 @@ def tournament(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tournament]
 
 
 def overview(page: Page, url: str) -> None:
-    """The page with all stations there."""
+    """Opens the page and waits for all stations."""
     page.goto(f"{url}/")
     expect(page.locator(".station")).to_have_count(setups.COUNT)
 
 
 def shown_values(row_of: Any) -> dict[int, tuple[str, str]]:
-    """Percent and stocks by player index, as they are written."""
+    """Percent and stocks by player index, as displayed."""
     rows = row_of.locator(".player").all()
     return {
         int(row.get_attribute("data-index") or -1): (
@@ -93,14 +93,11 @@ def shown_values(row_of: Any) -> dict[int, tuple[str, str]]:
 
 
 def written(values: dict[int, tuple[float, int]]) -> dict[int, tuple[str, str]]:
-    """The values of a log as the page writes them."""
+    """The values of a log in the form in which the page displays them."""
     return {
         index: ("out" if stocks == 0 else f"{int(percent)}%", "1 stock" if stocks == 1 else f"{stocks} stocks")
         for index, (percent, stocks) in values.items()
     }
-
-
-# -- 16 setups at once ------------------------------------------------------------------------------------------------
 
 
 def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> None:
@@ -120,7 +117,7 @@ def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> Non
             each.wait_for_selector("stage-view[data-told]:not([data-told=''])")
             assert each.evaluate("document.documentElement.scrollWidth") == each.evaluate("innerWidth")
         assert "Port Town, Captain Falcon" in small.evaluate(SEEN)["words"]
-        told = watch_stage(page)
+        texts = watch_stage(page)
         screenshot(page, "dashboard-station-1280")
         screenshot(small, "dashboard-station-390")
 
@@ -138,7 +135,7 @@ def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> Non
         expect(page.locator(".station[data-ended=true]")).to_have_count(setups.COUNT, timeout=LONG_MS)
         endings = [setups.ending(setups.path_of(tournament.folder, i)) for i in range(setups.COUNT)]
         check_endings(page, endings)
-        check_words(told, setups.path_of(tournament.folder, 1))
+        check_words(texts, setups.path_of(tournament.folder, 1))
         page.get_by_role("link", name="setup02").click()
         check_summary(page, endings[1])
         expect(small.locator(".panel")).to_have_attribute("data-ended", "true")
@@ -150,20 +147,20 @@ def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> Non
 
 
 def watch_stage(page: Page) -> dict[int, str]:
-    """Until the picture has changed and its words too: what was said, by frame number."""
+    """Waits until the picture and its text have changed; returns the texts by frame number."""
     pictures: set[str] = set()
-    told: dict[int, str] = {}
-    while len(told) < 2 or len(pictures) < 3:
+    texts: dict[int, str] = {}
+    while len(texts) < 2 or len(pictures) < 3:
         seen = page.evaluate(SEEN)
-        assert seen["words"] is not None, "the game has ended before it was seen"
+        assert seen["words"] is not None, "the game ended before the page showed it"
         pictures.add(seen["picture"])
-        told[int(seen["told"])] = seen["words"]
+        texts[int(seen["told"])] = seen["words"]
         page.wait_for_timeout(100)
-    return told
+    return texts
 
 
 def check_endings(page: Page, endings: list[setups.Ending]) -> None:
-    """Every card has the values of the last frame, and who has won."""
+    """Checks that every card has the values of the last frame, and the winner."""
     for i, ending in enumerate(endings):
         card = page.locator(f".station[data-station={setups.NAMES[i]}]")
         assert card.get_attribute("data-game") == ending.game_id
@@ -173,11 +170,11 @@ def check_endings(page: Page, endings: list[setups.Ending]) -> None:
     assert any(percent > 0 for ending in endings for percent, _ in ending.values.values())
 
 
-def check_words(told: dict[int, str], path: Path) -> None:
-    """The text of the stage view says what the log has for its frame."""
+def check_words(texts: dict[int, str], path: Path) -> None:
+    """Checks the text of the stage view against the log of its frame."""
     frames = {line["frame"]["frame"]: line["frame"] for line in setups.lines(path, "frame")}
     names = {0: "Vixen, Ice Climbers", 1: "Altea, Marth"}
-    for number, words in told.items():
+    for number, words in texts.items():
         stage, *players = words.removeprefix("Stage view: ").removesuffix(".").split(". ")
         assert stage == "Fountain of Dreams"
         assert len(players) == len(names)
@@ -190,7 +187,7 @@ def check_words(told: dict[int, str], path: Path) -> None:
 
 
 def check_summary(page: Page, ending: setups.Ending) -> None:
-    """The card after the game has the numbers of the last stats."""
+    """Checks the card after the game against the last stats."""
     panel = page.locator(".panel")
     expect(panel).to_have_attribute("data-ended", "true")
     expect(panel.locator(".result")).to_have_text(re.compile("wins$"))
@@ -211,13 +208,10 @@ def check_summary(page: Page, ending: setups.Ending) -> None:
 
 
 def table_row(page: Page, name: str) -> Any:
-    """The cells of a row of the numbers."""
+    """The cells of a row of the summary."""
     return (
         page.locator(".numbers tbody tr").filter(has=page.get_by_role("rowheader", name=name, exact=True)).locator("td")
     )
-
-
-# -- for everybody ----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
@@ -241,9 +235,9 @@ def test_axe_finds_nothing_serious(
 
 
 def serious(page: Page) -> None:
-    """Fails with what axe-core calls serious or critical."""
+    """Fails if axe-core reports serious or critical violations."""
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert found["passes"], "axe has checked nothing"
+    assert found["passes"], "axe checked nothing"
     bad = [
         (violation["id"], [node["html"] for node in violation["nodes"]])
         for violation in found["violations"]
@@ -276,8 +270,8 @@ def test_keyboard(browser: Browser, tournament: Tournament) -> None:
         watched.check(tournament.daemon.url)
 
 
-def test_less_motion(browser: Browser, tmp_path: Path) -> None:
-    """Who asked for less motion gets a few pictures a second, everybody else many."""
+def test_reduced_motion(browser: Browser, tmp_path: Path) -> None:
+    """Users who prefer reduced motion get a few pictures per second, others many."""
     count = """async () => {
         const view = document.querySelector("stage-view");
         let pictures = 0;
@@ -297,11 +291,8 @@ def test_less_motion(browser: Browser, tmp_path: Path) -> None:
         assert pictures["no-preference"] > 2 * pictures["reduce"]
 
 
-# -- what comes and goes ----------------------------------------------------------------------------------------------
-
-
-def test_goes_on_after_a_restart_in_mid_game(browser: Browser, tmp_path: Path) -> None:
-    """The daemon is killed and started again while a game runs: nothing is missing at the end."""
+def test_survives_a_restart_in_mid_game(browser: Browser, tmp_path: Path) -> None:
+    """The daemon is killed and restarted while a game runs: nothing is missing at the end."""
     data = synthetic_match(seed=7, frames=1200, stocks=2)
     source, folder = tmp_path / "Game_1.slp", tmp_path / "main"
     source.write_bytes(data)
@@ -333,8 +324,8 @@ def test_goes_on_after_a_restart_in_mid_game(browser: Browser, tmp_path: Path) -
                 writing.wait(10)
 
 
-def test_a_game_that_was_over_before_the_page_came(browser: Browser, tmp_path: Path) -> None:
-    """Its card is there all the same, with its plot from the first frame on."""
+def test_game_that_ended_before_the_page_was_opened(browser: Browser, tmp_path: Path) -> None:
+    """Its card is complete, with a plot from the first frame on."""
     folder = tmp_path / "main"
     folder.mkdir()
     with running(folder) as daemon, open_page(browser, viewport=WIDE) as watched:
@@ -355,7 +346,7 @@ def test_a_game_that_was_over_before_the_page_came(browser: Browser, tmp_path: P
 
 
 def test_recent_games(browser: Browser, tmp_path: Path) -> None:
-    """The list opens the summary of a game. The answers are those that the HTTP API promises."""
+    """The list opens the summary of a game. The responses have the documented form."""
     folder, other = tmp_path / "main", tmp_path / "side"
     folder.mkdir()
     other.mkdir()
@@ -406,14 +397,14 @@ def test_recent_games(browser: Browser, tmp_path: Path) -> None:
 
 
 def fulfil(answer: Any) -> Any:
-    """Answers a request with JSON."""
+    """Responds to a request with JSON."""
     return lambda route: route.fulfill(json=answer)
 
 
 # -- our own data -----------------------------------------------------------------------------------------------------
 
 
-def test_stages_are_those_of_the_game() -> None:
+def test_stage_outlines_are_those_of_the_game() -> None:
     """The outlines agree with what the simulation knows of the six tournament stages."""
     from tests.synthetic.stages import STAGES
 

@@ -1,4 +1,4 @@
-"""`slpstream.v1.delta` on a real websocket, read in Python; and read in node, by the client of the pages."""
+"""`slpstream.v1.delta` on a real websocket, decoded in Python, and in node by the client module."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FRAMES = 900
 
 
 def some_log() -> list[LogMessage]:
-    """Messages of a game with items and rollbacks: a real one where there is one."""
+    """The messages of a game with items and rollbacks, from a real replay if available."""
     path = SLP / "items.slp"
     data = path.read_bytes() if path.exists() else synthetic_match(seed=5, frames=FRAMES, items=True, rollbacks=True)
     log = Pipeline(SlippiReader()).feed(data).messages("live")
@@ -35,7 +35,7 @@ def some_log() -> list[LogMessage]:
 
 
 def on_the_wire(log: list[LogMessage]) -> list[bytes]:
-    """The payloads of the websocket messages that a subscriber gets."""
+    """The payloads of the websocket messages for a subscriber."""
     known: dict[str, DeltaBase] = {}
     sent = []
     for message in log:
@@ -48,14 +48,14 @@ def on_the_wire(log: list[LogMessage]) -> list[bytes]:
 
 
 def payload_of(frame: bytes) -> bytes:
-    """What is in an unmasked websocket frame."""
+    """The payload of an unmasked websocket frame."""
     assert frame[0] == 0x82
     head = {126: 4, 127: 10}.get(frame[1], 2)
     return frame[head:]
 
 
 @needs_node
-def test_node_reads_what_python_writes(tmp_path: Path) -> None:
+def test_node_decodes_what_python_encodes(tmp_path: Path) -> None:
     log = some_log()
     sent = [base64.b64encode(data).decode() for data in on_the_wire(log)]
     read = run(
@@ -83,7 +83,7 @@ VALUES: list[Any] = [
 
 
 @needs_node
-def test_node_reads_every_kind_of_messagepack(tmp_path: Path) -> None:
+def test_node_decodes_every_type_of_messagepack(tmp_path: Path) -> None:
     packed = [base64.b64encode(msgspec.msgpack.encode(value)).decode() for value in VALUES]
     packed += [base64.b64encode(b"\xca\x3f\xc0\0\0").decode()]
     read = run(
@@ -98,9 +98,9 @@ def test_node_reads_every_kind_of_messagepack(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_node_says_what_is_no_messagepack(tmp_path: Path) -> None:
+def test_node_rejects_invalid_messagepack(tmp_path: Path) -> None:
     broken = [b"", b"\xc1", b"\xa3ab", b"\x92\x01", b"\x01\x01", b"\xc4\x05ab", b"\x94\xa4main\x00\x01\x00"]
-    said = run(
+    errors = run(
         """
       const { DeltaDecoder } = await import("./delta.js");
       const read = (text) => {
@@ -111,12 +111,12 @@ def test_node_says_what_is_no_messagepack(tmp_path: Path) -> None:
         [base64.b64encode(data).decode() for data in broken],
         tmp_path,
     )
-    assert said == ["RangeError"] * 6 + ["Error"]
+    assert errors == ["RangeError"] * 6 + ["Error"]
 
 
 @needs_node
-def test_shapes_in_node_are_those_of_python(tmp_path: Path) -> None:
-    """Keys by code point, numbers as keys, what comes and goes."""
+def test_shapes_in_node_and_python_are_equal(tmp_path: Path) -> None:
+    """Keys sorted by code point, numbers as keys, keys that appear and disappear."""
     states: list[dict[str, Any]] = [
         {"10": 1, "9": 2, "\U0001f600": 3, "\uffff": 4, "a": {"b": [], "c": [[1], {"d": None}]}},
         {"10": 5, "9": 2.5, "\U0001f600": 7, "\uffff": 8, "a": {"b": [1], "c": [[1, 2], {"d": 0.1}]}},
@@ -141,8 +141,8 @@ def test_shapes_in_node_are_those_of_python(tmp_path: Path) -> None:
 
 
 @needs_node
-def test_the_client_asks_for_deltas_and_tells_whole_messages(tmp_path: Path) -> None:
-    """After what it cannot read it connects again: the first frame on the next connection is whole."""
+def test_client_uses_deltas_and_delivers_whole_messages(tmp_path: Path) -> None:
+    """After a message that it cannot decode it reconnects, and the first frame on the new connection is whole."""
     log = [message for message in some_log()[:40] if message.type in ("game_start", "frame", "finalized")]
     hello = DELTA.status({"type": "hello", "protocol": 1, "version": "9", "stations": ["main"]})
     sent = [base64.b64encode(data).decode() for data in (payload_of(hello), *on_the_wire(log))]
@@ -187,20 +187,20 @@ async def test_on_a_websocket(delivery: str) -> None:
         async with server.websocket(query, subprotocols=[Subprotocol(SUBPROTOCOL)]) as websocket:
             assert websocket.subprotocol == SUBPROTOCOL
             decoder = DeltaDecoder()
-            said: list[dict[str, Any]] = []
+            received: list[dict[str, Any]] = []
             deltas = 0
-            while not said or said[-1]["type"] != "metadata":
+            while not received or received[-1]["type"] != "metadata":
                 data = await websocket.recv()
                 assert isinstance(data, bytes)
                 deltas += isinstance(msgspec.msgpack.decode(data), list)
                 message = decoder.decode(data)
                 if "cursor" in message and message["type"] != "snapshot":
-                    said.append(message)
+                    received.append(message)
                 else:
                     station.write_all(game)
     expected = [msgspec.json.decode(message.json("main")) for message in log.whole()]
     if delivery == "lossless":
-        assert said == expected
+        assert received == expected
     else:
-        assert [message for message in expected if message in said] == said
-    assert deltas > len(said) / 3
+        assert [message for message in expected if message in received] == received
+    assert deltas > len(received) / 3

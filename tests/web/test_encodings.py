@@ -1,4 +1,4 @@
-"""What goes to the socket, against `websockets`' own way of making it."""
+"""Websocket framing, compared with that of `websockets`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slpstream.web.encodings import DELTA, JSON, MESSAGEPACK, WebsocketEncoding
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, 125, 126, 127, 65535, 65536, 200_000])
-def test_every_size_has_its_head(size_bytes: int) -> None:
+def test_every_size_is_framed_as_websockets_does(size_bytes: int) -> None:
     body = b'"text":"%b"}' % (b"x" * size_bytes)
     message = LogMessage("diagnostic", None, "live", 0, 0, body, None)
     line = message.json("setup")
@@ -21,7 +21,7 @@ def test_every_size_has_its_head(size_bytes: int) -> None:
 @pytest.mark.parametrize(
     ("encoding", "opcode"), [(JSON, Opcode.TEXT), (MESSAGEPACK, Opcode.BINARY), (DELTA, Opcode.BINARY)]
 )
-def test_around_the_borders(encoding: WebsocketEncoding, opcode: Opcode, size_bytes: int) -> None:
+def test_sizes_around_the_limits(encoding: WebsocketEncoding, opcode: Opcode, size_bytes: int) -> None:
     sent = encoding.status({"type": "x", "text": "y" * size_bytes})
     size = sent[1]
     head = 2 if size < 126 else 4 if size == 126 else 10

@@ -1,4 +1,4 @@
-"""`/v1/events`: the log of a station as server-sent events: what they look like, resuming, slow readers, the end."""
+"""`/v1/events`: the log of a station as server-sent events: encoding, resuming, slow clients, the end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Event(NamedTuple):
 
 
 class Source:
-    """What an `EventSource` reads."""
+    """Reads events as an `EventSource` does."""
 
     def __init__(self, stream: trio.SocketStream, head: str, rest: bytes) -> None:
         self.stream = stream
@@ -44,7 +44,7 @@ class Source:
                 while b"\n\n" not in self._buffer:
                     data = await self.stream.receive_some()
                     if not data:
-                        assert self._buffer == b"", "the last event is whole"
+                        assert self._buffer == b"", "the last event is complete"
                         return None
                     self._buffer += data
                 block, _, self._buffer = self._buffer.partition(b"\n\n")
@@ -76,7 +76,7 @@ class Source:
 
 
 async def follow(server: Served, *, last: str = "", origin: str = "", **query: Any) -> Source:
-    """An answer of 200."""
+    """Opens a stream."""
     stream = await trio.open_tcp_stream("127.0.0.1", server.port)
     header = f"last-event-id: {last}\r\n" if last else ""
     header += f"origin: {origin}\r\n" if origin else ""
@@ -118,7 +118,7 @@ async def test_a_whole_game() -> None:
         assert source.retry == [2000]
 
 
-async def test_who_comes_back_gets_what_follows() -> None:
+async def test_reconnecting_client_gets_what_follows() -> None:
     async with served() as server:
         log = FakeLog(1, batches=20)
         server.stations[0].play(log)
@@ -128,7 +128,9 @@ async def test_who_comes_back_gets_what_follows() -> None:
             source = await follow(server, last=last, cursor="live", delivery="lossless")
             async with source.stream:
                 events = await source.until("metadata")
-            assert [(e.type, e.id) for e in events if e.id] == whole[at + 1 :], "the header counts more than the query"
+            assert [(e.type, e.id) for e in events if e.id] == whole[at + 1 :], (
+                "the header takes precedence over the query"
+            )
             source = await follow(server, cursor=last, delivery="lossless", topics="game,frame")
             async with source.stream:
                 events = await source.until("metadata")
@@ -136,7 +138,7 @@ async def test_who_comes_back_gets_what_follows() -> None:
             assert [(e.type, e.id) for e in events if e.id] == wanted
 
 
-async def test_a_snapshot_is_a_place_to_come_back_to() -> None:
+async def test_snapshot_has_a_cursor_to_resume_from() -> None:
     async with served() as server:
         game = server.stations[0].begin(log := FakeLog(1, batches=20))
         server.stations[0].write(game, 10)
@@ -151,7 +153,7 @@ async def test_a_snapshot_is_a_place_to_come_back_to() -> None:
         assert [(e.type, e.id) for e in events if e.id] == log_events(log)[len(written) :]
 
 
-async def test_the_parameters_of_a_subscription() -> None:
+async def test_parameters_of_a_subscription() -> None:
     async with served() as server:
         server.stations[0].play(FakeLog(1, batches=10))
         source = await follow(
@@ -188,7 +190,7 @@ async def test_the_parameters_of_a_subscription() -> None:
         ("&".join(["station=main"] * 40), 422),
     ],
 )
-async def test_what_is_refused(query: str, status: int) -> None:
+async def test_refused_requests(query: str, status: int) -> None:
     async with served("main", "side") as server:
         answer = await server.ask(f"/v1/events?{query}")
         assert answer.status == answer.problem["status"] == status
@@ -196,12 +198,12 @@ async def test_what_is_refused(query: str, status: int) -> None:
         assert server.server.event_streams == 0
 
 
-async def test_a_last_id_that_is_none() -> None:
+async def test_invalid_last_event_id() -> None:
     async with served() as server:
         assert (await server.ask("/v1/events?station=main", last_event_id="yesterday")).status == 422
 
 
-async def test_it_needs_a_token_where_others_do() -> None:
+async def test_token_is_required() -> None:
     async with served(access=Access("secret", require_token=True)) as server:
         assert (await server.ask("/v1/events?station=main")).status == 401
         assert (await server.ask("/v1/events?station=main", host="evil.example")).status == 421
@@ -210,7 +212,7 @@ async def test_it_needs_a_token_where_others_do() -> None:
             assert (await source.until("station"))[-1].data["station"] == "main"
 
 
-async def test_a_page_of_an_allowed_origin_may_read_it() -> None:
+async def test_allowed_origins_may_read_it() -> None:
     page = "https://overlays.example"
     async with served(access=Access(allowed_origins=(page,))) as server:
         source = await follow(server, origin=page)
@@ -227,7 +229,7 @@ async def test_other_methods() -> None:
         assert (await server.ask("/v1/events", "HEAD")).status == 422
 
 
-async def test_a_cursor_that_is_gone_later_is_said() -> None:
+async def test_cursor_that_vanishes_later_is_reported() -> None:
     async with served() as server:
         log = FakeLog(1, batches=20)
         server.stations[0].archived(log)
@@ -248,10 +250,10 @@ async def test_a_cursor_that_is_gone_later_is_said() -> None:
             assert error.data["code"] == 4410
             assert error.id is None
             assert await source.next() is None
-        assert source.retry == [2000, 30_000], "a browser comes back, but not at once"
+        assert source.retry == [2000, 30_000], "a browser reconnects, but not at once"
 
 
-async def test_a_station_that_is_removed_ends_its_streams() -> None:
+async def test_removed_station_ends_its_streams() -> None:
     async with served("main", "side") as server:
         [main, side] = server.stations
         source, other = await follow(server), await follow(server, station="side")
@@ -260,15 +262,15 @@ async def test_a_station_that_is_removed_ends_its_streams() -> None:
                 await stream.until("station")
             main.channel.publish_state({"state": "offline", "reason": "removed"})
             server.hub.remove(main.channel)
-            told = await source.until("error")
-            assert (told[0].type, told[0].data["reason"]) == ("station", "removed")
-            assert told[-1].data["code"] == 4404
+            events = await source.until("error")
+            assert (events[0].type, events[0].data["reason"]) == ("station", "removed")
+            assert events[-1].data["code"] == 4404
             assert await source.next() is None
             side.play(FakeLog(2, batches=2))
             await other.until("metadata")
 
 
-async def test_a_websocket_of_a_removed_station_is_closed_and_one_of_all_stations_is_not() -> None:
+async def test_removed_station_closes_its_websockets_but_not_those_of_all_stations() -> None:
     async with served("main", "side") as server:
         [main, side] = server.stations
         async with server.websocket("?station=main") as alone, server.websocket("?station=*") as everything:
@@ -286,7 +288,7 @@ async def test_a_websocket_of_a_removed_station_is_closed_and_one_of_all_station
                 pass
 
 
-async def test_the_end_of_the_server_is_the_end_of_the_stream() -> None:
+async def test_shutdown_ends_the_stream() -> None:
     async with served(grace_seconds=1.0) as server:
         game = server.stations[0].begin(FakeLog(1, batches=20))
         server.stations[0].write(game, 5)
@@ -300,7 +302,7 @@ async def test_the_end_of_the_server_is_the_end_of_the_stream() -> None:
             await server.stopped.wait()
 
 
-async def test_who_leaves_is_let_go() -> None:
+async def test_client_that_leaves_is_released() -> None:
     async with served() as server:
         source = await follow(server)
         await source.until("station")
@@ -311,7 +313,7 @@ async def test_who_leaves_is_let_go() -> None:
         assert server.stations[0].channel.subscribers == 0
 
 
-async def test_who_does_not_read_costs_a_bounded_outbox_and_is_told_what_was_missed() -> None:
+async def test_slow_client_has_a_bounded_outbox_and_gets_lagged() -> None:
     async with served(outbox_bytes=20_000, socket_buffer_bytes=4096) as server:
         game = server.stations[0].begin(FakeLog(1, batches=6000, ended=False))
         server.stations[0].write(game, 1)
@@ -322,12 +324,12 @@ async def test_who_does_not_read_costs_a_bounded_outbox_and_is_told_what_was_mis
             while server.stations[0].write(game, 50):
                 await trio.sleep(0)
                 most = max(most, server.server.queued_bytes)
-            assert 0 < most <= 20_000 + 70_000, "one batch that the socket took a part of, and the outbox"
+            assert 0 < most <= 20_000 + 70_000, "a batch that the socket accepted in part, and the outbox"
             seen = await source.until("lagged")
             assert 0 < seen[-1].data["missed"] <= server.lagged
 
 
-async def test_a_sign_of_life_when_there_is_nothing_to_say(autojump_clock: MockClock) -> None:
+async def test_heartbeat_while_nothing_happens(autojump_clock: MockClock) -> None:
     autojump_clock.autojump_threshold = 0.02
     async with served() as server:
         source = await follow(server)
@@ -341,10 +343,10 @@ async def test_a_sign_of_life_when_there_is_nothing_to_say(autojump_clock: MockC
             assert server.lagged == 0
 
 
-async def test_events_of_the_wire() -> None:
+async def test_encoding_of_events() -> None:
     encoding = ServerSentEventsEncoding()
     message = FakeLog(1, batches=1).whole()[0]
     first = encoding.log(message, "main")
-    assert encoding.log(message, "main") is first, "encoded once for all"
+    assert encoding.log(message, "main") is first, "encoded once for all subscribers"
     assert first == b"id: %b\nevent: game_start\ndata: %b\n\n" % ((message.cursor or "").encode(), message.json("main"))
     assert encoding.status({"type": "lagged", "missed": 3}) == b'event: lagged\ndata: {"type":"lagged","missed":3}\n\n'

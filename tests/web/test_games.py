@@ -1,4 +1,4 @@
-"""`/v1/games` and what is below it, over games that are only said: parameters, paging, ETag, gzip, files and ranges."""
+"""`/v1/games` and the paths below it, over made-up games: parameters, paging, ETag, gzip, files and ranges."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from slpstream.store import GameKey, GamesQuery, StartTime
 from slpstream.web import schemas
 from slpstream.web.access import Access
-from slpstream.web.games import MAX_FRAMES, FramesQuery, ListQuery
+from slpstream.web.games import MAX_FRAMES, FieldPaths, FramesQuery
 from tests.web.served import Caller, Served, served
 
 pytestmark = pytest.mark.trio
@@ -46,13 +47,10 @@ def known(server: Served) -> None:
     server.games.known[ID] = one_game()
 
 
-# -- lists ------------------------------------------------------------------------------------------------------------
-
-
 async def test_a_list() -> None:
     async with served() as server:
         assert (await server.ask("/v1/games")).json == {"games": []}
-        assert server.games.asked == [ListQuery(None, None, None, None, None, None, 50)]
+        assert server.games.asked == [GamesQuery()]
         server.games.items = [schemas.GameItem(**item()), schemas.GameItem(**item(game_id=OTHER, reason=None))]
         server.games.more = True
         answer = await server.ask("/v1/games?limit=2")
@@ -60,19 +58,26 @@ async def test_a_list() -> None:
         first, second = answer.json["games"]
         assert first["players"] == [{"index": 0, "name": "Ann"}]
         assert first["startedAt"] == "2023-11-14T22:13:20.000Z"
-        assert "reason" not in second, "what is not known is left out"
+        assert "reason" not in second, "unknown values are left out"
         assert answer.json["next"] == "-5." + "f" * 32
         await server.ask(f"/v1/games?cursor={answer.json['next']}&token=x")
-        assert server.games.asked[-1] == ListQuery(None, None, None, None, None, (-5, "f" * 32), 50)
+        assert server.games.asked[-1] == GamesQuery(cursor=GameKey((-5, "f" * 32)))
 
 
-async def test_what_a_list_is_asked_for() -> None:
+async def test_query_is_decoded_into_its_types() -> None:
     async with served() as server:
         query = "station=main&player=Ann%20%C3%9C&format=slippi&since=2023-11-14&limit=7"
         query += "&until=2023-11-14T22:13:20.5%2B01:00"
         assert (await server.ask(f"/v1/games?{query}")).status == 200
         assert server.games.asked == [
-            ListQuery("main", "Ann Ü", "slippi", 1_699_920_000_000, 1_699_996_400_500, None, 7)
+            GamesQuery(
+                station="main",
+                player="Ann Ü",
+                format="slippi",
+                since=StartTime(1_699_920_000_000),
+                until=StartTime(1_699_996_400_500),
+                limit=7,
+            )
         ]
 
 
@@ -84,7 +89,7 @@ async def test_what_a_list_is_asked_for() -> None:
         ("limit=x", "limit"),
         ("limit=", "limit"),
         ("limit=1.5", "limit"),
-        ("limit=1&limit=2", "limit: is there twice"),
+        ("limit=1&limit=2", "limit: given twice"),
         ("cursor=x", "cursor"),
         ("cursor=1." + "F" * 32, "cursor"),
         ("since=yesterday", "since: expected a date and time"),
@@ -94,15 +99,12 @@ async def test_what_a_list_is_asked_for() -> None:
         ("playr=ann", "unknown parameter: playr"),
     ],
 )
-async def test_a_wrong_parameter_is_named(query: str, what: str) -> None:
+async def test_invalid_parameter_is_named(query: str, what: str) -> None:
     async with served() as server:
         answer = await server.ask(f"/v1/games?{query}")
         assert answer.status == 422
         assert answer.problem["detail"].startswith(what)
         assert not server.games.asked
-
-
-# -- one game ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("below", ["", "/frames", "/stats", "/replay"])
@@ -116,7 +118,7 @@ async def test_no_such_game(below: str, game_id: str) -> None:
         assert not server.games.opened
 
 
-async def test_one_game_and_its_tag() -> None:
+async def test_game_and_its_etag() -> None:
     async with served() as server:
         known(server)
         answer = await server.ask(f"/v1/games/{ID}")
@@ -132,7 +134,7 @@ async def test_one_game_and_its_tag() -> None:
         assert (await server.ask(f"/v1/games/{ID}", if_none_match=tag)).status == 200
 
 
-async def test_a_running_game_is_not_kept() -> None:
+async def test_running_game_is_not_cached() -> None:
     async with served() as server:
         server.games.known[ID] = one_game(in_progress=True, reason=None)
         answer = await server.ask(f"/v1/games/{ID}")
@@ -141,18 +143,18 @@ async def test_a_running_game_is_not_kept() -> None:
 
 
 @pytest.mark.parametrize(
-    ("accepted", "squeezed"),
+    ("accepted", "compressed"),
     [("gzip", True), ("br, GZIP;q=0.5", True), ("*", True), ("gzip;q=0", False), ("*;q=0, gzip", True), ("br", False),
      ("", False), ("gzip;q=x", False), ("gzip;q=0, *", False)],
 )  # fmt: skip
-async def test_gzip(accepted: str, squeezed: bool) -> None:
+async def test_gzip(accepted: str, compressed: bool) -> None:
     async with served() as server:
         known(server)
         plain = await server.ask(f"/v1/games/{ID}")
         answer = await server.ask(f"/v1/games/{ID}", accept_encoding=accepted)
-        assert (answer.headers.get("content-encoding") == "gzip") == squeezed
-        assert (gzip.decompress(answer.body) if squeezed else answer.body) == plain.body
-        assert (len(answer.body) < len(plain.body) / 3) == squeezed
+        assert (answer.headers.get("content-encoding") == "gzip") == compressed
+        assert (gzip.decompress(answer.body) if compressed else answer.body) == plain.body
+        assert (len(answer.body) < len(plain.body) / 3) == compressed
         assert answer.headers["vary"] == "accept-encoding"
         assert answer.headers["etag"] == plain.headers["etag"]
         small = await server.ask("/v1/games", accept_encoding=accepted)
@@ -170,9 +172,6 @@ async def test_head() -> None:
         assert all(opened.closed for opened in server.games.opened)
 
 
-# -- frames and stats -------------------------------------------------------------------------------------------------
-
-
 async def test_frames() -> None:
     async with served() as server:
         known(server)
@@ -181,7 +180,7 @@ async def test_frames() -> None:
         assert [frame["frame"] for frame in answer.json["frames"]] == list(range(MAX_FRAMES))
         assert answer.json["next"] == MAX_FRAMES
         answer = await server.ask(f"/v1/games/{ID}/frames?from=2990&to=3100&fields=post.percent,items&limit=20")
-        assert server.games.asked[-1] == FramesQuery(2990, 3100, 20, ["post.percent", "items"])
+        assert server.games.asked[-1] == FramesQuery(2990, 3100, 20, FieldPaths(("post.percent", "items")))
         assert len(answer.json["frames"]) == 10
         assert "next" not in answer.json
         assert (await server.ask(f"/v1/games/{ID}/frames?from=-123")).status == 200
@@ -195,9 +194,6 @@ async def test_stats() -> None:
         answer = await server.ask(f"/v1/games/{ID}/stats")
         assert answer.json == {"gameComplete": True}
         assert (await server.ask(f"/v1/games/{ID}/stats", if_none_match=answer.headers["etag"])).status == 304
-
-
-# -- the file ---------------------------------------------------------------------------------------------------------
 
 
 async def test_the_file() -> None:
@@ -230,7 +226,7 @@ async def test_an_empty_file() -> None:
         assert (answer.status, answer.body, answer.headers["content-length"]) == (200, b"", "0")
 
 
-async def test_a_file_that_shrinks_while_it_is_sent_breaks_off() -> None:
+async def test_response_breaks_off_when_the_file_shrinks() -> None:
     async with served() as server:
         known(server)
         server.games.file = bytes(200_000)
@@ -251,10 +247,7 @@ async def test_a_file_that_shrinks_while_it_is_sent_breaks_off() -> None:
         assert (await server.ask("/healthz")).status == 200
 
 
-# -- pages of other origins -------------------------------------------------------------------------------------------
-
-
-async def test_a_page_of_an_allowed_origin_may_read_the_answers() -> None:
+async def test_allowed_origins_may_read_responses() -> None:
     page = "https://overlays.example"
     async with served(access=Access(allowed_origins=(page,))) as server:
         known(server)

@@ -1,5 +1,5 @@
-"""The start page of one or two stations in a real browser: addresses, health, what is played. The determinism rules are
-in `pages.py`; `test_dashboard.py` has a whole tournament."""
+"""The start page with one or two stations in a real browser: addresses, health, current games. The determinism rules
+are in `pages.py`; `test_dashboard.py` has a whole tournament."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def folders(tmp_path: Path) -> list[Path]:
     return folders
 
 
-def test_shows_stations_and_what_is_played(browser: Browser, tmp_path: Path) -> None:
+def test_shows_stations_and_their_games(browser: Browser, tmp_path: Path) -> None:
     with demo("--speed", "3", log=tmp_path / "stderr") as playing, open_page(browser) as watched:
         page = watched.page
         page.goto(f"{playing.url}/")
-        # One station alone is shown in full at once.
+        # A single station is shown in full at once.
         panel = page.locator(".panel")
         expect(panel.locator(".state")).to_have_text("playing")
         expect(page.locator(".health")).to_have_text("ready")
@@ -54,7 +54,7 @@ def test_shows_stations_and_what_is_played(browser: Browser, tmp_path: Path) -> 
         watched.check(playing.url)
 
 
-def test_the_address_for_obs_is_copied(browser: Browser, folders: list[Path]) -> None:
+def test_copies_the_address_for_obs(browser: Browser, folders: list[Path]) -> None:
     with running(*folders) as daemon, open_page(browser, permissions=["clipboard-read", "clipboard-write"]) as watched:
         page = watched.page
         page.goto(f"{daemon.url}/")
@@ -66,7 +66,7 @@ def test_the_address_for_obs_is_copied(browser: Browser, folders: list[Path]) ->
         watched.check(daemon.url)
 
 
-def test_says_when_the_daemon_is_gone_and_when_it_is_back(browser: Browser, folders: list[Path]) -> None:
+def test_shows_whether_the_daemon_is_running(browser: Browser, folders: list[Path]) -> None:
     with open_page(browser) as watched:
         page = watched.page
         health = page.locator(".health")
@@ -81,7 +81,7 @@ def test_says_when_the_daemon_is_gone_and_when_it_is_back(browser: Browser, fold
             watched.check(second.url, interrupted=True)
 
 
-def test_says_what_is_not_working(browser: Browser, folders: list[Path]) -> None:
+def test_shows_what_does_not_work(browser: Browser, folders: list[Path]) -> None:
     with running(folders[0], folders[0] / "missing") as daemon, open_page(browser) as watched:
         page = watched.page
         page.goto(f"{daemon.url}/")

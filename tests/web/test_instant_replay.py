@@ -1,8 +1,7 @@
-"""Instant replay on the dashboard, in a real browser: a game that is being written is scrubbed, and left for what is
-live.
+"""Instant replay on the dashboard, in a real browser: scrubbing in a running game, and back to live.
 
-Determinism: what the stage shows is compared by frame number with the log of the file; the running game has no end,
-and the test waits for what the page shows, so it does not matter how fast anything is.
+Determinism: the stage view is compared with the log of the file by frame number. The running game has no end, and the
+test waits for what the page shows, so speed does not matter.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ def browser() -> Iterator[Browser]:
 
 
 def entries(path: Path) -> dict[int, list[Any]]:
-    """By frame number: what the stage may show of each player. The last revision is the one that stays."""
+    """The players that the stage may show, by frame number. The last revision of a frame is the final one."""
     found: dict[int, list[Any]] = {}
     for message in messages(path, topics=("frame",), frames="finalized"):
         if message.type == "frame":
@@ -74,7 +73,7 @@ def plays_past(page: Page, frame: int) -> None:
 
 @contextmanager
 def written_without_end(path: Path, begun: int = 1000) -> Iterator[None]:
-    """A game of which so many frames are there at once, and then more at the game's own speed."""
+    """A game with this number of frames at once, and further ones in real time."""
     game, stop = EndlessGame(), threading.Event()
 
     def write() -> None:
@@ -140,7 +139,7 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
             page.get_by_role("button", name="Play").click()
             plays_past(page, -40)
             seen.append(page.evaluate(SHOWN))
-            assert newest(slider) > before, "live messages are received all the while"
+            assert newest(slider) > before, "live messages are received meanwhile"
 
             back_to_live.click()
             expect(bar).to_have_attribute("data-live", "true")
@@ -162,9 +161,9 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
         assert posts == expected[frame], frame
 
 
-def test_a_game_that_is_over(browser: Browser, tmp_path: Path) -> None:
-    """It is there from its first frame on, stops at its last one, and there is nothing to return to. However much of it
-    is looked at, few of its frames are kept."""
+def test_finished_game(browser: Browser, tmp_path: Path) -> None:
+    """It is available from the first frame to the last, and has no live view to return to. Few of its frames stay in
+    memory, however long it is watched."""
     folder = tmp_path / "main"
     folder.mkdir()
     path = folder / "Game_1.slp"

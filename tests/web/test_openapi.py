@@ -1,4 +1,4 @@
-"""`/openapi.json`: every route is in it, what it says is true, and schemathesis finds nothing."""
+"""`/openapi.json`: it has every route, it is true, and schemathesis finds nothing."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import msgspec
 import pytest
 from starlette.routing import Mount, Route
 
+from slpstream.model.version import __version__
 from slpstream.sets import SetScore
 from slpstream.web import schemas
 from slpstream.web.app import make_app
@@ -27,12 +28,12 @@ OLD = 1_700_000_000
 EXAMPLES = 15
 MAX_SECONDS = 60
 PAGES = {"/", "/overlay/{station}"}
-"""For people, and not part of the API."""
+"""Pages for people, which are not part of the API."""
 
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
-    """A daemon with a finished game, one that is running, and a file that is none."""
+    """A daemon with a finished game, a running one, and a file that is not a replay."""
     folder = tmp_path_factory.mktemp("setup")
     for name, data in (
         ("old.slp", synthetic_match(seed=1, frames=300)),
@@ -54,7 +55,7 @@ def document(daemon: DaemonProcess) -> Any:
 
 
 def test_every_route_is_documented() -> None:
-    app = make_app(FakeStations(), FakeGames(), version="1")
+    app = make_app(FakeStations(), FakeGames())
     routes = {route.path for route in app.routes if isinstance(route, Route)}
     assert {route.path for route in app.routes if isinstance(route, Mount)} == {"/static"}
     described = app.url_path_for("getDescription")
@@ -64,12 +65,12 @@ def test_every_route_is_documented() -> None:
 
 
 def make_document() -> Any:
-    from slpstream.web import games, openapi, sets, stations
+    from slpstream.web import events, games, openapi, sets, stations
 
     endpoints = [
         *stations.endpoints(FakeStations()),
         *sets.endpoints(FakeStations()),
-        stations.events_endpoint(),
+        events.endpoint(),
         *games.endpoints(FakeGames()),
     ]
     document = openapi.document(endpoints, "1")
@@ -78,14 +79,14 @@ def make_document() -> Any:
 
 
 @pytest.mark.trio
-async def test_the_version_is_the_daemons() -> None:
+async def test_version_is_that_of_the_package() -> None:
     async with served() as server:
         document = (await server.ask("/openapi.json")).json
-        assert document["info"]["version"] == "1.2.3"
+        assert document["info"]["version"] == __version__
         assert document["openapi"].startswith("3.1")
 
 
-def test_it_is_whole(document: Any) -> None:
+def test_document_is_complete(document: Any) -> None:
     text = msgspec.json.encode(document).decode()
     for name in re.findall(r"#/components/schemas/(\w+)", text):
         assert name in document["components"]["schemas"]
@@ -108,8 +109,8 @@ def test_it_is_whole(document: Any) -> None:
     assert next(p for p in games if p["name"] == "limit")["schema"]["maximum"] == 200
 
 
-def test_answers_are_of_their_types(daemon: DaemonProcess) -> None:
-    """Strictly: a key of the wrong type, or one that must be there and is not, is an error."""
+def test_responses_have_the_documented_types(daemon: DaemonProcess) -> None:
+    """Strictly: a missing member or one of the wrong type is an error."""
 
     def strict(path: str, kind: Any) -> Any:
         value = daemon.get(path)
@@ -125,14 +126,14 @@ def test_answers_are_of_their_types(daemon: DaemonProcess) -> None:
     assert all(set(station) <= names for station in raw["stations"])
     strict(f"/v1/stations/{stations.stations[0].id}", schemas.OneStation)
     found, _ = strict(f"/v1/stations/{stations.stations[0].id}/set", SetScore)
-    assert [game.game_id for game in found.games] == [listed.games[0].game_id], "after a long break it is another set"
+    assert [game.game_id for game in found.games] == [listed.games[0].game_id], "a long break begins another set"
     strict("/healthz", schemas.Health)
     strict("/readyz", schemas.Readiness)
 
 
 def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> None:
     if find_spec("schemathesis") is None:
-        assert not IN_CI, "CI has the dependency group `peers`"
+        assert not IN_CI, "CI installs the dependency group `peers`"
         pytest.skip("schemathesis is not installed (dependency group `peers`)")
     known = [game["gameId"] for game in daemon.get("/v1/games")["games"]]
     command = [
@@ -158,7 +159,7 @@ def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> No
     assert int(tested[1]) > 200
     answered = re.search(r'slpstream_http_requests_total\{status="200"\} (\d+)', daemon.text("/metrics"))
     assert answered is not None
-    assert int(answered[1]) > 100, "many of the requests ask for what there is"
+    assert int(answered[1]) > 100, "many of the requests ask for existing things"
     assert daemon.get("/healthz") == {"status": "ok"}
 
 

@@ -1,7 +1,7 @@
-"""The overlay in a real browser: what it shows is what the stream says, frame by frame, and it survives its daemon.
+"""The overlay in a real browser: it shows the stream frame by frame, and it survives its daemon.
 
-The page writes the number of the frame that it shows into `data-frame`, so each look at the page is compared with
-exactly that frame. The determinism rules are in `pages.py`.
+The page writes the number of the displayed frame into `data-frame`, so each look at the page is compared with exactly
+that frame. The determinism rules are in `pages.py`.
 """
 
 from __future__ import annotations
@@ -59,20 +59,20 @@ def folder(tmp_path: Path) -> Path:
 
 
 class Listener:
-    """What a lossless subscriber beside the page is told: games by id."""
+    """A lossless subscriber beside the page, which records games by id."""
 
     def __init__(self) -> None:
         self.games: dict[str, Log] = {}
 
     def listen(self, socket: ClientConnection) -> None:
-        """Until the connection is closed."""
+        """Receives until the connection is closed."""
         for line in socket:
             message = json.loads(line)
             if message["type"] in ("game_start", "frame", "game_end"):
                 self.games.setdefault(message["gameId"], Log()).take(message)
 
     def log(self, game: str, frame: int) -> Log:
-        """A game's log, once it has this frame."""
+        """The log of a game, once it has this frame."""
         deadline = time.monotonic() + SECONDS
         while game not in self.games or frame not in self.games[game].frames:
             assert time.monotonic() < deadline, f"the stream has no frame {frame} of game {game}"
@@ -94,7 +94,7 @@ def listening(url: str) -> Iterator[Listener]:
             thread.join(SECONDS)
 
 
-def test_shows_what_the_stream_says(browser: Browser, shared_demo: Demo) -> None:
+def test_shows_the_frames_of_the_stream(browser: Browser, shared_demo: Demo) -> None:
     with open_page(browser) as watched, listening(shared_demo.url) as listener:
         page = watched.page
         page.goto(f"{shared_demo.url}/overlay/demo")
@@ -110,7 +110,7 @@ def test_shows_what_the_stream_says(browser: Browser, shared_demo: Demo) -> None
         assert len(compared) > 20
         assert (read["status"], read["stale"]) == (None, False)
         both = page.locator(".percent").evaluate_all("lines => lines.map((line) => [line.textContent, line.innerText])")
-        assert [text for text, _ in both] == [seen for _, seen in both], "what is in the DOM is what is seen"
+        assert [text for text, _ in both] == [seen for _, seen in both], "the values in the DOM are visible"
         screenshot(page, "overlay-1920x1080")
         page.evaluate(LIKE_A_VIDEO)
         screenshot(page, "overlay-1920x1080-over-video")
@@ -202,11 +202,11 @@ def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path
             assert numbers == sorted(numbers)
             assert len(numbers) > 100
         joined_live = [url for url in watched.asked if "cursor=live" in url]
-        assert len(joined_live) == 1, "it went on at its cursor"
+        assert len(joined_live) == 1, "it resumed at its cursor"
         watched.check(first.url, interrupted=True)
 
 
-def test_begins_anew_when_its_game_is_gone(browser: Browser, folder: Path, tmp_path: Path) -> None:
+def test_starts_over_when_its_game_is_gone(browser: Browser, folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "second" / "station"
     other.mkdir(parents=True)
     (tmp_path / "Game_a.slp").write_bytes(synthetic_match(seed=6, frames=3000))
@@ -226,7 +226,7 @@ def test_begins_anew_when_its_game_is_gone(browser: Browser, folder: Path, tmp_p
                 read = shown(page)
                 check(read, log)
             joined_live = [url for url in watched.asked if "cursor=live" in url]
-            assert len(joined_live) == 2, "its cursor was of no use"
+            assert len(joined_live) == 2, "its cursor was gone"
             watched.check(second.url, interrupted=True)
 
 
@@ -244,7 +244,7 @@ def test_passes_the_token_on(browser: Browser, folder: Path, tmp_path: Path) -> 
         watched.check(daemon.url)
 
 
-def test_the_game_that_began_last_counts(browser: Browser, shared_demo: Demo) -> None:
+def test_shows_the_game_that_began_last(browser: Browser, shared_demo: Demo) -> None:
     def frame(game: str, number: int, percent: float) -> dict[str, Any]:
         entry = {"frame": number, "players": {"0": {"post": {"percent": percent}}}}
         return {"type": "frame", "gameId": game, "cursor": f"{game}/l{number}", "frame": entry}
@@ -261,10 +261,18 @@ def test_the_game_that_began_last_counts(browser: Browser, shared_demo: Demo) ->
       });
     })"""
     playing = {"type": "station", "state": "playing", "gameId": "b"}
-    told = [frame("a", 1, 1), start("a"), frame("a", 5, 12.5), playing, start("b"), frame("a", 6, 30), frame("b", 1, 0)]
+    messages = [
+        frame("a", 1, 1),
+        start("a"),
+        frame("a", 5, 12.5),
+        playing,
+        start("b"),
+        frame("a", 6, 30),
+        frame("b", 1, 0),
+    ]
     with open_page(browser) as watched:
         watched.page.goto(f"{shared_demo.url}/overlay/demo")
-        seen = watched.page.evaluate(script, told)
+        seen = watched.page.evaluate(script, messages)
     assert seen == [
         [None, None, None, False],
         ["a", "a/l0", None, False],

@@ -1,8 +1,8 @@
-"""The overlay beside a real game in real time: every number that it shows is right, all frames reach it, and it costs
+"""The overlay during a real game in real time: every number that it shows is right, all frames reach it, and it costs
 little.
 
-`SLPSTREAM_OVERLAY_SECONDS=600` is the long form of the last one. The determinism rules are in `pages.py`; that a page
-is given its time by a machine is no rule, so the figures have room.
+`SLPSTREAM_OVERLAY_SECONDS=600` selects the long form of the last test. The determinism rules are in `pages.py`; a busy
+machine may give the page less time, so the figures have tolerances.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ LONG_SECONDS = float(os.environ.get("SLPSTREAM_OVERLAY_SECONDS", "60" if IN_CI e
 WARM_UP_MS = 2500
 MAX_OF_A_CORE = 0.10
 MIN_UPDATES = 55.0
-"""Per second, of 60."""
+"""Per second, out of 60."""
 MIN_PICTURES_WITH_NEWS = 0.9
-"""A busy machine without a graphics card draws fewer than 60 pictures a second; of those so many are new."""
+"""Share of the drawn pictures that show a new frame. A busy machine without a graphics card draws fewer than 60."""
 LATEST_COMBO_FRAMES = 12
-"""Events come when their frame is final, some frames after it was first shown, and are shown with the next picture."""
+"""Events arrive when their frame is final, some frames after it was first shown."""
 EVERYTHING = "show=names,stocks,percent,combo,timer,stage,score,controller"
 
 COUNT_UPDATES = """() => {
@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_names_stocks_percents_and_combos_of_a_real_game(browser: Browser, folder: Path, tmp_path: Path) -> None:
-    """Rollbacks, names, a lost stock: every state of the page that there ever was is compared with the log."""
+    """Rollbacks, names, a lost stock: every state of the page is compared with the log."""
     replay = game_file("rollbackFrameTest", tmp_path, frames=4000, rollbacks=True)
     log = log_of(replay)
     with running(folder) as daemon, open_page(browser) as watched:
@@ -91,7 +91,7 @@ def test_names_stocks_percents_and_combos_of_a_real_game(browser: Browser, folde
 
 
 def may_be_shown(log: Log, attacker: int, frame: int) -> set[tuple[int, str]]:
-    """Combos that were the newest ones of the player in one of the last frames."""
+    """Combos that were the player's newest one in one of the last frames."""
     known = [(begins, combo) for begins, combo in log.combos(attacker) if begins <= frame]
     lately = [combo for begins, combo in known if begins > frame - LATEST_COMBO_FRAMES]
     before = [combo for begins, combo in known if begins <= frame - LATEST_COMBO_FRAMES][-1:]
@@ -100,7 +100,7 @@ def may_be_shown(log: Log, attacker: int, frame: int) -> set[tuple[int, str]]:
 
 @contextmanager
 def played_one_after_the_other(replays: list[Path], into: Path) -> Iterator[None]:
-    """In real time, frame by frame, until the context ends."""
+    """Plays matches in real time, frame by frame, until the block ends."""
     stop = threading.Event()
 
     def play() -> None:
@@ -120,12 +120,12 @@ def played_one_after_the_other(replays: list[Path], into: Path) -> Iterator[None
 
 
 def figures(session: CDPSession) -> dict[str, float]:
-    """The browser's own trace of the page, in seconds and bytes."""
+    """The browser's performance metrics of the page, in seconds and bytes."""
     return {metric["name"]: metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
 
 
 def heap_bytes(session: CDPSession) -> float:
-    """What is alive."""
+    """Bytes of live objects."""
     session.send("HeapProfiler.collectGarbage")
     return figures(session)["JSHeapUsedSize"]
 
@@ -170,6 +170,6 @@ def test_sixty_updates_a_second_at_little_cost(browser: Browser, folder: Path, t
     print({name: f"{share:.2%}" for name, share in parts.items()})
     assert busy < MAX_OF_A_CORE
     assert heap_after < heap_before + 500_000
-    if LONG_SECONDS <= 150:  # longer ones have pauses between games
+    if LONG_SECONDS <= 150:  # a longer run has pauses between games
         assert frames / seconds >= MIN_UPDATES
         assert updates >= MIN_PICTURES_WITH_NEWS * min(frames, pictures)

@@ -1,6 +1,6 @@
-"""What the overlay can be asked for: options, stylesheets, score and result.
+"""The options of the overlay, stylesheets, score and result.
 
-Where it matters what the daemon says and when, the page's websocket is the test itself: `Saying`.
+Where the messages and their timing matter, the test itself is the other end of the page's websocket (`Saying`).
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class Saying:
         self.log("frame", number + 200, frame={"frame": number, "revision": 0, "players": players})
 
     def combo(self, kind: str, frame: int, *damages: float) -> None:
-        """Of player 0 on player 1."""
+        """Sends an event about a combo of player 0 on player 1."""
         moves = [{"playerIndex": 0, "frame": frame, "moveId": 2, "hitCount": 1, "damage": damage} for damage in damages]
         self.log("event", frame + 201, kind=kind, frame=frame, playerIndex=1, combo={"playerIndex": 1, "moves": moves})
 
@@ -128,7 +128,7 @@ PARTS = (".name", ".stocks", ".percent", ".combo", ".clock", ".stage", ".control
         ("show=timer,names", (True, False, False, False, True, False, False)),
     ],
 )
-def test_shows_the_parts_that_are_asked_for(
+def test_shows_the_requested_parts(
     browser: Browser, daemon: DaemonProcess, query: str, expected: tuple[bool, ...]
 ) -> None:
     with open_page(browser) as watched:
@@ -150,9 +150,7 @@ def test_shows_the_parts_that_are_asked_for(
         ("4,1", ["A", "D"]),
     ],
 )
-def test_shows_the_players_that_are_asked_for(
-    browser: Browser, daemon: DaemonProcess, players: str, names: list[str]
-) -> None:
+def test_shows_the_requested_players(browser: Browser, daemon: DaemonProcess, players: str, names: list[str]) -> None:
     with open_page(browser) as watched:
         saying = open_overlay(watched.page, daemon, f"players={players}")
         saying.start("A", "B", "C", "D")
@@ -160,7 +158,7 @@ def test_shows_the_players_that_are_asked_for(
         watched.check(daemon.url)
 
 
-def test_doubles_have_the_colours_of_their_teams_and_a_side_is_a_team(browser: Browser, daemon: DaemonProcess) -> None:
+def test_doubles_are_shown_as_coloured_teams(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         page = watched.page
         saying = open_overlay(page, daemon, EVERYTHING)
@@ -186,7 +184,7 @@ def test_doubles_have_the_colours_of_their_teams_and_a_side_is_a_team(browser: B
         expect(watched.page.locator(".name")).to_have_text(["B", "D"])
 
 
-def test_unknown_options_are_told_on_the_page_and_the_console(browser: Browser, daemon: DaemonProcess) -> None:
+def test_unknown_options_are_reported_on_the_page_and_the_console(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         watched.page.goto(f"{daemon.url}/overlay/station?colour=red&theme=pink&delay=500ms")
         expect(watched.page.locator(".notes li")).to_have_text(
@@ -243,7 +241,7 @@ def test_combos_grow_end_and_go(browser: Browser, daemon: DaemonProcess) -> None
         saying.frame(1, 0, 8)
         saying.combo("combo_started", 1, 8.2)
         page.locator(".players[data-frame='1']").wait_for()
-        assert "shown" not in str(combo.get_attribute("class")), "one hit is no combo"
+        assert "shown" not in str(combo.get_attribute("class")), "one hit is not a combo"
         saying.frame(10, 0, 14)
         saying.combo("combo_extended", 10, 8.2, 6.3)
         expect(combo).to_have_text("2hits14%")
@@ -255,14 +253,14 @@ def test_combos_grow_end_and_go(browser: Browser, daemon: DaemonProcess) -> None
         watched.check(daemon.url)
 
 
-def test_the_last_result_stays_then_names_and_score(browser: Browser, daemon: DaemonProcess) -> None:
+def test_last_result_stays_until_names_and_score_follow(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         page = watched.page
         saying = open_overlay(page, daemon, "hold=1500ms")
         saying.start("Left", "Right")
         saying.frame(1, 12, 34, stocks=2)
         page.locator(".players[data-frame='1']").wait_for()
-        assert visible(page, ".score") == [False], "nobody says a score"
+        assert visible(page, ".score") == [False], "no score was sent"
         saying.end(1)
         expect(page.locator(".outcome")).to_have_text("Right wins")
         expect(page.locator(".length")).to_have_text("2:31")
@@ -283,7 +281,7 @@ def test_the_last_result_stays_then_names_and_score(browser: Browser, daemon: Da
         watched.check(daemon.url)
 
 
-def test_a_stylesheet_of_your_own(browser: Browser, daemon: DaemonProcess) -> None:
+def test_custom_stylesheet(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         page = watched.page
         saying = open_overlay(page, daemon, "css=my.css")
@@ -297,7 +295,7 @@ def test_a_stylesheet_of_your_own(browser: Browser, daemon: DaemonProcess) -> No
     "path",
     ["https://example.org/x.css", "//example.org/x.css", "../static/overlay.css", "..%2Fsecret.css", "notes.txt"],
 )
-def test_a_stylesheet_from_elsewhere_is_not_asked_for(browser: Browser, daemon: DaemonProcess, path: str) -> None:
+def test_stylesheet_of_another_server_is_not_requested(browser: Browser, daemon: DaemonProcess, path: str) -> None:
     with open_page(browser) as watched:
         watched.page.goto(f"{daemon.url}/overlay/station?css={path}")
         watched.page.get_by_text("expected the path of a stylesheet in the overlay folder").wait_for()
@@ -305,7 +303,7 @@ def test_a_stylesheet_from_elsewhere_is_not_asked_for(browser: Browser, daemon: 
         assert all(url.startswith(daemon.url) for url in watched.asked)
 
 
-def test_a_stylesheet_that_is_not_there_is_told(browser: Browser, daemon: DaemonProcess) -> None:
+def test_missing_stylesheet_is_reported(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         watched.page.goto(f"{daemon.url}/overlay/station?css=none.css")
         watched.page.get_by_text("there is no such stylesheet").wait_for()
@@ -314,13 +312,13 @@ def test_a_stylesheet_that_is_not_there_is_told(browser: Browser, daemon: Daemon
 @pytest.mark.parametrize(
     "path", ["notes.txt", "evil.css", "../secret.css", "%2e%2e/secret.css", "..%2fsecret.css", "", ".", "none.css"]
 )
-def test_the_folder_is_never_left(daemon: DaemonProcess, path: str) -> None:
+def test_custom_folder_is_never_left(daemon: DaemonProcess, path: str) -> None:
     with pytest.raises(OSError, match=r"404|400"):
         daemon.text(f"/custom/{path}")
     assert "letter-spacing" in daemon.text("/custom/my.css")
 
 
-def test_without_a_folder_there_is_nothing(tmp_path: Path) -> None:
+def test_no_custom_files_without_a_folder(tmp_path: Path) -> None:
     from slpstream.config import check
 
     with pytest.raises(ConfigError) as refused:

@@ -1,7 +1,7 @@
-"""No path of the server in any answer, and no file but those that are indexed.
+"""No response contains a path of the server, and only indexed files are served.
 
-A real daemon whose folders have names that nothing else has, and in which everything goes wrong that can: every
-answer of every endpoint, every message of every stream is searched for these names.
+The folders of a real daemon, in which everything goes wrong that can, have unique names; every response of every
+endpoint and every message of every stream is searched for these names.
 """
 
 from __future__ import annotations
@@ -105,13 +105,13 @@ def game_of(daemon: DaemonProcess, file_name: str) -> str:
 
 
 def names(root: Path) -> re.Pattern[bytes]:
-    """What no answer has: folders of ours, of the program, of Python, of the user."""
+    """Names that no response may contain: our folders, those of the program, of Python, of the user."""
     program = ROOT
     places = {MARK, str(root), str(program), str(Path(os.__file__).parent), str(Path.home()), "site-packages"} - {"/"}
     return re.compile(b"|".join(re.escape(os.fsencode(place)) for place in places))
 
 
-def test_no_answer_has_a_path(daemon: DaemonProcess, root: Path) -> None:
+def test_no_response_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
     secret = names(root)
     description = daemon.get("/openapi.json")
     games = [listed["gameId"] for listed in daemon.get("/v1/games")["games"]]
@@ -132,13 +132,13 @@ def test_no_answer_has_a_path(daemon: DaemonProcess, root: Path) -> None:
         for headers in ({}, {"Range": "bytes=99999999-"}, {"Host": "evil.example"}):
             status, head, body = ask(daemon, target, **headers)
             seen[status] = seen.get(status, 0) + 1
-            # The name that was asked for may come back; nothing that the daemon knows by itself.
-            told = head.encode() + body.replace(target.encode(), b"")
+            # The requested name may be repeated, but nothing that the daemon knows by itself.
+            response = head.encode() + body.replace(target.encode(), b"")
             if MARK not in target:
-                assert not secret.search(told), (target, status, told[:500])
+                assert not secret.search(response), (target, status, response[:500])
             assert status < 500 or target.startswith("/readyz"), (target, status, body)
     assert {200, 404, 416, 421, 422} <= seen.keys(), seen
-    assert ask(daemon, "/readyz")[0] == 503, "what is not ready is said too"
+    assert ask(daemon, "/readyz")[0] == 503, "the reasons in /readyz were seen"
 
 
 QUERIES = (
@@ -153,12 +153,12 @@ QUERIES = (
 )
 
 
-def test_no_message_has_a_path(daemon: DaemonProcess, root: Path) -> None:
+def test_no_message_contains_a_path(daemon: DaemonProcess, root: Path) -> None:
     secret = names(root)
     ids = {"gone": "0" * 32, "game": game_of(daemon, "good.slp"), "wrong": game_of(daemon, "wrong.slp")}
     types: set[str] = set()
     damaged = bytearray(synthetic_match(seed=6, frames=100))
-    damaged[15 + (width_of_event_payloads(bytes(damaged), 15, 15) or 0)] = 0x77  # in place of Game Start
+    damaged[15 + (width_of_event_payloads(bytes(damaged), 15, 15) or 0)] = 0x77  # instead of Game Start
     for query in QUERIES:
         url = daemon.stream_url(**{key: value.format(**ids) for key, value in query.items()})
         with connect(url, max_size=None, close_timeout=0.2) as socket:
@@ -178,8 +178,8 @@ def test_no_message_has_a_path(daemon: DaemonProcess, root: Path) -> None:
     assert {"hello", "station", "error", "game_start", "frame", "diagnostic"} <= types
 
 
-def test_replays_that_are_not_what_was_indexed_are_not_given_out(daemon: DaemonProcess, root: Path) -> None:
-    """A file that became a link to another one, or another game: not under the id of what was there."""
+def test_replaced_files_are_not_served(daemon: DaemonProcess, root: Path) -> None:
+    """A file that became a link, or another game, is not served under the id of the old game."""
     main = root / f"{MARK}-main"
     game = game_of(daemon, "good.slp")
     changed = game_of(daemon, "changed.slp")
@@ -198,7 +198,7 @@ def test_replays_that_are_not_what_was_indexed_are_not_given_out(daemon: DaemonP
     (main / "changed.slp").unlink()
 
 
-def test_no_file_beside_those(daemon: DaemonProcess, root: Path) -> None:
+def test_no_other_files_are_served(daemon: DaemonProcess, root: Path) -> None:
     game = game_of(daemon, "good.slp")
     replay = (root / f"{MARK}-main" / "good.slp").read_bytes()
     assert ask(daemon, "/custom/own.css")[2] == b"body {}"

@@ -1,4 +1,4 @@
-"""The jitter buffer on a clock of the test's own: `playout.js` in node, at 60 pictures a second."""
+"""The jitter buffer on a controlled clock: `playout.js` in node, at 60 pictures per second."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def play(
     picture: float = PICTURE_MS,
     unsteady: float = 0.5,
 ) -> list[tuple[float, list[Any]]]:
-    """(time of a picture, what was new in it)."""
+    """The pictures as (time, what was new)."""
     given = {
         "messages": list(messages),
         "delay": delay,
@@ -70,13 +70,13 @@ def play(
 
 
 def in_bursts(frames: int, every_ms: float) -> list[dict[str, Any]]:
-    """Frames that are made one each sixtieth of a second, and come in bursts."""
+    """Frames that are made every sixtieth of a second and arrive in bursts."""
     arrive = [every_ms * -(-((number + 1) * FRAME_MS) // every_ms) for number in range(frames)]
     return [start(0), *(frame(number, at) for number, at in enumerate(arrive))]
 
 
 def newest(pictures: Sequence[tuple[float, list[Any]]]) -> list[int]:
-    """The frame that each picture shows, from the first one on."""
+    """The newest frame of each picture, from the first frame on."""
     shown, last = [], None
     for _, new in pictures:
         last = next((number for number in reversed(new) if isinstance(number, int)), last)
@@ -95,8 +95,8 @@ def test_bursts_are_spread_out(every_ms: float, tmp_path: Path) -> None:
     assert shown[-1] == 899
 
 
-def test_a_picture_a_frame_though_neither_is_exact(tmp_path: Path) -> None:
-    """Where frames are due just at the time of a picture, none and two by turns would be no fault of the log."""
+def test_one_frame_per_picture_although_neither_is_exact(tmp_path: Path) -> None:
+    """Frames that are due exactly when a picture is drawn must not appear as none and two by turns."""
     for place, late_ms in enumerate((0.0, 4.0, 8.0, 12.0)):
         folder = tmp_path / str(place)
         folder.mkdir()
@@ -107,7 +107,7 @@ def test_a_picture_a_frame_though_neither_is_exact(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("hertz", [30, 144, 240])
-def test_on_other_screens_each_frame_has_its_time(hertz: int, tmp_path: Path) -> None:
+def test_other_refresh_rates(hertz: int, tmp_path: Path) -> None:
     pictures = play(tmp_path, in_bursts(600, 85), picture=1000 / hertz)
     times = {number: now for now, new in pictures for number in new if isinstance(number, int)}
     assert sorted(times) == list(range(600))
@@ -116,16 +116,16 @@ def test_on_other_screens_each_frame_has_its_time(hertz: int, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("every_ms", [85, 255, 400])
-def test_never_far_behind_by_itself(every_ms: float, tmp_path: Path) -> None:
+def test_delay_stays_small(every_ms: float, tmp_path: Path) -> None:
     messages = in_bursts(600, every_ms)
     arrived = {m["message"]["id"]: m["at"] for m in messages}
     for now, new in play(tmp_path, messages):
         for number in new:
-            if isinstance(number, int) and arrived.get(number + 1, 0) != arrived[number]:  # the last one of its burst
+            if isinstance(number, int) and arrived.get(number + 1, 0) != arrived[number]:  # the last frame of its burst
                 assert now - arrived[number] <= MAX_BEHIND_MS + 2 * PICTURE_MS
 
 
-def test_after_a_stall_it_catches_up_and_after_a_pause_it_goes_on(tmp_path: Path) -> None:
+def test_catches_up_after_a_stall_and_continues_after_a_pause(tmp_path: Path) -> None:
     steady = [frame(number, number * FRAME_MS) for number in range(120)]
     stalled = [frame(number, 3000) for number in range(120, 180)]  # a second of frames at once
     onward = [frame(number, number * FRAME_MS) for number in range(180, 300)]
@@ -136,10 +136,10 @@ def test_after_a_stall_it_catches_up_and_after_a_pause_it_goes_on(tmp_path: Path
     assert at[179] < 3000 + MAX_BEHIND_MS + 2 * PICTURE_MS
     assert at[419] - (419 * FRAME_MS + 10_000) < MAX_BEHIND_MS
     steps = [at[number + 1] - at[number] for number in range(310, 418)]
-    assert max(steps) < 3 * PICTURE_MS, "and the pause is not made up for by haste"
+    assert max(steps) < 3 * PICTURE_MS, "and the pause causes no haste"
 
 
-def test_events_and_the_end_come_with_their_frames(tmp_path: Path) -> None:
+def test_events_and_the_end_are_shown_with_their_frames(tmp_path: Path) -> None:
     messages = in_bursts(200, 85)
     at = {m["message"]["id"]: m["at"] for m in messages}
     for number in (50, 51, 120):
@@ -153,22 +153,22 @@ def test_events_and_the_end_come_with_their_frames(tmp_path: Path) -> None:
             if isinstance(name, str) and name.startswith("event"):
                 assert new[new.index(name) - 1] == int(name.split()[1])
     everything = [name for _, new in pictures for name in new]
-    assert everything == [m["message"]["id"] for m in messages], "each once, in their order"
+    assert everything == [m["message"]["id"] for m in messages], "each once and in order"
 
 
-def test_a_rollback_never_goes_back(tmp_path: Path) -> None:
+def test_rollback_never_goes_back(tmp_path: Path) -> None:
     steady = [frame(number, number * FRAME_MS) for number in range(60)]
     again = [frame(number, 60 * FRAME_MS + (0 if number < 57 else 20)) for number in range(54, 60)]
     onward = [frame(number, number * FRAME_MS + 20) for number in range(60, 120)]
     pictures = play(tmp_path, [start(0), *steady, *again, *onward])
     shown = newest(pictures)
     assert shown == sorted(shown)
-    assert [name for _, new in pictures for name in new].count(59) == 2, "what was shown is corrected"
+    assert [name for _, new in pictures for name in new].count(59) == 2, "the displayed frame is corrected"
     steps = [b - a for a, b in pairwise(shown)][:-40]
-    assert sum(steps) / len(steps) > 0.97, "a rollback is no lag"
+    assert sum(steps) / len(steps) > 0.97, "a rollback does not count as lag"
 
 
-def test_the_delay_holds_everything_back(tmp_path: Path) -> None:
+def test_configured_delay_holds_everything_back(tmp_path: Path) -> None:
     messages = [*in_bursts(120, 85), event(119, 2040)]
     at = {m["message"]["id"]: m["at"] for m in messages}
     pictures = play(tmp_path, messages, delay=700)
@@ -178,14 +178,14 @@ def test_the_delay_holds_everything_back(tmp_path: Path) -> None:
     assert newest(pictures)[-1] == 119
 
 
-def test_another_game_begins_at_once(tmp_path: Path) -> None:
+def test_next_game_begins_at_once(tmp_path: Path) -> None:
     first = in_bursts(60, 85)
     second = [start(first[-1]["at"], "h"), frame(-123, first[-1]["at"], "h"), frame(-122, first[-1]["at"] + 17, "h")]
     names = [name for _, new in play(tmp_path, [*first, *second]) for name in new]
     assert names == ["start", *range(60), "start", -123, -122]
 
 
-def test_a_page_that_is_not_drawn_keeps_a_bounded_queue(tmp_path: Path) -> None:
+def test_hidden_page_has_a_bounded_queue(tmp_path: Path) -> None:
     script = """
       const { Playout } = await import("./playout.js");
       let shown = 0;

@@ -1,6 +1,5 @@
-"""HTTP over real sockets: requests one after the other and all at once, cut anywhere, too large, too slow, wrong; what
-every answer must have and must not have; and a server that leaves nothing behind. The determinism rules are in
-`served.py`.
+"""HTTP over real sockets: requests in sequence and pipelined, split anywhere, too large, too slow, invalid; what every
+response must and must not contain; and a server that leaks nothing. The determinism rules are in `served.py`.
 """
 
 from __future__ import annotations
@@ -30,15 +29,12 @@ pytestmark = pytest.mark.trio
 
 @pytest.fixture
 def patient_clock() -> MockClock:
-    """Jumps when nothing happens; a threshold, because bytes on the loopback need a moment."""
+    """Jumps when all tasks wait, after a threshold, because bytes on the loopback need a moment of real time."""
     return MockClock(autojump_threshold=0.02)
 
 
 def get(target: str = "/healthz", *headers: str, version: str = "1.1") -> bytes:
     return "\r\n".join((f"GET {target} HTTP/{version}", "host: localhost", *headers, "", "")).encode("latin-1")
-
-
-# -- what is there ----------------------------------------------------------------------------------------------------
 
 
 async def test_health() -> None:
@@ -123,7 +119,7 @@ ODD_TARGETS = (
 
 @pytest.mark.parametrize("target", ODD_TARGETS, ids=lambda target: target[:40])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS", "BREW"])
-async def test_what_is_not_there_is_a_problem_and_nothing_else(target: str, method: str) -> None:
+async def test_unknown_targets_are_problems(target: str, method: str) -> None:
     async with served() as server:
         answer = await server.ask(target, method)
         assert 300 <= answer.status < 500
@@ -135,7 +131,7 @@ async def test_what_is_not_there_is_a_problem_and_nothing_else(target: str, meth
 @pytest.mark.parametrize(
     "target", ["/", "/healthz", "/metrics", "/v1/stations/third", "/nothing", "/static/x", "/overlay/main"]
 )
-async def test_every_answer_has_the_security_headers_and_no_path_of_the_machine(target: str) -> None:
+async def test_every_response_has_security_headers_and_no_path(target: str) -> None:
     async with served() as server:
         for method in ("GET", "HEAD", "PUT"):
             answer = await server.ask(target, method)
@@ -174,11 +170,8 @@ async def test_head_is_get_without_a_body(target: str) -> None:
             head = await caller.answer(head_only=True)
             assert (head.status, head.body) == (got.status, b"")
             assert head.headers["content-length"] == str(len(got.body))
-            await caller.send(get("/healthz"))  # and the connection is still in step
+            await caller.send(get("/healthz"))  # the connection is still in step
             assert (await caller.answer()).json == {"status": "ok"}
-
-
-# -- connections ------------------------------------------------------------------------------------------------------
 
 
 async def test_keep_alive() -> None:
@@ -228,8 +221,8 @@ async def test_requests_cut_anywhere() -> None:
 
 
 @pytest.mark.parametrize("size", [0, 10, 100_000, 3_000_000])
-async def test_a_body_that_nobody_wants(size: int) -> None:
-    """The answer comes through, though the body was not read when it was sent."""
+async def test_unread_body(size: int) -> None:
+    """The response arrives although the body was not read when it was sent."""
     async with served() as server:
         caller = await server.call()
         async with caller.stream, trio.open_nursery() as nursery:
@@ -244,7 +237,7 @@ async def test_a_body_that_nobody_wants(size: int) -> None:
         assert (await server.ask("/healthz")).status == 200
 
 
-async def test_a_small_body_leaves_the_connection_usable() -> None:
+async def test_small_unread_body_leaves_the_connection_usable() -> None:
     async with served() as server:
         caller = await server.call()
         async with caller.stream:
@@ -270,7 +263,7 @@ async def test_a_small_body_leaves_the_connection_usable() -> None:
     ],
     ids=lambda value: str(value)[:40],
 )
-async def test_what_is_no_request(data: bytes, status: int) -> None:
+async def test_invalid_requests(data: bytes, status: int) -> None:
     async with served() as server:
         caller = await server.call()
         async with caller.stream:
@@ -282,7 +275,7 @@ async def test_what_is_no_request(data: bytes, status: int) -> None:
         assert (await server.ask("/healthz")).status == 200
 
 
-async def test_a_slow_head(patient_clock: MockClock) -> None:
+async def test_slow_head(patient_clock: MockClock) -> None:
     async with served() as server:
         caller = await server.call()
         async with caller.stream:
@@ -295,7 +288,7 @@ async def test_a_slow_head(patient_clock: MockClock) -> None:
             assert trio.current_time() - began >= server_module.HEAD_SECONDS - 0.1
 
 
-async def test_an_idle_connection_is_closed_without_a_word(patient_clock: MockClock) -> None:
+async def test_idle_connection_is_closed_without_a_response(patient_clock: MockClock) -> None:
     async with served() as server:
         caller = await server.call()
         async with caller.stream:
@@ -321,7 +314,7 @@ async def test_clients_that_leave_at_any_time() -> None:
         assert (await server.ask("/healthz")).status == 200
 
 
-async def test_bytes_of_any_kind_do_not_end_it() -> None:
+async def test_server_survives_arbitrary_bytes() -> None:
     chance = random.Random(3)
     good = get("/static/overlay.js?x=%00", "range: bytes=5-", "if-none-match: x", "cookie: a=b", "expect: 100-continue")
     async with served() as server:
@@ -341,7 +334,7 @@ async def test_bytes_of_any_kind_do_not_end_it() -> None:
         assert (await server.ask("/healthz")).status == 200
 
 
-async def test_a_client_that_sends_without_pause_does_not_have_the_loop_for_itself() -> None:
+async def test_client_that_sends_without_pause_does_not_starve_others() -> None:
     async with served() as server:
         caller = await server.call()
         async with caller.stream, trio.open_nursery() as nursery:
@@ -362,10 +355,7 @@ async def test_a_client_that_sends_without_pause_does_not_have_the_loop_for_itse
             nursery.cancel_scope.cancel()
 
 
-# -- bounds, and the end ----------------------------------------------------------------------------------------------
-
-
-async def test_connections_are_bounded() -> None:
+async def test_connections_are_limited() -> None:
     async with served(max_connections=3) as server:
         callers = [await server.call() for _ in range(3)]
         for caller in callers:
@@ -390,7 +380,7 @@ async def test_connections_are_bounded() -> None:
             await caller.stream.aclose()
 
 
-async def test_stopping_ends_the_listening_and_idle_connections() -> None:
+async def test_stop_ends_listening_and_idle_connections() -> None:
     async with served() as server:
         caller = await server.call()
         async with caller.stream:
@@ -404,7 +394,7 @@ async def test_stopping_ends_the_listening_and_idle_connections() -> None:
             await server.call()
 
 
-async def test_fifty_starts_and_stops_leave_nothing_behind() -> None:
+async def test_fifty_starts_and_stops_leak_nothing() -> None:
     def open_things() -> tuple[int, int]:
         gc.collect()
         return len(list(Path("/proc/self/fd").iterdir())), threading.active_count()
@@ -425,7 +415,7 @@ async def test_fifty_starts_and_stops_leave_nothing_behind() -> None:
 
     gone = True
     for _ in range(3):
-        await once()  # what is made once and kept: worker threads, loggers
+        await once()  # the first round makes what is kept: worker threads, loggers
     before = open_things()
     for number in range(50):
         gone = number % 2 == 0
@@ -433,9 +423,6 @@ async def test_fifty_starts_and_stops_leave_nothing_behind() -> None:
     descriptors, threads = open_things()
     assert descriptors <= before[0]
     assert threads <= before[1] + 1
-
-
-# -- listening --------------------------------------------------------------------------------------------------------
 
 
 async def test_one_free_port_for_all_families() -> None:
@@ -449,7 +436,7 @@ async def test_one_free_port_for_all_families() -> None:
             listener.close()
 
 
-async def test_a_port_that_is_taken() -> None:
+async def test_port_in_use() -> None:
     [listener] = listen("127.0.0.1", 0)
     try:
         with pytest.raises(OSError, match="use"):
@@ -459,13 +446,13 @@ async def test_a_port_that_is_taken() -> None:
 
 
 @pytest.mark.parametrize(("host", "port"), [("256.1.1.1", 0), ("no such host.invalid", 0), ("192.0.2.1", 0)])
-async def test_an_address_that_is_not_ours(host: str, port: int) -> None:
+async def test_address_of_another_machine(host: str, port: int) -> None:
     with pytest.raises(OSError, match=r".") as refused:
         listen(host, port)
     assert str(refused.value)
 
 
-async def test_a_family_that_the_machine_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_unavailable_address_family(monkeypatch: pytest.MonkeyPatch) -> None:
     both = [
         (socket.AF_INET6, socket.SOCK_STREAM, 6, "", ("2001:db8::1", 0, 0, 0)),
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 0)),
@@ -479,11 +466,8 @@ async def test_a_family_that_the_machine_does_not_have(monkeypatch: pytest.Monke
         listen("localhost", 0)
 
 
-# -- what the network does --------------------------------------------------------------------------------------------
-
-
 class BrokenSocket:
-    """A socket whose network is away."""
+    """A socket whose network fails."""
 
     def __init__(self, sock: socket.socket, error: int) -> None:
         self._socket = sock
@@ -499,7 +483,7 @@ class BrokenSocket:
 
 
 @pytest.mark.parametrize("error", [errno.EPIPE, errno.ECONNRESET, errno.ETIMEDOUT, errno.EHOSTUNREACH, errno.ENETDOWN])
-async def test_a_connection_that_breaks_is_gone_and_nothing_more(error: int) -> None:
+async def test_broken_connection_is_gone(error: int) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.send(b"x")
@@ -515,7 +499,7 @@ async def test_a_connection_that_breaks_is_gone_and_nothing_more(error: int) -> 
         await connection.finish()
 
 
-async def test_our_own_mistake_is_not_taken_for_the_network() -> None:
+async def test_bad_descriptor_is_raised() -> None:
     ours, theirs = socket.socketpair()
     with theirs:
         connection = Connection(ours, "127.0.0.1")
@@ -525,7 +509,7 @@ async def test_our_own_mistake_is_not_taken_for_the_network() -> None:
             connection.write_now(b"hello")
 
 
-async def test_the_end_is_waited_for_but_not_for_ever(autojump_clock: MockClock) -> None:
+async def test_lingering_close_is_limited(autojump_clock: MockClock) -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         connection = Connection(ours, "127.0.0.1")
@@ -536,7 +520,7 @@ async def test_the_end_is_waited_for_but_not_for_ever(autojump_clock: MockClock)
 
 
 @pytest.mark.parametrize("error", [errno.ECONNABORTED, errno.EPROTO, errno.EHOSTUNREACH, errno.EPERM, errno.EMFILE])
-async def test_a_connection_that_is_gone_before_it_is_accepted(error: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_connection_that_ends_before_it_is_accepted(error: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server_module, "_OUT_OF_DESCRIPTORS_SECONDS", 0.01)
     failures = [error] * 3
     accept = socket.socket.accept

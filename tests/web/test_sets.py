@@ -1,6 +1,6 @@
-"""The set on the pages: an operator changes it on the dashboard, and the overlay shows it.
+"""Sets on the pages: an operator corrects one on the dashboard, and the overlay shows it.
 
-Determinism: the matches are synthetic; a test waits for what the pages show, with a deadline.
+Determinism: the matches are synthetic, and a test waits for what the pages show, with a deadline.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture
 def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
-    """One game for each of the two, and one that is being played."""
+    """A daemon with one game won by each of the two players, and a running one."""
     folder = tmp_path / "main"
     folder.mkdir()
     for number, (seed, ended) in enumerate(((6, True), (3, True), (4, False))):
@@ -93,7 +93,7 @@ def test_an_operator_corrects_the_set_and_the_overlay_shows_it(browser: Browser,
     assert daemon.get("/v1/stations/main/set")["bestOf"] == 3
 
 
-def test_names_of_those_who_come_next_are_shown_before_their_first_game(browser: Browser, tmp_path: Path) -> None:
+def test_names_of_the_next_players_are_shown_before_their_first_game(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "main").mkdir()
     with running(tmp_path / "main") as daemon, open_page(browser) as watched, open_page(browser) as operating:
         daemon.wait_ready()

@@ -1,4 +1,4 @@
-"""`/v1/stations/{id}/set`: what comes in, what is answered, and how it is refused."""
+"""`/v1/stations/{id}/set`: reading, correcting, and refusals."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from tests.web.served import Answer, FakeStations, Served, served
 SET = "/v1/stations/main/set"
 
 
-async def patch(server: Served, said: Any, target: str = SET, **headers: str) -> Answer:
-    body = said if isinstance(said, bytes) else msgspec.json.encode(said)
+async def patch(server: Served, document: Any, target: str = SET, **headers: str) -> Answer:
+    body = document if isinstance(document, bytes) else msgspec.json.encode(document)
     return await server.bring(body, target, "PATCH", **({"content_type": "application/json"} | headers))
 
 
 @pytest.mark.trio
-async def test_it_is_answered_with_what_it_is_then() -> None:
+async def test_correction_returns_the_corrected_set() -> None:
     async with served() as server:
         before = await server.ask(SET)
         assert (before.status, before.json["state"], before.json["bestOf"]) == (200, "upcoming", 3)
-        said = {"names": {"0": "Ann"}, "score": {"1": 2.0}, "bestOf": 7}
-        answer = await patch(server, said, content_type=f"{MERGE_PATCH}; charset=utf-8")
+        document = {"names": {"0": "Ann"}, "score": {"1": 2.0}, "bestOf": 7}
+        answer = await patch(server, document, content_type=f"{MERGE_PATCH}; charset=utf-8")
         assert answer.status == 200
         assert (answer.json["bestOf"], answer.json["score"]) == (7, [0, 2])
         assert [player.get("name") for player in answer.json["players"]] == ["Ann", None]
@@ -37,7 +37,7 @@ async def test_it_is_answered_with_what_it_is_then() -> None:
 
 
 @pytest.mark.trio
-async def test_a_change_in_between_is_told() -> None:
+async def test_concurrent_change_is_refused() -> None:
     async with served() as server:
         tag = (await server.ask(SET)).headers["etag"]
         assert (await server.ask(SET, if_none_match=tag)).status == 304
@@ -52,7 +52,7 @@ async def test_a_change_in_between_is_told() -> None:
 
 @pytest.mark.trio
 @pytest.mark.parametrize(
-    ("said", "status", "what"),
+    ("document", "status", "what"),
     [
         ({"names": {"3": "Ann"}}, 409, "no player 3 in this set"),
         ({"games": {"0" * 32: {"counts": True}}}, 409, "there is no game"),
@@ -75,10 +75,10 @@ async def test_a_change_in_between_is_told() -> None:
     ],
     ids=range(18),
 )
-async def test_what_is_wrong_is_said_and_changes_nothing(said: Any, status: int, what: str) -> None:
+async def test_invalid_correction_changes_nothing(document: Any, status: int, what: str) -> None:
     async with served() as server:
         before = (await server.ask(SET)).json
-        answer = await patch(server, said)
+        answer = await patch(server, document)
         assert answer.problem["status"] == status
         assert what in answer.problem["detail"]
         assert (await server.ask(SET)).json == before
@@ -99,7 +99,7 @@ async def test_other_refusals() -> None:
 
 
 @pytest.mark.trio
-async def test_a_connection_goes_on_after_a_body() -> None:
+async def test_connection_continues_after_a_body() -> None:
     async with served() as server:
         caller = await server.call()
         async with caller.stream:
@@ -112,7 +112,7 @@ async def test_a_connection_goes_on_after_a_body() -> None:
 
 
 @pytest.mark.trio
-async def test_a_body_that_breaks_off() -> None:
+async def test_incomplete_body() -> None:
     async with served() as server:
         caller = await server.call()
         async with caller.stream:
@@ -124,13 +124,13 @@ async def test_a_body_that_breaks_off() -> None:
 
 
 @pytest.mark.trio
-async def test_who_may_not_operate_may_not_correct() -> None:
-    """Why somebody may not is written into the scope of a request."""
+async def test_correcting_needs_the_role() -> None:
+    """The scope of a request has the reason why it may not operate."""
     by_method = {endpoint.method: endpoint for endpoint in endpoints(FakeStations())}
     assert {method: endpoint.operates for method, endpoint in by_method.items()} == {"GET": False, "PATCH": True}
     scope: dict[str, Any] = {"type": "http", "headers": [], "query_string": b"", "path_params": {"station": "main"}}
     scope[OPERATING] = Denied.TOKEN
     with pytest.raises(HTTPException) as refused:
-        await by_method["PATCH"].answered(Request(scope | {"method": "PATCH"}))
+        await by_method["PATCH"].dispatch(Request(scope | {"method": "PATCH"}))
     assert refused.value.status_code == 401
-    assert (await by_method["GET"].answered(Request(scope | {"method": "GET"}))).status_code == 200
+    assert (await by_method["GET"].dispatch(Request(scope | {"method": "GET"}))).status_code == 200

@@ -1,8 +1,8 @@
-"""What a websocket may send and what it may not, as bytes: framing, fragments, UTF-8, pings, close codes, reserved
-bits, opcodes, masks, limits. These are the cases of the Autobahn test suite (numbers in brackets) as they are for a
-server that takes subscriptions and publishes: nothing is echoed, and a message comes in one piece.
+"""Websocket frames as bytes: framing, fragments, UTF-8, pings, close codes, reserved bits, opcodes, masks, limits. The
+cases are those of the Autobahn test suite (numbers in brackets), adapted to a server that takes subscriptions: nothing
+is echoed, and a message must be one frame.
 
-Each case is sent whole, and byte by byte where it is short.
+Each case is sent whole, and short ones also byte by byte.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAXIMUM = websocket.MAX_MESSAGE_BYTES
 def frame(
     opcode: int, payload: bytes = b"", *, head: int = FIN, masked: bool = True, length: int | None = None
 ) -> bytes:
-    """A frame. `length` is what its head says, by default the truth."""
+    """A frame. `length` is the length in its header, by default that of the payload."""
     size = len(payload) if length is None else length
     bit = 0x80 if masked else 0
     if size < 126:
@@ -47,7 +47,7 @@ def close(code: int | None, reason: bytes = b"") -> bytes:
 
 
 class Case(NamedTuple):
-    """Bytes, and the close code that they get; `None`: the connection goes on."""
+    """Bytes, and the close code that the server sends; with `None` the connection continues."""
 
     data: bytes
     code: int | None
@@ -56,7 +56,7 @@ class Case(NamedTuple):
 
 LONG_REASON = b"*" * 123
 CASES = {
-    # [1] messages, as large as may be
+    # [1] messages up to the maximum size
     "text": Case(frame(TEXT, SUBSCRIBE), None),
     "text of 126 bytes": Case(frame(TEXT, SUBSCRIBE.ljust(126)), None),
     "text of 65535 bytes": Case(frame(TEXT, SUBSCRIBE.ljust(65535)), None),
@@ -108,14 +108,14 @@ CASES = {
     **{f"close {code}": Case(close(code), code) for code in (1001, 1002, 1003, 1007, 1009, 1011, 3000, 4999)},
     **{f"close {code}": Case(close(code), 1002) for code in (0, 999, 1004, 1005, 1006, 1016, 2999, 5000, 65535)},
     "what follows a close": Case(close(1000) + frame(PING, b"x") + frame(TEXT, SUBSCRIBE), 1000),
-    # masks: a client must
-    "no mask": Case(frame(TEXT, SUBSCRIBE, masked=False), 1002),
+    # masks, which are mandatory for clients
+    "unmasked": Case(frame(TEXT, SUBSCRIBE, masked=False), 1002),
     "ping without a mask": Case(frame(PING, masked=False), 1002),
 }  # fmt: skip
 
 
 async def opened(server: Served) -> tuple[Caller, bytearray]:
-    """A connection after its handshake, and what came behind that."""
+    """A connection after its handshake, and the bytes that arrived after that."""
     caller = await server.call()
     rows = ("Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13")
     head = "\r\n".join((f"GET /v1/stream HTTP/1.1\r\nHost: {server.host.decode()}", *rows))
@@ -131,19 +131,19 @@ async def opened(server: Served) -> tuple[Caller, bytearray]:
 
 
 async def frames_until_the_end(caller: Caller, received: bytearray) -> list[tuple[int, bytes]]:
-    """(opcode, payload) of all frames; the server's are whole and without a mask."""
+    """All frames as (opcode, payload); those of the server are final and unmasked."""
     with trio.fail_after(10):
         try:
             while data := await caller.stream.receive_some():
                 received += data
         except trio.BrokenResourceError:
-            pass  # reset: we have sent more than was read
+            pass  # a reset, because not all that was sent was read
     frames = []
     while received:
         assert received[0] & 0x70 == 0
         assert received[0] & FIN
         size, at = received[1], 2
-        assert size < 128, "no mask"
+        assert size < 128, "unmasked"
         if size == 126:
             size, at = int.from_bytes(received[2:4], "big"), 4
         frames.append((received[0] & 15, bytes(received[at : at + size])))
@@ -152,7 +152,7 @@ async def frames_until_the_end(caller: Caller, received: bytearray) -> list[tupl
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["whole", "byte by byte"])
-async def test_what_may_be_sent_and_what_not(whole: bool) -> None:
+async def test_frames_get_the_expected_close_code(whole: bool) -> None:
     cases = {name: case for name, case in CASES.items() if whole or len(case.data) < 300}
     seen: dict[str, object] = {}
     expected: dict[str, object] = {}
@@ -171,7 +171,7 @@ async def test_what_may_be_sent_and_what_not(whole: bool) -> None:
             frames = await frames_until_the_end(caller, received)
         [closing] = [payload for opcode, payload in frames if opcode == CLOSE]
         behind = frames[frames.index((CLOSE, closing)) + 1 :]
-        assert {opcode for opcode, _ in behind} <= {PONG}, "no message follows"
+        assert {opcode for opcode, _ in behind} <= {PONG}, "nothing but pongs follows"
         frames = frames[: len(frames) - len(behind)]
         code = int.from_bytes(closing[:2], "big") if closing else 1005
         pongs = tuple(payload for opcode, payload in frames if opcode == PONG) if case.code is None else ()
@@ -185,7 +185,7 @@ async def test_what_may_be_sent_and_what_not(whole: bool) -> None:
     assert {name: (seen[name], expected[name]) for name in cases if seen[name] != expected[name]} == {}
 
 
-async def test_one_that_leaves_without_a_close() -> None:
+async def test_client_that_leaves_without_closing() -> None:
     async with served() as server:
         for data in (b"", frame(TEXT, SUBSCRIBE)[:-3], frame(TEXT, SUBSCRIBE), frame(PING)[:1], close(1000)[:-1]):
             caller, received = await opened(server)
@@ -215,10 +215,13 @@ HANDSHAKE = {
         ({"Sec-WebSocket-Key": None}, 400),
         ({"Connection": "keep-alive"}, 426),
         ({"Upgrade": "h2c, websocket2"}, 426),
+        ({"Content-Length": "2"}, 400),
+        ({"Transfer-Encoding": "chunked"}, 400),
+        ({"Sec-WebSocket-Protocol": "not a token"}, 400),
     ],
     ids=str,
 )
-async def test_handshakes_that_are_none(changed: dict[str, str | None], status: int) -> None:
+async def test_invalid_handshakes(changed: dict[str, str | None], status: int) -> None:
     async with served() as server:
         caller = await server.call()
         rows = {"Host": server.host.decode(), **HANDSHAKE, **changed}
@@ -230,3 +233,34 @@ async def test_handshakes_that_are_none(changed: dict[str, str | None], status: 
             assert answer.headers["sec-websocket-version"] == "13"
             assert answer.headers["x-content-type-options"] == "nosniff"
             assert await caller.ended()
+
+
+async def test_handshake_needs_http_1_1() -> None:
+    async with served() as server:
+        caller = await server.call()
+        rows = {"Host": server.host.decode(), **HANDSHAKE}
+        head = "".join(f"{name}: {value}\r\n" for name, value in rows.items())
+        async with caller.stream:
+            await caller.send(f"GET /v1/stream HTTP/1.0\r\n{head}\r\n".encode())
+            assert (await caller.answer()).problem["status"] == 505
+
+
+@pytest.mark.parametrize("split", [False, True], ids=["whole", "byte by byte"])
+async def test_frames_may_follow_the_handshake_at_once(split: bool) -> None:
+    async with served() as server:
+        caller = await server.call()
+        rows = {"Host": server.host.decode(), "Content-Length": "0", "X-Odd": "\xe9", **HANDSHAKE}
+        head = "".join(f"{name}: {value}\r\n" for name, value in rows.items())
+        request = f"GET /v1/stream HTTP/1.1\r\n{head}\r\n".encode("latin-1") + frame(PING, b"early") + close(1000)
+        received = bytearray()
+        async with caller.stream:
+            for piece in [request[at : at + 1] for at in range(len(request))] if split else [request]:
+                await caller.send(piece)
+                await trio.lowlevel.checkpoint()
+            with trio.fail_after(10):
+                while data := await caller.stream.receive_some():
+                    received += data
+        assert received.startswith(b"HTTP/1.1 101 ")
+        assert (
+            received.index(b'"type":"hello"') < received.index(b"\x8a\x05early") < received.index(b"\x88\x02\x03\xe8")
+        )

@@ -1,2 +1,2 @@
-"""The same websocket and HTTP interface as the daemon's, fed from the broker. It keeps nothing that another gateway
-would not have: a subscriber moves from one to the other with its cursor."""
+"""The daemon's websocket and HTTP interface, served from the broker. A gateway stores nothing, so a subscriber can move
+from one gateway to another with its cursor."""

@@ -1,4 +1,4 @@
-"""The broker as a gateway asks it: whoever asks while it is away waits until it is back."""
+"""Queries to the broker. While the connection is lost, a query waits until it is back."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import trio
 
 from slpstream.outputs.redis.connection import BROKER_ERRORS, Client, Entry, entries_of
 
-_AGAIN_SECONDS = 0.1
+_RETRY_SECONDS = 0.1
 
 T = TypeVar("T")
 
 
 class Broker:
-    """The connection of the moment."""
+    """The broker through the present connection, which changes over time."""
 
     def __init__(self) -> None:
         self._client: Client | None = None
@@ -24,7 +24,7 @@ class Broker:
 
     @asynccontextmanager
     async def using(self, client: Client) -> AsyncIterator[None]:
-        """As long as this connection is there."""
+        """Uses a connection for the duration of the block."""
         self._client = client
         changed, self._changed = self._changed, trio.Event()
         changed.set()
@@ -33,21 +33,21 @@ class Broker:
         finally:
             self._client = None
 
-    async def ask(self, question: Callable[[Client], Awaitable[T]]) -> T:
-        """The answer to a question that may be asked again."""
+    async def ask(self, query: Callable[[Client], Awaitable[T]]) -> T:
+        """The result of a query, which is repeated if the connection is lost."""
         while True:
             client = self._client
             if client is None:
                 await self._changed.wait()
                 continue
             try:
-                return await question(client)
+                return await query(client)
             except BROKER_ERRORS:
-                await trio.sleep(_AGAIN_SECONDS)
+                await trio.sleep(_RETRY_SECONDS)
             except RuntimeError:
+                # coredis raises it in tasks that wait for a connection of a pool that it has closed.
                 if self._client is client:
                     raise
-                # What coredis says to who still waited for one of its connections when it has closed them all.
 
     async def first(self, stream: str) -> Entry | None:
         """The oldest entry of a stream."""

@@ -1,8 +1,8 @@
-"""What reads the broker: a few long calls that wait for news of many streams each, and looks at what is not a log.
+"""Reads the broker: a few blocking calls for new entries of many streams each, and regular looks at the station list.
 
-A call waits on up to `_STREAMS_A_CALL` streams; in a cluster on one, for its streams lie on different nodes. After a
-call that found little, a moment passes before the next one, so that many stations at sixty frames a second do not make
-a call each for every frame.
+A call waits on up to `_STREAMS_PER_CALL` streams, or on one in a cluster, whose streams lie on different nodes. After a
+call that found little, a pause collects entries, so that many stations at sixty frames per second do not cause a call
+per frame.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
 from slpstream.stream import Hub
 from slpstream.system.logs import get_logger
 
-_STREAMS_A_CALL = 128
+_STREAMS_PER_CALL = 128
 _MAX_ENTRIES = 4096
-"""Of all streams of a call together."""
-_MIN_A_STREAM = 32
-_MAX_A_STREAM = 256
+"""Maximum number of entries per call, of all its streams together."""
+_MIN_PER_STREAM = 32
+_MAX_PER_STREAM = 256
 _WAIT_MILLISECONDS = 1000
-_BETWEEN_CALLS_SECONDS = 0.004
+_PAUSE_SECONDS = 0.004
 _LOOK_SECONDS = 2.0
 
-Lane = tuple[GatewayStation, FramesMode]
+Log = tuple[GatewayStation, FramesMode]
 
 
 class Feed:
-    """All stations of an event. `run` it until it is cancelled."""
+    """The stations of an event, kept up to date from the broker. Call `run` once."""
 
     def __init__(
         self,
@@ -56,15 +56,15 @@ class Feed:
         self._log = get_logger()
         self.stations: dict[str, GatewayStation] = {}
         self.problem: str | None = f"broker {address}: not connected yet"
-        """Why nothing comes; `None` when all is well."""
+        """Why nothing arrives; `None` while everything works."""
 
     @property
     def connected(self) -> bool:
-        """The broker answers, and its stations are known."""
+        """Whether the broker answers and its stations are known."""
         return self.problem is None
 
     async def run(self) -> None:
-        """Reads until cancelled."""
+        """Reads until cancelled, and reconnects as often as needed."""
         await keep_connected(self._address, self._session, self._lost)
 
     def _lost(self, reason: str) -> None:
@@ -74,16 +74,15 @@ class Feed:
             self._log.warning("broker lost", broker=str(self._address), what=reason)
         self.problem = f"broker {self._address}: {reason}"
 
-    # -- a session ---------------------------------------------------------------------------------------------------
-
     async def _session(self, client: Client) -> None:
+        """Reads on one connection until it is lost."""
         async with self._broker.using(client), trio.open_nursery() as nursery:
             newest = entries_of(await client.xrevrange(self._keys.status, count=1))
             status_at = newest[0].id if newest else b"0-0"
             for station in list(self.stations.values()):
                 for mode in MODES:
-                    await station.check_whole(mode)
-                await self._hear_state(client, station)
+                    await station.check_trimmed(mode)
+                await self._read_state(client, station)
             readers = _Readers(nursery, client, self._address.cluster, self._on_received)
             for station in self.stations.values():
                 readers.add(station)
@@ -96,8 +95,8 @@ class Feed:
                 await self._look(client, readers)
 
     async def _look(self, client: Client, readers: _Readers) -> None:
-        """Which stations there are, and whose ingest is alive."""
-        async with self._looking:  # else two that look would make a station twice
+        """Finds new stations, and checks whose ingest is alive."""
+        async with self._looking:  # two looks at once could add a station twice
             found = await client.hgetall(self._keys.stations)
             for name, text in found.items():
                 known = await self._station(name.decode(errors="replace"), readers)
@@ -107,9 +106,10 @@ class Feed:
                 asked = [pipeline.exists([self._keys.ingest(ingest)]) for ingest in ingests]
             alive = {ingest: bool(await answer) for ingest, answer in zip(ingests, asked, strict=True)}
             for station in self.stations.values():
-                station.heard(alive[station.ingest])
+                station.set_alive(alive[station.ingest])
 
     async def _station(self, name: str, readers: _Readers) -> GatewayStation:
+        """The station of this name, added if it is new."""
         station = self.stations.get(name)
         if station is None:
             station = GatewayStation(self._broker, StationKeys(self._keys.event, name), ring_bytes=self._ring_bytes)
@@ -120,15 +120,15 @@ class Feed:
             self._log.info("station found", station=name)
         return station
 
-    async def _hear_state(self, client: Client, station: GatewayStation) -> None:
-        """What was said while nobody listened."""
-        told = await client.hgetall(StationKeys(self._keys.event, station.id).state)
-        for kind, text in told.items():
+    async def _read_state(self, client: Client, station: GatewayStation) -> None:
+        """Applies the status messages that were sent while this gateway was disconnected."""
+        state = await client.hgetall(StationKeys(self._keys.event, station.id).state)
+        for kind, text in state.items():
             if kind in (b"station", b"set"):
                 station.apply(object_in(text))
 
     async def _listen(self, client: Client, at: bytes, readers: _Readers) -> None:
-        """States as they change."""
+        """Applies status messages as they arrive, from after the entry `at`."""
         while True:
             answer = await client.xread({self._keys.status: at}, block=_WAIT_MILLISECONDS)
             for entries in (answer or {}).values():
@@ -144,38 +144,39 @@ class Feed:
 
 
 class _Readers:
-    """The calls of one session, and which streams each waits on."""
+    """The blocking calls of one connection, and the logs that each waits on."""
 
     def __init__(
         self, nursery: trio.Nursery, client: Client, cluster: bool, on_received: Callable[[int], None]
     ) -> None:
         self._nursery = nursery
         self._client = client
-        self._each = 1 if cluster else _STREAMS_A_CALL
+        self._max_streams = 1 if cluster else _STREAMS_PER_CALL
         self._on_received = on_received
-        self._calls: list[dict[bytes, Lane]] = []
+        self._calls: list[dict[bytes, Log]] = []
 
     def add(self, station: GatewayStation) -> None:
-        """From now on a station's streams are read."""
+        """Begins to read the streams of a station."""
         for mode in MODES:
-            if not self._calls or len(self._calls[-1]) >= self._each:
+            if not self._calls or len(self._calls[-1]) >= self._max_streams:
                 self._calls.append({})
                 self._nursery.start_soon(self._read, self._calls[-1])
             self._calls[-1][station.histories[mode].stream.encode()] = (station, mode)
 
-    async def _read(self, lanes: Mapping[bytes, Lane]) -> None:
+    async def _read(self, logs: Mapping[bytes, Log]) -> None:
+        """Repeats one call until cancelled. `logs` are its streams, to which `add` may add more."""
         while True:
             began = trio.current_time()
-            at = {stream: station.position(mode) for stream, (station, mode) in lanes.items()}
-            count = max(_MIN_A_STREAM, min(_MAX_A_STREAM, _MAX_ENTRIES // len(at)))
+            at = {stream: station.position(mode) for stream, (station, mode) in logs.items()}
+            count = max(_MIN_PER_STREAM, min(_MAX_PER_STREAM, _MAX_ENTRIES // len(at)))
             answer = await self._client.xread(at, count=count, block=_WAIT_MILLISECONDS)
-            most = 0
+            max_found = 0
             for stream, found in (answer or {}).items():
-                station, mode = lanes[stream]
+                station, mode = logs[stream]
                 if len(found) >= count:
-                    await station.check_whole(mode)
+                    await station.check_trimmed(mode)
                 entries = entries_of(found)
                 self._on_received(await station.take(mode, entries))
-                most = max(most, len(found))
-            if most < count // 2:
-                await trio.sleep_until(began + _BETWEEN_CALLS_SECONDS)
+                max_found = max(max_found, len(found))
+            if max_found < count // 2:
+                await trio.sleep_until(began + _PAUSE_SECONDS)

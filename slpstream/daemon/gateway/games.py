@@ -1,64 +1,65 @@
-"""The games as a gateway knows them (`web.games.Games`): those whose messages the broker has. Files it has none.
+"""The games of a gateway: those whose messages the broker has. A gateway has no replay files.
 
-What a game is like is said by its first messages and its last ones; frames and stats are read from its finalized log.
-A game of which the beginning is trimmed is not listed. When it began is what the file says, or when the broker was
-first told of it.
+A game is described by its first and last messages; frames and stats are read from its finalized log. A game whose
+beginning was trimmed is not listed. Its start time comes from the replay, or else from its first entry in the broker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
+from slpstream.daemon.game_log import links_of, read_frames, stats_of
 from slpstream.daemon.gateway.station import GatewayStation
 from slpstream.model.errors import CursorGone
 from slpstream.model.events import Event, GameEnd, GameStart, Metadata
-from slpstream.model.messages import START, LogMessage, cut_frame
+from slpstream.model.messages import LogMessage, timestamp
+from slpstream.store import GameKey, GamesQuery
 from slpstream.store.game_facts import Facts, facts_of, folded, players_with_names, search_terms
 from slpstream.stream import Game
 from slpstream.web import schemas
-from slpstream.web.games import FramesFound, FramesQuery, ListQuery, ReplayFile, StatsFound
+from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
 
-_FRAME_HEAD = len(b'{"frame":')
-_MAX_LOOKED_AT = 500
+_MAX_GAMES = 500
+"""Maximum number of games per station that are listed, and of ended games whose facts are remembered."""
 
 Stations = Callable[[], Mapping[str, GatewayStation]]
 
 
 class BrokerGames:
-    """The games of all stations."""
+    """The games of a gateway, see `web.games.Games`."""
 
     def __init__(self, stations: Stations) -> None:
         self._stations = stations
-        self._over: dict[str, tuple[Facts, int]] = {}
-        """What is known of games that are over; it does not change any more."""
+        self._ended: dict[str, tuple[Facts, int]] = {}
+        """Facts and start times of ended games, which no longer change."""
 
-    async def games(self, query: ListQuery) -> tuple[list[schemas.GameItem], tuple[int, str] | None]:
-        """A page of games, newest first, and the last of them when there is another page."""
-        found: list[tuple[tuple[int, str], schemas.GameItem]] = []
+    async def games(self, query: GamesQuery) -> schemas.GameList:
+        """A page of games."""
+        found: list[tuple[GameKey, schemas.GameItem]] = []
         for station, game in self._all():
-            if query.station in (None, station.id):
+            if query.station in (UNSET, station.id):
                 facts = await self._facts(station, game)
-                if facts is not None and _wanted(facts[0], facts[1], query):
-                    found.append(((facts[1], game.game_id), schemas.GameItem(**_item(station, game, *facts))))
+                if facts is not None and _matches(*facts, query):
+                    key = GameKey((facts[1], game.game_id))
+                    found.append((key, schemas.GameItem(**_item(station, game, *facts))))
         found.sort(key=lambda row: row[0], reverse=True)
-        page = [row for row in found if query.after is None or row[0] < query.after]
+        page = [row for row in found if query.cursor is UNSET or row[0] < query.cursor]
         more = len(page) > query.limit
         page = page[: query.limit]
-        return [item for _, item in page], page[-1][0] if more and page else None
+        return schemas.GameList(games=[item for _, item in page], next=str(page[-1][0]) if more else None)
 
     async def game(self, game_id: str) -> schemas.Game | None:
-        """One game; `None` when there is none of that id."""
+        """One game; `None` if it is unknown."""
         found = self._find(game_id)
         facts = None if found is None else await self._facts(*found)
         if found is None or facts is None:
             return None
         station, game = found
         known, began_ms = facts
-        base = f"/v1/games/{game_id}"
         return schemas.Game(
             **_item(station, game, known, began_ms),
             stations=[other.id for other, same in self._all() if same.game_id == game_id],
@@ -67,42 +68,21 @@ class BrokerGames:
             metadata=_raw(known.metadata),
             end=_raw(known.game_end),
             files=[],
-            links=schemas.GameLinks(
-                self=base,
-                frames=f"{base}/frames",
-                stats=f"{base}/stats",
-                replay=f"{base}/replay",
-                events=f"/v1/events?station={station.id}&cursor={game_id}/l0.0&delivery=lossless",
-            ),
+            links=links_of(game_id, station.id),
         )
 
-    async def frames(self, game_id: str, query: FramesQuery) -> FramesFound | None:
-        """Some frames of a game; `None` when there is none of that id."""
+    async def frames(self, game_id: str, query: FramesQuery) -> EncodedFrames | None:
+        """A page of a game's frames; `None` if the game is unknown."""
         found = self._find(game_id)
         if found is None:
             return None
-        game = found[1]
-        final = not game.in_progress
         try:
-            place = START if query.first is None else await game.log_reader.find_frame("finalized", query.first)
-            frames: list[bytes] = []
-            while messages := await game.log_reader.messages("finalized", place):
-                place = messages[-1].position
-                for message in messages:
-                    number = message.frame
-                    if number is None or (query.first is not None and number < query.first):
-                        continue
-                    if query.last is not None and number > query.last:
-                        return FramesFound(frames, None, final=final)
-                    if len(frames) >= query.limit:
-                        return FramesFound(frames, number, final=final)
-                    frames.append(_entry(message, query.fields))
+            return await read_frames(found[1], query)
         except CursorGone:
-            return FramesFound([], None, final=False)
-        return FramesFound(frames, None, final=final)
+            return EncodedFrames([], None, final=False)
 
-    async def stats(self, game_id: str) -> StatsFound | None:
-        """The stats of a game; `None` when there are none."""
+    async def stats(self, game_id: str) -> EncodedStats | None:
+        """A game's stats; `None` if the game is unknown or has none."""
         found = self._find(game_id)
         if found is None:
             return None
@@ -113,19 +93,16 @@ class BrokerGames:
                 newest = message if message.type == "stats" else newest
         if newest is None:
             return None
-        payload = msgspec.json.decode(b"{" + newest.body, type=dict[str, msgspec.Raw])
-        return StatsFound(bytes(payload["stats"]), final=not game.in_progress)
+        return EncodedStats(stats_of(newest), final=not game.in_progress)
 
     async def replay(self, game_id: str) -> ReplayFile | None:
-        """There are no files here."""
+        """Always `None`: a gateway has no replay files."""
         return None
 
-    # -- finding -----------------------------------------------------------------------------------------------------
-
     def _all(self) -> Iterable[tuple[GatewayStation, Game]]:
-        """Every game once for each station, newest first."""
+        """Each game once per station that has it, newest first within a station."""
         for station in self._stations().values():
-            for game in list(reversed(station.channel.games))[:_MAX_LOOKED_AT]:
+            for game in list(reversed(station.channel.games))[:_MAX_GAMES]:
                 yield station, game
 
     def _find(self, game_id: str) -> tuple[GatewayStation, Game] | None:
@@ -133,9 +110,9 @@ class BrokerGames:
         return max(found, key=lambda pair: (pair[1].in_progress, pair[1].order), default=None)
 
     async def _facts(self, station: GatewayStation, game: Game) -> tuple[Facts, int] | None:
-        """What is known of a game, and when it began in Unix milliseconds."""
-        if game.game_id in self._over:
-            return self._over[game.game_id]
+        """The facts of a game and its start time in Unix milliseconds; `None` if its beginning was trimmed."""
+        if game.game_id in self._ended:
+            return self._ended[game.game_id]
         history = station.histories["live"]
         start = game.start
         if start is None:
@@ -150,7 +127,7 @@ class BrokerGames:
         facts = facts_of(game.game_id, events)
         found = (facts, facts.said_at_ms or turns[0].ordinal)
         if facts.metadata is not None:
-            self._over = {**dict(list(self._over.items())[-_MAX_LOOKED_AT:]), game.game_id: found}
+            self._ended = {**dict(list(self._ended.items())[-_MAX_GAMES:]), game.game_id: found}
         return found
 
 
@@ -159,7 +136,7 @@ def _item(station: GatewayStation, game: Game, facts: Facts, began_ms: int) -> d
         "game_id": game.game_id,
         "format": facts.format or "",
         "station": station.id,
-        "started_at": _timestamp(began_ms / 1000),
+        "started_at": timestamp(began_ms / 1000),
         "in_progress": game.in_progress,
         "players": msgspec.convert(players_with_names(facts.players or b"[]", facts.metadata), list[schemas.Player]),
         "setup": msgspec.json.decode(facts.setup or b"{}"),
@@ -170,14 +147,15 @@ def _item(station: GatewayStation, game: Game, facts: Facts, began_ms: int) -> d
     }
 
 
-def _wanted(facts: Facts, began_ms: int, query: ListQuery) -> bool:
-    if query.format not in (None, facts.format):
+def _matches(facts: Facts, began_ms: int, query: GamesQuery) -> bool:
+    """Whether a game of the right station matches a query."""
+    if query.format not in (UNSET, facts.format):
         return False
-    if (query.since_ms is not None and began_ms < query.since_ms) or (
-        query.until_ms is not None and began_ms >= query.until_ms
-    ):
+    if query.since is not UNSET and began_ms < query.since:
         return False
-    if query.player is None:
+    if query.until is not UNSET and began_ms >= query.until:
+        return False
+    if query.player is UNSET:
         return True
     return folded(query.player) in search_terms(players_with_names(facts.players or b"[]", facts.metadata))
 
@@ -207,15 +185,5 @@ def _end_of(message: LogMessage) -> Event | None:
     )
 
 
-def _entry(message: LogMessage, fields: Sequence[str] | None) -> bytes:
-    if fields is None:
-        return bytes(message.entry())
-    return cut_frame(b"{" + message.body, fields)[_FRAME_HEAD:-1]
-
-
 def _raw(text: bytes | None) -> Any:
     return None if text is None else msgspec.Raw(text)
-
-
-def _timestamp(unix_seconds: float) -> str:
-    return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

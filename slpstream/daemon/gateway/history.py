@@ -1,7 +1,7 @@
-"""One log of a station as it lies in the broker: which turns there are, and any part of it by its range of ids.
+"""One log of a station in the broker: its turns, and any part of it by its range of entry ids.
 
-What a stream's trimming has taken is gone, and that is said (`CursorGone`): a reader never gets what follows a gap as
-if there were none. Whether a range is whole is known by the oldest entry that is left, asked behind the range itself.
+A part that the broker has trimmed is gone (`CursorGone`): a reader never skips a gap without noticing.
+A range is complete if it is not older than the oldest remaining entry, which is read in the same pipeline, after it.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from slpstream.model.messages import START, FramesMode, LogMessage, Position
 from slpstream.outputs.redis.connection import Client, Entry, entries_of
 from slpstream.outputs.redis.streams import StationKeys, Turn, ids_of_turn, just_before, pack, parse_turns, unpack
 
-_READ_AT_ONCE = 256
-_LOOKED_AT = 16
+_BATCH = 256
+_SAMPLE = 16
 _NEAR_BYTES = 64 * 1024
-_ROLLED_BACK_FRAMES = 64
-"""In a live log a number can come after a higher one, but not after one that is so much higher."""
+_MAX_ROLLBACK_FRAMES = 64
+"""In a live log, a frame number can follow one that is higher by less than this."""
 
 
 class History:
@@ -39,13 +39,12 @@ class History:
         return [turn for turn in self.turns.values() if turn.game_id == game_id]
 
     async def refresh(self) -> None:
-        """Asks which turns there are."""
+        """Reads the turns from the broker."""
         turns = await self._broker.ask(lambda client: client.hgetall(self._keys.turns(self.mode)))
         self.turns = {turn.ordinal: turn for turn in parse_turns(turns)}
 
     async def turn_of(self, entry: Entry) -> Turn | None:
-        """The turn of an entry. One that was not written down is known by its first entry; `None` when that is none of
-        ours."""
+        """The turn of an entry. An unrecorded turn is derived from its first entry; `None` if that is not a message."""
         turn = self.turns.get(entry.ordinal)
         if turn is not None:
             return turn
@@ -61,7 +60,7 @@ class History:
         return turn
 
     async def messages(self, game_id: str, position: Position) -> Sequence[LogMessage]:
-        """The next messages behind a position; empty at the end of what the broker has. Raises `CursorGone`."""
+        """The next messages after a position; empty at the end of what the broker has. Raises `CursorGone`."""
         for fresh in (False, True):
             if fresh:
                 await self.refresh()
@@ -69,21 +68,21 @@ class History:
             first = next((i for i in reversed(range(len(turns))) if turns[i].behind <= position), None)
             if first is None:
                 if turns:
-                    raise CursorGone("the broker does not have what follows any more")
+                    raise CursorGone("the broker no longer has what follows")
                 continue
             for turn in turns[first:]:
-                found = await self._range(turn, max(position, turn.behind), _READ_AT_ONCE)
+                found = await self._range(turn, max(position, turn.behind), _BATCH)
                 if found:
                     return found
         return []
 
     async def last(self, game_id: str) -> LogMessage | None:
-        """The last message of a game; `None` when all are trimmed."""
+        """The last message of a game; `None` if all were trimmed."""
         found = await self.last_few(game_id, 1)
         return found[-1] if found else None
 
-    async def last_few(self, game_id: str, count: int = _LOOKED_AT) -> list[LogMessage]:
-        """The last messages of a game, of its newest turn that has any."""
+    async def last_few(self, game_id: str, count: int = _SAMPLE) -> list[LogMessage]:
+        """The last messages of a game, from its newest turn that has any."""
         for turn in reversed(self.of_game(game_id)):
             found = await self._broker.ask(partial(self._backwards, turn, count))
             if found:
@@ -91,15 +90,15 @@ class History:
         return []
 
     async def first_of(self, game_id: str) -> LogMessage | None:
-        """The oldest message of a game; `None` when all are trimmed."""
+        """The oldest message of a game; `None` if all were trimmed."""
         for turn in self.of_game(game_id):
             found = messages_of(await self._broker.ask(partial(self._forwards, turn, -1, 1)))
             if found:
                 return found[0]
         return None
 
-    async def _forwards(self, turn: Turn, behind: int, count: int, client: Client) -> list[Entry]:
-        first_id, last_id = ids_of_turn(turn.ordinal, behind)
+    async def _forwards(self, turn: Turn, after: int, count: int, client: Client) -> list[Entry]:
+        first_id, last_id = ids_of_turn(turn.ordinal, after)
         return entries_of(await client.xrange(self.stream, first_id, last_id, count=count))
 
     async def _backwards(self, turn: Turn, count: int, client: Client) -> list[Entry]:
@@ -110,7 +109,7 @@ class History:
         """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
         place = START
         for turn in self.of_game(game_id):
-            near = await self._near(turn, number - _ROLLED_BACK_FRAMES)
+            near = await self._near(turn, number - _MAX_ROLLBACK_FRAMES)
             if near is None:
                 break
             place = near
@@ -124,9 +123,9 @@ class History:
             place = found[-1].position
 
     async def _near(self, turn: Turn, number: int) -> Position | None:
-        """A place in a turn before which all frames have lower numbers, close to the first that has not; `None` when
-        that is before this turn."""
-        newest = await self._frame_behind(turn, -1)
+        """Bisects a turn for a position shortly before the first frame with this number or a higher one; all frames
+        before it have lower numbers. `None` if it is before this turn."""
+        newest = await self._frame_after(turn, -1)
         if newest is None or newest[1] >= number:
             return turn.behind if turn.behind == START else None
         low, high = newest[0], pack(Position((1 << 39) - 1, 0))
@@ -135,40 +134,41 @@ class History:
             high = min(high, pack(last.position))
         while high - low > pack(Position(_NEAR_BYTES, 0)):
             middle = (low + high) // 2
-            found = await self._frame_behind(turn, middle)
+            found = await self._frame_after(turn, middle)
             if found is None or found[1] >= number:
                 high = middle
             else:
                 low = max(found[0], middle)
         return just_before(unpack(low))
 
-    async def _frame_behind(self, turn: Turn, place: int) -> tuple[int, int] | None:
-        """Packed place and number of the first frame behind a place."""
-        for message in messages_of(await self._broker.ask(partial(self._forwards, turn, place, _LOOKED_AT))):
+    async def _frame_after(self, turn: Turn, place: int) -> tuple[int, int] | None:
+        """Packed position and number of the first frame after a packed position."""
+        for message in messages_of(await self._broker.ask(partial(self._forwards, turn, place, _SAMPLE))):
             if message.frame is not None:
                 return pack(message.position), message.frame
         return None
 
-    async def _range(self, turn: Turn, behind: Position, count: int) -> list[LogMessage]:
-        first_id, last_id = ids_of_turn(turn.ordinal, pack(behind))
+    async def _range(self, turn: Turn, after: Position, count: int) -> list[LogMessage]:
+        """Messages of a turn after a position. Raises `CursorGone` if some were trimmed."""
+        first_id, last_id = ids_of_turn(turn.ordinal, pack(after))
 
-        async def question(client: Client) -> tuple[list[Entry], list[Entry]]:
+        async def query(client: Client) -> tuple[list[Entry], list[Entry]]:
             async with client.pipeline(transaction=False) as pipeline:
                 wanted = pipeline.xrange(self.stream, first_id, last_id, count=count)
                 oldest = pipeline.xrange(self.stream, count=1)
             return entries_of(await wanted), entries_of(await oldest)
 
-        wanted, oldest = await self._broker.ask(question)
+        wanted, oldest = await self._broker.ask(query)
         found = messages_of(wanted)
-        if oldest and (oldest[0].ordinal, oldest[0].place) > (turn.ordinal, pack(behind)):
-            begins_with_it = bool(found) and behind == START and found[0].type == "game_start"
+        if oldest and (oldest[0].ordinal, oldest[0].place) > (turn.ordinal, pack(after)):
+            begins_with_it = bool(found) and after == START and found[0].type == "game_start"
             if not begins_with_it and oldest[0].ordinal >= turn.ordinal:
-                raise CursorGone("the broker does not have what follows any more")
+                raise CursorGone("the broker no longer has what follows")
         return found
 
 
 def messages_of(entries: Sequence[Entry]) -> list[LogMessage]:
-    """The messages of some entries; what is none of ours is left out."""
+    """The messages of some entries, without entries that are not messages."""
     found: list[LogMessage] = []
     for entry in entries:
         message = message_in(entry.line)

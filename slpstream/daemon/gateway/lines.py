@@ -1,6 +1,7 @@
-"""What is read out of the broker, checked: others can write there too, and a gateway hands on what it finds.
+"""Decodes and checks what was read from the broker: other programs can write there too, and a gateway passes on what
+it finds.
 
-A message is decoded once as it comes, with what is looked at later in the form that it must have.
+A message is checked once, when it arrives; later code relies on the members that it reads having the right types.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import msgspec
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import LogMessage, parse_line
 
-_WRONG = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+_ERRORS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
-Plain = dict[str, Any]
+Object = dict[str, Any]
 
 
 class _Line(msgspec.Struct, tag_field="type"):
@@ -36,7 +37,7 @@ class _Event(_Line, tag="event"):
 
 
 class _Stats(_Line, tag="stats"):
-    stats: Plain
+    stats: Object
 
 
 class _GameEnd(_Line, tag="game_end"):
@@ -45,33 +46,33 @@ class _GameEnd(_Line, tag="game_end"):
 
 
 class _Metadata(_Line, tag="metadata"):
-    metadata: Plain
+    metadata: Object
 
 
 class _Diagnostic(_Line, tag="diagnostic"):
     pass
 
 
-_form = msgspec.json.Decoder(_GameStart | _Finalized | _Event | _Stats | _GameEnd | _Metadata | _Diagnostic).decode
-_plain = msgspec.json.Decoder(Plain).decode
+_check = msgspec.json.Decoder(_GameStart | _Finalized | _Event | _Stats | _GameEnd | _Metadata | _Diagnostic).decode
+_decode = msgspec.json.Decoder(Object).decode
 
 
 def message_in(line: bytes) -> LogMessage | None:
-    """The message of a log that a line is; `None` when it is none."""
+    """Decodes a line as a log message; `None` if it is not one."""
     try:
         message = parse_line(line)
-        payload = _plain(line)
+        payload = _decode(line)
         if message.type != "frame":
-            _form(line)
+            _check(line)
         elif not _has_players(payload["frame"]):
             return None
-    except (*_WRONG, ProtocolViolation):
+    except (*_ERRORS, ProtocolViolation):
         return None
     return message
 
 
-def _has_players(frame: Plain) -> bool:
-    """The same for frames, of which there are many: players and followers are maps of maps."""
+def _has_players(frame: Object) -> bool:
+    """Checks a frame, by hand because there are many: players and followers are objects of objects."""
     for name in ("players", "followers"):
         side = frame.get(name, {})
         if not isinstance(side, dict) or not all(isinstance(player, dict) for player in side.values()):
@@ -79,9 +80,9 @@ def _has_players(frame: Plain) -> bool:
     return True
 
 
-def object_in(text: bytes) -> Plain:
-    """A JSON object; an empty one for anything else."""
+def object_in(text: bytes) -> Object:
+    """Decodes a JSON object; `{}` for anything else."""
     try:
-        return _plain(text)
-    except _WRONG:
+        return _decode(text)
+    except _ERRORS:
         return {}

@@ -1,12 +1,12 @@
-"""One station as a gateway has it: a channel like the daemon's, whose games are fed from two streams of the broker.
+"""A station of a gateway: a channel like the daemon's, whose games are fed from two streams of the broker.
 
-What comes is put into the games' rings and handed to who is live; what is older is read from the broker by its range.
-Messages that the logs have already are passed over: an ingest sends some again when the broker has lost them. Where
-something seems to be missing between what a log has and what comes, everybody goes back to reading from the broker,
-which either has it or says that it is gone.
+New messages go into the games' rings and to live subscribers; older ones are read from the broker by range. Messages
+that a log already has are skipped, because an ingest sends some again when the broker has lost them. If messages seem
+to be missing between a log and what arrives, all subscribers go back to reading from the broker, which either has the
+missing messages or reports that they are gone.
 
-A subscriber that comes from another gateway can have seen more than this one. So before its cursor is looked up, this
-gateway reads up to where the broker is at that moment; what the subscriber has seen was there before.
+A subscriber that comes from another gateway may have seen more than this gateway has. Before its cursor is looked up,
+this gateway therefore reads up to the broker's newest entry at that moment, which includes all that it has seen.
 """
 
 from __future__ import annotations
@@ -28,37 +28,36 @@ from slpstream.outputs.redis.streams import MODES, StationKeys, Turn, by_game, j
 from slpstream.stream import Channel, Game
 from slpstream.stream.games import Locate
 
-_SEEDED = 128
-"""Newest messages of each log that a gateway begins with: those who were disconnected with the last one come back with
+_INITIAL_MESSAGES = 128
+"""Newest messages of each log that are read at the start, because subscribers of a gateway that failed reconnect with
 cursors of the last seconds."""
 _BEFORE_ALL = Position(0, 0)
 _SILENT = "its ingest is silent"
 
 
 class GatewayChannel(Channel):
-    """A channel whose cursors can be those of another gateway."""
+    """A channel that accepts cursors of other gateways."""
 
     def __init__(self, station: str, locate: Locate, synchronise: Locate) -> None:
-        """`synchronise` returns when everything is here that the broker has."""
+        """`synchronise` waits until everything was read that the broker has at the time of the call."""
         super().__init__(station, locate)
         self._synchronise = synchronise
 
     async def locate(self, game_id: str) -> Game:
-        """The game of a cursor, with all later ones known after it, and read as far as the broker has them. Raises
-        `NoSuchGame`."""
+        """The game of a cursor, after all games of the broker were read. Raises `NoSuchGame`."""
         await self._synchronise(game_id)
         return await super().locate(game_id)
 
     def continue_with(self, game: Game) -> None:
-        """A game from before goes on. It is not the current one for that."""
+        """Continues an earlier game, without making it the current one."""
         current = self.current
         self.begin(game)
         if current is not None:
             self.current = current
 
     def interrupt(self, game: Game, mode: FramesMode, before: Position) -> None:
-        """Something is missing between what the log has and what comes behind `before`: who is live reads it from the
-        broker."""
+        """Makes live subscribers read from the broker, because messages are missing between the end of the log and
+        what arrives after `before`."""
         log = game.logs[mode]
         for subscriber in self._live_subscribers():
             if subscriber.view.mode == mode:
@@ -104,25 +103,23 @@ class GatewayStation:
         self.id = keys.station
         self.channel = GatewayChannel(keys.station, self._locate, self._synchronise)
         self.ingest = ""
-        """The ingest that has told of it last."""
+        """The ingest that last announced the station."""
         self._broker = broker
         self._keys = keys
         self._ring_bytes = ring_bytes
         self.histories: Mapping[FramesMode, History] = {mode: History(broker, keys, mode) for mode in MODES}
         self._at: dict[FramesMode, tuple[int, int]] = dict.fromkeys(MODES, (0, 0))
         self._known: set[tuple[Game, FramesMode]] = set()
-        """Logs of which it is known how far they have come."""
+        """Logs whose head is known."""
         self._doubted: set[FramesMode] = set()
-        """Logs of which something may have been trimmed that was not read."""
-        self._told: dict[str, Any] = {"state": "offline", "reason": "unknown"}
+        """Modes in which unread messages may have been trimmed."""
+        self._state: dict[str, Any] = {"state": "offline", "reason": "unknown"}
         self._silent = False
         self._progress = trio.Event()
 
-    # -- the beginning -----------------------------------------------------------------------------------------------
-
     async def open(self) -> None:
-        """Finds out where everything is: once, before anything is taken."""
-        answer = await self._broker.ask(self._ask_all)
+        """Reads the present state from the broker. Call it once, before `take`."""
+        answer = await self._broker.ask(self._read_all)
         state, tails = answer[0], dict(zip(MODES, answer[1:], strict=True))
         for mode, tail in tails.items():
             await self.histories[mode].refresh()
@@ -140,10 +137,10 @@ class GatewayStation:
             self.apply(object_in(state.get(kind.encode(), b"")))
         self.channel.notify()
 
-    async def _ask_all(self, client: Client) -> tuple[Any, ...]:
+    async def _read_all(self, client: Client) -> tuple[Any, ...]:
         async with client.pipeline(transaction=False) as pipeline:
             state = pipeline.hgetall(self._keys.state)
-            tails = [pipeline.xrevrange(self._keys.stream(mode), count=_SEEDED) for mode in MODES]
+            tails = [pipeline.xrevrange(self._keys.stream(mode), count=_INITIAL_MESSAGES) for mode in MODES]
         return (await state, *[entries_of(await tail) for tail in tails])
 
     async def _open_current(
@@ -167,8 +164,8 @@ class GatewayStation:
         self.channel.begin(game)
 
     async def _insert_archived(self, *, but: str | None = None) -> None:
-        """The games that the broker has, or has had. One whose turn is not reached yet is none of them: it begins when
-        its first message comes."""
+        """Adds the games that the broker has or had. A game whose turn was not reached yet begins with its first
+        message."""
         archived: list[Game] = []
         history = self.histories["live"]
         reached = self._at["live"][0] or math.inf
@@ -192,11 +189,11 @@ class GatewayStation:
     # -- what comes --------------------------------------------------------------------------------------------------
 
     def position(self, mode: FramesMode) -> bytes:
-        """The id behind which is read on."""
+        """The entry id after which to read on."""
         return b"%d-%d" % self._at[mode]
 
     async def take(self, mode: FramesMode, entries: Sequence[Entry]) -> int:
-        """The next entries of a stream; how many messages they are."""
+        """Publishes the next entries of a stream; returns the number of messages."""
         history = self.histories[mode]
         at, taken = 0, 0
         while at < len(entries):
@@ -215,19 +212,20 @@ class GatewayStation:
         return taken
 
     def _publish(self, mode: FramesMode, turn: Turn, messages: Sequence[LogMessage]) -> None:
+        """Publishes messages of one turn."""
         if not messages:
             return
         channel = self.channel
         game = next((g for g in reversed(channel.games) if g.game_id == turn.game_id and not g.archived), None)
         if game is None:
-            went_on = any(known.game_id == turn.game_id for known in channel.games)
+            known_before = any(known.game_id == turn.game_id for known in channel.games)
             game = self._game(turn.game_id)
-            if went_on:
+            if known_before:
                 channel.continue_with(game)
             else:
                 self._begin(game)
         if mode == "live":
-            game.left = False  # the finalized log comes later, also behind the next game's beginning
+            game.left = False  # only here: the finalized log may arrive after the next game's beginning
         log = game.logs[mode]
         if (game, mode) not in self._known:
             self._known = {(g, m) for g, m in self._known if g in channel.games}
@@ -243,9 +241,9 @@ class GatewayStation:
             _set_rate(game, messages[0])
         channel.publish(game, {mode: messages})
 
-    async def check_whole(self, mode: FramesMode) -> None:
-        """Behind a pause, or when much has come at once: whether the broker still has what follows here. If that is not
-        sure, whoever is live looks for it there when something comes."""
+    async def check_trimmed(self, mode: FramesMode) -> None:
+        """Checks, after a pause or a large batch, whether the broker has trimmed entries that were not read. If it has,
+        live subscribers go back to reading from the broker with the next messages."""
         oldest = await self._broker.first(self._keys.stream(mode))
         if oldest is None or (oldest.ordinal, oldest.place) <= self._at[mode] or self._at[mode] == (0, 0):
             return
@@ -262,7 +260,7 @@ class GatewayStation:
                 self._begin(game)
 
     def _begin(self, game: Game) -> None:
-        """Another game: those before it that have no end are not waited for any more, until something comes of them."""
+        """Begins a game. Earlier games without an end are no longer waited for, until messages of them arrive."""
         for older in self.channel.games:
             older.left = not older.ended
         self.channel.drop_oldest(())
@@ -281,28 +279,26 @@ class GatewayStation:
         if not any(game.game_id == game_id for game in self.channel.games):
             raise NoSuchGame(f"no such game: {game_id}")
 
-    # -- states ------------------------------------------------------------------------------------------------------
-
     def apply(self, message: Mapping[str, Any]) -> None:
-        """A status message of the ingest."""
+        """Applies a status message of the ingest."""
         kind = message.get("type")
         apply = self._APPLIES.get(kind) if isinstance(kind, str) else None
         if apply is not None:
             apply(self, {key: value for key, value in message.items() if key not in ("type", "station")})
 
-    def heard(self, alive: bool) -> None:
-        """Whether the ingest of this station shows signs of life."""
+    def set_alive(self, alive: bool) -> None:
+        """Sets whether the station's ingest shows signs of life."""
         if alive == self._silent:
             self._silent = not alive
-            self._say_state()
+            self._publish_state()
 
     def _apply_state(self, payload: dict[str, Any]) -> None:
         if isinstance(payload.get("state"), str):
-            self._told = payload
-            self._say_state()
+            self._state = payload
+            self._publish_state()
 
-    def _say_state(self) -> None:
-        state = {"state": "offline", "reason": _SILENT} if self._silent else self._told
+    def _publish_state(self) -> None:
+        state = {"state": "offline", "reason": _SILENT} if self._silent else self._state
         self.channel.publish_state(dict(state))
 
     def _apply_set(self, payload: dict[str, Any]) -> None:
@@ -314,7 +310,7 @@ class GatewayStation:
     }
 
     def describe(self) -> dict[str, Any]:
-        """The station as `/v1/stations` shows it."""
+        """The station in the form of `web.schemas.Station`."""
         channel = self.channel
         state = channel.state_message()
         game = channel.current

@@ -17,7 +17,7 @@ import trio.testing
 
 from slpstream.api import messages
 from slpstream.config import Config, Recordings, Relay, Server, StationConfig, Store
-from slpstream.daemon.consoles import Sources, check_sources, station_of
+from slpstream.daemon.consoles import Consoles, check_sources, station_of
 from slpstream.daemon.daemon import Daemon
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import START
@@ -116,7 +116,7 @@ async def test_unreachable_console_is_offline(tmp_path: Path) -> None:
 @pytest.mark.trio
 async def test_relay_port_is_retried_until_it_is_free(tmp_path: Path, autojump_clock: trio.testing.MockClock) -> None:
     autojump_clock.autojump_threshold = 0.05
-    sources = Sources(Relay(), Recordings(), tmp_path, Metrics())
+    consoles = Consoles(Relay(), Recordings(), tmp_path, Metrics())
     served = trio.Event()
 
     async def handler(stream: trio.SocketStream) -> None:
@@ -127,7 +127,7 @@ async def test_relay_port_is_retried_until_it_is_free(tmp_path: Path, autojump_c
             taken.bind(("127.0.0.1", 0))
             taken.listen()
             port = taken.getsockname()[1]
-            nursery.start_soon(sources._listen, port, handler)
+            nursery.start_soon(consoles._listen, port, handler)
             await trio.sleep(12)
         await trio.sleep(12)
         async with await trio.open_tcp_stream("127.0.0.1", port):
@@ -196,7 +196,7 @@ async def test_each_discovered_console_becomes_one_station(tmp_path: Path) -> No
     """Consoles that are stations already are left out."""
     port = free_port()
     relay = Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port)
-    sources = Sources(relay, Recordings(), tmp_path, Metrics())
+    consoles = Consoles(relay, Recordings(), tmp_path, Metrics())
     stations = [StationConfig(id="Setup-7", folder="/somewhere")]
 
     async def add(config: StationConfig) -> None:
@@ -204,7 +204,7 @@ async def test_each_discovered_console_becomes_one_station(tmp_path: Path) -> No
 
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(sources.discover, lambda: stations, add)
+            nursery.start_soon(consoles.discover, lambda: stations, add)
             with trio.socket.socket(type=trio.socket.SOCK_DGRAM) as sender:
                 while len(stations) < 2:
                     await sender.sendto(datagram(b"Setup 7"), ("127.0.0.1", port))
@@ -221,7 +221,7 @@ async def test_each_discovered_console_becomes_one_station(tmp_path: Path) -> No
 async def test_number_of_discovered_stations_is_limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.daemon.consoles._MAX_DISCOVERED", 2)
     port = free_port()
-    sources = Sources(
+    consoles = Consoles(
         Relay(discovery=True, discovery_host="127.0.0.1", discovery_port=port), Recordings(), tmp_path, Metrics()
     )
     stations: list[StationConfig] = []
@@ -240,7 +240,7 @@ async def test_number_of_discovered_stations_is_limited(tmp_path: Path, monkeypa
     monkeypatch.setattr("slpstream.daemon.consoles.discovery.next_call", next_of_calls)
     with trio.fail_after(TIMEOUT_SECONDS):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(sources.discover, lambda: stations, add)
+            nursery.start_soon(consoles.discover, lambda: stations, add)
             await all_received.wait()
             assert [station.id for station in stations] == ["Wii", "Wii-2"]
             nursery.cancel_scope.cancel()

@@ -16,7 +16,7 @@ import trio
 
 from slpstream.api import messages
 from slpstream.config import Watch
-from slpstream.daemon.consoles import Reports
+from slpstream.daemon.consoles import SourceReporter
 from slpstream.daemon.station import SharedServices, Station
 from slpstream.model.messages import START, LogMessage
 from slpstream.sources.console.recorder import Recorder
@@ -46,10 +46,10 @@ class Setup:
             ring_bytes=1 << 24,
             shared=SharedServices(limiter),
         )
-        self.reports = Reports(self.station, self.metrics.station("wii"), "console")
+        self.reporter = SourceReporter(self.station, self.metrics.station("wii"), "console")
         self.recorder = Recorder(
             folder,
-            self.reports,
+            self.reporter,
             played_on="nintendont",
             max_unwritten_bytes=1 << 20,
             in_thread=partial(trio.to_thread.run_sync, limiter=limiter),
@@ -88,7 +88,7 @@ async def recording(folder: Path) -> AsyncIterator[Setup]:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(setup.station.run)
             nursery.start_soon(setup.recorder.run)
-            setup.reports.connected("Wii", "1")
+            setup.reporter.connected("Wii", "1")
             await setup.until(lambda: setup.station.ready)
             yield setup
             nursery.cancel_scope.cancel()
@@ -157,16 +157,16 @@ async def test_full_disk_during_a_whole_game(tmp_path: Path) -> None:
 @pytest.mark.trio
 async def test_state_reason_and_metrics(tmp_path: Path) -> None:
     async with recording(tmp_path / "wii") as setup:
-        setup.reports.unreachable("no answer")
+        setup.reporter.unreachable("no answer")
         assert (setup.station.state, setup.reason()) == ("offline", "console cannot be reached: no answer")
         assert not setup.station.ready
-        setup.reports.connected("Wii", "1")
+        setup.reporter.connected("Wii", "1")
         assert (setup.station.state, setup.reason()) == ("idle", "watching")
         await send(setup, GAME[:30_000])
         await setup.until(lambda: setup.station.state == "playing")
-        setup.reports.unreachable("no answer")
+        setup.reporter.unreachable("no answer")
         assert setup.station.state == "offline"
-        setup.reports.connected("Wii", "1")
+        setup.reporter.connected("Wii", "1")
         setup.recorder.gap(500)
         setup.recorder.receive(GAME[40_000:41_000])
         await trio.sleep(0)

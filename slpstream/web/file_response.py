@@ -1,8 +1,8 @@
-"""A file that may change meanwhile as an HTTP answer: what was there when it was asked for, whole or one range.
+"""HTTP responses from files that may be growing: the bytes present at the time of the request, whole or one range.
 
-Starlette's own answer reads on to the end that the file has by then, and is told a path; this one is given an open file
-and a size, and keeps to them. Where it cannot, because the file has shrunk or its disk is gone, the connection is
-broken off: nothing else tells the client that it has not got all.
+Starlette's `FileResponse` takes a path and reads to the end that the file has by then. This one takes an open file and
+its size and keeps to them. If the file has shrunk or its disk is gone, the connection is broken off: there is no other
+way to show the client that bytes are missing.
 """
 
 from __future__ import annotations
@@ -23,13 +23,14 @@ _RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
 _SAFE = re.compile(r"[^A-Za-z0-9._ ()+-]")
 
 
-class FileAnswer(Response):
-    """Streams a file, and closes it."""
+class OpenFileResponse(Response):
+    """Streams an open file, then closes it."""
 
     def __init__(
         self, request: Request, file: BinaryIO, size_bytes: int, modified_seconds: float, headers: Mapping[str, str]
     ) -> None:
-        """`headers` say what it is. Raises 416 for a range that the file does not have; then it is closed too."""
+        """`headers` describe the content. Raises `HTTPException` 416 for a range outside the file, which is then
+        closed."""
         self._file = file
         tag = f'"{round(modified_seconds * 1e6):x}-{size_bytes:x}"'
         fields = {
@@ -48,7 +49,7 @@ class FileAnswer(Response):
             found = byte_range(asked, size_bytes)
             if found == (0, 0):
                 file.close()
-                raise HTTPException(416, "no such range", {"content-range": f"bytes */{size_bytes}"})
+                raise HTTPException(416, "the range is outside the file", {"content-range": f"bytes */{size_bytes}"})
             if found is not None:
                 self._first, self._stop = found
                 status = 206
@@ -68,9 +69,9 @@ class FileAnswer(Response):
                     try:
                         data = await trio.to_thread.run_sync(self._file.read, wanted)
                     except OSError as error:
-                        raise BrokenOffError(str(error)) from error
+                        raise FileChangedError(str(error)) from error
                     if len(data) < wanted:
-                        raise BrokenOffError("it has shrunk")
+                        raise FileChangedError("the file has shrunk")
                     await send({"type": "http.response.body", "body": data, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
@@ -82,13 +83,16 @@ class FileAnswer(Response):
             yield min(_BLOCK_BYTES, self._stop - at)
 
 
-class BrokenOffError(Exception):
-    """The file is shorter than it was when the answer began, or cannot be read any more."""
+class FileChangedError(Exception):
+    """The file is shorter than when the response began, or can no longer be read."""
 
 
 def byte_range(text: str, size_bytes: int) -> tuple[int, int] | None:
-    """First byte and the one behind the last; `(0, 0)` when the file does not have them; `None` when what is asked for
-    is not one range of bytes, and the whole file is the answer."""
+    """The first byte of a range and the one after its last, from a `Range` header.
+
+    Returns `(0, 0)` if the range is outside the file, and `None` if the header is not one range of bytes and must be
+    ignored (RFC 9110, section 14.2).
+    """
     match = _RANGE.fullmatch(text.replace(" ", ""))
     if match is None or match[1] == match[2] == "":
         return None
@@ -102,7 +106,7 @@ def byte_range(text: str, size_bytes: int) -> tuple[int, int] | None:
 
 
 def disposition(name: str) -> str:
-    """`content-disposition` of a download under a name that may have anything in it."""
+    """The `content-disposition` of a download, for a file name with any characters (RFC 6266)."""
     plain = _SAFE.sub("_", name).lstrip(".") or "replay"
     if plain == name:
         return f'attachment; filename="{plain}"'

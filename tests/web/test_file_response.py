@@ -1,4 +1,4 @@
-"""Ranges of a file and names of downloads."""
+"""Ranges of files and names of downloads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slpstream.web.file_answer import byte_range, disposition
+from slpstream.web.file_response import byte_range, disposition
 
 
 @pytest.mark.parametrize(

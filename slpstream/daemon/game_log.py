@@ -1,0 +1,59 @@
+"""Frames and stats read from the log of a game, shared by `DaemonGames` and `BrokerGames`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+from msgspec import UNSET
+
+from slpstream.model.messages import START, LogMessage, cut_frame
+from slpstream.stream import Game
+from slpstream.web.games import EncodedFrames, FramesQuery
+from slpstream.web.schemas import GameLinks
+
+_FRAME_HEAD = len(b'{"frame":')
+
+
+async def read_frames(log: Game, query: FramesQuery) -> EncodedFrames:
+    """A page of final frames. Raises `CursorGone` if the log does not have the first one, or cannot be read."""
+    first = None if query.first is UNSET else query.first
+    position = START if first is None else await log.log_reader.find_frame("finalized", first)
+    frames: list[bytes] = []
+    final = not log.in_progress
+    while messages := await log.log_reader.messages("finalized", position):
+        position = messages[-1].position
+        for message in messages:
+            number = message.frame
+            if number is None or (first is not None and number < first):
+                continue
+            if query.last is not UNSET and number > query.last:
+                return EncodedFrames(frames, None, final)
+            if len(frames) >= query.limit:
+                return EncodedFrames(frames, number, final)
+            frames.append(_frame_of(message, None if query.fields is UNSET else query.fields))
+    return EncodedFrames(frames, None, final)
+
+
+def _frame_of(message: LogMessage, fields: Sequence[str] | None) -> bytes:
+    if fields is None:
+        return bytes(message.entry())
+    return cut_frame(b"{" + message.body, fields)[_FRAME_HEAD:-1]
+
+
+def stats_of(message: LogMessage) -> bytes:
+    """The JSON of the stats in a `stats` message."""
+    payload = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])
+    return bytes(payload["stats"])
+
+
+def links_of(game_id: str, station: str) -> GameLinks:
+    """The links of a game."""
+    base = f"/v1/games/{game_id}"
+    return GameLinks(
+        self=base,
+        frames=f"{base}/frames",
+        stats=f"{base}/stats",
+        replay=f"{base}/replay",
+        events=f"/v1/events?station={station}&cursor={game_id}/l0.0&delivery=lossless",
+    )

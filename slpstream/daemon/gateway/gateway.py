@@ -1,0 +1,94 @@
+"""The gateway: stations read from the broker, and the web server, put together as one service."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from slpstream.config import Config
+from slpstream.daemon.gateway.feed import Feed
+from slpstream.daemon.gateway.games import BrokerGames
+from slpstream.daemon.service import Service, make_web_server
+from slpstream.model.errors import StoreError
+from slpstream.outputs.redis.connection import Address
+from slpstream.sets import SetPatch, SetScore
+from slpstream.stream import Hub
+from slpstream.system.logs import get_logger
+from slpstream.system.metrics import Metrics
+from slpstream.web.access import Access
+
+
+class Gateway:
+    """One gateway. Call `run` once."""
+
+    def __init__(self, config: Config, address: Address, access: Access) -> None:
+        self.service = Service(config.server, lambda: "gateway")
+        self.metrics = metrics = Metrics()
+        self.hub = Hub()
+        self.feed = Feed(
+            address,
+            config.fanout.event,
+            self.hub,
+            ring_bytes=config.stream.ring_bytes,
+            on_received=metrics.counter("slpstream_broker_received_messages_total").inc,
+            on_reconnect=metrics.counter("slpstream_broker_reconnects_total").inc,
+        )
+        games = BrokerGames(lambda: self.feed.stations)
+        self._web = make_web_server(config, self.hub, self, games, access, metrics)
+        self._bind_gauges()
+        self._log = get_logger()
+
+    async def run(self) -> None:
+        """Runs until a signal."""
+        service = self.service
+        with service.listening():
+            async with service.background(handle_signals=True) as background:
+                background.start_soon(self.feed.run)
+                await service.serve(self._web)
+        self._log.info("stopped")
+
+    def stations(self) -> list[dict[str, Any]]:
+        """All stations, see `web.stations.Stations`."""
+        return [station.describe() for station in self.feed.stations.values()]
+
+    def station(self, station: str) -> dict[str, Any] | None:
+        """One station, without files; `None` if it does not exist."""
+        known = self.feed.stations.get(station)
+        return None if known is None else {**known.describe(), "recordings": []}
+
+    async def set_of(self, station: str) -> SetScore | None:
+        """The set that a station's daemon published last; `None` if it has published none."""
+        known = self.feed.stations.get(station)
+        message = None if known is None else known.channel.set_message()
+        try:
+            return None if message is None else msgspec.convert(message, SetScore)
+        except msgspec.ValidationError:
+            return None  # other programs can write to the broker too
+
+    async def correct_set(
+        self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool]
+    ) -> SetScore | None:
+        """Raises `StoreError`: a gateway stores nothing."""
+        raise StoreError("a gateway cannot correct sets: correct it at the daemon of the station")
+
+    def not_ready(self) -> list[str]:
+        """Why nothing arrives from the broker. A station whose daemon is silent does not make the gateway unready."""
+        return [] if self.feed.problem is None else [self.feed.problem]
+
+    def render_metrics(self) -> bytes:
+        """The Prometheus page."""
+        return self.metrics.render()
+
+    def _bind_gauges(self) -> None:
+        """Exports the gauges of a gateway, in the order of the page."""
+        metrics, hub, web = self.metrics, self.hub, self._web
+        metrics.bind("slpstream_broker_connected", lambda: float(self.feed.connected))
+        metrics.bind_each(
+            "slpstream_subscribers",
+            lambda: {name: channel.subscribers for name, channel in list(hub.channels.items())},
+        )
+        metrics.bind("slpstream_websockets", lambda: web.websockets)
+        metrics.bind("slpstream_event_streams", lambda: web.event_streams)
+        metrics.bind("slpstream_queued_bytes", lambda: web.queued_bytes)

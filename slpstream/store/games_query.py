@@ -1,0 +1,77 @@
+"""The query of `/v1/games`: decoded once from the URL, checked by its types, and turned into SQL by the database."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+MAX_GAMES = 200
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MAX_TIME_CHARS = 40
+_KEY = re.compile(r"-?[0-9]{1,15}\.[0-9a-f]{32}")
+
+
+class StartTime(int):
+    """When a game began: Unix time in milliseconds, in a URL an RFC 3339 date and time or a day."""
+
+    @classmethod
+    def parse(cls, text: str) -> StartTime:
+        """A day begins at midnight UTC, and a time without an offset is UTC. Raises `ValueError`."""
+        try:
+            if len(text) > _MAX_TIME_CHARS:
+                raise ValueError
+            moment = datetime.fromisoformat(text.upper().replace(" ", "+"))  # an unescaped `+` arrives as a space
+            aware = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+            return cls((aware - _EPOCH) // timedelta(milliseconds=1))
+        except (ValueError, OverflowError):
+            raise ValueError("expected a date and time as in RFC 3339, or a day") from None
+
+
+class GameKey(tuple[int, str]):
+    """A game's place in the list, which is sorted newest first: start time in Unix milliseconds, and game id."""
+
+    __slots__ = ()
+
+    @classmethod
+    def parse(cls, text: str) -> GameKey:
+        """The inverse of `str`. Raises `ValueError`."""
+        if not _KEY.fullmatch(text):
+            raise ValueError("expected `next` of the previous page")
+        started_ms, _, game_id = text.partition(".")
+        return cls((int(started_ms), game_id))
+
+    def __str__(self) -> str:
+        return f"{self[0]}.{self[1]}"
+
+
+_Name = Annotated[str, Meta(min_length=1, max_length=200)]
+_Time = Annotated[
+    StartTime,
+    Meta(extra_json_schema={"anyOf": [{"format": "date-time"}, {"format": "date"}], "maxLength": _MAX_TIME_CHARS}),
+]
+
+
+class GamesQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
+    """Which games to list."""
+
+    station: Annotated[_Name | UnsetType, Meta(description="Only games of this station.")] = UNSET
+    player: Annotated[
+        _Name | UnsetType,
+        Meta(description="Only games of a player: display name, connect code or tag, ignoring case."),
+    ] = UNSET
+    format: Annotated[_Name | UnsetType, Meta(description="Only games of this format: `slippi`, `gci`, ...")] = UNSET
+    since: Annotated[
+        _Time | UnsetType, Meta(description="Only games that began at this time or later; RFC 3339, or a day.")
+    ] = UNSET
+    until: Annotated[
+        _Time | UnsetType, Meta(description="Only games that began before this time; RFC 3339, or a day.")
+    ] = UNSET
+    limit: Annotated[int, Meta(ge=1, le=MAX_GAMES, description="Maximum number of games.")] = 50
+    cursor: Annotated[
+        Annotated[GameKey, Meta(extra_json_schema={"pattern": f"^{_KEY.pattern}$"})] | UnsetType,
+        Meta(description="Where the page begins: `next` of the previous page."),
+    ] = UNSET
