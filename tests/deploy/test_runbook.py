@@ -13,7 +13,7 @@ from slpstream.web import websocket
 from tests.project import ROOT
 
 RUNBOOK = (ROOT / "deploy/docs/runbook.md").read_text(encoding="utf-8")
-CODE_ARGUMENT = {"Diagnostic": 2, "_diagnose": 0, "_warn": 0, "_warning": 0, "_say": 1, "publish_diagnostic": 0}
+CODE_ARGUMENT = {"Diagnostic": 2, "_diagnose": 0, "_warn": 0, "_warning": 0, "publish_diagnostic": 0}
 """Functions that report a diagnostic, and the index of the argument that is its code."""
 SEVERITIES = {"info", "warning", "error"}
 
