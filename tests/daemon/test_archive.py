@@ -1,5 +1,4 @@
-"""The games that are over, by their files: what is said of them is what is there now, and nothing is held of those that
-have gone."""
+"""Finished games and their files: listings and lookups follow renames and removals, and removed files are forgotten."""
 
 from __future__ import annotations
 
@@ -28,23 +27,23 @@ IDLE_SECONDS = 0.2
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
 
 
-following = partial(running_station, stalled_seconds=0.1, idle_seconds=IDLE_SECONDS)
+quick_station = partial(running_station, stalled_seconds=0.1, idle_seconds=IDLE_SECONDS)
 
 
 def names(station: Station) -> list[str]:
-    """The files that are over, the newest first."""
+    """The finished files, newest first."""
     assert station.describe()["files"]["finished"] == len(station.recordings())
     return [recording["file"] for recording in station.recordings()]
 
 
 @pytest.mark.trio
-async def test_files_that_are_over_are_listed_as_they_are_now(tmp_path: Path) -> None:
+async def test_finished_files_are_listed_under_their_current_names(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
-    async with following(tmp_path) as station:
+    async with quick_station(tmp_path) as station:
         for number in range(3):
             (tmp_path / f"Game_{number}.slp").write_bytes(synthetic_match(seed=number, frames=130))
             await until(lambda: station.active_files == 0 and len(station.channel.games) == number + 1)  # noqa: B023
@@ -58,9 +57,9 @@ async def test_files_that_are_over_are_listed_as_they_are_now(tmp_path: Path) ->
 
 
 @pytest.mark.trio
-async def test_a_cursor_finds_a_game_under_its_new_name_and_not_when_it_has_gone(tmp_path: Path) -> None:
-    ids = [a_game(tmp_path / f"Game_{number}.slp", number) for number in range(2)]
-    async with following(tmp_path) as station:
+async def test_cursor_finds_a_renamed_game_but_not_a_removed_one(tmp_path: Path) -> None:
+    ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(2)]
+    async with quick_station(tmp_path) as station:
         await until(lambda: len(names(station)) == 2)
         assert (await station.channel.locate(ids[1])).game_id == ids[1]
         (tmp_path / "Game_0.slp").rename(tmp_path / "renamed.slp")
@@ -71,34 +70,34 @@ async def test_a_cursor_finds_a_game_under_its_new_name_and_not_when_it_has_gone
 
 
 @pytest.mark.trio
-async def test_what_is_known_of_files_is_forgotten_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ids = [a_game(tmp_path / f"Game_{number}.slp", number) for number in range(3)]
+async def test_archive_forgets_removed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(3)]
     files = [tailed(tmp_path / f"Game_{number}.slp", number) for number in range(3)]
     listed = list(files)
     archive = Archive(tmp_path, trio.CapacityLimiter(1), lambda: listed)
-    looked_at: list[str] = []
+    peeked: list[str] = []
 
     def look(path: Path) -> str | None:
-        looked_at.append(path.name)
+        peeked.append(path.name)
         return peek_game_id(path)
 
     monkeypatch.setattr("slpstream.daemon.station.archive.peek_game_id", look)
     assert [game.game_id for game in await archive.games_from(ids[0])] == ids[::-1]
     listed.remove(files[1])
     assert [game.game_id for game in await archive.games_from(ids[0])] == [ids[2], ids[0]]
-    assert len(looked_at) == 3, "a file that has not changed is looked at once"
+    assert len(peeked) == 3, "an unchanged file is read only once"
     with pytest.raises(NoSuchGame):
         await archive.games_from(ids[1])
     listed.append(files[1])
     assert len(await archive.games_from(ids[0])) == 3
-    assert looked_at[3:] == ["Game_1.slp"], "it had gone, and nothing was kept of it"
+    assert peeked[3:] == ["Game_1.slp"], "nothing was kept of the removed file"
 
 
 @pytest.mark.trio
-async def test_a_game_that_is_known_is_read_on_under_its_new_name(tmp_path: Path) -> None:
-    """As organisers do after a set."""
-    ids = [a_game(tmp_path / f"Game_{number}.slp", number) for number in range(2)]
-    async with following(tmp_path) as station:
+async def test_known_game_is_read_from_its_renamed_file(tmp_path: Path) -> None:
+    """Organisers rename files after a set."""
+    ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(2)]
+    async with quick_station(tmp_path) as station:
         games = [await station.channel.locate(game_id) for game_id in ids]
         for number, game in enumerate(games):
             (tmp_path / f"Game_{number}.slp").rename(tmp_path / f"Grand Finals {number}.slp")
@@ -108,14 +107,12 @@ async def test_a_game_that_is_known_is_read_on_under_its_new_name(tmp_path: Path
 
 
 @pytest.mark.trio
-async def test_a_file_that_cannot_be_read_for_a_moment_is_not_taken_for_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_temporarily_unreadable_files_lose_no_messages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.stream.log_consumer._RETRY_SECONDS", 0.02)
-    ids = [a_game(tmp_path / f"Game_{number}.slp", number) for number in range(2)]
+    ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(2)]
     whole = [line.json() for number in range(2) for line in messages(tmp_path / f"Game_{number}.slp")]
-    got: list[bytes] = []
-    gone: list[str | None] = []
+    received: list[bytes] = []
+    reasons: list[str | None] = []
     full = True
 
     def look(path: Path) -> str | None:
@@ -124,92 +121,90 @@ async def test_a_file_that_cannot_be_read_for_a_moment_is_not_taken_for_none(
         return peek_game_id(path)
 
     monkeypatch.setattr("slpstream.daemon.station.archive.peek_game_id", look)
-    async with following(tmp_path) as station, trio.open_nursery() as nursery:
+    async with quick_station(tmp_path) as station, trio.open_nursery() as nursery:
         with pytest.raises(CursorGone, match="Too many open files"):
             await station.channel.locate(ids[0])
 
-        async def listen() -> None:
-            mark = ConsumerOffset(Cursor(ids[0], "live", START))
-            async for batch in LogConsumer(station.channel, offsets=[mark]):
-                got.extend(message.json() for message in batch.messages)
-                gone.append(batch.gone)
+        async def consume() -> None:
+            offset = ConsumerOffset(Cursor(ids[0], "live", START))
+            async for batch in LogConsumer(station.channel, offsets=[offset]):
+                received.extend(message.json() for message in batch.messages)
+                reasons.append(batch.gone)
 
-        nursery.start_soon(listen)
+        nursery.start_soon(consume)
         await trio.sleep(0.05)
         full = False
-        await until(lambda: len(got) >= len(whole))
-        assert got == whole
-        assert not any(gone)
+        await until(lambda: len(received) >= len(whole))
+        assert received == whole
+        assert not any(reasons)
         nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
-async def test_a_share_that_comes_after_the_daemon_has_its_games(tmp_path: Path) -> None:
+async def test_games_of_a_share_that_appears_later_are_consumed(tmp_path: Path) -> None:
     away, share = tmp_path / "away", tmp_path / "share"
     away.mkdir()
-    ids = [a_game(away / f"Game_{number}.slp", number) for number in range(3)]
-    got: list[str] = []
-    async with following(share) as station, trio.open_nursery() as nursery:
+    ids = [write_game(away / f"Game_{number}.slp", number) for number in range(3)]
+    received: list[str] = []
+    async with quick_station(share) as station, trio.open_nursery() as nursery:
         assert station.state == "offline"
 
-        async def listen() -> None:
+        async def consume() -> None:
             async for batch in LogConsumer(
                 station.channel, offsets=[ConsumerOffset(Cursor(ids[0], "live", Position(10, 0)))]
             ):
                 assert batch.gone is None
-                if batch.game_id not in got:
-                    got.append(batch.game_id)
+                if batch.game_id not in received:
+                    received.append(batch.game_id)
 
-        nursery.start_soon(listen)
+        nursery.start_soon(consume)
         await trio.sleep(0.1)
-        assert not got
+        assert not received
         away.rename(share)
-        await until(lambda: got == ids)
+        await until(lambda: received == ids)
         nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
-async def test_old_games_that_were_read_to_their_end_keep_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    ids = [a_game(tmp_path / f"Game_{number:02}.slp", number) for number in range(12)]
+async def test_fully_read_old_games_free_their_caches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = [write_game(tmp_path / f"Game_{number:02}.slp", number) for number in range(12)]
     forgotten: list[str] = []
     monkeypatch.setattr(GrowingLogReader, "forget", lambda reader: forgotten.append(reader._game_id))
-    async with following(tmp_path) as station, trio.open_nursery() as nursery:
+    async with quick_station(tmp_path) as station, trio.open_nursery() as nursery:
         for game_id in ids:
             await station.channel.locate(game_id)
         read: list[list[str]] = [[], []]
 
-        async def listen(number: int) -> None:
+        async def consume(number: int) -> None:
             async for batch in LogConsumer(station.channel, offsets=[ConsumerOffset(Cursor(ids[0], "live", START))]):
                 if batch.game_id not in read[number]:
                     read[number].append(batch.game_id)
                 await trio.sleep(0.001 * number)
 
         for number in range(2):
-            nursery.start_soon(listen, number)
+            nursery.start_soon(consume, number)
         await until(lambda: set(forgotten) == set(ids))
-        assert read == [ids, ids], "nothing is given back while another one still reads it"
+        assert read == [ids, ids], "nothing is freed while another consumer still reads it"
         nursery.cancel_scope.cancel()
 
 
-def test_games_are_held_as_long_as_they_can_go_on() -> None:
-    known, left, gone, over = (a_known_game(number) for number in range(4))
-    left.left = gone.left = True
-    files = {game.game_id: tailed(Path(f"{at}.slp"), at) for at, game in enumerate((known, left, gone, over))}
-    held = GamesByFile()
-    for game in (known, left, gone, over):
-        held.put(files[game.game_id], game)
-    held.prune([known], lambda file: file is not files[gone.game_id])
-    found = [held.find(files[game.game_id], game.game_id) for game in (known, left, gone, over)]
+def test_games_by_file_keeps_games_that_can_continue() -> None:
+    known, left, missing, over = (known_game(number) for number in range(4))
+    left.left = missing.left = True
+    files = {game.game_id: tailed(Path(f"{n}.slp"), n) for n, game in enumerate((known, left, missing, over))}
+    by_file = GamesByFile()
+    for game in (known, left, missing, over):
+        by_file.put(files[game.game_id], game)
+    by_file.prune([known], lambda file: file is not files[missing.game_id])
+    found = [by_file.find(files[game.game_id], game.game_id) for game in (known, left, missing, over)]
     assert found == [known, left, None, None]
-    held.forget(left)
-    assert held.find(files[left.game_id], left.game_id) is None
-    assert held.find(tailed(Path("another name.slp"), 0), known.game_id) is known
+    by_file.forget(left)
+    assert by_file.find(files[left.game_id], left.game_id) is None
+    assert by_file.find(tailed(Path("another name.slp"), 0), known.game_id) is known
 
 
-def a_game(path: Path, number: int) -> str:
-    """The id of a game that was over long ago, each a second after the one before."""
+def write_game(path: Path, number: int) -> str:
+    """Write a game that ended long ago and return its id; each number is a second later."""
     path.write_bytes(synthetic_match(seed=number, frames=130))
     os.utime(path, (1_000_000 + number,) * 2)
     game_id = peek_game_id(path)
@@ -217,7 +212,7 @@ def a_game(path: Path, number: int) -> str:
     return game_id
 
 
-def a_known_game(number: int) -> Game:
+def known_game(number: int) -> Game:
     return archived_game(lambda: Path(f"{number}.slp"), number, f"{number:032}", trio.CapacityLimiter(1))
 
 

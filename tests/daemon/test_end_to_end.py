@@ -1,8 +1,7 @@
-"""The whole way, in real processes: a game writes, the daemon tails, a client reads; and the same with the daemon
-killed.
+"""End to end with real processes: a game writes, the daemon tails, a client reads. Some tests kill the daemon.
 
-Determinism: daemons listen on free ports of 127.0.0.1 and are always stopped; replays are written faster than real
-time, with the same cuts; nothing is judged by time but the five seconds that a stop may take.
+Daemons listen on free ports of 127.0.0.1 and are always stopped. Replays are written faster than real time, but in the
+pieces in which a game would write them. No result depends on time, except that stopping takes at most five seconds.
 """
 
 from __future__ import annotations
@@ -27,32 +26,28 @@ from tests.synthetic.match import synthetic_match
 
 
 def dump_lines(replay: Path, frames: FramesMode = "live") -> list[bytes]:
-    """What `dump` prints with all topics, but for an `incomplete` ending."""
+    """The lines that `dump` prints for all topics, except a `game_end` with the reason `incomplete`."""
     lines = [message.json() for message in messages(replay, frames=frames)]
     return [line for line in lines if b'"reason":"incomplete"' not in line]
 
 
 def simulate(replay: Path, into: Path, *, writer: str, speed: float) -> subprocess.Popen[bytes]:
-    """The `simulate` command in a process of its own."""
+    """Start the `simulate` command in its own process."""
     command = [sys.executable, "-m", "slpstream", "simulate", str(replay), "--into", str(into)]
     return subprocess.Popen([*command, "--writer", writer, "--speed", str(speed)], stdout=subprocess.DEVNULL)
 
 
 def append(path: Path, data: bytes) -> None:
-    """What the file does not have yet."""
+    """Append the part of `data` that the file does not have yet."""
     with path.open("ab") as file:
         file.write(data[file.tell() :])
 
 
-def has_all(count: int) -> object:
-    return lambda reader: len(reader.lines) >= count
-
-
-def check_equal(got: list[bytes], expected: list[bytes]) -> None:
-    """Byte for byte; names the first line that differs."""
-    for number, (ours, theirs) in enumerate(zip(got, expected, strict=False)):
-        assert ours == theirs, f"line {number}: {ours[:200]!r} is not {theirs[:200]!r}"
-    assert len(got) == len(expected)
+def check_equal(received: list[bytes], expected: list[bytes]) -> None:
+    """Compare byte for byte; a failure names the first line that differs."""
+    for number, (line, right) in enumerate(zip(received, expected, strict=False)):
+        assert line == right, f"line {number}: {line[:200]!r} is not {right[:200]!r}"
+    assert len(received) == len(expected)
 
 
 @pytest.fixture
@@ -64,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def match(tmp_path: Path) -> Path:
-    """A synthetic netplay match with rollbacks, as a file outside the watched folder."""
+    """A file outside the watched folder with a synthetic netplay match with rollbacks."""
     path = tmp_path / "Game_synthetic.slp"
     path.write_bytes(synthetic_match(seed=3, rollbacks=True, items=True, frames=3000))
     return path
@@ -86,17 +81,17 @@ def follow_simulation(replay: Path, folder: Path, frames: FramesMode, *, speed: 
 
 @needs_shared
 @pytest.mark.parametrize("name", ["items", "rollbackFrameTest", "geckoCodes", "v2.0"])
-def test_a_simulated_replay_is_streamed_as_dump_prints_it(name: str, folder: Path) -> None:
+def test_simulated_replay_is_streamed_as_dump_prints_it(name: str, folder: Path) -> None:
     follow_simulation(SHARED / "slp" / f"{name}.slp", folder, "live", speed=60)
 
 
 @pytest.mark.parametrize("frames", ["live", "finalized"])
-def test_a_simulated_match_is_streamed_as_dump_prints_it(frames: FramesMode, match: Path, folder: Path) -> None:
+def test_simulated_match_is_streamed_as_dump_prints_it(frames: FramesMode, match: Path, folder: Path) -> None:
     follow_simulation(match, folder, frames, speed=30)
 
 
 @pytest.mark.parametrize("frames", ["live", "finalized"])
-def test_killed_in_mid_game_and_resumed(frames: FramesMode, match: Path, folder: Path) -> None:
+def test_killed_daemon_resumes_in_the_middle_of_a_game(frames: FramesMode, match: Path, folder: Path) -> None:
     expected = dump_lines(match, frames)
     reader = LogReader("station", frames)
     writing = simulate(match, folder, writer="dolphin", speed=8)
@@ -114,9 +109,7 @@ def test_killed_in_mid_game_and_resumed(frames: FramesMode, match: Path, folder:
     check_equal(reader.lines, expected)
 
 
-def test_the_game_ends_while_the_daemon_is_down_and_another_is_played(
-    match: Path, folder: Path, tmp_path: Path
-) -> None:
+def test_games_played_while_the_daemon_is_down_are_delivered(match: Path, folder: Path, tmp_path: Path) -> None:
     second = tmp_path / "Game_second.slp"
     second.write_bytes(synthetic_match(seed=9, frames=600))
     third = tmp_path / "Game_third.slp"
@@ -138,10 +131,10 @@ def test_the_game_ends_while_the_daemon_is_down_and_another_is_played(
 
 @pytest.mark.parametrize("frames", ["live", "finalized"])
 @pytest.mark.parametrize("stopped_at", [0.0, 0.4, 1.0])
-def test_between_two_restarts_a_game_ends_one_is_played_and_one_begins(
+def test_games_that_end_and_begin_between_restarts_are_delivered(
     stopped_at: float, frames: FramesMode, folder: Path
 ) -> None:
-    """At the restart two games are over and young, and a third is running: all that is missing comes, in order."""
+    """At the restart, two games have recently ended and a third is running; all missing messages arrive in order."""
     games = [folder / f"Game_{number}.slp" for number in range(3)]
     written = [synthetic_match(seed=40 + number, frames=500, rollbacks=True) for number in range(3)]
     reader = LogReader("station", frames)
@@ -166,7 +159,7 @@ def test_between_two_restarts_a_game_ends_one_is_played_and_one_begins(
     check_equal(reader.lines, expected)
 
 
-def test_files_that_were_finished_before_are_listed_and_not_streamed(match: Path, folder: Path) -> None:
+def test_files_finished_before_the_start_are_listed_but_not_streamed(match: Path, folder: Path) -> None:
     (folder / "2026-11").mkdir()
     (folder / "2026-11" / "Game_old.slp").write_bytes(match.read_bytes())
     with running(folder) as daemon:
@@ -175,13 +168,13 @@ def test_files_that_were_finished_before_are_listed_and_not_streamed(match: Path
         assert station["files"]["finished"] == 1
         assert [recording["file"] for recording in station["recordings"]] == ["2026-11/Game_old.slp"]
         assert "game" not in station
-        # what appears finished is streamed at once
+        # a finished file that appears later is streamed at once
         (folder / "2026-11" / "Game_new.slp").write_bytes(synthetic_match(seed=5, frames=300))
         daemon.until(lambda: "game" in daemon.get("/v1/stations/station"))
         assert 'slpstream_games_total{outcome="game_end",station="station"} 1.0' in daemon.text("/metrics")
 
 
-def test_sigterm_says_1001_to_all(match: Path, folder: Path) -> None:
+def test_sigterm_closes_all_connections_with_1001(match: Path, folder: Path) -> None:
     with running(folder) as daemon:
         with ExitStack() as stack:
             url = daemon.stream_url(station="station")
@@ -198,7 +191,7 @@ def test_sigterm_says_1001_to_all(match: Path, folder: Path) -> None:
         assert stopped[0]["frames"] == 0
 
 
-def test_rubbish_in_the_folder_is_said_once_and_does_no_harm(folder: Path) -> None:
+def test_invalid_files_are_reported_and_do_no_harm(folder: Path) -> None:
     (folder / "rubbish.slp").write_bytes(b"this is not a replay" * 100)
     with running(folder) as daemon:
         daemon.wait_ready()
@@ -211,13 +204,13 @@ def test_rubbish_in_the_folder_is_said_once_and_does_no_harm(folder: Path) -> No
         daemon.until(
             lambda: 'slpstream_games_total{outcome="game_end",station="station"} 1.0' in daemon.text("/metrics")
         )
-        said = [line for line in daemon.lines if line["event"] == "diagnostic"]
-        assert {line["file"] for line in said} == {"rubbish.slp", "more rubbish.slp", "broken.slp"}
-        assert all("offset" in line for line in said)
+        diagnostics = [line for line in daemon.lines if line["event"] == "diagnostic"]
+        assert {line["file"] for line in diagnostics} == {"rubbish.slp", "more rubbish.slp", "broken.slp"}
+        assert all("offset" in line for line in diagnostics)
         assert daemon.terminate()[0] == 0
 
 
-def test_a_running_daemon_serves_its_pages(folder: Path) -> None:
+def test_running_daemon_serves_its_pages(folder: Path) -> None:
     with running(folder) as daemon:
         assert daemon.get("/healthz") == {"status": "ok"}
         daemon.wait_ready()
@@ -227,7 +220,7 @@ def test_a_running_daemon_serves_its_pages(folder: Path) -> None:
         assert json.loads(daemon.text("/v1/stations"))["stations"][0]["id"] == "station"
 
 
-def test_a_daemon_starts_quickly_enough_to_be_restarted(folder: Path) -> None:
+def test_daemon_starts_quickly(folder: Path) -> None:
     began = time.monotonic()
     daemon = DaemonProcess(folder)
     daemon.kill()

@@ -1,5 +1,7 @@
-"""The games of a real daemon: what the API says of them is what their files say, while they run, when they are over,
-after a restart, and when the index is lost."""
+"""The HTTP API of a real daemon describes games as their files do.
+
+This holds while they run, after they end, after a restart, and when the index is lost.
+"""
 
 from __future__ import annotations
 
@@ -28,19 +30,19 @@ FINISHED = synthetic_match(seed=1, frames=1500, rollbacks=True)
 UNFINISHED = synthetic_match(seed=2, frames=400, ended=False)
 
 
-def old(folder: Path, name: str, data: bytes, at: int = OLD) -> Path:
+def write_old(folder: Path, name: str, data: bytes, mtime: int = OLD) -> Path:
     path = folder / name
     path.write_bytes(data)
-    os.utime(path, (at, at))
+    os.utime(path, (mtime, mtime))
     return path
 
 
 @pytest.fixture(scope="module")
 def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("setup")
-    old(folder, "Game_1 ü.slp", FINISHED)
-    old(folder, "crashed.slp", synthetic_match(seed=3, frames=200, ended=False), OLD + 60)
-    old(folder, "broken.slp", b"no replay")
+    write_old(folder, "Game_1 ü.slp", FINISHED)
+    write_old(folder, "crashed.slp", synthetic_match(seed=3, frames=200, ended=False), OLD + 60)
+    write_old(folder, "broken.slp", b"no replay")
     (folder / "running.slp").write_bytes(UNFINISHED)
     return folder
 
@@ -57,26 +59,26 @@ def lines(path: Path, kind: str) -> list[Any]:
     return [json.loads(m.json()) for m in messages(path, frames="finalized") if m.type == kind]
 
 
-def by_reason(daemon: DaemonProcess) -> dict[str | None, dict[str, Any]]:
+def games_by_reason(daemon: DaemonProcess) -> dict[str | None, dict[str, Any]]:
     return {game.get("reason"): game for game in daemon.get("/v1/games")["games"]}
 
 
 def status_of(daemon: DaemonProcess, path: str) -> int:
     try:
-        with urllib.request.urlopen(daemon.url + path, timeout=10) as answer:
-            status: int = answer.status
+        with urllib.request.urlopen(daemon.url + path, timeout=10) as response:
+            status: int = response.status
             return status
     except urllib.error.HTTPError as error:
         error.close()
         return error.code
 
 
-def test_a_finished_game(daemon: DaemonProcess, played: Path) -> None:
-    item = by_reason(daemon)["game_end"]
+def test_finished_game_equals_its_file(daemon: DaemonProcess, played: Path) -> None:
+    item = games_by_reason(daemon)["game_end"]
     path = played / "Game_1 ü.slp"
     [start], [end], [metadata] = (lines(path, kind) for kind in ("game_start", "game_end", "metadata"))
     game = daemon.get(f"/v1/games/{item['gameId']}")
-    assert {key: game[key] for key in item} == item, "a list says nothing else"
+    assert {key: game[key] for key in item} == item, "the list and the single game agree"
     assert game["gameId"] == start["gameId"]
     assert game["settings"] == start["settings"]
     assert game["rate"] == start["rate"]
@@ -95,9 +97,9 @@ def test_a_finished_game(daemon: DaemonProcess, played: Path) -> None:
     assert item["gameId"] in [game["gameId"] for game in found]
 
 
-def test_its_frames_are_those_of_the_log(daemon: DaemonProcess, played: Path) -> None:
+def test_frames_equal_those_of_the_log(daemon: DaemonProcess, played: Path) -> None:
     frames = [message["frame"] for message in lines(played / "Game_1 ü.slp", "frame")]
-    base = f"/v1/games/{by_reason(daemon)['game_end']['gameId']}/frames"
+    base = f"/v1/games/{games_by_reason(daemon)['game_end']['gameId']}/frames"
     found, page = [], daemon.get(f"{base}?limit=700")
     found += page["frames"]
     while "next" in page:
@@ -115,9 +117,9 @@ def test_its_frames_are_those_of_the_log(daemon: DaemonProcess, played: Path) ->
     assert len(daemon.get(f"{base}?from=-200&to=-122")["frames"]) == 2
 
 
-def test_its_stats_are_the_last_of_the_log(daemon: DaemonProcess, played: Path) -> None:
+def test_stats_equal_the_last_of_the_log(daemon: DaemonProcess, played: Path) -> None:
     expected = lines(played / "Game_1 ü.slp", "stats")[-1]["stats"]
-    game_id = by_reason(daemon)["game_end"]["gameId"]
+    game_id = games_by_reason(daemon)["game_end"]["gameId"]
     assert daemon.get(f"/v1/games/{game_id}/stats") == expected
     daemon.until(lambda: "statsSummary" in daemon.get(f"/v1/games/{game_id}"))
     summary = daemon.get(f"/v1/games/{game_id}")["statsSummary"]
@@ -125,38 +127,38 @@ def test_its_stats_are_the_last_of_the_log(daemon: DaemonProcess, played: Path) 
     assert "conversions" not in summary
 
 
-def test_its_file(daemon: DaemonProcess) -> None:
-    game_id = by_reason(daemon)["game_end"]["gameId"]
+def test_replay_file_can_be_downloaded(daemon: DaemonProcess) -> None:
+    game_id = games_by_reason(daemon)["game_end"]["gameId"]
     request = urllib.request.Request(f"{daemon.url}/v1/games/{game_id}/replay", headers={"range": "bytes=100-299"})
-    with urllib.request.urlopen(f"{daemon.url}/v1/games/{game_id}/replay", timeout=10) as answer:
-        assert answer.read() == FINISHED
-        assert "filename*=UTF-8''Game_1%20%C3%BC.slp" in answer.headers["content-disposition"]
-    with urllib.request.urlopen(request, timeout=10) as answer:
-        assert (answer.status, answer.read()) == (206, FINISHED[100:300])
+    with urllib.request.urlopen(f"{daemon.url}/v1/games/{game_id}/replay", timeout=10) as response:
+        assert response.read() == FINISHED
+        assert "filename*=UTF-8''Game_1%20%C3%BC.slp" in response.headers["content-disposition"]
+    with urllib.request.urlopen(request, timeout=10) as response:
+        assert (response.status, response.read()) == (206, FINISHED[100:300])
 
 
-def test_its_events(daemon: DaemonProcess, played: Path) -> None:
-    game = daemon.get(f"/v1/games/{by_reason(daemon)['game_end']['gameId']}")
+def test_events_equal_the_log(daemon: DaemonProcess, played: Path) -> None:
+    game = daemon.get(f"/v1/games/{games_by_reason(daemon)['game_end']['gameId']}")
     expected = [m.json() for m in messages(played / "Game_1 ü.slp")]
-    with urllib.request.urlopen(daemon.url + game["links"]["events"], timeout=10) as answer:
+    with urllib.request.urlopen(daemon.url + game["links"]["events"], timeout=10) as response:
         found: list[bytes] = []
         station = b'"station":' + json.dumps(game["station"]).encode() + b","
         while len(found) < len(expected):
-            line = answer.readline()
+            line = response.readline()
             assert line
             if line.startswith(b"data: ") and not line.startswith((b'data: {"type":"station"', b'data: {"type":"set"')):
                 found.append(line[6:-1].replace(station, b"", 1))
     assert found == expected
 
 
-def test_a_game_that_broke_off(daemon: DaemonProcess, played: Path) -> None:
-    game = by_reason(daemon)["incomplete"]
+def test_incomplete_game_is_listed(daemon: DaemonProcess, played: Path) -> None:
+    game = games_by_reason(daemon)["incomplete"]
     [end] = lines(played / "crashed.slp", "game_end")
     assert game["lastFrame"] == end["lastFrame"]
     assert not game["inProgress"]
 
 
-def test_a_game_that_is_running(tmp_path: Path) -> None:
+def test_running_game_is_listed(tmp_path: Path) -> None:
     path = tmp_path / "running.slp"
     cut = len(UNFINISHED) * 2 // 3
     with running(tmp_path) as daemon:
@@ -171,8 +173,8 @@ def test_a_game_that_is_running(tmp_path: Path) -> None:
         frames = daemon.get(f"{base}/frames")["frames"]
         assert [frame["frame"] for frame in frames] == list(range(-123, -123 + len(frames)))
         assert len(frames) > 200
-        with urllib.request.urlopen(f"{daemon.url}{base}/replay", timeout=10) as answer:
-            assert answer.read() == UNFINISHED[:cut]
+        with urllib.request.urlopen(f"{daemon.url}{base}/replay", timeout=10) as response:
+            assert response.read() == UNFINISHED[:cut]
         with path.open("ab") as file:
             file.write(UNFINISHED[cut:])
         daemon.until(lambda: len(daemon.get(f"{base}/frames")["frames"]) > len(frames))
@@ -181,22 +183,22 @@ def test_a_game_that_is_running(tmp_path: Path) -> None:
         assert status_of(daemon, f"{base}/replay") == 404
 
 
-def test_what_comes_in_live_is_known_after_a_restart_without_reading_it_again(tmp_path: Path) -> None:
+def test_live_games_are_known_after_a_restart_without_reading_them_again(tmp_path: Path) -> None:
     folder, state = tmp_path / "setup", tmp_path / "state"
     folder.mkdir()
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
         (folder / "a.slp").write_bytes(FINISHED)
-        daemon.until(lambda: "metadata" in str(whole(daemon)))
-        before = whole(daemon)
-        assert before[0]["statsSummary"]["overall"], "the daemon has computed them anyway"
+        daemon.until(lambda: "metadata" in str(all_games(daemon)))
+        before = all_games(daemon)
+        assert before[0]["statsSummary"]["overall"], "the daemon computed the stats while the game ran"
         assert daemon.terminate()[0] == 0
     os.utime(folder / "a.slp", (OLD, OLD))
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
-        daemon.until(lambda: f"{OLD}" in str(known(state)))
-        assert [game["gameId"] for game in whole(daemon)] == [before[0]["gameId"]]
-        assert whole(daemon)[0]["statsSummary"] == before[0]["statsSummary"]
+        daemon.until(lambda: f"{OLD}" in str(indexed_mtimes(state)))
+        assert [game["gameId"] for game in all_games(daemon)] == [before[0]["gameId"]]
+        assert all_games(daemon)[0]["statsSummary"] == before[0]["statsSummary"]
         assert daemon.terminate()[0] == 0
     with closing(sqlite3.connect(state / FILE_NAME)) as connection:
         connection.execute("UPDATE files SET size_bytes = size_bytes")
@@ -209,17 +211,17 @@ def test_what_comes_in_live_is_known_after_a_restart_without_reading_it_again(tm
         assert "slpstream_indexed_games 1.0" in daemon.text("/metrics")
 
 
-def whole(daemon: DaemonProcess) -> list[dict[str, Any]]:
+def all_games(daemon: DaemonProcess) -> list[dict[str, Any]]:
     return [daemon.get(f"/v1/games/{game['gameId']}") for game in daemon.get("/v1/games")["games"]]
 
 
-def known(state: Path) -> list[Any]:
+def indexed_mtimes(state: Path) -> list[Any]:
     with closing(sqlite3.connect(state / FILE_NAME)) as connection:
         return connection.execute("SELECT mtime_ns FROM files").fetchall()
 
 
-def test_another_game_under_the_same_name_is_not_given_out(tmp_path: Path) -> None:
-    path = old(tmp_path, "a.slp", FINISHED)
+def test_replaced_file_is_not_served(tmp_path: Path) -> None:
+    path = write_old(tmp_path, "a.slp", FINISHED)
     with running(tmp_path) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
@@ -227,17 +229,17 @@ def test_another_game_under_the_same_name_is_not_given_out(tmp_path: Path) -> No
         base = f"/v1/games/{game['gameId']}"
         assert status_of(daemon, f"{base}/replay") == 200
         path.unlink()
-        old(tmp_path, "a.slp", b"x" * 20_000)
+        write_old(tmp_path, "a.slp", b"x" * 20_000)
         assert status_of(daemon, f"{base}/replay") == 404
         assert status_of(daemon, f"{base}/frames") == 404
         assert status_of(daemon, f"{base}/stats") == 404
 
 
-def test_an_index_that_is_damaged_is_made_again(tmp_path: Path) -> None:
+def test_damaged_index_is_rebuilt(tmp_path: Path) -> None:
     folder, state = tmp_path / "setup", tmp_path / "state"
     folder.mkdir()
     state.mkdir()
-    old(folder, "a.slp", FINISHED)
+    write_old(folder, "a.slp", FINISHED)
     (state / FILE_NAME).write_bytes(b"no database" * 1000)
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
@@ -246,10 +248,10 @@ def test_an_index_that_is_damaged_is_made_again(tmp_path: Path) -> None:
     assert list(state.glob("*.damaged-*"))
 
 
-def test_a_state_folder_that_cannot_be_written_to_costs_only_the_memory_of_it(tmp_path: Path) -> None:
+def test_unwritable_state_folder_keeps_the_index_in_memory(tmp_path: Path) -> None:
     folder, state = tmp_path / "setup", tmp_path / "state"
     folder.mkdir()
-    old(folder, "a.slp", FINISHED)
+    write_old(folder, "a.slp", FINISHED)
     state.write_bytes(b"a file")
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
@@ -257,7 +259,7 @@ def test_a_state_folder_that_cannot_be_written_to_costs_only_the_memory_of_it(tm
         assert [line for line in daemon.lines if "for this run alone" in line["event"]]
 
 
-def test_an_index_of_a_newer_version_is_a_configuration_error(tmp_path: Path) -> None:
+def test_index_of_a_newer_version_is_a_configuration_error(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
         connection.execute("PRAGMA user_version = 99")
     command = [sys.executable, "-m", "slpstream", "serve", str(tmp_path), "--port", "0"]
@@ -268,17 +270,17 @@ def test_an_index_of_a_newer_version_is_a_configuration_error(tmp_path: Path) ->
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("at", [OLD, None], ids=["old", "new"])
-def test_games_of_other_formats(tmp_path: Path, at: int | None) -> None:
-    made = {name: data for name, data in other_games().items() if len(data) < 60_000}
+@pytest.mark.parametrize("mtime", [OLD, None], ids=["old", "new"])
+def test_games_of_other_formats_are_served(tmp_path: Path, mtime: int | None) -> None:
+    data_by_name = {name: data for name, data in other_games().items() if len(data) < 60_000}
     expected: dict[str, dict[str, list[Any]]] = {}
     with running(tmp_path / "none") as daemon:
         (tmp_path / "none").mkdir()
-        for name, data in made.items():
+        for name, data in data_by_name.items():
             path = tmp_path / "none" / name
             path.write_bytes(data)
-            if at is not None:
-                os.utime(path, (at, at))
+            if mtime is not None:
+                os.utime(path, (mtime, mtime))
             kinds = ("game_start", "game_end", "frame")
             found = {kind: lines(path, kind) for kind in kinds}
             expected[found["game_start"][0]["gameId"]] = found
@@ -294,5 +296,5 @@ def test_games_of_other_formats(tmp_path: Path, at: int | None) -> None:
             page = daemon.get(f"/v1/games/{game_id}/frames")
             assert page["frames"] == [message["frame"] for message in found["frame"]][:1200]
             assert status_of(daemon, f"/v1/games/{game_id}/stats") == 404
-            with urllib.request.urlopen(f"{daemon.url}/v1/games/{game_id}/replay", timeout=10) as answer:
-                assert answer.read() in made.values()
+            with urllib.request.urlopen(f"{daemon.url}/v1/games/{game_id}/replay", timeout=10) as response:
+                assert response.read() in data_by_name.values()

@@ -1,7 +1,7 @@
-"""Instant replay on the wire: a jump into a game that is running, of a real daemon, and into the same game when it is
-over. The game is one of netplay: frames come again.
+"""Instant replay with a real daemon: a jump into a running game, and into the same game after it has ended.
 
-Determinism: the file grows when the test says so; a reader knows which message is the last one that can come.
+The game is from netplay, so frames are revised. Nothing depends on time: the file grows when the test writes to it, and
+each reader knows the last message that it will get.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from tests.synthetic.match import synthetic_match
 
 STATION = "main"
 SECONDS = 20.0
-REAL_BYTES = 600_000
-"""Enough of a real game."""
+MAX_REPLAY_BYTES = 600_000
+"""How much of the real replay is used."""
 
 
-class Running:
-    """A game of which a part is written, and the daemon that reads it."""
+class GameInProgress:
+    """A partly written game, and the daemon that reads it."""
 
     def __init__(self, daemon: DaemonProcess, path: Path, data: bytes) -> None:
         self.daemon = daemon
@@ -58,7 +58,7 @@ class Running:
 
     @property
     def newest(self) -> int:
-        """Highest frame number of the live log so far."""
+        """Highest frame number in the live log so far."""
         return max(message.frame for message in self.logs["live"] if message.frame is not None)
 
     @property
@@ -67,7 +67,7 @@ class Running:
         return max(message.frame for message in self.logs["finalized"] if message.frame is not None)
 
     def end(self) -> None:
-        """The rest is written, and the header."""
+        """Write the rest of the game, and the header."""
         with self._path.open("r+b") as file:
             file.seek(self._half)
             file.write(self._data[self._half :])
@@ -80,27 +80,27 @@ def _logs(data: bytes) -> dict[FramesMode, list[LogMessage]]:
 
 
 @contextmanager
-def in_mid_game(data: bytes, folder: Path) -> Iterator[Running]:
-    """A daemon with a game that has begun."""
+def game_in_progress(data: bytes, folder: Path) -> Iterator[GameInProgress]:
+    """A daemon with a game in progress."""
     folder.mkdir()
     with running(folder) as daemon:
         daemon.wait_ready()
-        yield Running(daemon, folder / "Game_1.slp", data)
+        yield GameInProgress(daemon, folder / "Game_1.slp", data)
 
 
 @pytest.fixture(scope="module")
-def game(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def game(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GameInProgress]:
     real = SLP / "duplicate_game_end.slp"
     if real.exists() or IN_CI:
-        data = header(0) + real.read_bytes()[HEADER_BYTES:REAL_BYTES]
+        data = header(0) + real.read_bytes()[HEADER_BYTES:MAX_REPLAY_BYTES]
     else:
         data = synthetic_match(seed=8, frames=1500, rollbacks=True)
-    with in_mid_game(data, tmp_path_factory.mktemp("jump") / STATION) as game:
+    with game_in_progress(data, tmp_path_factory.mktemp("jump") / STATION) as game:
         yield game
 
 
 def jump(
-    game: Running,
+    game: GameInProgress,
     cursor: str,
     until: Callable[[dict[str, Any]], bool],
     *,
@@ -108,7 +108,7 @@ def jump(
     then: Callable[[], None] | None = None,
     **query: str,
 ) -> list[dict[str, Any]]:
-    """The log messages up to one; `then` is done after the first."""
+    """The log messages from a cursor up to the one for which `until` is true. Calls `then` after the first message."""
     url = game.daemon.stream_url(station=STATION, cursor=cursor, **{"delivery": "lossless", **query})
     decoder, found = DeltaDecoder(), list[dict[str, Any]]()
     subprotocols = [Subprotocol(SUBPROTOCOL)] if delta else None
@@ -130,16 +130,16 @@ def decoded(log: Sequence[LogMessage]) -> list[dict[str, Any]]:
 
 
 def from_frame(log: Sequence[LogMessage], number: int) -> Sequence[LogMessage]:
-    """What a jump to a frame gives."""
-    return log[next(at for at, m in enumerate(log) if m.frame is not None and m.frame >= number) :]
+    """The messages that a jump to a frame delivers."""
+    return log[next(index for index, m in enumerate(log) if m.frame is not None and m.frame >= number) :]
 
 
-def at(message: LogMessage) -> Callable[[dict[str, Any]], bool]:
-    return lambda said: said["cursor"] == message.cursor
+def is_at(message: LogMessage) -> Callable[[dict[str, Any]], bool]:
+    return lambda received: received["cursor"] == message.cursor
 
 
-def refusal(game: Running, **query: str) -> int:
-    """The code that a subscription is closed with."""
+def refusal(game: GameInProgress, **query: str) -> int:
+    """The close code of a refused subscription."""
     with connect(game.daemon.stream_url(station=STATION, **query), close_timeout=0.2) as socket:
         with pytest.raises(ConnectionClosed) as closed:
             while True:
@@ -150,79 +150,83 @@ def refusal(game: Running, **query: str) -> int:
 
 @pytest.mark.parametrize("delta", [False, True])
 @pytest.mark.parametrize("mode", MODES)
-def test_a_lossless_jump_in_a_running_game(mode: FramesMode, delta: bool, game: Running) -> None:
+def test_lossless_jump_in_a_running_game(mode: FramesMode, delta: bool, game: GameInProgress) -> None:
     log = game.logs[mode]
     newest = game.newest if mode == "live" else game.final
     for number in (-500, -123, 0, 300, newest):
         cursor = f"{game.game_id}/frame:{number}"
         expected = from_frame(log, number)
-        found = jump(game, cursor, at(log[-1]), delta=delta, frames=mode)
+        found = jump(game, cursor, is_at(log[-1]), delta=delta, frames=mode)
         assert found == decoded(expected)
         assert found[0]["frame"]["frame"] == max(number, -123)
 
 
-def test_a_frame_that_came_again_comes_again(game: Running) -> None:
-    """The jump goes to where the number came first."""
+def test_jump_delivers_all_revisions_of_a_frame(game: GameInProgress) -> None:
+    """The jump goes to the first revision of the frame."""
     log = game.logs["live"]
-    again = next(m for m in log if m.frame is not None and m.frame > 100 and b'"revision":1' in m.body[:60])
-    found = jump(game, f"{game.game_id}/frame:{again.frame}", at(again), frames="live")
-    revisions = [said["frame"]["revision"] for said in found if said.get("frame", {}).get("frame") == again.frame]
+    revised = next(m for m in log if m.frame is not None and m.frame > 100 and b'"revision":1' in m.body[:60])
+    found = jump(game, f"{game.game_id}/frame:{revised.frame}", is_at(revised), frames="live")
+    revisions = [
+        message["frame"]["revision"] for message in found if message.get("frame", {}).get("frame") == revised.frame
+    ]
     assert revisions == [0, 1]
-    assert found[0]["frame"]["frame"] == again.frame
+    assert found[0]["frame"]["frame"] == revised.frame
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("delivery", ["lossless", "conflate"])
-def test_a_frame_that_was_not_played_yet(delivery: str, mode: FramesMode, game: Running) -> None:
+def test_jump_to_a_future_frame_is_refused(delivery: str, mode: FramesMode, game: GameInProgress) -> None:
     beyond = game.newest + 1 if mode == "live" else game.final + 1
     for number in (beyond, beyond + 5000):
         cursor = f"{game.game_id}/frame:{number}"
         assert refusal(game, cursor=cursor, frames=mode, delivery=delivery) == 4410
 
 
-def test_a_game_that_there_is_not(game: Running) -> None:
+def test_jump_into_an_unknown_game_is_refused(game: GameInProgress) -> None:
     assert refusal(game, cursor=f"{'0' * 32}/frame:0") == 4404
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_who_conflates_has_what_may_not_be_dropped_and_the_newest_of_the_rest(mode: FramesMode, game: Running) -> None:
+def test_conflating_jump_delivers_undroppable_and_newest_messages(mode: FramesMode, game: GameInProgress) -> None:
     expected = from_frame(game.logs[mode], 60)
     newest_frame = next(message for message in reversed(expected) if message.type == "frame")
     found = jump(
-        game, f"{game.game_id}/frame:60", at(expected[-1]), frames=mode, delivery="conflate",
+        game, f"{game.game_id}/frame:60", is_at(expected[-1]), frames=mode, delivery="conflate",
     )  # fmt: skip
-    kept = [message["cursor"] for message in found]
+    cursors = [message["cursor"] for message in found]
     assert [m.cursor for m in expected if m.type not in DROPPABLE_TYPES] == [
         message["cursor"] for message in found if message["type"] not in DROPPABLE_TYPES
     ]
-    assert newest_frame.cursor in kept
+    assert newest_frame.cursor in cursors
     assert len(found) < len(expected) / 2
     by_cursor = {message.cursor: message for message in expected}
-    assert found == decoded([by_cursor[cursor] for cursor in kept])
+    assert found == decoded([by_cursor[cursor] for cursor in cursors])
 
 
-def test_frames_over_http_while_it_runs(game: Running) -> None:
+def test_frames_over_http_while_the_game_runs(game: GameInProgress) -> None:
     final = {m.frame: json.loads(bytes(m.entry())) for m in game.logs["finalized"] if m.frame is not None}
     path = f"/v1/games/{game.game_id}/frames"
 
-    def numbered(first: int, last: int) -> list[Any]:
+    def final_frames(first: int, last: int) -> list[Any]:
         return [final[number] for number in range(first, last + 1)]
 
-    assert game.daemon.get(f"{path}?from=100&to=160")["frames"] == numbered(100, 160)
-    assert game.daemon.get(f"{path}?from=-500&to=-120")["frames"] == numbered(-123, -120)
-    assert game.daemon.get(f"{path}?from={game.final - 3}&to=99999")["frames"] == numbered(game.final - 3, game.final)
+    assert game.daemon.get(f"{path}?from=100&to=160")["frames"] == final_frames(100, 160)
+    assert game.daemon.get(f"{path}?from=-500&to=-120")["frames"] == final_frames(-123, -120)
+    assert game.daemon.get(f"{path}?from={game.final - 3}&to=99999")["frames"] == final_frames(
+        game.final - 3, game.final
+    )
     assert game.daemon.get(f"{path}?from={game.final + 1}&to=99999")["frames"] == []
 
 
-def test_whoever_has_jumped_gets_what_follows_and_so_does_who_comes_when_it_is_over(tmp_path: Path) -> None:
-    with in_mid_game(synthetic_match(seed=8, frames=1500, rollbacks=True), tmp_path / STATION) as game:
+def test_jump_delivers_the_rest_of_the_game(tmp_path: Path) -> None:
+    with game_in_progress(synthetic_match(seed=8, frames=1500, rollbacks=True), tmp_path / STATION) as game:
         for mode, then in (("live", game.end), ("finalized", None)):
             whole = game.whole["live" if mode == "live" else "finalized"]
             cursor = f"{game.game_id}/frame:300"
-            found = jump(game, cursor, at(whole[-1]), frames=mode, delta=True, then=then)
+            found = jump(game, cursor, is_at(whole[-1]), frames=mode, delta=True, then=then)
             assert found == decoded(from_frame(whole, 300))
         whole, later = game.whole["live"], game.final + 50
         assert whole[-1].type == "metadata"
-        found = jump(game, f"{game.game_id}/frame:{later}", at(whole[-1]), frames="live")
+        found = jump(game, f"{game.game_id}/frame:{later}", is_at(whole[-1]), frames="live")
         assert found == decoded(from_frame(whole, later))
         assert refusal(game, cursor=f"{game.game_id}/frame:100000") == 4410

@@ -1,4 +1,4 @@
-"""Games that never end: nothing is kept open for them for long, and should one go on, so does its log."""
+"""Games that never end: their resources are soon released, and a game that continues also continues its log."""
 
 from __future__ import annotations
 
@@ -21,54 +21,54 @@ IDLE_SECONDS = 0.3
 
 
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def _short_tick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
 
 
-following = partial(running_station, stalled_seconds=0.1, idle_seconds=IDLE_SECONDS)
+quick_station = partial(running_station, stalled_seconds=0.1, idle_seconds=IDLE_SECONDS)
 
 
-def half(data: bytes) -> int:
+def half_of(data: bytes) -> int:
     return len(data) // 2
 
 
-async def test_a_game_that_was_left_is_given_back_and_can_go_on(tmp_path: Path) -> None:
+async def test_left_game_is_released_and_can_continue(tmp_path: Path) -> None:
     left, other = (synthetic_match(seed=seed, frames=300, rollbacks=True) for seed in (5, 6))
     path = tmp_path / "Game_1.slp"
-    got: list[bytes] = []
-    async with following(tmp_path) as station, trio.open_nursery() as nursery:
+    received: list[bytes] = []
+    async with quick_station(tmp_path) as station, trio.open_nursery() as nursery:
 
-        async def listen() -> None:
+        async def consume() -> None:
             async for batch in LogConsumer(station.channel, frames="live", collect_seconds=0.01):
-                got.extend(message.json() for message in batch.messages if batch.game_id == game_id)
+                received.extend(message.json() for message in batch.messages if batch.game_id == game_id)
 
-        path.write_bytes(left[: half(left)])
+        path.write_bytes(left[: half_of(left)])
         await until(lambda: station.channel.current is not None)
         game = station.channel.current
         assert game is not None
         game_id = game.game_id
-        nursery.start_soon(listen)
+        nursery.start_soon(consume)
         await trio.sleep(3 * IDLE_SECONDS)
         assert station.followed == [path], "the current game may be paused"
 
-        (tmp_path / "Game_2.slp").write_bytes(other[: half(other)])
+        (tmp_path / "Game_2.slp").write_bytes(other[: half_of(other)])
         await until(lambda: station.channel.current is not game)
         await until(lambda: station.followed == [tmp_path / "Game_2.slp"])
         assert all(log.size_bytes == 0 for log in game.logs.values())
         assert not game.in_progress
 
         with path.open("ab") as file:
-            file.write(left[half(left) :])
+            file.write(left[half_of(left) :])
         expected = [message.json() for message in messages(path)]
-        await until(lambda: len(got) >= len(expected) and game.ended)
-        assert got == expected
+        await until(lambda: len(received) >= len(expected) and game.ended)
+        assert received == expected
         assert [known.game_id for known in station.channel.games].count(game.game_id) == 1
         nursery.cancel_scope.cancel()
 
 
-async def test_what_never_becomes_a_game_is_given_back(tmp_path: Path) -> None:
+async def test_files_that_never_become_a_game_are_released(tmp_path: Path) -> None:
     data = synthetic_match(seed=7, frames=130)
-    async with following(tmp_path) as station:
+    async with quick_station(tmp_path) as station:
         for number in range(20):
             (tmp_path / f"Game_{number}.slp").write_bytes(data[: 40 + number])
         await until(lambda: station.active_files > 0)
@@ -76,20 +76,20 @@ async def test_what_never_becomes_a_game_is_given_back(tmp_path: Path) -> None:
         assert not station.channel.games
 
 
-async def test_while_it_is_read_again_nobody_is_turned_away(tmp_path: Path) -> None:
+async def test_log_stays_readable_while_its_file_is_read_again(tmp_path: Path) -> None:
     left, other = (synthetic_match(seed=8, frames=4000), synthetic_match(seed=9, frames=200))
     path = tmp_path / "Game_1.slp"
-    async with following(tmp_path) as station:
-        path.write_bytes(left[: half(left)])
+    async with quick_station(tmp_path) as station:
+        path.write_bytes(left[: half_of(left)])
         await until(lambda: station.channel.current is not None)
         game = station.channel.current
         assert game is not None
-        (tmp_path / "Game_2.slp").write_bytes(other[: half(other)])
+        (tmp_path / "Game_2.slp").write_bytes(other[: half_of(other)])
         await until(lambda: game.left)
         known = game.logs["live"].head
         seen = 0
         with path.open("ab") as file:
-            file.write(left[half(left) :])
+            file.write(left[half_of(left) :])
         while not game.ended:
             if not game.left:
                 assert await game.log_reader.messages("live", Position(known.offset - 5000, 0))
@@ -98,21 +98,21 @@ async def test_while_it_is_read_again_nobody_is_turned_away(tmp_path: Path) -> N
         assert seen
 
 
-async def test_a_game_that_went_out_of_sight_goes_on_in_its_old_place(
+async def test_dropped_game_that_continues_returns_to_its_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("slpstream.stream.games._KNOWN_GAMES", 2)
     left = synthetic_match(seed=10, frames=300)
     path = tmp_path / "Game_00.slp"
-    got: list[bytes] = []
-    async with following(tmp_path) as station, trio.open_nursery() as nursery:
+    received: list[bytes] = []
+    async with quick_station(tmp_path) as station, trio.open_nursery() as nursery:
 
-        async def listen() -> None:
+        async def consume() -> None:
             async for batch in LogConsumer(station.channel, collect_seconds=0.01):
-                got.extend(message.json() for message in batch.messages)
+                received.extend(message.json() for message in batch.messages)
 
-        nursery.start_soon(listen)
-        path.write_bytes(left[: half(left)])
+        nursery.start_soon(consume)
+        path.write_bytes(left[: half_of(left)])
         await until(lambda: station.channel.current is not None)
         game = station.channel.current
         assert game is not None
@@ -127,28 +127,28 @@ async def test_a_game_that_went_out_of_sight_goes_on_in_its_old_place(
                 await until(lambda: game.left)
         assert game not in station.channel.games
         with path.open("ab") as file:
-            file.write(left[half(left) :])
+            file.write(left[half_of(left) :])
         await until(lambda: game.ended)
         expected = [line for one in paths for line in (message.json() for message in messages(one))]
-        await until(lambda: len(got) >= len(expected))
-        assert sorted(got) == sorted(expected)
-        assert station.channel.games[0] is game, "an old one, not the newest"
+        await until(lambda: len(received) >= len(expected))
+        assert sorted(received) == sorted(expected)
+        assert station.channel.games[0] is game, "it is an old game, not the newest"
         nursery.cancel_scope.cancel()
 
 
-async def test_a_file_that_waits_for_a_thread_is_not_given_back(tmp_path: Path) -> None:
+async def test_file_that_waits_for_a_thread_is_not_released(tmp_path: Path) -> None:
     limiter = trio.CapacityLimiter(1)
-    async with following(tmp_path, limiter=limiter) as station:
-        limiter.acquire_on_behalf_of_nowait("somebody")
+    async with quick_station(tmp_path, limiter=limiter) as station:
+        limiter.acquire_on_behalf_of_nowait("another task")
         (tmp_path / "race.gci").write_bytes(games()["race.gci"])
         await trio.sleep(REST_SECONDS + 3 * IDLE_SECONDS)
         assert station.active_files == 1
-        limiter.release_on_behalf_of("somebody")
+        limiter.release_on_behalf_of("another task")
         await until(lambda: station.channel.current is not None and station.channel.current.ended)
 
 
-async def test_what_the_disk_never_took_is_bounded(tmp_path: Path) -> None:
-    async with following(tmp_path) as station:
+async def test_unwritten_files_are_limited(tmp_path: Path) -> None:
+    async with quick_station(tmp_path) as station:
         for number in range(20):
             data = synthetic_match(seed=100 + number, frames=130)
             station.feed_unwritten(tmp_path / f"Game_{number}.slp", 0, data)

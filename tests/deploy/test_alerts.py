@@ -1,5 +1,8 @@
-"""deploy/prometheus and deploy/grafana, held to what they say: promtool accepts and tests the rules, every metric in
-them exists, and a real Prometheus that scrapes a real daemon sees an alert fire and resolve."""
+"""The rules in deploy/prometheus and the dashboard in deploy/grafana.
+
+promtool accepts and tests the rules, every metric in them exists, and a real Prometheus that scrapes a real daemon sees
+an alert fire and resolve.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ DASHBOARD = ROOT / "deploy/grafana/slpstream.json"
 ALERTS = re.findall(r"- alert: (\w+)", RULES.read_text())
 START_SECONDS = 20.0
 ALERT_SECONDS = 30.0
-_MADE = ("_bucket", "_sum", "_count")
+_SUFFIXES = ("_bucket", "_sum", "_count")
 
 
 def promtool(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -42,18 +45,15 @@ def metrics() -> dict[str, str]:
 
 
 def queries() -> list[str]:
-    """All expressions of the dashboard."""
+    """All expressions in the dashboard."""
     panels: list[dict[str, Any]] = json.loads(DASHBOARD.read_text())["panels"]
     return [target["expr"] for panel in panels for target in panel.get("targets", ())]
 
 
-def used(text: str) -> set[str]:
-    """Metrics in an expression."""
+def metrics_in(text: str) -> set[str]:
+    """The names of the metrics in an expression."""
     found = set(re.findall(r"\b(?:slpstream|process)_[a-z_]+", re.sub(r'"[^"]*"', '""', text)))
-    return {next((name.removesuffix(end) for end in _MADE if name.endswith(end)), name) for name in found}
-
-
-# -- rules -------------------------------------------------------------------------------------------------------------
+    return {next((name.removesuffix(end) for end in _SUFFIXES if name.endswith(end)), name) for name in found}
 
 
 @needs("promtool")
@@ -64,7 +64,7 @@ def test_promtool_accepts_the_rules() -> None:
 
 
 @needs("promtool")
-def test_the_rules_do_what_they_are_for() -> None:
+def test_rules_fire_as_their_tests_expect() -> None:
     done = promtool("test", "rules", RULES_TEST)
     assert done.returncode == 0, done.stdout + done.stderr
     text = RULES_TEST.read_text()
@@ -76,8 +76,8 @@ def test_the_rules_do_what_they_are_for() -> None:
 
 @needs("promtool")
 @pytest.mark.parametrize("alert", ALERTS)
-def test_each_rule_is_tested(alert: str, tmp_path: Path) -> None:
-    """With another expression its test fails."""
+def test_each_rule_has_a_test_that_fails_without_it(alert: str, tmp_path: Path) -> None:
+    """Its test fails when the rule has another expression."""
     rules = RULES.read_text()
     begin = rules.index(f"- alert: {alert}\n")
     end = rules.find("- alert:", begin + 1)
@@ -93,18 +93,18 @@ def test_each_rule_is_tested(alert: str, tmp_path: Path) -> None:
     assert promtool("test", "rules", tmp_path / "test.yml").returncode == 1
 
 
-def test_a_station_is_stalled_for_long_enough() -> None:
+def test_stalled_lasts_long_enough_to_alert() -> None:
     """With the default configuration, the shipped scrape interval and the interval of the rules."""
     watch = config.Config().watch
     [wait] = re.findall(r"slpstream_station_stalled == 1\n +for: (\d+)s", RULES.read_text())
     [evaluated] = re.findall(r"\n    interval: (\d+)s", RULES.read_text())
     [scraped] = re.findall(r"scrape_interval: (\d+)s", SCRAPE)
-    # What is scraped a moment late is seen an interval shorter.
+    # A value that is scraped a moment late is visible for one interval less.
     assert int(wait) + max(int(scraped), int(evaluated)) <= watch.idle_seconds - watch.stalled_seconds
 
 
 @needs("promtool")
-def test_the_scrape_example_is_a_configuration(tmp_path: Path) -> None:
+def test_scrape_example_is_a_valid_configuration(tmp_path: Path) -> None:
     (tmp_path / "slpstream.rules.yml").write_text(RULES.read_text())
     for name, text in (("plain", SCRAPE), ("token", re.sub("^    # ", "    ", SCRAPE, flags=re.MULTILINE))):
         (tmp_path / "token").write_text("secret")
@@ -117,18 +117,15 @@ def test_the_scrape_example_is_a_configuration(tmp_path: Path) -> None:
 SCRAPE = (PROMETHEUS / "scrape.yml").read_text()
 
 
-# -- metrics -----------------------------------------------------------------------------------------------------------
-
-
-def test_every_metric_that_is_used_exists() -> None:
+def test_every_used_metric_exists() -> None:
     known = metrics().keys()
-    assert used(RULES.read_text()) <= known
+    assert metrics_in(RULES.read_text()) <= known
     for query in queries():
-        assert used(query), query
-        assert used(query) <= known, query
+        assert metrics_in(query), query
+        assert metrics_in(query) <= known, query
 
 
-def test_what_is_a_counter_is_asked_for_its_increase() -> None:
+def test_counters_are_queried_as_rates() -> None:
     kinds = metrics()
     for text in (RULES.read_text(), *queries()):
         for name in re.findall(r"\b(\w+_total)\b", text):
@@ -136,12 +133,12 @@ def test_what_is_a_counter_is_asked_for_its_increase() -> None:
             assert re.search(rf"(rate|increase)\({name}\b", text), (name, text[:100])
 
 
-def test_what_was_dropped_is_counted_from_the_beginning() -> None:
-    """A counter that is only there from its first event on shows no increase."""
+def test_error_counters_exist_from_the_start() -> None:
+    """A counter that first appears with its first event shows no increase."""
     metrics = Metrics()
     metrics.station("tv1")
     page = metrics.render().decode()
-    there = {
+    series = {
         (sample.name, *sorted(sample.labels.values()))
         for family in text_string_to_metric_families(page)
         for sample in family.samples
@@ -153,14 +150,11 @@ def test_what_was_dropped_is_counted_from_the_beginning() -> None:
         ("slpstream_source_errors_total", *sorted(("tv1", code))) for code in ("truncated", "replaced", "unreadable")
     }
     expected |= {("slpstream_decode_errors_total", "tv1"), ("slpstream_http_requests_total", "401")}
-    assert expected <= there
-
-
-# -- dashboard ---------------------------------------------------------------------------------------------------------
+    assert expected <= series
 
 
 @needs("promtool")
-def test_every_query_of_the_dashboard_parses(tmp_path: Path) -> None:
+def test_dashboard_queries_parse(tmp_path: Path) -> None:
     rows = [f"  - record: query_{number}\n    expr: {json.dumps(grafana(q))}" for number, q in enumerate(queries())]
     assert len(rows) > 20
     (tmp_path / "rules.yml").write_text("groups:\n- name: dashboard\n  rules:\n" + "\n".join(rows) + "\n")
@@ -169,34 +163,31 @@ def test_every_query_of_the_dashboard_parses(tmp_path: Path) -> None:
 
 
 def grafana(query: str) -> str:
-    """A query with its variables filled in."""
+    """A dashboard query with values for its variables."""
     for name, value in (("$__rate_interval", "1m"), ("$job", "slpstream"), ("$instance", ".*"), ("$station", ".*")):
         query = query.replace(name, value)
     assert "$" not in query
     return query
 
 
-def test_the_dashboard_is_laid_out() -> None:
+def test_dashboard_panels_do_not_overlap() -> None:
     panels = json.loads(DASHBOARD.read_text())["panels"]
     assert len({panel["id"] for panel in panels}) == len(panels)
-    taken: set[tuple[int, int]] = set()
+    occupied: set[tuple[int, int]] = set()
     for panel in panels:
-        place = panel["gridPos"]
+        position = panel["gridPos"]
         cells = {
             (x, y)
-            for x in range(place["x"], place["x"] + place["w"])
-            for y in range(place["y"], place["y"] + place["h"])
+            for x in range(position["x"], position["x"] + position["w"])
+            for y in range(position["y"], position["y"] + position["h"])
         }
-        assert not cells & taken, f"{panel['title']} lies on another"
-        assert place["x"] + place["w"] <= 24
-        taken |= cells
-
-
-# -- and a real Prometheus ---------------------------------------------------------------------------------------------
+        assert not cells & occupied, f"{panel['title']} overlaps another panel"
+        assert position["x"] + position["w"] <= 24
+        occupied |= cells
 
 
 class Prometheus:
-    """A running one."""
+    """A running Prometheus."""
 
     def __init__(self, port: int, process: subprocess.Popen[bytes]) -> None:
         self._url = f"http://127.0.0.1:{port}"
@@ -215,7 +206,7 @@ class Prometheus:
             return False
 
     def states(self, alert: str, **labels: str) -> list[str]:
-        """Of the alerts of this name: `pending`, `firing`."""
+        """The states of the alerts with this name: `pending` or `firing`."""
         return [
             found["state"]
             for found in self.get("/api/v1/alerts")["alerts"]
@@ -223,8 +214,8 @@ class Prometheus:
         ]
 
 
-def hurried(rules: str) -> str:
-    """The shipped rules, without patience."""
+def without_delays(rules: str) -> str:
+    """The shipped rules with waits of 0 and ranges of 5 seconds."""
     rules, waits = re.subn(r"for: \w+", "for: 0s", rules)
     rules, ranges = re.subn(r"\[\w+\]", "[5s]", rules)
     rules = re.sub(r"\n    interval: \w+", "", rules)
@@ -235,7 +226,7 @@ def hurried(rules: str) -> str:
 
 @pytest.fixture
 def prometheus(tmp_path: Path) -> Iterator[tuple[Prometheus, Path, Any]]:
-    """Prometheus, the folder of the station `tv1` that it watches, and the daemon."""
+    """A Prometheus, the folder of the station `tv1`, and the daemon that is scraped."""
     replays = tmp_path / "replays"
     replays.mkdir()
     (tmp_path / "slpstream.toml").write_text(
@@ -244,7 +235,7 @@ def prometheus(tmp_path: Path) -> Iterator[tuple[Prometheus, Path, Any]]:
     port = free_port()
     with running(arguments=("--config", str(tmp_path / "slpstream.toml"))) as daemon:
         daemon.wait_ready()
-        (tmp_path / "slpstream.rules.yml").write_text(hurried(RULES.read_text()))
+        (tmp_path / "slpstream.rules.yml").write_text(without_delays(RULES.read_text()))
         scrape = SCRAPE.replace("127.0.0.1:5151", daemon.url.removeprefix("http://")).replace("15s", "1s")
         (tmp_path / "prometheus.yml").write_text(f"global: {{evaluation_interval: 1s}}\n{scrape}")
         command = ["prometheus", f"--config.file={tmp_path}/prometheus.yml", f"--storage.tsdb.path={tmp_path}/data"]
@@ -267,7 +258,7 @@ def until(condition: Any, seconds: float = ALERT_SECONDS) -> None:
 
 
 @needs("prometheus")
-def test_a_real_prometheus_sees_an_alert_fire_and_resolve(prometheus: tuple[Prometheus, Path, Any]) -> None:
+def test_prometheus_sees_an_alert_fire_and_resolve(prometheus: tuple[Prometheus, Path, Any]) -> None:
     found, replays, daemon = prometheus
     until(lambda: found.get("/api/v1/query", query="slpstream_station_ready == 1")["result"])
     assert found.states("SlpstreamStationNotReady") == []

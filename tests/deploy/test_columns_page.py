@@ -1,4 +1,4 @@
-"""The page on columns: every example on it runs, and what it says of the columns is so."""
+"""deploy/docs/columns.md: every example runs, and the columns are as described."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ PAGE = ROOT / "deploy" / "docs" / "columns.md"
 TEXT = PAGE.read_text(encoding="utf-8")
 
 
-def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """In the order of the page, as one session; those of DuckDB where it is installed."""
+def test_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The examples run in order, as one session. Those that use DuckDB are skipped where it is not installed."""
     (tmp_path / "replays").mkdir()
     for seed in (2, 3):
         data = synthetic_match(seed=seed, frames=500, rollbacks=True)
@@ -41,20 +41,20 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         elif example.startswith("slpstream"):
             done = CliRunner().invoke(cli, shlex.split(example)[1:])
             assert done.exit_code == 0, done.output
-    said = capsys.readouterr().out
-    assert "sendings were overruled" in said
-    assert "of the game in the air" in said
-    assert "stocks lost: " in said
+    output = capsys.readouterr().out
+    assert "sendings were overruled" in output
+    assert "of the game in the air" in output
+    assert "stocks lost: " in output
 
 
-def test_the_columns_are_as_described() -> None:
+def test_columns_are_as_described() -> None:
     for row in re.findall(
         r"^\| (`.*?) \| (.*?) \| (?:frame number|how often|0 to 3|Nana|of the whole)", TEXT, re.MULTILINE
     ):
         names, types = (part.replace("`", "").split(", ") for part in row)
         assert [str(arrow.FRAMES_SCHEMA.field(name).type) for name in names] == types
-    [of_ends] = [line for line in TEXT.splitlines() if line.startswith("| `game_ends`")]
-    named = set(re.findall(r"`(\w+)`", of_ends)) - {"game_ends", "file", "game_id"}
+    [ends_row] = [line for line in TEXT.splitlines() if line.startswith("| `game_ends`")]
+    named = set(re.findall(r"`(\w+)`", ends_row)) - {"game_ends", "file", "game_id"}
     assert named <= set(arrow.GAME_ENDS_SCHEMA.names)
     for name in re.findall(r"`((?:pre|post)_\w+)`", TEXT):
         assert name in arrow.FRAMES_SCHEMA.names

@@ -1,4 +1,4 @@
-"""The gateway's unit is as hard as the daemon's, and the example of two venues is one that works."""
+"""The gateway's unit is hardened like the daemon's, and the example with two venues works."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ DIFFERENT = {
 analyze = test_unit.analyze
 
 
-def test_systemd_has_nothing_to_say(analyze: str, tmp_path: Path) -> None:
+def test_unit_passes_verify_and_exposure_score(analyze: str, tmp_path: Path) -> None:
     path = test_unit.install(tmp_path, UNIT)
     result = test_unit.verify(analyze, path)
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
-    assert test_unit.score(analyze, path) <= test_unit.WORST_SCORE
+    assert test_unit.score(analyze, path) <= test_unit.MAX_SCORE
 
 
-def test_it_is_the_unit_of_the_daemon_but_for_what_it_does() -> None:
-    ours = [(key, value) for key, value in settings(UNIT) if key not in DIFFERENT]
-    theirs = [(key, value) for key, value in settings(test_unit.UNIT) if key not in DIFFERENT]
-    assert ours == theirs
+def test_settings_equal_those_of_the_daemon_unit() -> None:
+    gateway = [(key, value) for key, value in settings(UNIT) if key not in DIFFERENT]
+    daemon = [(key, value) for key, value in settings(test_unit.UNIT) if key not in DIFFERENT]
+    assert gateway == daemon
     assert {key for key, _ in settings(UNIT)} & {"StateDirectory", "ReadWritePaths", "BindPaths"} == set()
     start = dict(settings(UNIT))
     assert start["ExecStart"] == f"{EXECUTABLE} gateway --config /etc/slpstream/gateway.toml"
@@ -40,7 +40,7 @@ def test_it_is_the_unit_of_the_daemon_but_for_what_it_does() -> None:
 
 
 def example(name: str, tmp_path: Path) -> Config:
-    """A file of the example, with what it names there."""
+    """The configuration in one file of the example; the files that it refers to are created."""
     text = (EXAMPLE / name).read_text(encoding="utf-8")
     for secret in ("broker-password", "broker-ca.pem", "token"):
         (tmp_path / secret).write_text("secret\n")
@@ -49,24 +49,24 @@ def example(name: str, tmp_path: Path) -> Config:
     return config.load(path)
 
 
-def test_the_example_is_one_event(tmp_path: Path) -> None:
+def test_example_venues_form_one_event(tmp_path: Path) -> None:
     venues = [example(f"{name}.toml", tmp_path) for name in ("north", "south")]
     gateway = example("gateway.toml", tmp_path)
     assert {each.fanout.event for each in (*venues, gateway)} == {"spring-open"}
     stations = [station.id for venue in venues for station in venue.stations]
     assert len(stations) == len(set(stations)) == 4
-    places = [address_of(each.fanout.url, each.fanout.password_file) for each in (*venues, gateway)]
-    assert {(place.host, place.port) for place in places} == {("192.0.2.10", 6379)}
-    assert [place.username for place in places] == ["venue", "venue", "gateway"]
+    addresses = [address_of(each.fanout.url, each.fanout.password_file) for each in (*venues, gateway)]
+    assert {(address.host, address.port) for address in addresses} == {("192.0.2.10", 6379)}
+    assert [address.username for address in addresses] == ["venue", "venue", "gateway"]
     assert (EXAMPLE / "haproxy.cfg").read_text().count("server gateway") == 3
 
 
-def test_the_example_s_broker_starts() -> None:
-    """With its own users; without the certificates, which are the operator's."""
-    left_out = ("#", "bind", "port", "tls-", "aclfile")
+def test_example_broker_starts() -> None:
+    """The broker starts with the example's users, but without TLS: certificates are up to the operator."""
+    omitted = ("#", "bind", "port", "tls-", "aclfile")
     options: list[str] = []
     for line in (EXAMPLE / "redis.conf").read_text().splitlines():
-        if line and not line.startswith(left_out):
+        if line and not line.startswith(omitted):
             key, _, value = line.partition(" ")
             options += [f"--{key}", value.strip('"')]
     with redis(*options, "--aclfile", str(EXAMPLE / "users.acl")):
@@ -74,7 +74,7 @@ def test_the_example_s_broker_starts() -> None:
 
 
 @pytest.mark.parametrize("name", ["fanout.md", "how_far_it_goes.md"])
-def test_the_pages_name_only_what_there_is(name: str) -> None:
+def test_pages_name_only_existing_keys_and_metrics(name: str) -> None:
     import re
 
     text = (DEPLOY / "docs" / name).read_text(encoding="utf-8")

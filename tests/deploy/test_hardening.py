@@ -1,8 +1,8 @@
-"""What the daemon touches: it writes nowhere but in its state folder, and a read-only root loses nobody a message.
+"""The daemon writes only to its state folder, and loses no messages under a read-only root.
 
-strace says what is written, bubblewrap makes the root read-only; both need no root. The unit's `ProtectSystem=strict`
-does the same on a real machine. Byte code is not written here (`PYTHONDONTWRITEBYTECODE`), as it is not where `pip`
-has installed the program.
+strace shows the writes, bubblewrap makes the root read-only; neither needs root privileges. On a real machine, the
+unit's `ProtectSystem=strict` has the same effect. Byte code is not written here (`PYTHONDONTWRITEBYTECODE`), nor is it
+where `pip` has installed the program.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from tests.synthetic.match import synthetic_match
 WRITES = "open,openat,creat,mkdir,mkdirat,unlink,unlinkat,rename,renameat,renameat2,link,linkat,symlink,symlinkat"
 WRITES += ",truncate,chmod,fchmodat,chown,lchown,fchownat,mknod,mknodat,rmdir,utimensat,setxattr"
 _CALL = re.compile(r"^\d+ +(\w+)\((.*)\) += (-?\d+)")
-_READING = re.compile(r"\bO_(WRONLY|RDWR|CREAT|TRUNC|APPEND|TMPFILE)\b")
+_OPEN_FOR_WRITING = re.compile(r"\bO_(WRONLY|RDWR|CREAT|TRUNC|APPEND|TMPFILE)\b")
 _PATH = re.compile(r'(?:AT_FDCWD(?:<[^>]*>)?, |\d+<([^>]*)>, )?"((?:[^"\\]|\\.)*)"')
 
 
 def written(trace: Iterable[str]) -> set[str]:
-    """Paths that a traced process has written to or changed."""
+    """Paths that a traced process wrote to or changed."""
     paths: set[str] = set()
     for line in trace:
         call = _CALL.match(line)
         if call is None or int(call[3]) < 0:
             continue
-        if call[1] in ("open", "openat") and not _READING.search(call[2]):
+        if call[1] in ("open", "openat") and not _OPEN_FOR_WRITING.search(call[2]):
             continue
         for folder, name in _PATH.findall(call[2]):
             paths.add(str(Path(folder or "/", name)))
@@ -42,7 +42,7 @@ def written(trace: Iterable[str]) -> set[str]:
 
 
 def play(daemon: DaemonProcess, folder: Path, name: str, seed: int) -> None:
-    """Writes a game as Dolphin does, and takes care that all of it arrives, the daemon's answers included."""
+    """Write a game the way Dolphin does, and check that every message and every HTTP response arrives."""
     source = folder.parent / name
     source.write_bytes(synthetic_match(seed=seed, frames=400))
     expected = [message.json() for message in messages(source)]
@@ -60,39 +60,41 @@ def play(daemon: DaemonProcess, folder: Path, name: str, seed: int) -> None:
     assert daemon.text("/overlay/replays")
 
 
-def permitted(*command: str) -> None:
-    """Skips where the machine does not let its users trace or make namespaces: containers may forbid it. The unit's own
-    sandbox, which `test_unit.py` judges, is what stands in there."""
+def skip_unless_permitted(*command: str) -> None:
+    """Skip the test where users may not trace processes or create namespaces, as in some containers.
+
+    `test_unit.py` checks the unit's sandbox everywhere.
+    """
     done = subprocess.run([*command, "true"], capture_output=True, text=True, check=False)
     if done.returncode:
         pytest.skip(f"{command[0]} is not permitted here: {done.stderr.strip()[:200]}")
 
 
-def serve(*before: str) -> tuple[str, ...]:
-    """A command around `slpstream serve`."""
-    return ("env", "PYTHONDONTWRITEBYTECODE=1", *before)
+def without_byte_code(*command: str) -> tuple[str, ...]:
+    """The command to put before `slpstream serve`."""
+    return ("env", "PYTHONDONTWRITEBYTECODE=1", *command)
 
 
 @needs("strace")
 def test_no_write_outside_the_state_folder(tmp_path: Path) -> None:
-    permitted("strace", "-qq", "-e", "trace=none")
+    skip_unless_permitted("strace", "-qq", "-e", "trace=none")
     folder, state, trace = tmp_path / "replays", tmp_path / "state", tmp_path / "trace"
     folder.mkdir()
-    around = serve(
+    wrapper = without_byte_code(
         "strace", "-D", "-f", "-y", "--seccomp-bpf", "-qq", "-s", "4096", "-e", f"trace={WRITES}", "-o", str(trace)
     )
-    with running(folder, around=around, state=state) as daemon:
+    with running(folder, around=wrapper, state=state) as daemon:
         daemon.wait_ready()
         play(daemon, folder, "Game_1.slp", 1)
         code, _ = daemon.terminate()
     assert code == 0
     paths = written(trace.read_text(errors="replace").splitlines())
     inside = {path for path in paths if Path(path).is_relative_to(state)}
-    assert inside, "the index was written, and seen to be"
+    assert inside, "the trace shows that the index was written"
     assert paths - inside <= {"/dev/null"}
 
 
-def test_the_trace_would_show_a_write() -> None:
+def test_trace_shows_writes() -> None:
     lines = (
         '12 openat(AT_FDCWD</x>, "/etc/passwd", O_RDONLY|O_CLOEXEC) = 3</etc/passwd>',
         '12 openat(AT_FDCWD</x>, "/a", O_WRONLY|O_CREAT|O_CLOEXEC, 0666) = 3</a>',
@@ -106,15 +108,15 @@ def test_the_trace_would_show_a_write() -> None:
 
 @needs("bwrap")
 @pytest.mark.parametrize("writable", [True, False], ids=["state folder", "nothing"])
-def test_a_read_only_root_drops_nothing(writable: bool, tmp_path: Path) -> None:
-    """With the state folder, as the unit has it, and without any place to write to but memory."""
+def test_read_only_root_loses_no_messages(writable: bool, tmp_path: Path) -> None:
+    """Once with a writable state folder, as in the unit, and once with no writable folder at all."""
     folder, state = tmp_path / "replays", tmp_path / "state"
     folder.mkdir()
     state.mkdir()
     bind = ("--bind", str(state), str(state)) if writable else ()
-    around = ("bwrap", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *bind)
-    permitted(*around)
-    with running(folder, around=serve(*around), state=state) as daemon:
+    wrapper = ("bwrap", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *bind)
+    skip_unless_permitted(*wrapper)
+    with running(folder, around=without_byte_code(*wrapper), state=state) as daemon:
         daemon.wait_ready()
         play(daemon, folder, "Game_1.slp", 2)
         warned = [line["event"] for line in daemon.lines if line.get("level") in ("warning", "error", "critical")]

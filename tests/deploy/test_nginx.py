@@ -1,6 +1,6 @@
-"""deploy/nginx.conf, run by a real nginx with a certificate of our own, in front of a real daemon.
+"""deploy/nginx.conf, run by a real nginx with a self-signed certificate, in front of a real daemon.
 
-What is replaced in it is what a user replaces: ports, certificate, places of logs.
+Only the values that a user replaces are replaced: ports, certificate, folder of the logs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ pytestmark = needs("nginx", "openssl")
 
 
 class Proxied(NamedTuple):
-    """nginx with the daemon behind it."""
+    """nginx as a reverse proxy of a daemon."""
 
     daemon: DaemonProcess
     port: int
@@ -40,32 +40,32 @@ class Proxied(NamedTuple):
     folder: Path
 
     def connect(self) -> ssl.SSLSocket:
-        """A connection whose certificate is checked."""
+        """A TLS connection; the certificate is checked."""
         raw = socket.create_connection(("127.0.0.1", self.port), timeout=10)
         return self.trust.wrap_socket(raw, server_hostname=NAME)
 
-    def ask(self, target: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
-        """Status, headers in lower case, body."""
+    def get(self, target: str, **headers: str) -> tuple[int, dict[str, str], bytes]:
+        """Send a GET request; return the status, the headers with lower-case names, and the body."""
         connection = http.client.HTTPConnection(NAME)
         connection.sock = self.connect()
-        named = {name.replace("_", "-"): value for name, value in headers.items()}
-        connection.request("GET", target, headers={"host": NAME, **named})
-        with connection.getresponse() as answer:
-            found = answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+        extra = {name.replace("_", "-"): value for name, value in headers.items()}
+        connection.request("GET", target, headers={"host": NAME, **extra})
+        with connection.getresponse() as response:
+            result = response.status, {k.lower(): v for k, v in response.getheaders()}, response.read()
         connection.close()
-        return found
+        return result
 
     def stream(self, query: str, **options: Any) -> Any:
-        """A websocket."""
+        """A websocket to the stream."""
         return connect(f"wss://{NAME}/v1/stream{query}", sock=self.connect_plain(), ssl=self.trust, **options)
 
     def connect_plain(self) -> socket.socket:
-        """The connection below TLS."""
+        """A TCP connection to nginx."""
         return socket.create_connection(("127.0.0.1", self.port), timeout=10)
 
 
 def configuration(folder: Path, daemon_port: int, port: int, plain_port: int) -> str:
-    """The shipped file, with what a user replaces, inside what a distribution has around it."""
+    """The shipped file with a user's values, inside a minimal `nginx.conf`."""
     shipped = (ROOT / "deploy/nginx.conf").read_text()
     for old, new, count in (
         ("127.0.0.1:5151", f"127.0.0.1:{daemon_port}", 1),
@@ -78,31 +78,20 @@ def configuration(folder: Path, daemon_port: int, port: int, plain_port: int) ->
     ):
         assert shipped.count(old) == count, old
         shipped = shipped.replace(old, new)
-    places = "".join(
+    temp_paths = "".join(
         f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     user = "user root;\n" if os.geteuid() == 0 else ""
-    return f"{user}pid {folder}/pid;\nworker_processes 1;\nevents {{}}\nhttp {{\n{places}{shipped}}}\n"
+    return f"{user}pid {folder}/pid;\nworker_processes 1;\nevents {{}}\nhttp {{\n{temp_paths}{shipped}}}\n"
 
 
 @pytest.fixture(scope="module")
 def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
     folder = tmp_path_factory.mktemp("nginx")
-    make = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-    ]
-    make += ["-keyout", "privkey.pem", "-out", "fullchain.pem", "-subj", f"/CN={NAME}"]
-    make += ["-addext", f"subjectAltName=DNS:{NAME}"]
-    subprocess.run(make, cwd=folder, check=True, capture_output=True)
+    openssl = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    openssl += ["-days", "2", "-keyout", "privkey.pem", "-out", "fullchain.pem", "-subj", f"/CN={NAME}"]
+    openssl += ["-addext", f"subjectAltName=DNS:{NAME}"]
+    subprocess.run(openssl, cwd=folder, check=True, capture_output=True)
     (folder / "replays").mkdir()
     (folder / "token").write_text(TOKEN)
     (folder / "operate").write_text(OPERATE_TOKEN)
@@ -134,33 +123,33 @@ def proxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Proxied]:
                 nginx.communicate(timeout=10)
 
 
-def test_everything_that_comes_through_needs_the_token(proxied: Proxied) -> None:
-    assert proxied.daemon.get("/healthz") == {"status": "ok"}, "from the machine itself it does not"
+def test_proxied_requests_need_the_token(proxied: Proxied) -> None:
+    assert proxied.daemon.get("/healthz") == {"status": "ok"}, "requests from the machine itself need no token"
     for headers in ({}, {"authorization": "Bearer wrong"}, {"x_forwarded_for": "127.0.0.1"}, {"x_forwarded_for": ""}):
-        status, answered, body = proxied.ask("/v1/stations", **headers)
+        status, response_headers, body = proxied.get("/v1/stations", **headers)
         assert (status, json.loads(body)["status"]) == (401, 401)
-        assert answered["www-authenticate"] == 'Bearer realm="slpstream"'
+        assert response_headers["www-authenticate"] == 'Bearer realm="slpstream"'
     for token in (TOKEN, OPERATE_TOKEN):
-        status, answered, body = proxied.ask("/v1/stations", authorization=f"Bearer {token}")
+        status, response_headers, body = proxied.get("/v1/stations", authorization=f"Bearer {token}")
         assert (status, json.loads(body)["stations"][0]["id"]) == (200, "main")
-        assert proxied.ask(f"/v1/stations?token={token}")[0] == 200
-    assert answered["strict-transport-security"] == "max-age=31536000"
-    assert answered["content-security-policy"].startswith("default-src 'none'")
-    assert answered["x-content-type-options"] == "nosniff"
-    assert proxied.ask("/static/overlay.js")[0] == 200
+        assert proxied.get(f"/v1/stations?token={token}")[0] == 200
+    assert response_headers["strict-transport-security"] == "max-age=31536000"
+    assert response_headers["content-security-policy"].startswith("default-src 'none'")
+    assert response_headers["x-content-type-options"] == "nosniff"
+    assert proxied.get("/static/overlay.js")[0] == 200
 
 
-def test_hosts_and_origins_are_checked_behind_it_too(proxied: Proxied) -> None:
+def test_hosts_and_origins_are_checked_through_the_proxy(proxied: Proxied) -> None:
     bearer = f"Bearer {TOKEN}"
-    assert proxied.ask("/healthz", authorization=bearer, host="evil.example")[0] == 421
-    assert proxied.ask("/healthz", authorization=bearer, origin="https://evil.example")[0] == 403
-    assert proxied.ask("/healthz", authorization=bearer, origin=f"https://{NAME}")[0] == 200
+    assert proxied.get("/healthz", authorization=bearer, host="evil.example")[0] == 421
+    assert proxied.get("/healthz", authorization=bearer, origin="https://evil.example")[0] == 403
+    assert proxied.get("/healthz", authorization=bearer, origin=f"https://{NAME}")[0] == 200
     with pytest.raises(InvalidStatus) as refused, proxied.stream(f"?token={TOKEN}", origin="https://evil.example"):
         pass
     assert refused.value.response.status_code == 403
 
 
-def test_a_websocket_through_it(proxied: Proxied) -> None:
+def test_websocket_through_the_proxy(proxied: Proxied) -> None:
     with proxied.stream("?station=main") as websocket:
         assert json.loads(websocket.recv(timeout=10))["code"] == 4401
         with pytest.raises(ConnectionClosed) as closed:
@@ -172,7 +161,7 @@ def test_a_websocket_through_it(proxied: Proxied) -> None:
         assert json.loads(websocket.recv(timeout=10))["type"] == "station"
 
 
-def test_server_sent_events_come_as_they_are_said(proxied: Proxied) -> None:
+def test_server_sent_events_are_not_buffered(proxied: Proxied) -> None:
     with proxied.connect() as connection:
         head = f"GET /v1/events?station=main&token={TOKEN} HTTP/1.1\r\nHost: {NAME}\r\n\r\n"
         connection.sendall(head.encode())
@@ -183,18 +172,18 @@ def test_server_sent_events_come_as_they_are_said(proxied: Proxied) -> None:
             received += data
 
 
-def test_what_is_not_passed_on(proxied: Proxied) -> None:
-    assert proxied.ask(f"/metrics?token={TOKEN}")[0] == 404
+def test_metrics_and_plain_http_are_not_proxied(proxied: Proxied) -> None:
+    assert proxied.get(f"/metrics?token={TOKEN}")[0] == 404
     connection = http.client.HTTPConnection("127.0.0.1", proxied.plain_port, timeout=10)
     connection.request("GET", "/overlay/main?x=1", headers={"Host": NAME})
-    with connection.getresponse() as answer:
-        assert (answer.status, answer.headers["location"]) == (301, f"https://{NAME}/overlay/main?x=1")
+    with connection.getresponse() as response:
+        assert (response.status, response.headers["location"]) == (301, f"https://{NAME}/overlay/main?x=1")
     connection.close()
 
 
-def test_no_token_in_its_log(proxied: Proxied) -> None:
-    assert proxied.ask(f"/v1/stations?token={TOKEN}")[0] == 200
-    assert proxied.ask(f"/{'x' * 20_000}?token={TOKEN}")[0] == 414
+def test_proxy_log_has_no_token(proxied: Proxied) -> None:
+    assert proxied.get(f"/v1/stations?token={TOKEN}")[0] == 200
+    assert proxied.get(f"/{'x' * 20_000}?token={TOKEN}")[0] == 414
     deadline = time.monotonic() + 10
     while "/v1/stations" not in (log := (proxied.folder / "slpstream.log").read_text()):
         assert time.monotonic() < deadline

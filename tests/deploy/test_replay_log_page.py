@@ -1,4 +1,4 @@
-"""The page of the replay log says what the code does."""
+"""deploy/docs/replay_log.md describes the format as the code implements it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from slpstream.formats.slplog.recorded import GX_PAD, STUNTS_PAD
 from tests.project import ROOT
 
 PAGE = (ROOT / "deploy" / "docs" / "replay_log.md").read_text(encoding="utf-8")
-WIDEST = 0x60
+MAX_EVENT_BYTES = 0x60
 _WIDTHS = {"u8": 1, "u16": 2, "u32": 4, "f32": 4}
 
 
 def rows() -> dict[int, list[tuple[int, int]]]:
-    """Offset and width of every column on the page, by command."""
+    """Offset and width of every column on the page, by command byte."""
     found = {}
     for line in re.findall(r"^\| (0x[0-9A-F]{2}) \| (.*) \|$", PAGE, re.MULTILINE):
         parts = [part.split()[:2] for part in line[1].split("; ")]
@@ -22,15 +22,15 @@ def rows() -> dict[int, list[tuple[int, int]]]:
     return found
 
 
-def test_the_plan_is_on_the_page() -> None:
+def test_columns_on_the_page_match_the_code() -> None:
     assert set(rows()) == plan.FRAMED
     for command, columns in rows().items():
-        real = [(c.offset, c.width) for c in plan.columns(command, WIDEST)]
+        real = [(c.offset, c.width) for c in plan.columns(command, MAX_EVENT_BYTES)]
         assert real[: len(columns)] == columns
         assert all(width == 1 for _, width in real[len(columns) :])
 
 
-def test_the_blocks_are_on_the_page() -> None:
+def test_blocks_on_the_page_match_the_code() -> None:
     named = re.findall(r"^\| (\d) \| ([A-Z]+) \|", PAGE, re.MULTILINE)
     assert {int(number): name for number, name in named} == {kind.value: kind.name for kind in container.Kind}
     assert container.MAGIC.hex(" ").upper() in PAGE
@@ -38,7 +38,7 @@ def test_the_blocks_are_on_the_page() -> None:
     assert f"the last {container.END_BYTES} bytes" in PAGE
 
 
-def test_the_pads_are_on_the_page() -> None:
+def test_pads_on_the_page_match_the_code() -> None:
     sizes = [int(size) for size in re.findall(r"\((256|128)\)", PAGE)]
     assert sizes == list(GX_PAD.axes)
     assert f"| 1 GX | {GX_PAD.buttons} |" in PAGE

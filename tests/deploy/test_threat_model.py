@@ -1,4 +1,4 @@
-"""deploy/docs/threat_model.md: each row names a test, and the tests are there. That they pass is what CI says."""
+"""Each row of deploy/docs/threat_model.md names at least one test, and all named tests exist."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROWS = [line.strip("|").split(" | ") for line in PAGE.splitlines() if line.start
 NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py(?:::\w+)?)`", PAGE)))
 
 
-def test_each_row_says_who_what_how_and_which_test() -> None:
+def test_each_row_is_complete() -> None:
     assert len(ROWS) > 10
     for row in ROWS:
         who, what, how, proof = (cell.strip() for cell in row)
@@ -26,12 +26,12 @@ def test_each_row_says_who_what_how_and_which_test() -> None:
         assert re.sub(r"`[^`]+`", "", proof).strip() == "", row
 
 
-def test_it_is_one_screen() -> None:
+def test_page_fits_on_one_screen() -> None:
     assert len(PAGE.splitlines()) <= 40
 
 
-def test_the_tests_are_there() -> None:
-    """pytest itself finds each of them, and runs it: none is left out without a condition."""
+def test_named_tests_exist() -> None:
+    """pytest collects each of them."""
     command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-p", "no:cacheprovider", *NAMED]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]

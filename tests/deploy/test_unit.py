@@ -1,13 +1,12 @@
-"""deploy/slpstream.service and deploy/install.md, held to what they say.
+"""deploy/slpstream.service and deploy/install.md, checked by systemd's own tools.
 
-systemd itself is the judge: `systemd-analyze verify` (unknown keys, values it cannot parse, executables that are not
-there) and `systemd-analyze security` (the exposure score). It needs no running systemd and no root. On a developer's
-machine without it these tests are skipped; on CI they fail, since a gate that is silently open is none.
+`systemd-analyze verify` finds unknown keys, invalid values and missing executables; `systemd-analyze security`
+calculates the exposure score. Both need neither a running systemd nor root privileges. Without systemd-analyze the
+tests are skipped, except in CI, where they fail.
 
-The unit's executable, /opt/slpstream/bin/slpstream, does not exist where tests run, and verify complains about that,
-rightly. So the tests judge a *copy* in which exactly that path is replaced by an executable which does exist; verify
-runs at its strictest on everything, and the drop-ins of install.md are judged the same way. Tests at the end of each
-part prove that the gate would have closed.
+The unit's executable, /opt/slpstream/bin/slpstream, does not exist where tests run, so the tests check a *copy* of the
+unit with an executable that does exist. Nothing else is changed, verify runs at its strictest, and the drop-ins of
+install.md are checked the same way. Further tests show that mistakes would be detected.
 """
 
 import os
@@ -27,12 +26,12 @@ UNIT = (DEPLOY / "slpstream.service").read_text(encoding="utf-8")
 INSTALL = (DEPLOY / "install.md").read_text(encoding="utf-8")
 EXECUTABLE = "/opt/slpstream/bin/slpstream"
 
-# Measured with systemd 252: 0.9 as shipped, 1.0 with the network opened. The room is for other versions' weights.
-WORST_SCORE = 1.5
+# systemd 252 calculates 0.9 as shipped and 1.0 with the network open. Other versions weigh the settings differently.
+MAX_SCORE = 1.5
 
 
 def settings(text: str) -> list[tuple[str, str]]:
-    """Key and value of every assignment of a unit or drop-in; a key may occur more than once."""
+    """Key and value of every assignment in a unit or drop-in; a key may occur more than once."""
     lines = (line.strip() for line in text.splitlines())
     return [(key, value) for line in lines if line and line[0] not in "#;[" for key, _, value in [line.partition("=")]]
 
@@ -49,17 +48,14 @@ def values(key: str) -> list[str]:
     return [value for name, value in settings(UNIT) if name == key]
 
 
-# --- systemd's own judgement -----------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def analyze() -> str:
     found = shutil.which("systemd-analyze")
     if found is None:
-        why = "systemd-analyze is missing (Debian: apt install systemd)"
+        reason = "systemd-analyze is missing (Debian: apt install systemd)"
         if os.environ.get("CI") == "true":
-            pytest.fail(why)
-        pytest.skip(why)
+            pytest.fail(reason)
+        pytest.skip(reason)
     return found
 
 
@@ -75,7 +71,7 @@ def run(*command: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def install(folder: Path, unit: str, *drop_ins: str) -> Path:
-    """The copy that can be judged here: the unit with an executable that exists, and drop-ins as systemd finds them."""
+    """Write a copy of the unit with an executable that exists, and the drop-ins where systemd finds them."""
     path = folder / "slpstream.service"
     present = shutil.which("true")
     assert present is not None
@@ -88,18 +84,18 @@ def install(folder: Path, unit: str, *drop_ins: str) -> Path:
 
 
 def verify(analyze: str, path: Path) -> subprocess.CompletedProcess[str]:
-    # Without --recursive-errors, verify prints unknown keys and exits 0. --man=no: pages need not be installed.
+    # Without --recursive-errors, verify prints unknown keys and exits 0. --man=no, since man pages may be missing.
     return run(analyze, "--no-pager", "verify", "--man=no", "--recursive-errors=yes", path)
 
 
 def score(analyze: str, path: Path) -> float:
-    # The threshold is in tenths; systemd-analyze itself refuses what is above.
-    threshold = f"--threshold={round(WORST_SCORE * 10)}"
+    # The threshold is in tenths; above it, systemd-analyze exits with an error.
+    threshold = f"--threshold={round(MAX_SCORE * 10)}"
     result = run(analyze, "--no-pager", "security", "--offline=true", threshold, path)
     match = re.search(r"Overall exposure level for slpstream\.service: (\d+\.\d+)", result.stdout)
     assert match, result.stdout + result.stderr
     exposure = float(match[1])
-    assert (result.returncode == 0) == (exposure <= WORST_SCORE), result.stdout + result.stderr
+    assert (result.returncode == 0) == (exposure <= MAX_SCORE), result.stdout + result.stderr
     return exposure
 
 
@@ -114,14 +110,14 @@ with_drop_ins = pytest.mark.parametrize(
 
 
 @with_drop_ins
-def test_verify_has_nothing_to_say(analyze: str, tmp_path: Path, drop_ins: list[str]) -> None:
+def test_verify_has_no_complaints(analyze: str, tmp_path: Path, drop_ins: list[str]) -> None:
     result = verify(analyze, install(tmp_path, UNIT, *drop_ins))
     assert (result.returncode, result.stdout, result.stderr) == (0, "", "")
 
 
 @with_drop_ins
-def test_exposure_score(analyze: str, tmp_path: Path, drop_ins: list[str]) -> None:
-    assert score(analyze, install(tmp_path, UNIT, *drop_ins)) <= WORST_SCORE
+def test_exposure_score_is_low(analyze: str, tmp_path: Path, drop_ins: list[str]) -> None:
+    assert score(analyze, install(tmp_path, UNIT, *drop_ins)) <= MAX_SCORE
 
 
 @pytest.mark.parametrize(
@@ -132,53 +128,50 @@ def test_exposure_score(analyze: str, tmp_path: Path, drop_ins: list[str]) -> No
         pytest.param(UNIT.replace(EXECUTABLE, "/nonexistent/slpstream"), "/nonexistent", id="missing-executable"),
     ],
 )
-def test_verify_would_complain(analyze: str, tmp_path: Path, unit: str, complaint: str) -> None:
+def test_verify_detects_mistakes(analyze: str, tmp_path: Path, unit: str, complaint: str) -> None:
     assert unit != UNIT
     result = verify(analyze, install(tmp_path, unit))
     assert result.returncode != 0
     assert complaint in result.stderr
 
 
-def test_verify_would_complain_about_a_drop_in(analyze: str, tmp_path: Path) -> None:
+def test_verify_detects_mistakes_in_a_drop_in(analyze: str, tmp_path: Path) -> None:
     assert verify(analyze, install(tmp_path, UNIT, "[Service]\nIPAdressAllow=any\n")).returncode != 0
 
 
-def test_score_would_drop(analyze: str, tmp_path: Path) -> None:
+def test_score_detects_a_relaxed_unit(analyze: str, tmp_path: Path) -> None:
     relaxed = re.sub(r"^(Protect|Private|Restrict|SystemCall|Capability|User|Group).*\n", "", UNIT, flags=re.MULTILINE)
-    assert score(analyze, install(tmp_path, relaxed)) > WORST_SCORE
+    assert score(analyze, install(tmp_path, relaxed)) > MAX_SCORE
 
 
-# --- What the daemon and its operators rely on -----------------------------------------------------------------------
-
-
-def test_the_replaced_path_is_the_whole_command() -> None:
-    # If a command did not begin with EXECUTABLE, the copy would run something else than the unit.
+def test_commands_begin_with_the_replaced_path() -> None:
+    # If a command did not begin with EXECUTABLE, the copy would run another command than the unit.
     (before,) = values("ExecStartPre")
     (start,) = values("ExecStart")
     (config,) = re.findall(r"--config (\S+)", start)
     assert start == f"{EXECUTABLE} serve --config {config}"
-    # The "-": systemd does not apply RestartPreventExitStatus= to ExecStartPre=, so without it a wrong configuration is
-    # tried until the start limit. With it serve refuses the same file with 78, once.
+    # systemd does not apply RestartPreventExitStatus= to ExecStartPre=. Without the "-", an invalid configuration would
+    # be tried until the start limit; with it, serve refuses the file once, with exit status 78.
     assert before == f"-{EXECUTABLE} check-config {config}"
     assert values("RestartPreventExitStatus") == ["78"]
     assert values("Restart") == ["on-failure"]
 
 
-def test_systemd_is_told_and_tells() -> None:
+def test_unit_uses_notifications_and_a_watchdog() -> None:
     assert values("Type") == ["notify"]
     assert values("NotifyAccess") == ["main"]
     assert values("WatchdogSec") == ["20"]
     assert values("TimeoutStopSec") == ["10"]
-    # systemd.notify() needs AF_UNIX, the rest of us TCP over both families.
+    # systemd.notify() needs AF_UNIX, the server needs TCP over IPv4 and IPv6.
     assert values("RestrictAddressFamilies") == ["AF_UNIX AF_INET AF_INET6"]
 
 
-def test_a_reload_is_the_signal_that_the_daemon_knows() -> None:
+def test_reload_sends_sighup() -> None:
     assert values("ExecReload") == ["/bin/kill -HUP $MAINPID"]
     assert "systemctl reload slpstream" in INSTALL
 
 
-def test_a_fixed_user_so_that_an_acl_can_name_it() -> None:
+def test_user_is_fixed_so_that_an_acl_can_name_it() -> None:
     assert values("DynamicUser") == []
     (user,) = values("User")
     (line,) = re.findall(r"^u .*$", INSTALL, re.MULTILINE)  # the sysusers.d line
@@ -195,34 +188,31 @@ def test_replays_are_read_only() -> None:
     assert {key for drop_in in DROP_INS for key, _ in settings(drop_in) if "Path" in key} == {"BindReadOnlyPaths"}
 
 
-def test_closed_to_the_network_until_a_drop_in_opens_it() -> None:
+def test_network_is_closed_unless_a_drop_in_opens_it() -> None:
     assert values("IPAddressDeny") == ["any"]
     assert values("IPAddressAllow") == ["localhost"]
     assert any(key == "IPAddressAllow" for drop_in in DROP_INS for key, _ in settings(drop_in))
 
 
-# --- install.md ------------------------------------------------------------------------------------------------------
-
-
-def promises() -> list[tuple[str, str]]:
-    """Every `Key=` or `Key=value` that install.md writes in its prose."""
+def named_settings() -> list[tuple[str, str]]:
+    """Every `Key=` or `Key=value` in the prose of install.md."""
     prose = re.sub(r"^```.*?^```$", "", INSTALL, flags=re.DOTALL | re.MULTILINE)
     return re.findall(r"`([A-Z][A-Za-z]+)=([^`]*)`", prose)
 
 
-def test_install_promises_something() -> None:
-    assert len(promises()) >= 5
+def test_install_names_settings() -> None:
+    assert len(named_settings()) >= 5
 
 
-@pytest.mark.parametrize(("key", "value"), sorted(set(promises())))
-def test_install_promises_only_what_is_there(key: str, value: str) -> None:
-    there = [text for text in (UNIT, *DROP_INS) for name, text in settings(text) if name == key]
-    assert there
-    assert not value or value in there
+@pytest.mark.parametrize(("key", "value"), sorted(set(named_settings())))
+def test_settings_that_install_names_exist(key: str, value: str) -> None:
+    found = [text for text in (UNIT, *DROP_INS) for name, text in settings(text) if name == key]
+    assert found
+    assert not value or value in found
 
 
 @pytest.mark.parametrize("path", [EXECUTABLE, "/etc/slpstream/slpstream.toml", "/etc/systemd/system/slpstream.service"])
-def test_install_puts_things_where_the_unit_looks(path: str) -> None:
+def test_install_uses_the_paths_of_the_unit(path: str) -> None:
     assert path in UNIT
     assert path in INSTALL
 

@@ -1,4 +1,4 @@
-"""Programs that tests need beside Python's: in CI they must be there, elsewhere their tests are skipped."""
+"""External programs that tests need. In CI they must be installed; elsewhere their tests are skipped."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tests.shared_data import IN_CI
 
 
 def needs(*programs: str) -> pytest.MarkDecorator:
-    """Skips where one of the programs is missing, but not in CI."""
+    """Skip the test if one of the programs is missing, but not in CI."""
     missing = [program for program in programs if shutil.which(program) is None]
     return pytest.mark.skipif(bool(missing) and not IN_CI, reason=f"not installed: {', '.join(missing)}")
 
 
 def free_port() -> int:
-    """A port that was free a moment ago."""
+    """A TCP port that was free a moment ago."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port: int = sock.getsockname()[1]

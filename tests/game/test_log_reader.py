@@ -1,4 +1,4 @@
-"""A log read back from its file: the same messages as the pipeline's, from any place, and read once for all who ask."""
+"""A log read back from its file equals the pipeline's, from any position, and is decoded once for all subscribers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import trio
 
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game import log_reader as replay_module
+from slpstream.game import log_reader as log_reader_module
 from slpstream.game.log_reader import MODES, GrowingLogReader, archived_game
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.errors import CursorGone
@@ -24,8 +24,8 @@ SLICE_BYTES = 8192
 FRAMES = 600
 
 
-class Recorded:
-    """A replay as a file, and both its logs."""
+class RecordedMatch:
+    """A replay file and both of its logs."""
 
     def __init__(self, path: Path, data: bytes) -> None:
         self.path = path
@@ -36,8 +36,8 @@ class Recorded:
         assert pipeline.game_id is not None
         self.game_id = pipeline.game_id
 
-    def replay(self, limit_bytes: int | Callable[[], int] | None = None) -> GrowingLogReader:
-        """A new reader of the file."""
+    def new_reader(self, limit_bytes: int | Callable[[], int] | None = None) -> GrowingLogReader:
+        """A reader of the file, up to `limit_bytes`; `None` for no limit."""
         limit = limit_bytes if callable(limit_bytes) else lambda: limit_bytes
         return GrowingLogReader(lambda: self.path, limit, self.game_id, trio.CapacityLimiter(4))
 
@@ -46,15 +46,15 @@ class Recorded:
 
 
 @pytest.fixture(scope="module")
-def match(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+def match(tmp_path_factory: pytest.TempPathFactory) -> RecordedMatch:
     data = synthetic_match(frames=FRAMES, rollbacks=True, items=True)
-    return Recorded(tmp_path_factory.mktemp("replay") / "Game.slp", data)
+    return RecordedMatch(tmp_path_factory.mktemp("replay") / "Game.slp", data)
 
 
 @pytest.fixture
-def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many bytes each call of a pipeline was given. With small slices."""
-    monkeypatch.setattr(replay_module, "SLICE_BYTES", SLICE_BYTES)
+def decoded_bytes(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Number of bytes in each call of `Pipeline.feed`. Also makes the reader's slices small."""
+    monkeypatch.setattr(log_reader_module, "SLICE_BYTES", SLICE_BYTES)
     calls: list[int] = []
     feed = Pipeline.feed
 
@@ -66,79 +66,87 @@ def computed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return calls
 
 
-async def rest(replay: GrowingLogReader, mode: FramesMode, position: Position) -> list[LogMessage]:
-    """Everything behind a position, as a subscriber reads it."""
+async def read_rest(reader: GrowingLogReader, mode: FramesMode, position: Position) -> list[LogMessage]:
+    """All messages after a position, fetched as a subscriber fetches them."""
     found: list[LogMessage] = []
-    while messages := await replay.messages(mode, position):
+    while messages := await reader.messages(mode, position):
         found += messages
         position = messages[-1].position
     return found
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_from_the_start_it_is_the_log(mode: FramesMode, match: Recorded, computed: list[int]) -> None:
-    found = await rest(match.replay(), mode, START)
+async def test_reading_from_the_start_gives_the_whole_log(
+    mode: FramesMode, match: RecordedMatch, decoded_bytes: list[int]
+) -> None:
+    found = await read_rest(match.new_reader(), mode, START)
     assert [message.json() for message in found] == match.lines(mode)
-    assert sum(computed) == len(match.data)  # each byte once
+    assert sum(decoded_bytes) == len(match.data)  # each byte is decoded once
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_from_every_position_comes_what_follows(mode: FramesMode, match: Recorded, computed: list[int]) -> None:
-    replay, log = match.replay(), match.logs[mode]
-    for at, message in enumerate(log):
-        found = await replay.messages(mode, message.position)
-        assert found == log[at + 1 : at + 1 + len(found)]
-        assert bool(found) == (at + 1 < len(log))
+async def test_every_position_gives_the_messages_after_it(
+    mode: FramesMode, match: RecordedMatch, decoded_bytes: list[int]
+) -> None:
+    reader, log = match.new_reader(), match.logs[mode]
+    for index, message in enumerate(log):
+        found = await reader.messages(mode, message.position)
+        assert found == log[index + 1 : index + 1 + len(found)]
+        assert bool(found) == (index + 1 < len(log))
 
 
-async def test_from_random_positions_in_any_order(match: Recorded, computed: list[int]) -> None:
+async def test_random_positions_in_any_order(match: RecordedMatch, decoded_bytes: list[int]) -> None:
     chance = random.Random(5)
-    replay = match.replay()
+    reader = match.new_reader()
     for _ in range(60):
         mode: FramesMode = chance.choice(MODES)
-        at = chance.randrange(len(match.logs[mode]))
-        found = await replay.messages(mode, match.logs[mode][at].position)
-        assert found == match.logs[mode][at + 1 : at + 1 + len(found)]
+        index = chance.randrange(len(match.logs[mode]))
+        found = await reader.messages(mode, match.logs[mode][index].position)
+        assert found == match.logs[mode][index + 1 : index + 1 + len(found)]
 
 
-async def test_places_that_no_message_has(match: Recorded, computed: list[int]) -> None:
-    replay, log = match.replay(), match.logs["live"]
+async def test_positions_without_a_message(match: RecordedMatch, decoded_bytes: list[int]) -> None:
+    reader, log = match.new_reader(), match.logs["live"]
     between = Position(log[50].offset + 1, 0)
-    assert (await replay.messages("live", between))[0].position > between
-    assert await replay.messages("live", Position(len(match.data) * 2, 0)) == []
+    assert (await reader.messages("live", between))[0].position > between
+    assert await reader.messages("live", Position(len(match.data) * 2, 0)) == []
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("warm", [False, True])
-async def test_find_frame(mode: FramesMode, warm: bool, match: Recorded, computed: list[int]) -> None:
-    replay = match.replay()
+async def test_find_frame_gives_the_position_before_it(
+    mode: FramesMode, warm: bool, match: RecordedMatch, decoded_bytes: list[int]
+) -> None:
+    reader = match.new_reader()
     if warm:
-        await rest(replay, mode, START)
+        await read_rest(reader, mode, START)
     log = match.logs[mode]
     for number in (-999, -123, -122, 0, 1, 200, FRAMES - 124):
-        position = await replay.find_frame(mode, number)
-        first = next(message for message in await replay.messages(mode, position))
+        position = await reader.find_frame(mode, number)
+        first = next(message for message in await reader.messages(mode, position))
         assert first == next(m for m in log if m.frame is not None and m.frame >= number)
     with pytest.raises(CursorGone, match="not in the game yet"):
-        await replay.find_frame(mode, FRAMES)
+        await reader.find_frame(mode, FRAMES)
 
 
-async def test_a_jump_far_ahead_does_not_start_from_the_beginning(match: Recorded, computed: list[int]) -> None:
-    replay = match.replay()
-    await rest(replay, "live", START)
-    computed.clear()
-    await replay.find_frame("live", 400)
-    assert sum(computed) < len(match.data) / 2
+async def test_jump_far_ahead_skips_the_beginning(match: RecordedMatch, decoded_bytes: list[int]) -> None:
+    reader = match.new_reader()
+    await read_rest(reader, "live", START)
+    decoded_bytes.clear()
+    await reader.find_frame("live", 400)
+    assert sum(decoded_bytes) < len(match.data) / 2
 
 
-async def test_a_hundred_who_come_back_at_once_share_the_reading(match: Recorded, computed: list[int]) -> None:
-    replay = match.replay()
+async def test_a_hundred_simultaneous_readers_share_the_decoding(
+    match: RecordedMatch, decoded_bytes: list[int]
+) -> None:
+    reader = match.new_reader()
     positions = [START, match.logs["live"][700].position, match.logs["finalized"][300].position]
     results: list[tuple[FramesMode, Position, list[LogMessage]]] = []
 
     async def come_back(number: int) -> None:
         mode: FramesMode = "finalized" if number % 3 == 2 else "live"
-        found = await rest(replay, mode, positions[number % 3])
+        found = await read_rest(reader, mode, positions[number % 3])
         results.append((mode, positions[number % 3], found))
 
     async with trio.open_nursery() as nursery:
@@ -147,26 +155,26 @@ async def test_a_hundred_who_come_back_at_once_share_the_reading(match: Recorded
     for mode, position, found in results:
         assert found == [m for m in match.logs[mode] if m.position > position]
     assert len(results) == 100
-    assert sum(computed) < 3 * len(match.data)  # at most once for each of the three places
+    assert sum(decoded_bytes) < 3 * len(match.data)  # at most once for each of the three positions
 
 
-async def test_the_end_of_a_finished_file_is_not_computed_for_each_who_asks(
-    match: Recorded, computed: list[int]
-) -> None:
-    replay = match.replay()
+async def test_end_of_a_finished_file_is_decoded_once(match: RecordedMatch, decoded_bytes: list[int]) -> None:
+    reader = match.new_reader()
     last = [message.position for message in match.logs["live"][-3:]]
-    await replay.messages("live", last[0])
-    computed.clear()
+    await reader.messages("live", last[0])
+    decoded_bytes.clear()
     for _ in range(20):
-        assert len(await replay.messages("live", last[0])) == 2
-        assert await replay.messages("live", last[2]) == []
-    assert computed == []
+        assert len(await reader.messages("live", last[0])) == 2
+        assert await reader.messages("live", last[2]) == []
+    assert decoded_bytes == []
 
 
-async def test_a_file_that_grows(match: Recorded, computed: list[int], tmp_path: Path) -> None:
-    """What was not there the last time is there now; the limit is what the tail has read, whatever the file has."""
+async def test_growing_file_is_read_up_to_the_limit(
+    match: RecordedMatch, decoded_bytes: list[int], tmp_path: Path
+) -> None:
+    """The limit is the number of bytes that the station has read, even if the file already has more."""
     limit = 0
-    replay = match.replay(lambda: limit)
+    reader = match.new_reader(lambda: limit)
     position, found = START, list[LogMessage]()
     chance = random.Random(3)
     pipeline = Pipeline(SlippiReader(), MODES)
@@ -175,46 +183,46 @@ async def test_a_file_that_grows(match: Recorded, computed: list[int], tmp_path:
         step = chance.choice((1, 700, 5000, 30_000))
         published += pipeline.feed(match.data[limit : limit + step]).messages("live")
         limit = min(len(match.data), limit + step)
-        new = await rest(replay, "live", position)
+        new = await read_rest(reader, "live", position)
         found += new
         position = found[-1].position if found else START
         assert found == published
     assert [message.json() for message in found] == match.lines("live")
 
 
-async def test_memory_is_bounded(match: Recorded, computed: list[int]) -> None:
-    replay = match.replay()
-    await rest(replay, "live", START)
+async def test_cache_size_is_limited(match: RecordedMatch, decoded_bytes: list[int]) -> None:
+    reader = match.new_reader()
+    await read_rest(reader, "live", START)
     assert len(match.data) / SLICE_BYTES > 20
-    kept = replay._cached
-    assert kept is not None
-    assert len(kept.slices) <= replay_module._CACHED_SLICES
-    assert len(kept.checkpoints) <= len(match.data) / SLICE_BYTES / replay_module._SLICES_PER_CHECKPOINT
+    cached = reader._cached
+    assert cached is not None
+    assert len(cached.slices) <= log_reader_module._CACHED_SLICES
+    assert len(cached.checkpoints) <= len(match.data) / SLICE_BYTES / log_reader_module._SLICES_PER_CHECKPOINT
 
 
-@pytest.mark.parametrize("what", ["vanished", "replaced", "directory"])
-async def test_a_file_that_is_not_there_any_more(what: str, match: Recorded, tmp_path: Path) -> None:
-    recorded = Recorded(tmp_path / "Game.slp", match.data)
-    replay = recorded.replay()
+@pytest.mark.parametrize("change", ["vanished", "replaced", "directory"])
+async def test_missing_or_replaced_file_raises_cursor_gone(change: str, match: RecordedMatch, tmp_path: Path) -> None:
+    recorded = RecordedMatch(tmp_path / "Game.slp", match.data)
+    reader = recorded.new_reader()
     recorded.path.unlink()
-    if what == "replaced":
+    if change == "replaced":
         recorded.path.write_bytes(synthetic_match(frames=50, seed=8))
-    elif what == "directory":
+    elif change == "directory":
         recorded.path.mkdir()
     with pytest.raises(CursorGone):
-        await replay.messages("live", START)
+        await reader.messages("live", START)
     with pytest.raises(CursorGone):
-        await replay.find_frame("live", 0)
+        await reader.find_frame("live", 0)
 
 
-async def test_a_file_that_was_renamed(match: Recorded, tmp_path: Path) -> None:
-    recorded = Recorded(tmp_path / "Game.slp", match.data)
-    replay = recorded.replay()
+async def test_renamed_file_is_still_read(match: RecordedMatch, tmp_path: Path) -> None:
+    recorded = RecordedMatch(tmp_path / "Game.slp", match.data)
+    reader = recorded.new_reader()
     recorded.path = recorded.path.rename(tmp_path / "Game_renamed.slp")
-    assert len(await rest(replay, "live", START)) == len(match.logs["live"])
+    assert len(await read_rest(reader, "live", START)) == len(match.logs["live"])
 
 
-async def test_an_archived_game(match: Recorded) -> None:
+async def test_archived_game_reads_its_log(match: RecordedMatch) -> None:
     game = archived_game(lambda: match.path, 17, match.game_id, trio.CapacityLimiter(1))
     assert (game.archived, game.in_progress, game.order) == (True, False, (0, 17, "Game.slp"))
     found = await game.log_reader.messages("live", START)
@@ -222,108 +230,105 @@ async def test_an_archived_game(match: Recorded) -> None:
     assert (await game.log_reader.find_frame("live", -123)) < match.logs["live"][-1].position
 
 
-async def test_cancelled_while_it_reads(match: Recorded, computed: list[int]) -> None:
-    replay = match.replay()
+async def test_cancelled_reads_leave_the_reader_usable(match: RecordedMatch, decoded_bytes: list[int]) -> None:
+    reader = match.new_reader()
     for turns in range(1, 30):
         with trio.move_on_after(0):
-            await replay.messages("live", START)
+            await reader.messages("live", START)
         with trio.CancelScope() as scope:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(partial(rest, replay, "live", START))
+                nursery.start_soon(partial(read_rest, reader, "live", START))
                 for _ in range(turns):
                     await trio.lowlevel.checkpoint()
                 scope.cancel()
-    assert [m.json() for m in await rest(replay, "live", START)] == match.lines("live")
+    assert [m.json() for m in await read_rest(reader, "live", START)] == match.lines("live")
 
 
-async def test_what_it_keeps_to_be_quick_can_be_given_back(match: Recorded, computed: list[int]) -> None:
-    replay = match.replay()
+async def test_forget_frees_the_cache(match: RecordedMatch, decoded_bytes: list[int]) -> None:
+    reader = match.new_reader()
 
     async def all_lines() -> list[bytes]:
         lines: list[bytes] = []
-        place = START
-        while messages := await replay.messages("live", place):
+        position = START
+        while messages := await reader.messages("live", position):
             lines += [message.json() for message in messages]
-            place = messages[-1].position
+            position = messages[-1].position
         return lines
 
     assert await all_lines() == match.lines("live")
-    replay.forget()
-    assert replay._cached is None
-    del computed[:]
+    reader.forget()
+    assert reader._cached is None
+    del decoded_bytes[:]
     assert await all_lines() == match.lines("live")
-    assert computed, "it was computed again"
+    assert decoded_bytes, "the file was decoded again"
 
 
-async def test_nothing_is_given_back_while_somebody_reads(match: Recorded) -> None:
-    replay = match.replay()
+async def test_forget_during_a_read_keeps_the_cache(match: RecordedMatch) -> None:
+    reader = match.new_reader()
     async with trio.open_nursery() as nursery:
         for _ in range(3):
-            nursery.start_soon(replay.messages, "live", START)
+            nursery.start_soon(reader.messages, "live", START)
         await trio.lowlevel.checkpoint()
-        replay.forget()
-    assert replay._cached is not None
-    found = await replay.messages("live", START)
+        reader.forget()
+    assert reader._cached is not None
+    found = await reader.messages("live", START)
     assert [message.json() for message in found] == match.lines("live")[: len(found)]
 
 
-# -- for those who jump into a game that is followed ---------------------------------------------------------------
-
-
-def followed(replay: GrowingLogReader, data: bytes, seed: int = 4) -> Pipeline:
-    """Somebody follows the file as it grows, and leaves copies of the pipeline."""
-    chance, pipeline, at = random.Random(seed), Pipeline(SlippiReader(), MODES), 0
-    while at < len(data):
+def follow(reader: GrowingLogReader, data: bytes, seed: int = 4) -> Pipeline:
+    """Follow the file as it grows, the way a station does, and give the reader checkpoints of the pipeline."""
+    chance, pipeline, offset = random.Random(seed), Pipeline(SlippiReader(), MODES), 0
+    while offset < len(data):
         step = chance.choice((400, 3000, 9000))
-        pipeline.feed(data[at : at + step])
-        replay.keep(pipeline)
-        at += step
+        pipeline.feed(data[offset : offset + step])
+        reader.keep(pipeline)
+        offset += step
     return pipeline
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_jump_into_a_game_that_is_followed_is_short(
-    mode: FramesMode, match: Recorded, computed: list[int]
+async def test_jump_into_a_followed_game_decodes_little(
+    mode: FramesMode, match: RecordedMatch, decoded_bytes: list[int]
 ) -> None:
-    """From the first one on: nobody has read the file before."""
+    """Even the first jump is short, before anything was read back from the file."""
     log = match.logs[mode]
     for number in (-200, -123, 0, 333, FRAMES - 130):
-        replay = match.replay()
-        followed(replay, match.data)
-        computed.clear()
-        position = await replay.find_frame(mode, number)
-        first = next(at for at, m in enumerate(log) if m.frame is not None and m.frame >= number)
-        found = await replay.messages(mode, position)
+        reader = match.new_reader()
+        follow(reader, match.data)
+        decoded_bytes.clear()
+        position = await reader.find_frame(mode, number)
+        first = next(index for index, m in enumerate(log) if m.frame is not None and m.frame >= number)
+        found = await reader.messages(mode, position)
         assert found == log[first : first + len(found)] != []
-        assert sum(computed) <= 7 * SLICE_BYTES
+        assert sum(decoded_bytes) <= 7 * SLICE_BYTES
 
 
 @pytest.mark.parametrize("mode", MODES)
-async def test_with_copies_or_without_it_is_the_log(mode: FramesMode, match: Recorded, computed: list[int]) -> None:
-    replay, chance = match.replay(), random.Random(6)
-    followed(replay, match.data)
-    assert len(replay._cache.checkpoints) > 8
-    for _ in range(40):
-        at = chance.randrange(len(match.logs[mode]))
-        found = await replay.messages(mode, match.logs[mode][at].position)
-        assert found == match.logs[mode][at + 1 : at + 1 + len(found)]
-    assert [m.json() for m in await rest(replay, mode, START)] == match.lines(mode)
-    replay.forget()
-    assert len(replay._cache.checkpoints) == 0
-    assert [m.json() for m in await rest(replay, mode, START)] == match.lines(mode)
-
-
-async def test_a_header_that_was_written_later_counts_for_what_follows_a_copy(
-    tmp_path: Path, computed: list[int]
+async def test_log_is_the_same_with_and_without_checkpoints(
+    mode: FramesMode, match: RecordedMatch, decoded_bytes: list[int]
 ) -> None:
-    """A game without Game End: only the raw length says that it is over."""
+    reader, chance = match.new_reader(), random.Random(6)
+    follow(reader, match.data)
+    assert len(reader._cache.checkpoints) > 8
+    for _ in range(40):
+        index = chance.randrange(len(match.logs[mode]))
+        found = await reader.messages(mode, match.logs[mode][index].position)
+        assert found == match.logs[mode][index + 1 : index + 1 + len(found)]
+    assert [m.json() for m in await read_rest(reader, mode, START)] == match.lines(mode)
+    reader.forget()
+    assert len(reader._cache.checkpoints) == 0
+    assert [m.json() for m in await read_rest(reader, mode, START)] == match.lines(mode)
+
+
+async def test_header_written_later_applies_after_a_checkpoint(tmp_path: Path, decoded_bytes: list[int]) -> None:
+    """A game without Game End, which only the raw length in the header marks as ended."""
     data = synthetic_match(seed=2, frames=400, ended=False)
     path = tmp_path / "Game.slp"
     closed = data[:11] + (len(data) - 15).to_bytes(4, "big") + data[15:]
-    recorded = Recorded(path, closed)
-    replay = recorded.replay()
-    pipeline = followed(replay, data)
+    recorded = RecordedMatch(path, closed)
+    reader = recorded.new_reader()
+    pipeline = follow(reader, data)
     assert not pipeline.ended
     last = recorded.logs["live"][-40:]
     assert last[-1].type == "game_end"
-    assert await rest(replay, "live", last[0].position) == last[1:]
+    assert await read_rest(reader, "live", last[0].position) == last[1:]

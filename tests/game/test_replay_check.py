@@ -1,4 +1,4 @@
-"""Finished games are read again and compared with what was said: the chain, the daemon's task, and a real daemon."""
+"""Finished games are read again and compared with what was published: the hash chain, the task, and a real daemon."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ LINES = st.lists(st.binary(max_size=8), max_size=12)
 
 @given(LINES, LINES)
 @settings(deadline=None)
-def test_a_second_reading_finds_the_first_difference(first: list[bytes], second: list[bytes]) -> None:
+def test_second_reading_finds_the_first_difference(first: list[bytes], second: list[bytes]) -> None:
     chain = Chain()
     for line in first:
         chain.add(line)
     assert len(chain) == len(first)
-    reading = ReplayedLog(chain)
-    reading.feed(second[:3])
-    reading.feed(second[3:])
-    reading.finish()
+    second_log = ReplayedLog(chain)
+    second_log.feed(second[:3])
+    second_log.feed(second[3:])
+    second_log.finish()
     if first == second:
-        assert reading.divergence is None
+        assert second_log.divergence is None
         return
-    assert reading.divergence is not None
-    place, line = reading.divergence
-    assert first[:place] == second[:place]
-    assert first[place : place + 1] != second[place : place + 1]
-    assert line == (second[place] if place < len(second) else b"")
+    assert second_log.divergence is not None
+    index, line = second_log.divergence
+    assert first[:index] == second[:index]
+    assert first[index : index + 1] != second[index : index + 1]
+    assert line == (second[index] if index < len(second) else b"")
 
 
-def followed(check: ReplayCheck, path: Path, *, read: bytes | None = None) -> Pipeline:
-    """A game as a station follows it: its messages published, its file released."""
+def publish_and_release(check: ReplayCheck, path: Path, *, read: bytes | None = None) -> Pipeline:
+    """Publish a game the way a station does, then release its file; `read` replaces the content of the file."""
     data = path.read_bytes() if read is None else read
     format_ = of_name(path.name)
     pipeline = Pipeline(format_.new_reader(path.name), MODES)
-    for at in range(0, len(data), 5000):
-        check.published(pipeline, pipeline.feed(data[at : at + 5000]))
+    for offset in range(0, len(data), 5000):
+        check.published(pipeline, pipeline.feed(data[offset : offset + 5000]))
     if format_.written_whole:
         check.published(pipeline, pipeline.finish())
         while pipeline.pending:
@@ -80,28 +80,28 @@ async def test_finished_games_are_equal_different_or_unreadable(tmp_path: Path) 
     race.write_bytes(games()["race.rpl"])
     async with trio.open_nursery() as nursery:
         nursery.start_soon(check.run)
-        followed(check, good)
+        publish_and_release(check, good)
         assert await results(counted, 1) == {"main equal": 1}
-        followed(check, race)
+        publish_and_release(check, race)
         assert await results(counted, 2) == {"main equal": 2}
-        followed(check, changed, read=data)
+        publish_and_release(check, changed, read=data)
         assert await results(counted, 3) == {"main equal": 2, "main different": 1}
-        followed(check, gone, read=data)
+        publish_and_release(check, gone, read=data)
         assert await results(counted, 4) == {"main equal": 2, "main different": 1, "main unreadable": 1}
-        followed(check, good, read=data[: len(data) // 2])  # not over: nothing to say
-        followed(check, good)
+        publish_and_release(check, good, read=data[: len(data) // 2])  # has not ended, so it is not checked
+        publish_and_release(check, good)
         assert await results(counted, 5) == {"main equal": 3, "main different": 1, "main unreadable": 1}
         nursery.cancel_scope.cancel()
 
 
 @pytest.mark.trio
-async def test_too_many_that_wait_are_skipped(tmp_path: Path) -> None:
+async def test_checks_beyond_the_queue_limit_are_skipped(tmp_path: Path) -> None:
     counted: Counter[str] = Counter()
     check = ReplayCheck(lambda station, result: counted.update([result]))
     path = tmp_path / "race.rpl"
     path.write_bytes(games()["race.rpl"])
-    for _ in range(40):  # nobody runs it yet
-        followed(check, path)
+    for _ in range(40):  # the task is not running yet
+        publish_and_release(check, path)
     assert counted == {"skipped": 8}
     async with trio.open_nursery() as nursery:
         nursery.start_soon(check.run)
@@ -109,7 +109,9 @@ async def test_too_many_that_wait_are_skipped(tmp_path: Path) -> None:
         nursery.cancel_scope.cancel()
 
 
-def test_a_daemon_verifies_its_games_and_is_verified(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_daemon_checks_finished_games_and_verify_checks_the_daemon(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "main"
     folder.mkdir()
     config = tmp_path / "slpstream.toml"
@@ -120,8 +122,8 @@ def test_a_daemon_verifies_its_games_and_is_verified(tmp_path: Path, capfd: pyte
         game.write_bytes(synthetic_match(seed=2, frames=300, rollbacks=True))
         line = 'slpstream_verified_games_total{result="equal",station="main"} 1.0'
         daemon.until(lambda: line in daemon.text("/metrics"))
-        said = next(line for line in daemon.lines if line.get("event") == "game verified")
-        assert (said["result"], said["file"]) == ("equal", "Game_1.slp")
+        logged = next(line for line in daemon.lines if line.get("event") == "game verified")
+        assert (logged["result"], logged["file"]) == ("equal", "Game_1.slp")
         changed = tmp_path / "changed.slp"
         data = bytearray(game.read_bytes())
         data[data.index(b"\x38" + (50).to_bytes(4, "big")) + 0x21] ^= 1
@@ -138,7 +140,7 @@ def test_a_daemon_verifies_its_games_and_is_verified(tmp_path: Path, capfd: pyte
         daemon.terminate()
 
 
-def test_a_running_game_is_verified_as_far_as_it_goes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_running_game_is_verified_as_far_as_it_goes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "main"
     folder.mkdir()
     game = folder / "Game_1.slp"
@@ -146,7 +148,7 @@ def test_a_running_game_is_verified_as_far_as_it_goes(tmp_path: Path, capfd: pyt
     empty.touch()
     data = synthetic_match(seed=2, frames=600, rollbacks=True)
     data = data[:11] + bytes(4) + data[15:]
-    middle = data.index(b"\x38" + (200).to_bytes(4, "big")) + 3  # of a frame, and of an event
+    middle = data.index(b"\x38" + (200).to_bytes(4, "big")) + 3  # in the middle of a frame and of an event
 
     def verify(*arguments: object) -> int:
         with pytest.raises(SystemExit) as exit_:

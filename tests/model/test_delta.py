@@ -1,4 +1,4 @@
-"""Values and messages as differences: whatever follows whatever comes out the same, bit for bit; and what it saves."""
+"""Values and messages sent as deltas decode to the original, bit for bit, and are much smaller than JSON."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from tests.shared_data import needs_shared, replays
 from tests.synthetic.match import synthetic_match
 
 STATION = "main"
-MESSAGES_OF_EACH = 400
-NO_REPLAY = "not_slp_text"
-MAX_OF_JSON = 0.25
-"""What must hold; the goal is a fifth."""
+MESSAGES_PER_REPLAY = 400
+NOT_A_REPLAY = "not_slp_text"
+MAX_JSON_RATIO = 0.25
+"""Largest accepted size relative to JSON; the goal is a fifth."""
 
 SCALARS = st.one_of(
     st.none(),
@@ -52,7 +52,7 @@ VALUES = st.dictionaries(
 
 
 def exactly(value: Any) -> bytes:
-    """The same bytes, the same value; the order of keys means nothing."""
+    """Bytes that are equal for equal values; the order of keys does not matter."""
     return msgspec.json.encode(value, order="sorted")
 
 
@@ -61,25 +61,22 @@ def as_message(payload: dict[str, Any], offset: int) -> dict[str, Any]:
 
 
 def encode(log: list[LogMessage]) -> Iterator[bytes]:
-    """A log as one subscriber gets it who misses nothing."""
+    """A log as a subscriber that misses nothing receives it."""
     known: dict[str, DeltaBase] = {}
     for message in log:
-        link, before = DeltaBase(message, None), known.get(message.type)
+        base, before = DeltaBase(message, None), known.get(message.type)
         if message.type not in DELTA_TYPES or before is None:
             yield to_messagepack(message.json(STATION))
         else:
-            changes, link.image = before.image.change(link.payload())
+            changes, base.image = before.image.change(base.payload())
             step = message.offset - before.message.offset
             yield delta_message(message.type, STATION, step, message.count, changes)
-        known[message.type] = link
-
-
-# -- values -----------------------------------------------------------------------------------------------------------
+        known[message.type] = base
 
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(VALUES, min_size=2, max_size=5))
-def test_any_value_after_any_other(values: list[dict[str, Any]]) -> None:
+def test_any_value_can_follow_any_other(values: list[dict[str, Any]]) -> None:
     decoder = DeltaDecoder()
     first, *others = values
     assert exactly(decoder.decode(msgspec.msgpack.encode(as_message(first, 7)))) == exactly(as_message(first, 7))
@@ -106,34 +103,34 @@ def test_any_value_after_any_other(values: list[dict[str, Any]]) -> None:
         ({"a": [0] * 300}, {"a": [0] * 299 + [1]}, [[], b"\xab\x02"]),
     ],
 )  # fmt: skip
-def test_what_is_said(before: Any, after: Any, parts: list[Any]) -> None:
+def test_change_parts_are_minimal(before: Any, after: Any, parts: list[Any]) -> None:
     assert Image(before).change(after)[0].parts() == parts
     assert exactly(Image(before).changed(parts).value) == exactly(after)
 
 
 @settings(max_examples=100, deadline=None)
 @given(st.data())
-def test_damaged_bytes_are_a_message_or_a_violation(data: st.DataObject) -> None:
+def test_damaged_bytes_decode_or_raise_protocol_violation(data: st.DataObject) -> None:
     whole = list(encode(messages_of_a_match()[:12]))
-    which = data.draw(st.integers(0, len(whole) - 1))
-    damaged = bytearray(whole[which])
+    index = data.draw(st.integers(0, len(whole) - 1))
+    damaged = bytearray(whole[index])
     if data.draw(st.booleans()):
         damaged = damaged[: data.draw(st.integers(0, len(damaged)))]
     else:
         damaged[data.draw(st.integers(0, len(damaged) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     decoder = DeltaDecoder()
-    for line in whole[:which]:
+    for line in whole[:index]:
         decoder.decode(line)
     with contextlib.suppress(ProtocolViolation):
         assert "type" in decoder.decode(bytes(damaged))
 
 
-def test_a_delta_without_what_it_follows() -> None:
+def test_delta_without_its_base_is_refused() -> None:
     with pytest.raises(ProtocolViolation, match="without the message before it"):
         DeltaDecoder().decode(msgspec.msgpack.encode([STATION, 0, 1, 0]))
 
 
-def test_who_changes_what_was_decoded_does_not_change_what_follows() -> None:
+def test_modifying_a_decoded_message_does_not_affect_later_ones() -> None:
     decoder = DeltaDecoder()
     first = decoder.decode(msgspec.msgpack.encode(as_message({"a": [1, {"b": 2}], "d": []}, 1)))
     first["value"]["a"][1]["b"] = 77
@@ -144,47 +141,46 @@ def test_who_changes_what_was_decoded_does_not_change_what_follows() -> None:
     assert decoder.decode(msgspec.msgpack.encode([STATION, 0, 1, 0]))["value"]["d"] == []
 
 
-# -- logs -------------------------------------------------------------------------------------------------------------
-
-
 @functools.cache
 def messages_of_a_match() -> list[LogMessage]:
     match = synthetic_match(seed=9, frames=400, items=True, rollbacks=True, followers=True)
     return Pipeline(SlippiReader()).feed(match).messages("live")
 
 
-def check(log: list[LogMessage]) -> tuple[float, float]:
-    """Each message comes out as it went in; the shares of JSON, of all topics and of frames only."""
+def size_ratios(log: list[LogMessage]) -> tuple[float, float]:
+    """Check that each message round-trips. Return the size relative to JSON, of all messages and of frames alone."""
     decoder = DeltaDecoder()
     sizes: dict[bool, list[int]] = {True: [0, 0], False: [0, 0]}
     for message, data in zip(log, encode(log), strict=True):
         line = message.json(STATION)
         assert exactly(decoder.decode(data)) == exactly(msgspec.json.decode(line)), message.cursor
-        of = sizes[message.type == "frame"]
-        of[0] += len(data)
-        of[1] += len(line)
+        size = sizes[message.type == "frame"]
+        size[0] += len(data)
+        size[1] += len(line)
     both = [sum(column) for column in zip(*sizes.values(), strict=True)]
     frames = sizes[True]
     return both[0] / both[1], frames[0] / frames[1] if frames[1] else 0.0
 
 
 @needs_shared
-@pytest.mark.parametrize("replay", [path for path in replays() if path.stem != NO_REPLAY], ids=lambda path: path.stem)
-def test_the_frames_of_every_replay_come_out_the_same(replay: Path) -> None:
-    _, frames = check(list(itertools.islice(messages(replay, topics=TOPICS), MESSAGES_OF_EACH)))
-    assert frames <= MAX_OF_JSON
+@pytest.mark.parametrize(
+    "replay", [path for path in replays() if path.stem != NOT_A_REPLAY], ids=lambda path: path.stem
+)
+def test_frames_of_every_replay_round_trip(replay: Path) -> None:
+    _, frames = size_ratios(list(itertools.islice(messages(replay, topics=TOPICS), MESSAGES_PER_REPLAY)))
+    assert frames <= MAX_JSON_RATIO
 
 
 @needs_shared
 @pytest.mark.parametrize("name", ["game", "v3.18", "realtimeTest"])
-def test_whole_games_are_a_quarter_of_json_at_most(name: str) -> None:
+def test_whole_games_are_at_most_a_quarter_of_json(name: str) -> None:
     path = next(path for path in replays() if path.stem == name)
-    every, frames = check(list(messages(path, topics=TOPICS)))
-    assert every <= MAX_OF_JSON
-    assert frames <= MAX_OF_JSON
+    overall, frames = size_ratios(list(messages(path, topics=TOPICS)))
+    assert overall <= MAX_JSON_RATIO
+    assert frames <= MAX_JSON_RATIO
 
 
-def test_a_synthetic_match() -> None:
-    every, frames = check(messages_of_a_match())
-    assert every <= MAX_OF_JSON
-    assert frames <= MAX_OF_JSON
+def test_synthetic_match_is_at_most_a_quarter_of_json() -> None:
+    overall, frames = size_ratios(messages_of_a_match())
+    assert overall <= MAX_JSON_RATIO
+    assert frames <= MAX_JSON_RATIO

@@ -1,4 +1,4 @@
-"""Messages: the envelope, the cursor, the cut-down frame, and that all forms of a message say the same."""
+"""Messages: the envelope, the cursor, the cut-down frame, and the equivalence of all forms of a message."""
 
 from __future__ import annotations
 
@@ -47,11 +47,8 @@ def decoded(line: bytes) -> dict[str, Any]:
     return value
 
 
-# -- cursors ----------------------------------------------------------------------------------------------------------
-
-
 @given(cursors)
-def test_a_cursor_comes_back_as_it_was(cursor: Cursor) -> None:
+def test_cursor_round_trips(cursor: Cursor) -> None:
     assert parse_cursor(str(cursor)) == cursor
 
 
@@ -64,7 +61,7 @@ def test_a_cursor_comes_back_as_it_was(cursor: Cursor) -> None:
         (f"{GAME}/frame:0", Cursor(GAME, None, None, 0)),
     ],
 )
-def test_what_cursors_look_like(text: str, cursor: Cursor) -> None:
+def test_cursor_text(text: str, cursor: Cursor) -> None:
     assert parse_cursor(text) == cursor
     assert str(cursor) == text
 
@@ -99,13 +96,13 @@ def test_what_cursors_look_like(text: str, cursor: Cursor) -> None:
         "../../etc/passwd",
     ],
 )
-def test_what_is_no_cursor(text: str) -> None:
+def test_invalid_cursor_is_refused(text: str) -> None:
     with pytest.raises(ProtocolViolation):
         parse_cursor(text)
 
 
 @given(st.text(max_size=80))
-def test_no_text_breaks_the_parser(text: str) -> None:
+def test_any_text_is_parsed_or_refused(text: str) -> None:
     try:
         cursor = parse_cursor(text)
     except ProtocolViolation:
@@ -113,13 +110,10 @@ def test_no_text_breaks_the_parser(text: str) -> None:
     assert parse_cursor(str(cursor)) == cursor
 
 
-def test_a_refusal_does_not_repeat_a_long_text() -> None:
+def test_error_does_not_repeat_a_long_text() -> None:
     with pytest.raises(ProtocolViolation) as refused:
         parse_cursor("x" * 100_000)
     assert len(str(refused.value)) < 200
-
-
-# -- the envelope -----------------------------------------------------------------------------------------------------
 
 
 def test_envelope_without_station() -> None:
@@ -129,14 +123,14 @@ def test_envelope_without_station() -> None:
 
 @pytest.mark.parametrize("station", ["main", "stage 2", 'a"b\\c', "ステージ", "\n"])
 def test_envelope_with_station(station: str) -> None:
-    said = message(events.FrameFinalized(5, -4))
-    with_station, without = decoded(said.json(station)), decoded(said.json())
+    log_message = message(events.FrameFinalized(5, -4))
+    with_station, without = decoded(log_message.json(station)), decoded(log_message.json())
     assert list(with_station)[:4] == ["type", "station", "gameId", "cursor"]
     assert with_station == {**without, "station": station}
 
 
-def test_a_diagnostic_from_before_game_start_has_no_place() -> None:
-    said = message(events.Diagnostic(0, "error", "wrong_format", 0, "not a Slippi replay"), game_id=None)
+def test_diagnostic_from_before_game_start_has_no_cursor() -> None:
+    log_message = message(events.Diagnostic(0, "error", "wrong_format", 0, "not a Slippi replay"), game_id=None)
     expected = {
         "type": "diagnostic",
         "severity": "error",
@@ -144,18 +138,18 @@ def test_a_diagnostic_from_before_game_start_has_no_place() -> None:
         "offset": 0,
         "message": "not a Slippi replay",
     }
-    assert decoded(said.json()) == expected
-    assert decoded(said.json("main")) == {**expected, "station": "main"}
-    assert said.cursor is None
+    assert decoded(log_message.json()) == expected
+    assert decoded(log_message.json("main")) == {**expected, "station": "main"}
+    assert log_message.cursor is None
 
 
-def test_the_cursor_of_a_message_names_its_place() -> None:
-    said = message(events.FrameFinalized(5, -4), offset=17, count=3)
-    assert said.cursor == f"{GAME}/l17.3" == decoded(said.json())["cursor"]
-    assert parse_cursor(said.cursor).position == said.position == Position(17, 3)
+def test_cursor_of_a_message_is_its_position() -> None:
+    log_message = message(events.FrameFinalized(5, -4), offset=17, count=3)
+    assert log_message.cursor == f"{GAME}/l17.3" == decoded(log_message.json())["cursor"]
+    assert parse_cursor(log_message.cursor).position == log_message.position == Position(17, 3)
 
 
-def test_payloads() -> None:
+def test_payloads_of_events() -> None:
     start = events.GameStart(5, "gci", GAME, {"laps": 3}, (60, 1))
     assert payload(start) == {"type": "game_start", "format": "gci", "rate": [60, 1], "settings": {"laps": 3}}
     event = events.GameEvent(5, "stock_lost", 100, {"playerIndex": 1})
@@ -191,50 +185,45 @@ def test_every_type_has_a_topic() -> None:
     assert message(events.FrameFinalized(5, 0)).topic == "frame"
 
 
-# -- forms ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mode", ["live", "finalized"])
-def test_messagepack_says_what_json_says(mode: str) -> None:
-    for said in getattr(logs_of([varied_replay()]), mode):
+def test_messagepack_is_equivalent_to_json(mode: str) -> None:
+    for log_message in getattr(logs_of([varied_replay()]), mode):
         for station in (None, "main"):
-            line = said.json(station)
+            line = log_message.json(station)
             assert msgspec.msgpack.decode(to_messagepack(line)) == msgspec.json.decode(line)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
-def test_what_is_not_finite_is_null(value: float) -> None:
+def test_non_finite_numbers_are_null(value: float) -> None:
     stats = message(events.StatsUpdate(5, 100, {"ratio": value, "list": [value, 1.0]}))
     assert decoded(stats.json())["stats"] == {"ratio": None, "list": [None, 1.0]}
 
 
-def test_what_is_not_finite_in_a_frame_is_null() -> None:
+def test_non_finite_numbers_in_a_frame_are_null() -> None:
     lines = [m.json() for m in logs_of([varied_replay()]).live if m.frame == -94]
     assert [decoded(line)["frame"]["players"]["1"]["post"]["percent"] for line in lines] == [None]
     assert not any(word in line for line in lines for word in (b"NaN", b"Infinity"))
 
 
-def test_a_form_is_made_once() -> None:
-    said = message(events.FrameFinalized(5, -4))
-    made: list[str] = []
+def test_form_is_made_once() -> None:
+    log_message = message(events.FrameFinalized(5, -4))
+    calls: list[str] = []
 
     def make(this: LogMessage) -> bytes:
-        made.append(this.type)
+        calls.append(this.type)
         return this.json()
 
-    assert said.form("a", make) is said.form("a", make)
-    said.form("b", make)
-    assert made == ["finalized", "finalized"]
+    assert log_message.form("a", make) is log_message.form("a", make)
+    log_message.form("b", make)
+    assert calls == ["finalized", "finalized"]
 
 
-def test_the_entry_of_a_frame_is_its_value() -> None:
-    for said in logs_of([varied_replay()]).live:
-        if said.frame is not None:
-            assert msgspec.json.decode(said.entry()) == decoded(said.json())["frame"]
-            assert decoded(said.json())["frame"]["frame"] == said.frame
+def test_entry_of_a_frame_is_its_value() -> None:
+    for log_message in logs_of([varied_replay()]).live:
+        if log_message.frame is not None:
+            assert msgspec.json.decode(log_message.entry()) == decoded(log_message.json())["frame"]
+            assert decoded(log_message.json())["frame"]["frame"] == log_message.frame
 
-
-# -- cut-down frames --------------------------------------------------------------------------------------------------
 
 FRAME: dict[str, Any] = {
     "frame": 7,
@@ -298,13 +287,13 @@ ALWAYS = {"frame": 7, "revision": 1}
     ],
     ids=lambda value: ",".join(value) if isinstance(value, list) else "",
 )
-def test_cut_frame(fields: list[str], expected: dict[str, Any]) -> None:
+def test_cut_frame_keeps_the_requested_fields(fields: list[str], expected: dict[str, Any]) -> None:
     whole = {"type": "frame", "station": "main", "gameId": GAME, "cursor": f"{GAME}/l9.0", "frame": FRAME}
     assert decoded(cut_frame(msgspec.json.encode(whole), fields)) == {**whole, "frame": ALWAYS | expected}
 
 
-def test_a_cut_frame_does_not_show_the_whole_when_both_are_asked_for() -> None:
-    """A field and a part of it: the order does not matter, and the message that others get stays whole."""
+def test_field_and_its_part_can_both_be_requested() -> None:
+    """The order of the fields does not matter, and the original line stays as it was."""
     line = msgspec.json.encode({"type": "frame", "frame": FRAME})
     for fields in (["start", "start.seed"], ["start.seed", "start"]):
         assert decoded(cut_frame(line, fields))["frame"]["start"] == FRAME["start"]
@@ -312,6 +301,6 @@ def test_a_cut_frame_does_not_show_the_whole_when_both_are_asked_for() -> None:
 
 
 @given(st.lists(st.text("aprostefm.c", max_size=20), max_size=5))
-def test_no_fields_break_the_cutting(fields: list[str]) -> None:
+def test_any_field_names_can_be_cut(fields: list[str]) -> None:
     cut = decoded(cut_frame(msgspec.json.encode({"type": "frame", "frame": FRAME}), fields))
     assert cut["frame"].items() >= ALWAYS.items()

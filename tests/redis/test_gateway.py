@@ -26,7 +26,7 @@ from slpstream.web.games import FramesQuery
 from slpstream.web.schemas import GameList
 from tests.redis.ends import Ingest, asking, expected, of_game, until, until_stored
 from tests.redis.redis_process import RedisProcess
-from tests.stream.fakes import Client, FakeLog, FakeStation, LineWire, subscription
+from tests.stream.fakes import Client, FakeLog, FakeStation, LineEncoding, subscription
 
 EVERYTHING: dict[str, Any] = {"stations": ["main"], "delivery": "lossless"}
 SCHEDULES = 4
@@ -74,7 +74,7 @@ class Follower:
     @asynccontextmanager
     async def at(self, gateway: Gateway) -> AsyncIterator[Client]:
         """Connects to a gateway for the duration of the block."""
-        client = Client(encoding=LineWire())
+        client = Client(encoding=LineEncoding())
         wanted = subscription(**EVERYTHING, frames=self.mode, cursor=self.cursor)
         async with client.subscribed(gateway.hub, wanted):
             try:
@@ -142,7 +142,7 @@ async def test_a_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
         station.write_all(game)
         await until_stored(client, "late", {("main", mode): len(log.whole(mode)) for mode in MODES})
         async with Gateway(broker.url, "late").running("main") as gateway:
-            connection = Client(encoding=LineWire())
+            connection = Client(encoding=LineEncoding())
             async with connection.subscribed(gateway.hub, subscription(stations=["main"])):
                 await until(lambda: bool(connection.of_type("snapshot")))
             [snapshot] = connection.of_type("snapshot")

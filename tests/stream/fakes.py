@@ -1,8 +1,9 @@
-"""A station without files and a connection without a network: logs made of nothing, a socket that takes as many
-bytes as a test allows, a wire whose messages are lines.
+"""Stand-ins for the tests of the fan-out: a station without files and a connection without a network.
 
-Determinism: nothing here waits for time. A test says what happens, then lets every task run until all are waiting
-(`settle`), and looks at what has arrived. Random schedules come from seeds.
+Logs are generated, the socket takes as many bytes as the test allows, and each message is encoded as one line.
+
+Nothing here depends on the clock. A test triggers something, lets every task run until all of them wait (`settle`), and
+checks what has arrived. Random schedules come from seeds.
 """
 
 from __future__ import annotations
@@ -27,20 +28,20 @@ RING_BYTES = 4000
 settle = wait_all_tasks_blocked
 
 
-def subscription(**asked: Any) -> Subscription:
-    """What a `subscribe` message with these keys asks for."""
-    return parse_subscription({"op": "subscribe", **asked})
+def subscription(**keys: Any) -> Subscription:
+    """The subscription that a `subscribe` message with these keys requests."""
+    return parse_subscription({"op": "subscribe", **keys})
 
 
 def game_id(number: int) -> str:
-    """32 hex digits."""
+    """A game id, 32 hex digits."""
     return f"{number:032x}"
 
 
 class FakeLog:
-    """Both logs of a game as they will be when all is written, in batches that come at once.
+    """The complete `live` and `finalized` logs of a generated game, in the batches in which they are published.
 
-    Frames grow, come again and become final; now and then an event or the stats come with them, at the same offset.
+    Frames vary in size, are revised and become final; some come with an event or stats at the same offset.
     """
 
     def __init__(self, number: int = 1, *, batches: int = 30, ended: bool = True, seed: int = 1) -> None:
@@ -52,7 +53,7 @@ class FakeLog:
         self._write(batches, ended=ended)
 
     def whole(self, mode: FramesMode = "live") -> list[LogMessage]:
-        """The log of one mode."""
+        """All messages of one mode."""
         return [message for batch in self.batches for message in batch[mode]]
 
     def _write(self, batches: int, *, ended: bool) -> None:
@@ -103,7 +104,7 @@ class FakeLog:
 
 
 class FakeFile:
-    """What of a log is written so far; reads it back a few messages at a time, like `GrowingLogReader`."""
+    """The part of a log that is written so far; read back a few messages at a time, like `GrowingLogReader`."""
 
     def __init__(self, log: FakeLog, *, seed: int = 1) -> None:
         self.log = log
@@ -114,7 +115,7 @@ class FakeFile:
         self._chance = random.Random(f"{log.game_id} {seed} replay")
 
     async def messages(self, mode: FramesMode, position: Position) -> Sequence[LogMessage]:
-        """The next messages behind a position."""
+        """The next messages after a position."""
         await trio.lowlevel.checkpoint()
         self.replays += 1
         if self.gone:
@@ -124,7 +125,7 @@ class FakeFile:
         return found[: self._chance.randint(1, 7)]
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
-        """The position before a frame."""
+        """The position just before a frame."""
         await trio.lowlevel.checkpoint()
         for batch in self.log.batches[: self.written]:
             for message in batch[mode]:
@@ -133,23 +134,23 @@ class FakeFile:
         raise CursorGone(f"frame {number} is not in the game yet")
 
     def forget(self) -> None:
-        """Count that the cache was freed."""
+        """Count how often the cache was freed."""
         self.forgotten += 1
 
 
 class FakeStation:
-    """A channel, and a hand that writes its games."""
+    """A channel whose games the test writes."""
 
     def __init__(self, name: str = "main", *, ring_bytes: int = RING_BYTES, settled: bool = True) -> None:
         self.channel = Channel(name, self._locate)
         self.channel.settled = settled
         self.files: dict[str, FakeFile] = {}
         self.archive: list[FakeFile] = []
-        """Games from before, oldest first; known to the channel once somebody asks for one of them."""
+        """Games from before the daemon started, oldest first. The channel learns of them when one is looked up."""
         self._ring_bytes = ring_bytes
 
     def begin(self, log: FakeLog, *, catching_up: bool = False) -> Game:
-        """A file of this game appears."""
+        """Begin a game, as if its file had appeared."""
         self.files[log.game_id] = file = FakeFile(log)
         order: Order = self.channel.next_order()
         game = Game(log.game_id, file, ring_bytes=self._ring_bytes, order=order)
@@ -158,7 +159,7 @@ class FakeStation:
         return game
 
     def write(self, game: Game, batches: int = 1) -> bool:
-        """The next batches of a game. False at its end."""
+        """Write the next batches of a game. Return false when the game is complete."""
         file = self.files[game.game_id]
         for batch in file.log.batches[file.written : file.written + batches]:
             file.written += 1
@@ -166,38 +167,38 @@ class FakeStation:
         return file.written < len(file.log.batches)
 
     def write_all(self, game: Game) -> None:
-        """The rest of a game, batch by batch."""
+        """Write the rest of a game, batch by batch."""
         while self.write(game):
             pass
 
     def play(self, log: FakeLog) -> Game:
-        """A whole game at once."""
+        """Write a whole game at once."""
         game = self.begin(log)
         self.write_all(game)
         return game
 
     def archived(self, *logs: FakeLog) -> None:
-        """Games that were over before the daemon started."""
+        """Add games that were over before the daemon started."""
         for log in logs:
             file = FakeFile(log)
             file.written = len(log.batches)
             self.archive.append(file)
 
-    async def _locate(self, wanted: str) -> None:
+    async def _locate(self, game_id: str) -> None:
         await trio.lowlevel.checkpoint()
         ids = [file.log.game_id for file in self.archive]
-        if wanted not in ids:
-            raise NoSuchGame(f"no such game: {wanted}")
+        if game_id not in ids:
+            raise NoSuchGame(f"no such game: {game_id}")
         games = []
-        for at, file in enumerate(self.archive[ids.index(wanted) :], ids.index(wanted)):
-            order: Order = (0, at, "")
+        for index, file in enumerate(self.archive[ids.index(game_id) :], ids.index(game_id)):
+            order: Order = (0, index, "")
             games.append(Game(file.log.game_id, file, ring_bytes=0, order=order))
         live = {game.game_id for game in self.channel.games if not game.archived}
         self.channel.insert_archived([game for game in games if game.game_id not in live])
 
 
-class LineWire:
-    """Messages are lines. Counts how often a message was encoded."""
+class LineEncoding:
+    """Encodes each message as a line, and counts how many messages it encoded."""
 
     key = "lines"
 
@@ -205,17 +206,17 @@ class LineWire:
         self.encoded = 0
 
     def log(self, message: LogMessage, station: str) -> bytes:
-        """A log message."""
+        """A log message as a line."""
         return message.form((self.key, station), lambda m: self._line(m.json(station)))
 
     def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
-        """A frame cut down."""
+        """A `frame` message cut down to `fields`, as a line."""
         return message.form(
             (self.key, station, tuple(fields)), lambda m: self._line(cut_frame(m.json(station), fields))
         )
 
     def status(self, payload: dict[str, Any]) -> bytes:
-        """A status message."""
+        """A status message as a line."""
         return msgspec.json.encode(payload) + b"\n"
 
     def _line(self, json: bytes) -> bytes:
@@ -224,17 +225,17 @@ class LineWire:
 
 
 class Client:
-    """One connection: takes bytes as far as it is allowed to, and keeps what it was sent."""
+    """One connection whose socket takes as many bytes as the test allows. Keeps all that it received."""
 
     def __init__(
-        self, *, room: int | None = None, limit_bytes: int = LIMIT_BYTES, encoding: LineWire | None = None
+        self, *, room: int | None = None, limit_bytes: int = LIMIT_BYTES, encoding: LineEncoding | None = None
     ) -> None:
         self.room = room
-        """Bytes that will still be taken; `None`: all."""
-        self.encoding = LineWire() if encoding is None else encoding
+        """Number of bytes that the socket still takes; `None` for no limit."""
+        self.encoding = LineEncoding() if encoding is None else encoding
         self.received = bytearray()
         self.error: SubscriberError | None = None
-        self.outbox = Outbox(self._write, limit_bytes=limit_bytes, tell_missed=self._tell_missed)
+        self.outbox = Outbox(self._write, limit_bytes=limit_bytes, tell_missed=self._lagged)
         self.max_queued = 0
         self._changed = trio.Event()
         self._subscriber: Subscriber | None = None
@@ -246,22 +247,22 @@ class Client:
             self.room -= taken
         return taken
 
-    def _tell_missed(self, missed: int) -> bytes:
+    def _lagged(self, missed: int) -> bytes:
         return self.encoding.status({"type": "lagged", "missed": missed})
 
     def allow(self, room: int | None) -> None:
-        """The socket takes so many more bytes; `None`: everything from now on."""
+        """Let the socket take `room` more bytes; `None` for no limit from now on."""
         self.room = None if room is None or self.room is None else self.room + room
         self._changed.set()
 
     @asynccontextmanager
-    async def subscribed(self, hub: Hub, wanted: Subscription) -> AsyncIterator[Client]:
-        """Connected for a while."""
-        subscriber = Subscriber(wanted, self.encoding, self.outbox, self._changed_now)
+    async def subscribed(self, hub: Hub, request: Subscription) -> AsyncIterator[Client]:
+        """Follow the subscription inside the `async with` block."""
+        subscriber = Subscriber(request, self.encoding, self.outbox, self._wake_writer)
         self._subscriber = subscriber
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._pump, subscriber)
-            nursery.start_soon(self._follow, subscriber, hub.wanted(wanted.stations))
+            nursery.start_soon(self._follow, subscriber, hub.wanted(request.stations))
             await settle()
             yield self
             nursery.cancel_scope.cancel()
@@ -284,50 +285,48 @@ class Client:
                 subscriber.flushed()
             await self._changed.wait()
 
-    def _changed_now(self) -> None:
+    def _wake_writer(self) -> None:
         self.max_queued = max(self.max_queued, self.outbox.queued_bytes)
         self._changed.set()
 
-    # -- what was received -------------------------------------------------------------------------------------------
-
     @property
     def all_lines(self) -> list[bytes]:
-        """All whole lines."""
+        """All complete lines."""
         return bytes(self.received).split(b"\n")[:-1]
 
     @property
     def lines(self) -> list[bytes]:
-        """All but the states and sets of stations."""
+        """All complete lines except `station` and `set` messages."""
         return [line for line in self.all_lines if not line.startswith((b'{"type":"station"', b'{"type":"set"'))]
 
     @property
     def messages(self) -> list[dict[str, Any]]:
-        """The lines, decoded."""
+        """The messages of `lines`, decoded."""
         return [msgspec.json.decode(line) for line in self.lines]
 
     @property
     def log(self) -> list[bytes]:
-        """The lines of the log."""
+        """The lines that are log messages."""
         return [m for m in self.lines if b'"cursor":' in m[:120] and not m.startswith(b'{"type":"snapshot"')]
 
     def of_type(self, kind: str) -> list[dict[str, Any]]:
-        """The messages of one type."""
+        """All messages of one type, decoded."""
         messages = [msgspec.json.decode(line) for line in self.all_lines]
         return [message for message in messages if message["type"] == kind]
 
     def cursor(self) -> str:
-        """Of the last message of the log."""
+        """The cursor of the last log message."""
         cursor: str = msgspec.json.decode(self.log[-1])["cursor"]
         return cursor
 
 
 def lines(log: FakeLog, station: str = "main", *, mode: FramesMode = "live") -> list[bytes]:
-    """What a lossless subscriber to everything must get."""
+    """The lines that a lossless subscriber to all topics receives."""
     return [message.json(station) for message in log.whole(mode)]
 
 
 def hub_of(*stations: FakeStation) -> Hub:
-    """A hub of some stations."""
+    """A hub with these stations."""
     hub = Hub()
     for station in stations:
         hub.add(station.channel)

@@ -1,4 +1,7 @@
-"""Where a subscriber begins, what it is told and what not, and how it ends. The determinism rules are in `fakes.py`."""
+"""A subscriber's starting point, the messages that it receives, and how its subscription ends.
+
+`fakes.py` explains why these tests are deterministic.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from tests.stream.fakes import (
     Client,
     FakeLog,
     FakeStation,
-    LineWire,
+    LineEncoding,
     game_id,
     hub_of,
     lines,
@@ -34,18 +37,15 @@ def cursor_of(message: LogMessage) -> str:
     return message.cursor
 
 
-# -- live -------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mode", ["live", "finalized"])
 @pytest.mark.parametrize("delivery", ["conflate", "lossless"])
-async def test_joining_a_game_live_begins_with_a_snapshot(mode: FramesMode, delivery: str) -> None:
+async def test_live_subscriber_joins_a_game_with_a_snapshot(mode: FramesMode, delivery: str) -> None:
     station, log = FakeStation(), FakeLog(batches=20)
     game = station.begin(log)
     station.write(game, 12)
     before = [m for batch in log.batches[:12] for m in batch[mode]]
-    wanted = subscription(stations=["main"], frames=mode, delivery=delivery)
-    async with Client().subscribed(hub_of(station), wanted) as client:
+    request = subscription(stations=["main"], frames=mode, delivery=delivery)
+    async with Client().subscribed(hub_of(station), request) as client:
         snapshot = client.messages[0]
         newest = [m for m in before if m.type == "frame"][-1]
         assert types(client) == ["snapshot"]
@@ -58,7 +58,7 @@ async def test_joining_a_game_live_begins_with_a_snapshot(mode: FramesMode, deli
         assert client.log == lines(log, mode=mode)[len(before) :]
 
 
-async def test_a_finalized_snapshot_has_no_frame_that_can_change() -> None:
+async def test_finalized_snapshot_has_only_final_frames() -> None:
     station = FakeStation()
     log = FakeLog(batches=20, seed=3)
     game = station.begin(log)
@@ -71,7 +71,7 @@ async def test_a_finalized_snapshot_has_no_frame_that_can_change() -> None:
                 assert snapshot.get("frame") == (msgspec.json.decode(final[-1].entry()) if final else None)
 
 
-async def test_live_before_any_game() -> None:
+async def test_live_subscription_before_the_first_game() -> None:
     station, log = FakeStation(), FakeLog(batches=5)
     async with Client().subscribed(hub_of(station), subscription()) as client:
         assert client.log == []
@@ -80,7 +80,7 @@ async def test_live_before_any_game() -> None:
         assert client.lines == lines(log)
 
 
-async def test_live_after_a_game_is_over() -> None:
+async def test_live_subscription_after_a_finished_game() -> None:
     station, log = FakeStation(), FakeLog(2, batches=5)
     station.play(FakeLog(1))
     async with Client().subscribed(hub_of(station), subscription()) as client:
@@ -90,7 +90,7 @@ async def test_live_after_a_game_is_over() -> None:
         assert client.lines == lines(log)
 
 
-async def test_the_snapshot_cursor_is_where_to_resume() -> None:
+async def test_snapshot_cursor_resumes_without_a_gap() -> None:
     station, log = FakeStation(), FakeLog(batches=20)
     game = station.begin(log)
     station.write(game, 9)
@@ -101,29 +101,26 @@ async def test_the_snapshot_cursor_is_where_to_resume() -> None:
         assert client.log == lines(log)[len([m for batch in log.batches[:9] for m in batch["live"]]) :]
 
 
-# -- start, and cursors -----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("mode", ["live", "finalized"])
 @pytest.mark.parametrize("ring_bytes", [1, 3000, 1 << 20])
-async def test_from_the_start(mode: FramesMode, ring_bytes: int) -> None:
+async def test_start_delivers_the_whole_current_game(mode: FramesMode, ring_bytes: int) -> None:
     station, log = FakeStation(ring_bytes=ring_bytes), FakeLog(batches=30)
     game = station.begin(log)
     station.write(game, 15)
-    wanted = subscription(cursor="start", delivery="lossless", frames=mode)
-    async with Client().subscribed(hub_of(station), wanted) as client:
+    request = subscription(cursor="start", delivery="lossless", frames=mode)
+    async with Client().subscribed(hub_of(station), request) as client:
         station.write_all(game)
         await settle()
         assert client.lines == lines(log, mode=mode)
 
 
-async def test_from_the_start_of_a_game_that_is_over_and_of_none() -> None:
+async def test_start_with_a_finished_game_and_with_no_game() -> None:
     station, log, next_log = FakeStation(), FakeLog(1), FakeLog(2)
-    wanted = subscription(cursor="start", delivery="lossless")
-    async with Client().subscribed(hub_of(station), wanted) as before:
+    request = subscription(cursor="start", delivery="lossless")
+    async with Client().subscribed(hub_of(station), request) as before:
         game = station.play(log)
         await settle()
-        async with Client().subscribed(hub_of(station), wanted) as after:
+        async with Client().subscribed(hub_of(station), request) as after:
             station.play(next_log)
             await settle()
             assert before.lines == after.lines == lines(log) + lines(next_log)
@@ -132,81 +129,81 @@ async def test_from_the_start_of_a_game_that_is_over_and_of_none() -> None:
 
 @pytest.mark.parametrize("mode", ["live", "finalized"])
 @pytest.mark.parametrize("ring_bytes", [1, 1 << 20])
-async def test_every_cursor_gives_what_follows_once(mode: FramesMode, ring_bytes: int) -> None:
+async def test_every_cursor_delivers_later_messages_once(mode: FramesMode, ring_bytes: int) -> None:
     station, log = FakeStation(ring_bytes=ring_bytes), FakeLog(1, batches=12)
-    following = FakeLog(2, batches=4)
+    next_log = FakeLog(2, batches=4)
     station.play(log)
-    station.play(following)
-    for at, message in enumerate(log.whole(mode), 1):
-        wanted = subscription(cursor=cursor_of(message), frames=mode, delivery="lossless")
-        async with Client().subscribed(hub_of(station), wanted) as client:
-            assert client.lines == lines(log, mode=mode)[at:] + lines(following, mode=mode)
+    station.play(next_log)
+    for count, message in enumerate(log.whole(mode), 1):
+        request = subscription(cursor=cursor_of(message), frames=mode, delivery="lossless")
+        async with Client().subscribed(hub_of(station), request) as client:
+            assert client.lines == lines(log, mode=mode)[count:] + lines(next_log, mode=mode)
 
 
-async def test_every_cursor_while_the_game_runs() -> None:
+async def test_every_cursor_works_while_the_game_runs() -> None:
     log = FakeLog(batches=12)
     whole = log.whole()
-    for at, message in enumerate(whole, 1):
+    for count, message in enumerate(whole, 1):
         station = FakeStation(ring_bytes=2000)
         game = station.begin(log)
         while game.logs["live"].head < message.position:
             station.write(game)
-        wanted = subscription(cursor=cursor_of(message), delivery="lossless")
-        async with Client().subscribed(hub_of(station), wanted) as client:
+        request = subscription(cursor=cursor_of(message), delivery="lossless")
+        async with Client().subscribed(hub_of(station), request) as client:
             station.write_all(game)
             await settle()
-            assert client.lines == lines(log)[at:]
+            assert client.lines == lines(log)[count:]
 
 
 @pytest.mark.parametrize("mode", ["live", "finalized"])
-async def test_jump_to_a_frame(mode: FramesMode) -> None:
+async def test_frame_cursor_begins_at_that_frame(mode: FramesMode) -> None:
     station, log = FakeStation(), FakeLog(batches=12)
     station.play(log)
     whole = log.whole(mode)
     for number in (0, 5, 11):
-        wanted = subscription(cursor=f"{log.game_id}/frame:{number}", delivery="lossless", frames=mode)
-        first = next(at for at, m in enumerate(whole) if m.frame is not None and m.frame >= number)
-        async with Client().subscribed(hub_of(station), wanted) as client:
+        request = subscription(cursor=f"{log.game_id}/frame:{number}", delivery="lossless", frames=mode)
+        first = next(index for index, m in enumerate(whole) if m.frame is not None and m.frame >= number)
+        async with Client().subscribed(hub_of(station), request) as client:
             assert client.lines == lines(log, mode=mode)[first:]
 
 
-async def test_a_frame_that_is_not_there() -> None:
+async def test_cursor_to_a_missing_frame_is_gone() -> None:
     station, log = FakeStation(), FakeLog(batches=12)
     station.play(log)
     async with Client().subscribed(hub_of(station), subscription(cursor=f"{log.game_id}/frame:12")) as client:
         assert isinstance(client.error, CursorGone)
 
 
-async def test_games_from_before_and_all_that_follow() -> None:
+async def test_cursor_of_an_archived_game_delivers_all_later_games() -> None:
     old, older, oldest = FakeLog(3, batches=6), FakeLog(2, batches=6, ended=False), FakeLog(1, batches=6)
     station, live = FakeStation(ring_bytes=100), FakeLog(4, batches=6)
     station.archived(oldest, older, old)
     game = station.begin(live)
     station.write(game, 3)
-    at = len(older.whole()) // 2
-    wanted = subscription(cursor=cursor_of(older.whole()[at]), delivery="lossless")
-    async with Client().subscribed(hub_of(station), wanted) as client:
+    half = len(older.whole()) // 2
+    request = subscription(cursor=cursor_of(older.whole()[half]), delivery="lossless")
+    async with Client().subscribed(hub_of(station), request) as client:
         station.write_all(game)
         await settle()
-        assert client.lines == lines(older)[at + 1 :] + lines(old) + lines(live)
-    wanted = subscription(cursor=cursor_of(oldest.whole()[-1]), delivery="lossless")
-    async with Client().subscribed(hub_of(station), wanted) as client:
+        assert client.lines == lines(older)[half + 1 :] + lines(old) + lines(live)
+    request = subscription(cursor=cursor_of(oldest.whole()[-1]), delivery="lossless")
+    async with Client().subscribed(hub_of(station), request) as client:
         assert client.lines == lines(older) + lines(old) + lines(live)
 
 
-async def test_a_game_from_before_is_read_to_its_end_once() -> None:
-    """Or a station that is busy would never let a reader become live."""
+async def test_archived_game_is_read_only_once() -> None:
+    """Otherwise a subscriber of a busy station might never become live."""
     station, old, live = FakeStation(), FakeLog(1, batches=6), FakeLog(2, batches=40)
     station.archived(old)
     game = station.begin(live)
     station.write(game, 3)
-    wanted = subscription(cursor=cursor_of(old.whole()[2]), delivery="lossless")
-    async with Client(limit_bytes=1000).subscribed(hub_of(station), wanted) as client:
+    request = subscription(cursor=cursor_of(old.whole()[2]), delivery="lossless")
+    async with Client(limit_bytes=1000).subscribed(hub_of(station), request) as client:
         file = next(iter(station.archive))
         replays = file.replays
         client.room = 0
         station.write(game, 20)
-        assert station.channel.subscribers == 0  # it has fallen behind
+        assert station.channel.subscribers == 0  # no longer live: it has to catch up
         client.room = None
         client.allow(None)
         station.write_all(game)
@@ -215,19 +212,19 @@ async def test_a_game_from_before_is_read_to_its_end_once() -> None:
         assert client.lines == lines(old)[3:] + lines(live)
 
 
-async def test_a_game_from_before_is_not_sent_again_to_whoever_falls_behind() -> None:
+async def test_slow_subscriber_gets_archived_game_only_once() -> None:
     station, old, live = FakeStation(), FakeLog(1, batches=6), FakeLog(2, batches=30)
     station.archived(old)
     game = station.begin(live)
     station.write(game, 2)
     client = Client(limit_bytes=1500)
-    wanted = subscription(cursor=cursor_of(old.whole()[0]), delivery="lossless")
-    async with client.subscribed(hub_of(station), wanted):
+    request = subscription(cursor=cursor_of(old.whole()[0]), delivery="lossless")
+    async with client.subscribed(hub_of(station), request):
         assert station.channel.subscribers == 1
         client.room = 0
         station.write(game, 20)
         await settle()
-        assert station.channel.subscribers == 0  # it has fallen behind
+        assert station.channel.subscribers == 0  # no longer live: it has to catch up
         client.allow(None)
         client.room = None
         station.write_all(game)
@@ -237,16 +234,16 @@ async def test_a_game_from_before_is_not_sent_again_to_whoever_falls_behind() ->
 
 @pytest.mark.parametrize("read", ["part", "all"])
 @pytest.mark.parametrize("joined", ["reading", "live"])
-async def test_a_game_from_before_that_goes_on(read: str, joined: str) -> None:
-    """Its file was listed, and grows: now it is followed, from its first byte. Who has read it is sent what is new."""
+async def test_archived_game_that_grows_again_delivers_only_new_messages(read: str, joined: str) -> None:
+    """The station follows the file again from its first byte; subscribers that have read it get what is new."""
     log = FakeLog(1, batches=20)
     station = FakeStation()
     station.archived(log)
     station.archive[0].written = 8
     known = [m for batch in log.batches[:8] for m in batch["live"]]
     client = Client(room=0 if read == "part" and joined == "reading" else None)
-    wanted = subscription(cursor=cursor_of(known[2]), delivery="lossless")
-    async with client.subscribed(hub_of(station), wanted):
+    request = subscription(cursor=cursor_of(known[2]), delivery="lossless")
+    async with client.subscribed(hub_of(station), request):
         game = station.begin(log, catching_up=True)
         station.write(game, 5)
         await settle()
@@ -261,7 +258,7 @@ async def test_a_game_from_before_that_goes_on(read: str, joined: str) -> None:
         assert client.lines == lines(log)[3:]
 
 
-async def test_a_game_that_nobody_knows() -> None:
+async def test_cursor_of_an_unknown_game_is_refused() -> None:
     station = FakeStation()
     station.play(FakeLog(1))
     async with Client().subscribed(hub_of(station), subscription(cursor=f"{game_id(9)}/l5.0")) as client:
@@ -270,7 +267,7 @@ async def test_a_game_that_nobody_knows() -> None:
 
 
 @pytest.mark.parametrize("cursor", ["end", "beyond"])
-async def test_a_place_behind_the_end_of_a_game(cursor: str) -> None:
+async def test_cursor_beyond_the_end_of_a_finished_game_is_gone(cursor: str) -> None:
     station, log = FakeStation(), FakeLog(1)
     station.play(log)
     end = log.whole()[-1]
@@ -280,21 +277,21 @@ async def test_a_place_behind_the_end_of_a_game(cursor: str) -> None:
         assert isinstance(client.error, CursorGone) == (cursor == "beyond")
 
 
-async def test_a_place_that_the_game_has_not_reached_is_waited_for() -> None:
-    """After a power failure the file can be shorter than what was sent of it."""
+async def test_cursor_ahead_of_a_running_game_waits_for_it() -> None:
+    """After a power failure the file can be shorter than what was sent before."""
     station, log = FakeStation(), FakeLog(1)
     game = station.begin(log)
     station.write(game, 3)
-    at = len(log.whole()) // 2
-    wanted = subscription(cursor=cursor_of(log.whole()[at]), delivery="lossless")
-    async with Client().subscribed(hub_of(station), wanted) as client:
+    half = len(log.whole()) // 2
+    request = subscription(cursor=cursor_of(log.whole()[half]), delivery="lossless")
+    async with Client().subscribed(hub_of(station), request) as client:
         assert client.lines == []
         station.write_all(game)
         await settle()
-        assert client.lines == lines(log)[at + 1 :]
+        assert client.lines == lines(log)[half + 1 :]
 
 
-async def test_a_file_that_is_gone() -> None:
+async def test_missing_file_makes_the_cursor_gone() -> None:
     station, log = FakeStation(ring_bytes=1), FakeLog(1)
     game = station.play(log)
     station.files[game.game_id].gone = True
@@ -303,7 +300,7 @@ async def test_a_file_that_is_gone() -> None:
         assert client.error.close_code == 4410
 
 
-async def test_a_file_that_is_shorter_than_what_was_read_of_it() -> None:
+async def test_truncated_file_makes_the_cursor_gone() -> None:
     station, log = FakeStation(ring_bytes=1), FakeLog(1)
     game = station.begin(log)
     station.write(game, 20)
@@ -312,10 +309,7 @@ async def test_a_file_that_is_shorter_than_what_was_read_of_it() -> None:
         assert isinstance(client.error, CursorGone)
 
 
-# -- several stations -------------------------------------------------------------------------------------------------
-
-
-async def test_all_stations() -> None:
+async def test_subscription_to_all_stations() -> None:
     left, right = FakeStation("left"), FakeStation("right")
     one, two = FakeLog(1, batches=4), FakeLog(2, batches=4)
     async with Client().subscribed(hub_of(left, right), subscription(stations="*", delivery="lossless")) as client:
@@ -325,7 +319,7 @@ async def test_all_stations() -> None:
         assert client.lines == lines(one, "left") + lines(two, "right")
 
 
-async def test_only_the_stations_that_were_asked_for() -> None:
+async def test_only_requested_stations_are_delivered() -> None:
     left, right = FakeStation("left"), FakeStation("right")
     two = FakeLog(2, batches=4)
     async with Client().subscribed(hub_of(left, right), subscription(stations=["right"])) as client:
@@ -335,33 +329,33 @@ async def test_only_the_stations_that_were_asked_for() -> None:
         assert client.lines == lines(two, "right")
 
 
-async def test_a_station_that_there_is_not() -> None:
+async def test_unknown_station_is_refused() -> None:
     with pytest.raises(NoSuchGame, match="third"):
         hub_of(FakeStation("left")).wanted(("left", "third"))
 
 
-async def test_a_cursor_for_each_station() -> None:
+async def test_each_station_can_have_its_own_cursor() -> None:
     left, right, third = FakeStation("left"), FakeStation("right"), FakeStation("third")
     one, two, three = FakeLog(1, batches=4), FakeLog(2, batches=4), FakeLog(3, batches=4)
     for station, log in ((left, one), (right, two), (third, three)):
         station.play(log)
-    wanted = subscription(
+    request = subscription(
         stations=["left", "right", "third"],
         cursor={"left": cursor_of(one.whole()[3]), "right": "start"},
         delivery="lossless",
     )
-    async with Client().subscribed(hub_of(left, right, third), wanted) as client:
+    async with Client().subscribed(hub_of(left, right, third), request) as client:
         assert sorted(client.lines) == sorted(lines(one, "left")[4:] + lines(two, "right"))
 
 
-async def test_one_cursor_for_several_stations_is_of_one_of_them() -> None:
+async def test_one_cursor_for_several_stations_applies_to_its_owner() -> None:
     left, right = FakeStation("left"), FakeStation("right")
     one, two = FakeLog(1, batches=4), FakeLog(2, batches=10)
     left.play(one)
     game = right.begin(two)
     right.write(game, 5)
-    wanted = subscription(stations=["left", "right"], cursor=cursor_of(one.whole()[3]), delivery="lossless")
-    async with Client().subscribed(hub_of(left, right), wanted) as client:
+    request = subscription(stations=["left", "right"], cursor=cursor_of(one.whole()[3]), delivery="lossless")
+    async with Client().subscribed(hub_of(left, right), request) as client:
         assert client.error is None
         assert client.log == lines(one, "left")[4:]
         assert [snapshot["station"] for snapshot in client.of_type("snapshot")] == ["right"]
@@ -369,12 +363,12 @@ async def test_one_cursor_for_several_stations_is_of_one_of_them() -> None:
 
 @pytest.mark.parametrize("stations", ["*", ["left"], ["left", "right"]])
 @pytest.mark.parametrize("mapped", [False, True])
-async def test_a_cursor_that_is_of_none_of_them(stations: Any, mapped: bool) -> None:
+async def test_cursor_that_no_station_owns_is_refused(stations: Any, mapped: bool) -> None:
     left, right = FakeStation("left"), FakeStation("right")
     left.play(FakeLog(1))
     cursor = f"{game_id(9)}/l5.0"
-    wanted = subscription(stations=stations, cursor={"left": cursor} if mapped else cursor)
-    async with Client().subscribed(hub_of(left, right), wanted) as client:
+    request = subscription(stations=stations, cursor={"left": cursor} if mapped else cursor)
+    async with Client().subscribed(hub_of(left, right), request) as client:
         assert isinstance(client.error, NoSuchGame)
 
 
@@ -392,14 +386,11 @@ async def test_two_stations_catch_up_through_one_slow_socket() -> None:
         assert [line for line in client.lines if b'"right"' in line] == lines(two, "right")
 
 
-# -- two games at a time ----------------------------------------------------------------------------------------------
-
-
-async def test_two_growing_games_in_one_station() -> None:
-    """A new file while the last one never ended: both are streamed, the newest is the current one."""
+async def test_two_growing_games_in_one_station_are_both_delivered() -> None:
+    """A file appears while the previous one has not ended: both are streamed, and the newer one is current."""
     station, one, two = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=20)
-    wanted = subscription(delivery="lossless", cursor="start")
-    async with Client().subscribed(hub_of(station), wanted) as client:
+    request = subscription(delivery="lossless", cursor="start")
+    async with Client().subscribed(hub_of(station), request) as client:
         first = station.begin(one)
         station.write(first, 5)
         second = station.begin(two)
@@ -429,8 +420,8 @@ async def test_joining_live_while_two_games_grow() -> None:
 
 @pytest.mark.parametrize("beginning", ["live", "start", "resumed"])
 @pytest.mark.parametrize("left", [False, True], ids=["in progress", "left"])
-async def test_falling_behind_in_a_game_older_than_the_first(beginning: str, left: bool) -> None:
-    """Who begins with the newer of two games is told what comes of the older one too: then all that comes of it."""
+async def test_slow_subscriber_catches_up_in_an_older_game(beginning: str, left: bool) -> None:
+    """A subscriber that began with the newer of two games also gets all later messages of the older one."""
     station, one, two = FakeStation(), FakeLog(1, batches=40), FakeLog(2, batches=40)
     first = station.begin(one)
     station.write(first, 10)
@@ -453,14 +444,14 @@ async def test_falling_behind_in_a_game_older_than_the_first(beginning: str, lef
         station.write_all(first)
         station.write_all(second)
         await settle()
-        told = [line for line in client.log if one.game_id.encode() in line]
+        received = [line for line in client.log if one.game_id.encode() in line]
         assert client.error is None
-        assert told == lines(one)[-len(told) :]
-        assert len(told) >= sum(len(batch["live"]) for batch in one.batches[10:])
+        assert received == lines(one)[-len(received) :]
+        assert len(received) >= sum(len(batch["live"]) for batch in one.batches[10:])
         assert client.log.count(lines(two)[-1]) == 1
 
 
-async def test_a_slow_client_keeps_the_newest_frame_of_each_game() -> None:
+async def test_slow_client_keeps_the_newest_frame_of_each_game() -> None:
     station, one, two = FakeStation(), FakeLog(1, batches=9, ended=False), FakeLog(2, batches=9, ended=False)
     first, second = station.begin(one), station.begin(two)
     station.write(first)
@@ -477,10 +468,7 @@ async def test_a_slow_client_keeps_the_newest_frame_of_each_game() -> None:
         assert frames == {one.game_id: 8, two.game_id: 8}
 
 
-# -- catching up with a file that was there before --------------------------------------------------------------------
-
-
-async def test_nobody_is_told_before_the_folder_has_been_looked_at() -> None:
+async def test_nothing_is_sent_before_the_folder_was_searched() -> None:
     station, log = FakeStation(settled=False), FakeLog(1, batches=20)
     hub = hub_of(station)
     cursor = cursor_of(log.whole()[4])
@@ -538,7 +526,7 @@ async def test_joining_while_a_game_catches_up() -> None:
         assert overlay.of_type("snapshot") == []
 
 
-async def test_who_is_live_when_an_old_game_goes_on() -> None:
+async def test_live_subscribers_when_an_old_game_continues() -> None:
     station, current, old = FakeStation(), FakeLog(1, batches=30), FakeLog(2, batches=30)
     hub = hub_of(station)
     playing = station.begin(current)
@@ -565,7 +553,7 @@ async def test_who_is_live_when_an_old_game_goes_on() -> None:
         assert [line for line in recorder.log if current.game_id.encode() in line] == lines(current)[seen:]
 
 
-async def test_falling_behind_while_another_game_catches_up() -> None:
+async def test_slow_subscriber_while_another_game_catches_up() -> None:
     station, current, old = FakeStation(), FakeLog(1, batches=40), FakeLog(2, batches=20)
     client = Client(limit_bytes=1500)
     async with client.subscribed(hub_of(station), subscription(delivery="lossless")):
@@ -586,14 +574,14 @@ async def test_falling_behind_while_another_game_catches_up() -> None:
             assert [line for line in client.lines if log.game_id.encode() in line] == lines(log)
 
 
-async def test_a_game_that_was_over_before_is_known_and_not_streamed() -> None:
+async def test_game_that_ended_before_the_start_is_known_but_not_streamed() -> None:
     station, log, next_log = FakeStation(settled=False), FakeLog(1), FakeLog(2, batches=3)
     hub = hub_of(station)
     live, resumed = Client(), Client()
-    at = len(log.whole()) // 2
+    half = len(log.whole()) // 2
     async with (
         live.subscribed(hub, subscription(delivery="lossless", cursor="start")),
-        resumed.subscribed(hub, subscription(delivery="lossless", cursor=cursor_of(log.whole()[at]))),
+        resumed.subscribed(hub, subscription(delivery="lossless", cursor=cursor_of(log.whole()[half]))),
     ):
         game = station.begin(log, catching_up=True)
         station.write_all(game)
@@ -606,10 +594,10 @@ async def test_a_game_that_was_over_before_is_known_and_not_streamed() -> None:
         station.play(next_log)
         await settle()
         assert live.lines == lines(next_log)
-        assert resumed.lines == lines(log)[at + 1 :] + lines(next_log)
+        assert resumed.lines == lines(log)[half + 1 :] + lines(next_log)
 
 
-async def test_a_file_that_is_read_again_says_only_what_is_new() -> None:
+async def test_file_read_again_delivers_only_new_messages() -> None:
     station, log = FakeStation(), FakeLog(1, batches=20)
     async with Client().subscribed(hub_of(station), subscription(delivery="lossless")) as client:
         game = station.begin(log)
@@ -621,11 +609,8 @@ async def test_a_file_that_is_read_again_says_only_what_is_new() -> None:
         assert client.lines == lines(log)
 
 
-# -- choosing ---------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("topics", [["game"], ["frame"], ["event", "stats"], []])
-async def test_topics(topics: list[str]) -> None:
+async def test_only_requested_topics_are_delivered(topics: list[str]) -> None:
     station, log = FakeStation(), FakeLog(batches=60)
     async with Client().subscribed(hub_of(station), subscription(topics=topics)) as client:
         station.play(log)
@@ -633,7 +618,7 @@ async def test_topics(topics: list[str]) -> None:
         assert client.lines == [m.json("main") for m in log.whole() if m.topic in topics]
 
 
-async def test_rate() -> None:
+async def test_rate_limits_frames_per_second() -> None:
     station, log = FakeStation(), FakeLog(batches=30)
     async with Client().subscribed(hub_of(station), subscription(rate=30)) as client:
         station.play(log)
@@ -641,7 +626,7 @@ async def test_rate() -> None:
         assert client.lines == [m.json("main") for m in log.whole() if m.frame is None or m.frame % 2 == 0]
 
 
-async def test_fields() -> None:
+async def test_fields_cut_frames_down() -> None:
     station, log = FakeStation(), FakeLog(batches=10)
     async with Client().subscribed(hub_of(station), subscription(fields=["post.percent"])) as client:
         station.play(log)
@@ -655,18 +640,18 @@ async def test_fields() -> None:
             assert message["cursor"] == whole.cursor
 
 
-async def test_a_filter_leaves_gaps_and_never_renumbers() -> None:
+async def test_filter_leaves_positions_unchanged() -> None:
     station, log = FakeStation(), FakeLog(batches=20)
     game = station.play(log)
-    wanted = subscription(cursor="start", delivery="lossless", topics=["event", "game"], rate=10)
-    async with Client().subscribed(hub_of(station), wanted) as client:
+    request = subscription(cursor="start", delivery="lossless", topics=["event", "game"], rate=10)
+    async with Client().subscribed(hub_of(station), request) as client:
         assert client.lines == [m.json("main") for m in log.whole() if m.topic in ("event", "game")]
     assert game.logs["live"].head == log.whole()[-1].position
 
 
-async def test_a_message_is_encoded_once_for_all_who_want_the_same() -> None:
+async def test_message_is_encoded_once_per_group() -> None:
     station, log = FakeStation(), FakeLog(batches=20)
-    hub, encoding = hub_of(station), LineWire()
+    hub, encoding = hub_of(station), LineEncoding()
     clients = [Client(encoding=encoding) for _ in range(50)]
     async with trio.open_nursery() as nursery:
 
@@ -687,10 +672,7 @@ async def test_a_message_is_encoded_once_for_all_who_want_the_same() -> None:
     assert all(message.forms is None for message in log.whole())
 
 
-# -- slow -------------------------------------------------------------------------------------------------------------
-
-
-async def test_conflation_drops_what_may_be_dropped_and_says_how_much() -> None:
+async def test_conflation_drops_droppable_messages_and_counts_them() -> None:
     station, log = FakeStation(), FakeLog(batches=60, ended=False)
     game = station.begin(log)
     client = Client(limit_bytes=20_000)
@@ -714,8 +696,8 @@ async def test_conflation_drops_what_may_be_dropped_and_says_how_much() -> None:
             assert [m for m in got if m["type"] == kind][-1] == [m for m in whole if m["type"] == kind][-1]
 
 
-async def test_who_is_always_slow_is_told_too() -> None:
-    """The socket never takes all that waits."""
+async def test_permanently_slow_client_gets_lagged_messages() -> None:
+    """The socket never takes everything that waits."""
     station, log = FakeStation(), FakeLog(batches=60, ended=False)
     game = station.begin(log)
     station.write(game)
@@ -728,7 +710,7 @@ async def test_who_is_always_slow_is_told_too() -> None:
         assert client.of_type("lagged")
 
 
-async def test_what_may_not_be_dropped_and_does_not_fit_ends_it() -> None:
+async def test_undroppable_message_without_room_ends_the_subscription() -> None:
     station, log = FakeStation(), FakeLog(batches=100)
     game = station.begin(log)
     client = Client(limit_bytes=700)
@@ -743,19 +725,19 @@ async def test_what_may_not_be_dropped_and_does_not_fit_ends_it() -> None:
         client.room = None
         client.allow(None)
         await settle()
-        # What it got is the log without a gap: its last cursor is good.
-        wanted = [m.json("main") for m in log.whole() if m.topic in ("game", "event")]
-        assert client.lines == wanted[: len(client.lines)]
-        assert len(client.lines) < len(wanted)
+        # It received the beginning of the log without a gap, so its last cursor is valid.
+        expected = [m.json("main") for m in log.whole() if m.topic in ("game", "event")]
+        assert client.lines == expected[: len(client.lines)]
+        assert len(client.lines) < len(expected)
 
 
-async def test_nothing_is_sent_behind_what_did_not_fit() -> None:
-    """Though it would fit: its cursor would say that all before it was seen."""
+async def test_nothing_is_sent_after_a_message_that_did_not_fit() -> None:
+    """Not even a message that fits, since its cursor would promise that everything before it was received."""
     station = FakeStation()
     game = station.begin(FakeLog(batches=0, ended=False))
     station.write_all(game)
     bodies = (b'"kind":"a"}', b'"kind":"%b"}' % (b"b" * 500), b'"kind":"c"}')
-    events = [LogMessage("event", game.game_id, "live", 5000, at, body, None) for at, body in enumerate(bodies)]
+    events = [LogMessage("event", game.game_id, "live", 5000, count, body, None) for count, body in enumerate(bodies)]
     client = Client(limit_bytes=600)
     async with client.subscribed(hub_of(station), subscription()):
         client.room = 0
@@ -768,7 +750,7 @@ async def test_nothing_is_sent_behind_what_did_not_fit() -> None:
         assert isinstance(client.error, TooSlow)
 
 
-async def test_failing_in_one_station_ends_it_in_all() -> None:
+async def test_failure_in_one_station_ends_all() -> None:
     left, right = FakeStation("left"), FakeStation("right")
     client = Client(limit_bytes=500)
     async with client.subscribed(hub_of(left, right), subscription(topics=["game", "event"])):
@@ -779,16 +761,16 @@ async def test_failing_in_one_station_ends_it_in_all() -> None:
         assert isinstance(client.error, TooSlow)
 
 
-async def test_others_in_the_group_do_not_notice() -> None:
+async def test_failed_subscriber_does_not_affect_its_group() -> None:
     station, log = FakeStation(), FakeLog(batches=100)
     hub = hub_of(station)
     first, slow, stuck, last = (Client(limit_bytes=900) for _ in range(4))
-    wanted = subscription(topics=["game", "event"])
+    request = subscription(topics=["game", "event"])
     async with (
-        first.subscribed(hub, wanted),
+        first.subscribed(hub, request),
         slow.subscribed(hub, subscription(topics=["game", "event"], delivery="lossless")),
-        stuck.subscribed(hub, wanted),
-        last.subscribed(hub, wanted),
+        stuck.subscribed(hub, request),
+        last.subscribed(hub, request),
     ):
         slow.room = stuck.room = 0
         station.play(log)
@@ -801,7 +783,7 @@ async def test_others_in_the_group_do_not_notice() -> None:
         assert isinstance(stuck.error, TooSlow)
 
 
-async def test_a_lossless_client_is_never_closed_for_being_slow() -> None:
+async def test_slow_lossless_client_is_never_closed() -> None:
     station, log = FakeStation(ring_bytes=1), FakeLog(batches=40)
     client = Client(limit_bytes=300)
     async with client.subscribed(hub_of(station), subscription(delivery="lossless")):
@@ -819,7 +801,7 @@ async def test_a_lossless_client_is_never_closed_for_being_slow() -> None:
         assert client.of_type("station")[-1]["reason"] == "49"
 
 
-async def test_the_queue_stays_within_its_bound() -> None:
+async def test_queue_stays_within_its_limit() -> None:
     station, log = FakeStation(), FakeLog(batches=200)
     hub = hub_of(station)
     conflating, lossless = Client(limit_bytes=3000), Client(limit_bytes=3000)
@@ -836,7 +818,7 @@ async def test_the_queue_stays_within_its_bound() -> None:
             assert len(client.outbox._queue) < 40
 
 
-async def test_a_resumed_overlay_skips_stale_frames() -> None:
+async def test_resumed_overlay_skips_stale_frames() -> None:
     station, log = FakeStation(ring_bytes=1 << 20), FakeLog(batches=50)
     station.play(log)
     async with Client().subscribed(hub_of(station), subscription(cursor=cursor_of(log.whole()[0]))) as client:
@@ -844,9 +826,6 @@ async def test_a_resumed_overlay_skips_stale_frames() -> None:
         newest = [[m for m in log.whole() if m.type == kind][-1].json("main") for kind in DROPPABLE_TYPES]
         assert sorted(client.lines) == sorted(kept + newest)
         assert client.lines == [line for line in lines(log) if line in client.lines]
-
-
-# -- the rest ---------------------------------------------------------------------------------------------------------
 
 
 def state(reason: str) -> dict[str, Any]:
@@ -857,7 +836,7 @@ def set_state(station: FakeStation, reason: str) -> None:
     station.channel.publish_state({"state": "playing", "reason": reason})
 
 
-async def test_states_are_told_to_all_whatever_their_topics() -> None:
+async def test_station_state_is_sent_whatever_the_topics() -> None:
     station = FakeStation()
     set_state(station, "first")
     async with Client().subscribed(hub_of(station), subscription(topics=["stats"])) as client:
@@ -866,41 +845,41 @@ async def test_states_are_told_to_all_whatever_their_topics() -> None:
         assert station.channel.state_message() == state("second")
 
 
-async def test_who_is_behind_is_told_the_state_too() -> None:
+async def test_subscriber_that_catches_up_gets_the_newest_state() -> None:
     station, log = FakeStation(), FakeLog(batches=20)
     station.play(log)
     client = Client(room=100)
     async with client.subscribed(hub_of(station), subscription(cursor="start", delivery="lossless")):
-        set_state(station, "not sent while it reads")
-        set_state(station, "as it is")
+        set_state(station, "not sent while it catches up")
+        set_state(station, "newest")
         client.allow(None)
         client.room = None
         client.allow(None)
         await settle()
-        assert [m["reason"] for m in client.of_type("station")] == ["starting", "as it is"]
+        assert [m["reason"] for m in client.of_type("station")] == ["starting", "newest"]
         assert client.lines == lines(log)
 
 
-async def test_the_set_is_told_to_newcomers_and_when_it_changes() -> None:
+async def test_set_is_sent_to_newcomers_and_when_it_changes() -> None:
     station = FakeStation()
     hub = hub_of(station)
     async with Client().subscribed(hub, subscription(topics=["stats"])) as client:
-        assert client.of_type("set") == [], "there is none yet"
+        assert client.of_type("set") == [], "there is no set yet"
         assert station.channel.set_message() is None
         station.channel.publish_set({"bestOf": 3})
         station.channel.publish_set({"bestOf": 3})
         station.channel.publish_set({"bestOf": 5})
-        told = [{"type": "set", "station": "main", "bestOf": length} for length in (3, 5)]
-        assert client.of_type("set") == told
+        expected = [{"type": "set", "station": "main", "bestOf": length} for length in (3, 5)]
+        assert client.of_type("set") == expected
     game = station.begin(FakeLog(batches=3, ended=False))
     station.write_all(game)
     for delivery in ("conflate", "lossless"):
         async with Client().subscribed(hub, subscription(delivery=delivery)) as newcomer:
-            assert newcomer.of_type("set") == told[1:]
+            assert newcomer.of_type("set") == expected[1:]
             assert newcomer.of_type("snapshot")[0]["set"] == {"bestOf": 5}
 
 
-async def test_who_is_behind_is_told_the_newest_set() -> None:
+async def test_subscriber_that_catches_up_gets_the_newest_set() -> None:
     station, log = FakeStation(), FakeLog(batches=20)
     station.play(log)
     client = Client(room=100)
@@ -915,7 +894,7 @@ async def test_who_is_behind_is_told_the_newest_set() -> None:
         assert client.lines == lines(log)
 
 
-async def test_a_diagnostic_that_belongs_to_no_game() -> None:
+async def test_diagnostic_without_a_game_is_sent_by_topic() -> None:
     station = FakeStation()
     hub = hub_of(station)
     loose = LogMessage("diagnostic", None, "live", 0, 0, b'"code":"wrong_format"}', None)
@@ -928,7 +907,7 @@ async def test_a_diagnostic_that_belongs_to_no_game() -> None:
         assert games.lines == []
 
 
-async def test_a_state_that_ends_a_client_does_not_disturb_the_others() -> None:
+async def test_client_that_fails_on_a_state_does_not_affect_others() -> None:
     station = FakeStation()
     hub = hub_of(station)
     clients = [Client(limit_bytes=200) for _ in range(4)]
@@ -946,7 +925,7 @@ async def test_a_state_that_ends_a_client_does_not_disturb_the_others() -> None:
         assert len(clients[1].of_type("station")) == len(clients[3].of_type("station")) == 6
 
 
-async def test_rings_of_games_that_are_over_are_given_back() -> None:
+async def test_rings_of_finished_games_are_freed() -> None:
     station = FakeStation(ring_bytes=1 << 20)
     games = [station.play(FakeLog(number, batches=3)) for number in range(1, 4)]
     running = station.begin(FakeLog(4, batches=3, ended=False))
@@ -954,12 +933,12 @@ async def test_rings_of_games_that_are_over_are_given_back() -> None:
     games += [station.play(FakeLog(number, batches=3)) for number in range(5, 8)]
     assert [game.logs["live"].size_bytes > 0 for game in games] == [False] * 4 + [True] * 2
     assert running.logs["live"].size_bytes > 0
-    wanted = subscription(cursor=str(Cursor(game_id(1), "live", Position(0, 0))), delivery="lossless")
-    async with Client().subscribed(hub_of(station), wanted) as client:
+    request = subscription(cursor=str(Cursor(game_id(1), "live", Position(0, 0))), delivery="lossless")
+    async with Client().subscribed(hub_of(station), request) as client:
         assert client.lines == [line for n in range(1, 8) for line in lines(station.files[game_id(n)].log)]
 
 
-async def test_the_state_before_anything_is_known() -> None:
+async def test_state_is_offline_before_anything_is_known() -> None:
     assert FakeStation("side").channel.state_message() == {
         "type": "station",
         "station": "side",

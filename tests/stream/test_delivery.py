@@ -1,10 +1,12 @@
-"""Whatever happens between a game and a subscriber: a lossless one gets each message exactly once, in order; a
-conflating one loses only what may be lost and is told how much.
+"""Random schedules of everything that can happen between a game and its subscribers.
 
-Random schedules: games are written in pieces, sockets take a few bytes at a time or none, connections break and come
-back with the last cursor, rings and outboxes are so small that nearly everything is read back. Tasks are stopped at
-any of their steps, since the schedule goes on after a random number of turns of the event loop. The seed is all there
-is to a schedule; `SLPSTREAM_EXAMPLES` says how many are tried.
+A lossless subscriber gets each message exactly once, in order. A conflating one loses only droppable messages, and
+learns how many.
+
+Games are written in pieces, sockets take a few bytes at a time or none, connections break and come back with the last
+cursor, and rings and outboxes are so small that nearly everything is read back. A schedule continues after a random
+number of turns of the event loop, so tasks are interrupted at any of their steps. A schedule depends on its seed alone;
+`SLPSTREAM_EXAMPLES` is the number of seeds.
 """
 
 from __future__ import annotations
@@ -25,12 +27,12 @@ EXAMPLES = int(os.environ.get("SLPSTREAM_EXAMPLES", "150"))
 SEEDS_PER_TEST = 25
 
 
-def seeds() -> list[range]:
+def seed_ranges() -> list[range]:
     return [range(first, first + SEEDS_PER_TEST) for first in range(0, EXAMPLES, SEEDS_PER_TEST)]
 
 
 class Reader:
-    """A lossless program that comes back with its cursor, as often as it must."""
+    """A lossless client that reconnects with its last cursor whenever its connection breaks."""
 
     def __init__(self, chance: random.Random, hub: Hub, nursery: trio.Nursery, mode: FramesMode, cursor: str) -> None:
         self.lines: list[bytes] = []
@@ -49,15 +51,15 @@ class Reader:
         cursor = self._cursor
 
         async def run() -> None:
-            wanted = subscription(delivery="lossless", cursor=cursor, frames=self.mode)
+            request = subscription(delivery="lossless", cursor=cursor, frames=self.mode)
             with scope:
-                async with client.subscribed(self._hub, wanted):
+                async with client.subscribed(self._hub, request):
                     await trio.sleep_forever()
 
         self._nursery.start_soon(run)
 
     def break_connection(self) -> None:
-        """In mid-message, mostly: what is not whole is lost."""
+        """Disconnect, usually in the middle of a message; an incomplete message is lost."""
         self._scope.cancel()
         if self._client is not None:
             assert self._client.error is None
@@ -72,12 +74,12 @@ class Reader:
         elif self._chance.random() < 0.15 and (self._client.log or self._cursor != "start"):
             self.break_connection()
         elif self._chance.random() < 0.3:
-            self._client.room = 0  # stalled
+            self._client.room = 0
         else:
             self._client.allow(self._chance.choice((1, 7, 60, 700, 5000)))
 
     def finish(self) -> None:
-        """From here on it takes everything."""
+        """Take everything from here on."""
         if self._client is None:
             self.connect()
         assert self._client is not None
@@ -86,7 +88,7 @@ class Reader:
 
 
 async def turns(chance: random.Random) -> None:
-    """The tasks take some steps."""
+    """Let the tasks take some steps."""
     if chance.random() < 0.2:
         await settle()
     for _ in range(chance.randint(0, 6)):
@@ -105,7 +107,7 @@ async def lossless_schedule(seed: int) -> None:
         readers: list[Reader] = []
         for _ in range(chance.randint(1, 3)):
             mode: FramesMode = chance.choice(("live", "finalized"))
-            # Either it comes before everything, or with a cursor of the first of the old games.
+            # It connects before the first game, or later with a cursor of the oldest archived game.
             cursor = str(logs[0].whole(mode)[0].cursor) if old else "start"
             readers.append(Reader(chance, hub, nursery, mode, cursor))
             if not old:
@@ -132,23 +134,22 @@ async def lossless_schedule(seed: int) -> None:
         for reader in readers:
             reader.break_connection()
             expected = [line for log in logs for line in lines(log, mode=reader.mode)][1 if old else 0 :]
-            where = next(
-                (at for at, pair in enumerate(zip(reader.lines, expected, strict=False)) if pair[0] != pair[1]), None
-            )
-            assert where is None, f"seed {seed}, line {where}: {reader.lines[where]!r} is not {expected[where]!r}"
+            pairs = enumerate(zip(reader.lines, expected, strict=False))
+            wrong = next((index for index, (line, right) in pairs if line != right), None)
+            assert wrong is None, f"seed {seed}, line {wrong}: {reader.lines[wrong]!r} is not {expected[wrong]!r}"
             assert len(reader.lines) == len(expected), f"seed {seed}"
         nursery.cancel_scope.cancel()
     assert station.channel.subscribers == 0
 
 
-@pytest.mark.parametrize("chosen", seeds(), ids=str)
-def test_lossless_never_loses_and_never_doubles(chosen: range) -> None:
-    for seed in chosen:
+@pytest.mark.parametrize("seeds", seed_ranges(), ids=str)
+def test_lossless_delivers_each_message_once(seeds: range) -> None:
+    for seed in seeds:
         trio.run(lossless_schedule, seed)
 
 
 async def overlapping_schedule(seed: int) -> None:
-    """Several stations, several games that grow at a time, in one connection that never breaks."""
+    """Several stations and several growing games at a time, over one connection that never breaks."""
     chance = random.Random(f"overlapping {seed}")
     stations = [FakeStation(name, ring_bytes=chance.choice((1, 2000, 1 << 20))) for name in ("left", "right")]
     async with Client(room=0, limit_bytes=chance.choice((1, 300, 3000))).subscribed(
@@ -178,9 +179,9 @@ async def overlapping_schedule(seed: int) -> None:
             assert got == lines(log, station.channel.station), f"seed {seed}"
 
 
-@pytest.mark.parametrize("chosen", seeds(), ids=str)
-def test_games_that_overlap_in_several_stations(chosen: range) -> None:
-    for seed in chosen:
+@pytest.mark.parametrize("seeds", seed_ranges(), ids=str)
+def test_overlapping_games_in_several_stations(seeds: range) -> None:
+    for seed in seeds:
         trio.run(overlapping_schedule, seed)
 
 
@@ -200,28 +201,28 @@ async def conflating_schedule(seed: int) -> None:
         await settle()
     whole = [line for log in logs for line in lines(log)]
     missed = sum(message["missed"] for message in client.of_type("lagged"))
-    places = [whole.index(line) for line in client.log]
-    assert places == sorted(set(places)), f"seed {seed}: in order, nothing twice"
+    indexes = [whole.index(line) for line in client.log]
+    assert indexes == sorted(set(indexes)), f"seed {seed}: in order, and no message twice"
     kinds = [msgspec.json.decode(line)["type"] for line in whole]
-    kept = [at for at in places if kinds[at] not in DROPPABLE_TYPES]
-    required = [at for at, kind in enumerate(kinds) if kind not in DROPPABLE_TYPES]
+    kept = [index for index in indexes if kinds[index] not in DROPPABLE_TYPES]
+    required = [index for index, kind in enumerate(kinds) if kind not in DROPPABLE_TYPES]
     if client.error is not None:
         assert isinstance(client.error, TooSlow)
         assert kept == required[: len(kept)], f"seed {seed}: no gap"
         return
     assert kept == required, f"seed {seed}"
-    assert missed == len(whole) - len(places), f"seed {seed}"
+    assert missed == len(whole) - len(indexes), f"seed {seed}"
 
 
-@pytest.mark.parametrize("chosen", seeds(), ids=str)
-def test_conflation_loses_only_what_may_be_lost(chosen: range) -> None:
-    for seed in chosen:
+@pytest.mark.parametrize("seeds", seed_ranges(), ids=str)
+def test_conflation_loses_only_droppable_messages(seeds: range) -> None:
+    for seed in seeds:
         trio.run(conflating_schedule, seed)
 
 
 @pytest.mark.trio
 @pytest.mark.parametrize("limit_bytes", [350, 450, 600])
-async def test_a_snapshot_that_had_to_wait_is_not_overtaken(limit_bytes: int) -> None:
+async def test_delayed_snapshot_is_not_overtaken(limit_bytes: int) -> None:
     for seed in range(6):
         log, station = FakeLog(1, batches=40, seed=seed, ended=False), FakeStation()
         hub, game = hub_of(station), station.begin(log)

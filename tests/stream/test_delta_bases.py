@@ -1,7 +1,7 @@
-"""Deltas through the fan-out: whatever a subscriber misses, joins late, or reads back, each message that it is sent can
-be read and says what the log says; and a group's messages are encoded once.
+"""Deltas through the fan-out: every message can be decoded and equals the log, and is encoded once per group.
 
-Random schedules as in `test_delivery`: sockets take a few bytes at a time or none. The seed is all there is to one.
+This holds for subscribers that miss messages, join late, or read messages back. The schedules are random, as in
+`test_delivery`: sockets take a few bytes at a time or none, and each schedule depends on its seed alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tests.stream.fakes import (
     Client,
     FakeLog,
     FakeStation,
-    LineWire,
+    LineEncoding,
     hub_of,
     lines,
     settle,
@@ -31,8 +31,8 @@ from tests.stream.fakes import (
 pytestmark = pytest.mark.trio
 
 
-class DeltaLines(LineWire):
-    """The messages of the delta subprotocol, as lines. Counts deltas too."""
+class DeltaLines(LineEncoding):
+    """Encodes messages as in the delta subprotocol, one line each, and counts the deltas."""
 
     key = "delta lines"
 
@@ -40,23 +40,23 @@ class DeltaLines(LineWire):
         super().__init__()
         self.deltas = 0
 
-    def follow(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
-        """A message that follows another."""
-        return link.message.form((self.key, station, before.place), lambda _: self._delta(link, before, station))
+    def follow(self, base: DeltaBase, before: DeltaBase, station: str) -> bytes:
+        """A message as a delta to an earlier one."""
+        return base.message.form((self.key, station, before.place), lambda _: self._delta(base, before, station))
 
     def status(self, payload: dict[str, Any]) -> bytes:
-        """A status message."""
+        """A status message as a line."""
         return _text(to_messagepack(msgspec.json.encode(payload)))
 
     def _line(self, json: bytes) -> bytes:
         self.encoded += 1
         return _text(to_messagepack(json))
 
-    def _delta(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
+    def _delta(self, base: DeltaBase, before: DeltaBase, station: str) -> bytes:
         self.deltas += 1
-        changes, link.image = before.image.change(link.payload())
-        step = link.message.offset - before.message.offset
-        return _text(delta_message(link.message.type, station, step, link.message.count, changes))
+        changes, base.image = before.image.change(base.payload())
+        step = base.message.offset - before.message.offset
+        return _text(delta_message(base.message.type, station, step, base.message.count, changes))
 
 
 def _text(data: bytes) -> bytes:
@@ -64,20 +64,20 @@ def _text(data: bytes) -> bytes:
 
 
 class DeltaClient(Client):
-    """Reads deltas, as long as each follows what it has."""
+    """A client that decodes deltas."""
 
     def __init__(self, encoding: DeltaLines | None = None, **options: Any) -> None:
         super().__init__(encoding=DeltaLines() if encoding is None else encoding, **options)
 
     @property
     def all_lines(self) -> list[bytes]:
-        """All whole messages, as JSON."""
+        """All complete messages, as JSON."""
         decoder = DeltaDecoder()
-        coded = bytes(self.received).split(b"\n")[:-1]
-        return [msgspec.json.encode(decoder.decode(base64.b64decode(line))) for line in coded]
+        encoded = bytes(self.received).split(b"\n")[:-1]
+        return [msgspec.json.encode(decoder.decode(base64.b64decode(line))) for line in encoded]
 
-    def said(self) -> list[dict[str, Any]]:
-        """The messages of the log, decoded."""
+    def decoded_log(self) -> list[dict[str, Any]]:
+        """The log messages, decoded."""
         return [msgspec.json.decode(line) for line in self.log]
 
 
@@ -86,7 +86,7 @@ def decoded(log: list[bytes]) -> list[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("seed", range(60))
-async def test_whatever_happens_it_is_the_log(seed: int) -> None:
+async def test_decoded_deltas_equal_the_log(seed: int) -> None:
     chance = random.Random(seed)
     mode: FramesMode = chance.choice(("live", "finalized"))
     log, station = FakeLog(1, batches=40, seed=seed), FakeStation(ring_bytes=chance.choice((600, 4000)))
@@ -94,11 +94,11 @@ async def test_whatever_happens_it_is_the_log(seed: int) -> None:
     clients: list[tuple[str, DeltaClient]] = []
     async with trio.open_nursery() as nursery:
 
-        async def stay(client: DeltaClient, wanted: dict[str, Any]) -> None:
-            async with client.subscribed(hub, subscription(frames=mode, **wanted)):
+        async def stay(client: DeltaClient, options: dict[str, Any]) -> None:
+            async with client.subscribed(hub, subscription(frames=mode, **options)):
                 await trio.sleep_forever()
 
-        def come() -> None:
+        def join() -> None:
             delivery = chance.choice(("lossless", "conflate"))
             room = chance.choice((0, 300, None))
             client = DeltaClient(encoding, room=room, limit_bytes=chance.choice((2500, 6000)))
@@ -108,12 +108,12 @@ async def test_whatever_happens_it_is_the_log(seed: int) -> None:
 
         station.write(game, 3)
         for _ in range(4):
-            come()
+            join()
         while station.write(game, chance.randint(1, 3)):
             for _, client in clients:
                 client.allow(chance.choice((0, 0, 40, 400, 3000)))
             if chance.random() < 0.1:
-                come()
+                join()
             if chance.random() < 0.5:
                 await settle()
         for _, client in clients:
@@ -122,20 +122,20 @@ async def test_whatever_happens_it_is_the_log(seed: int) -> None:
         nursery.cancel_scope.cancel()
     assert encoding.deltas > 10
     expected = decoded(lines(log, mode=mode))
-    places = {message["cursor"]: message for message in expected}
+    by_cursor = {message["cursor"]: message for message in expected}
     for delivery, client in clients:
-        said = client.said()
-        assert [places[message["cursor"]] for message in said] == said
+        received = client.decoded_log()
+        assert [by_cursor[message["cursor"]] for message in received] == received
         if client.error is not None:
             assert delivery == "conflate"
             continue
-        if said:
-            assert said[-1] == expected[-1]
+        if received:
+            assert received[-1] == expected[-1]
         if delivery == "lossless":
-            assert said == expected[len(expected) - len(said) :]
+            assert received == expected[len(expected) - len(received) :]
 
 
-async def test_a_group_is_encoded_once() -> None:
+async def test_deltas_are_encoded_once_per_group() -> None:
     station, log, encoding = FakeStation(), FakeLog(batches=30), DeltaLines()
     hub, game = hub_of(station), station.begin(log)
     clients = [DeltaClient(encoding) for _ in range(5)]
@@ -155,28 +155,28 @@ async def test_a_group_is_encoded_once() -> None:
     assert encoding.deltas == len(of_topic) - 2
     assert encoding.encoded == 2
     for client in clients:
-        assert client.said() == [msgspec.json.decode(message.json("main")) for message in of_topic]
+        assert client.decoded_log() == [msgspec.json.decode(message.json("main")) for message in of_topic]
 
 
-async def test_who_comes_late_is_sent_a_whole_frame_first_and_then_what_the_others_get() -> None:
+async def test_late_subscriber_gets_a_whole_frame_then_the_shared_deltas() -> None:
     station, log, encoding = FakeStation(), FakeLog(batches=30), DeltaLines()
     hub, game = hub_of(station), station.begin(log)
     first, late = DeltaClient(encoding), DeltaClient(encoding)
-    wanted = subscription(topics=["frame"])
-    async with first.subscribed(hub, wanted):
+    request = subscription(topics=["frame"])
+    async with first.subscribed(hub, request):
         station.write(game, 10)
-        async with late.subscribed(hub, wanted):
+        async with late.subscribed(hub, request):
             before, deltas = len(late.received), encoding.deltas
             station.write_all(game)
             await settle()
     sent = [msgspec.msgpack.decode(base64.b64decode(line)) for line in bytes(late.received[before:]).split()]
     frames = [s for s in sent if (s[1] == 0 if isinstance(s, list) else s["type"] == "frame")]
     assert [isinstance(frame, dict) for frame in frames] == [True] + [False] * (len(frames) - 1)
-    assert encoding.deltas - deltas == len(late.said())
-    assert late.said() == first.said()[-len(late.said()) :]
+    assert encoding.deltas - deltas == len(late.decoded_log())
+    assert late.decoded_log() == first.decoded_log()[-len(late.decoded_log()) :]
 
 
-async def test_another_game_begins_with_a_whole_frame() -> None:
+async def test_each_game_begins_with_a_whole_frame() -> None:
     station = FakeStation()
     client = DeltaClient()
     logs = [FakeLog(1, batches=5), FakeLog(2, batches=5)]
@@ -186,24 +186,24 @@ async def test_another_game_begins_with_a_whole_frame() -> None:
         await settle()
     sent = [msgspec.msgpack.decode(base64.b64decode(line)) for line in bytes(client.received).split()]
     assert sum(isinstance(s, dict) and s["type"] == "frame" for s in sent) == 2
-    assert client.said() == [
+    assert client.decoded_log() == [
         msgspec.json.decode(m.json("main")) for log in logs for m in log.whole() if m.topic == "frame"
     ]
 
 
-@pytest.mark.parametrize("wanted", [{"rate": 20}, {"fields": ["post.percent"]}, {"rate": 30, "fields": ["post.pad"]}])
-async def test_filters_leave_gaps_that_do_not_matter(wanted: dict[str, Any]) -> None:
+@pytest.mark.parametrize("options", [{"rate": 20}, {"fields": ["post.percent"]}, {"rate": 30, "fields": ["post.pad"]}])
+async def test_deltas_work_across_filtered_messages(options: dict[str, Any]) -> None:
     station, log = FakeStation(), FakeLog(batches=40)
     hub, game = hub_of(station), station.begin(log)
     plain, client = Client(), DeltaClient()
-    async with plain.subscribed(hub, subscription(**wanted)), client.subscribed(hub, subscription(**wanted)):
+    async with plain.subscribed(hub, subscription(**options)), client.subscribed(hub, subscription(**options)):
         station.write_all(game)
         await settle()
-    assert client.said() == [msgspec.json.decode(line) for line in plain.log]
+    assert client.decoded_log() == [msgspec.json.decode(line) for line in plain.log]
     assert len(client.received) > 0
 
 
-async def test_a_link_is_the_message_as_it_is_wanted() -> None:
+async def test_base_is_cut_to_the_requested_fields() -> None:
     body = b'"frame":{"frame":3,"revision":0,"players":{"0":{"post":{"percent":1.5,"x":2.0}}}}}'
     message = LogMessage("frame", "g", "live", 9, 0, body, 3)
     cut = {"frame": {"frame": 3, "revision": 0, "players": {"0": {"post": {"x": 2.0}}}}}

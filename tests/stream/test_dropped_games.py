@@ -1,4 +1,4 @@
-"""A station that does not know its oldest games any more: whoever needs them gets them, each line once, in order."""
+"""A station that has dropped its oldest games still delivers them on request, each line once, in order."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ GAMES = 24
 
 
 @pytest.fixture(autouse=True)
-def _few(monkeypatch: pytest.MonkeyPatch) -> None:
+def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.stream.games._KNOWN_GAMES", KNOWN)
 
 
-class LongDay(FakeStation):
-    """Games that are not known any more are found by their files, as those from before the daemon are."""
+class ForgetfulStation(FakeStation):
+    """A station that finds dropped games through their files, like games from before the daemon started."""
 
-    async def _locate(self, wanted: str) -> None:
+    async def _locate(self, game_id: str) -> None:
         await trio.lowlevel.checkpoint()
         known = {game.game_id for game in self.channel.games if not game.archived}
         files = [file for name, file in self.files.items() if name not in known]
         ids = [file.log.game_id for file in files]
-        if wanted not in ids:
-            raise NoSuchGame(f"no such game: {wanted}")
+        if game_id not in ids:
+            raise NoSuchGame(f"no such game: {game_id}")
         self.channel.insert_archived(
             [
-                Game(file.log.game_id, file, ring_bytes=0, order=(0, at, ""))
-                for at, file in enumerate(files)
-                if at >= ids.index(wanted)
+                Game(file.log.game_id, file, ring_bytes=0, order=(0, index, ""))
+                for index, file in enumerate(files)
+                if index >= ids.index(game_id)
             ]
         )
 
     def next_game(self, number: int, batches: int = 4) -> Game:
-        """Another one begins; nobody follows those before."""
+        """Begin another game; no file of an older one is followed."""
         self.channel.drop_oldest(())
         return self.begin(FakeLog(number, batches=batches))
 
@@ -50,27 +50,27 @@ def all_lines(station: FakeStation, first: int, past: int) -> list[bytes]:
     return [line for number in range(first, past) for line in lines(station.files[game_id(number)].log)]
 
 
-def behind(number: int) -> Subscription:
-    """From the beginning of a game on."""
+def from_game(number: int) -> Subscription:
+    """A lossless subscription from the beginning of a game."""
     return subscription(cursor=str(Cursor(game_id(number), "live", Position(0, 0))), delivery="lossless")
 
 
-async def test_nobody_there() -> None:
-    station = LongDay()
+async def test_games_are_dropped_without_subscribers() -> None:
+    station = ForgetfulStation()
     for number in range(1, 20):
         station.write_all(station.next_game(number))
     assert [game.game_id for game in station.channel.games] == [game_id(number) for number in range(16, 20)]
     for number in (1, 9, 15, 16, 19, 4):
-        async with Client().subscribed(hub_of(station), behind(number)) as client:
+        async with Client().subscribed(hub_of(station), from_game(number)) as client:
             assert client.lines == all_lines(station, number, 20)
     station.write_all(station.next_game(20))
     assert len(station.channel.games) == KNOWN + 1
 
 
-async def test_one_that_is_behind_keeps_what_it_needs() -> None:
-    station = LongDay()
+async def test_games_that_a_slow_subscriber_needs_are_kept() -> None:
+    station = ForgetfulStation()
     station.write_all(station.next_game(1))
-    async with Client(room=0).subscribed(hub_of(station), behind(1)) as client:
+    async with Client(room=0).subscribed(hub_of(station), from_game(1)) as client:
         for number in range(2, 12):
             station.write_all(station.next_game(number))
             await settle()
@@ -84,19 +84,19 @@ async def test_one_that_is_behind_keeps_what_it_needs() -> None:
         assert client.lines == all_lines(station, 1, 13)
 
 
-async def test_what_was_read_before_is_not_read_again_because_somebody_else_asks_for_it() -> None:
-    station = LongDay()
+async def test_lookup_by_another_subscriber_repeats_no_messages() -> None:
+    station = ForgetfulStation()
     for number in range(1, 8):
         station.write_all(station.next_game(number))
-    async with Client(limit_bytes=500).subscribed(hub_of(station), behind(2)) as client:
+    async with Client(limit_bytes=500).subscribed(hub_of(station), from_game(2)) as client:
         for number in range(8, 12):
             station.write_all(station.next_game(number))
             await settle()
         game = station.next_game(12, batches=8)
         station.write(game)
-        async with Client().subscribed(hub_of(station), behind(1)) as other:
+        async with Client().subscribed(hub_of(station), from_game(1)) as other:
             client.room = 0
-            station.write_all(game)  # too much for it: it falls behind, and looks what there is
+            station.write_all(game)  # more than its outbox holds, so it has to catch up
             await settle()
             client.allow(None)
             await settle()
@@ -104,8 +104,8 @@ async def test_what_was_read_before_is_not_read_again_because_somebody_else_asks
             assert other.lines == all_lines(station, 1, 13)
 
 
-async def test_an_old_game_that_is_still_followed_stays() -> None:
-    station = LongDay()
+async def test_followed_old_game_is_kept() -> None:
+    station = ForgetfulStation()
     old = station.begin(FakeLog(1, batches=6))
     station.write(old, 3)
     for number in range(2, 10):
@@ -119,31 +119,31 @@ async def test_an_old_game_that_is_still_followed_stays() -> None:
 
 
 @pytest.mark.parametrize("seed", range(25))
-async def test_a_long_day_with_clients_of_all_kinds(seed: int) -> None:
+async def test_random_schedules_with_many_games_and_clients(seed: int) -> None:
     chance = random.Random(seed)
-    station = LongDay()
-    got: dict[int, list[bytes]] = {}
-    tapped: list[bytes] = []
+    station = ForgetfulStation()
+    received_from: dict[int, list[bytes]] = {}
+    consumed: list[bytes] = []
     stop = trio.Event()
 
     async def consumer() -> None:
         async for batch in LogConsumer(station.channel):
-            tapped.extend(message.json("main") for message in batch.messages)
+            consumed.extend(message.json("main") for message in batch.messages)
 
     async def come_and_go(first: int) -> None:
-        """A lossless client that is slow at times, leaves, and comes back with its cursor."""
-        mine = got[first] = []
-        wanted = behind(first)
-        while not (stop.is_set() and len(mine) >= len(all_lines(station, first, GAMES + 1))):
+        """Run a lossless client that is slow at times, disconnects, and resumes with its cursor."""
+        received = received_from[first] = []
+        request = from_game(first)
+        while not (stop.is_set() and len(received) >= len(all_lines(station, first, GAMES + 1))):
             client = Client(room=chance.choice((0, 700, None)), limit_bytes=1500)
-            async with client.subscribed(hub_of(station), wanted):
+            async with client.subscribed(hub_of(station), request):
                 for _ in range(chance.randint(1, 4)):
                     await a_while()
                     client.allow(chance.choice((500, 3000, None)))
             assert client.error is None
             if client.log:
-                mine += client.log
-                wanted = subscription(cursor=client.cursor(), delivery="lossless")
+                received += client.log
+                request = subscription(cursor=client.cursor(), delivery="lossless")
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(consumer)
@@ -158,15 +158,15 @@ async def test_a_long_day_with_clients_of_all_kinds(seed: int) -> None:
                     await a_while()
         stop.set()
         with trio.fail_after(60):
-            while len(tapped) < len(all_lines(station, 1, GAMES + 1)) or len(nursery.child_tasks) > 1:
+            while len(consumed) < len(all_lines(station, 1, GAMES + 1)) or len(nursery.child_tasks) > 1:
                 await a_while()
         nursery.cancel_scope.cancel()
-    assert tapped == all_lines(station, 1, GAMES + 1)
-    assert got
-    for first, mine in got.items():
-        assert mine == all_lines(station, first, GAMES + 1), first
+    assert consumed == all_lines(station, 1, GAMES + 1)
+    assert received_from
+    for first, received in received_from.items():
+        assert received == all_lines(station, first, GAMES + 1), first
 
 
 async def a_while() -> None:
-    """Everybody does what there is to do."""
+    """Let all tasks run until they wait."""
     await trio.testing.wait_all_tasks_blocked(0.0005)

@@ -1,4 +1,4 @@
-"""The ring of a game's log: what it keeps, what it says when it has forgotten, and what a newcomer is told."""
+"""The ring of a game's log, and the parts of a game that a snapshot needs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_an_empty_log() -> None:
     assert (log.head, log.size_bytes) == (START, 0)
 
 
-def test_since_a_place() -> None:
+def test_since_a_position() -> None:
     log = GameLog(1 << 20)
     messages = [message(10), message(10, 1), message(20), message(35)]
     log.append(messages[:3])
@@ -31,12 +31,12 @@ def test_since_a_place() -> None:
     assert log.head == Position(35, 0)
     assert log.since(START) == messages
     assert log.since(Position(10, 0)) == messages[1:]
-    assert log.since(Position(15, 3)) == messages[2:]  # a place without a message is compared, not looked up
+    assert log.since(Position(15, 3)) == messages[2:]  # positions are compared, never looked up
     assert log.since(Position(35, 0)) == []
     assert log.since(Position(99, 0)) == []
 
 
-def test_what_was_forgotten_is_said() -> None:
+def test_since_dropped_messages_is_none() -> None:
     one = message(1).size_bytes()
     log = GameLog(2 * one)
     messages = [message(offset) for offset in (1, 2, 3, 4)]
@@ -48,14 +48,14 @@ def test_what_was_forgotten_is_said() -> None:
     assert log.since(Position(3, 5)) == messages[3:]
 
 
-def test_the_newest_message_stays_however_large() -> None:
+def test_newest_message_stays_however_large() -> None:
     log = GameLog(10)
     log.append([message(1), message(2, size=5000)])
     assert log.since(Position(1, 0)) == [message(2, size=5000)]
     assert log.since(START) is None
 
 
-def test_a_log_that_was_given_back_keeps_its_head() -> None:
+def test_forgotten_log_keeps_its_head() -> None:
     log = GameLog(1 << 20)
     log.append([message(1), message(2)])
     log.forget()
@@ -71,7 +71,7 @@ def test_a_log_that_was_given_back_keeps_its_head() -> None:
     batches=st.lists(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 900)), max_size=5), max_size=20),
     data=st.data(),
 )
-def test_the_ring_is_a_bounded_end_of_the_log(
+def test_ring_is_a_bounded_suffix_of_the_log(
     ring_bytes: int, batches: list[list[tuple[int, int]]], data: st.DataObject
 ) -> None:
     log, whole = GameLog(ring_bytes), list[LogMessage]()
@@ -101,15 +101,15 @@ def new_game(*, archived: bool = False) -> Game:
     return Game("a" * 32, FakeFile(FakeLog()), ring_bytes=1 << 20, order=(0, 5, "x") if archived else (1, 0, ""))
 
 
-def test_what_a_newcomer_is_told_follows_the_log() -> None:
+def test_snapshot_parts_follow_the_log() -> None:
     game, log = new_game(), FakeLog(batches=40)
     assert not game.in_progress
     assert game.newest_frame is None
-    for at, batch in enumerate(log.batches):
+    for index, batch in enumerate(log.batches):
         for mode, messages in batch.items():
             game.append(mode, messages)
-        seen = [m for before in log.batches[: at + 1] for m in before["live"]]
-        final = [m for before in log.batches[: at + 1] for m in before["finalized"]]
+        seen = [m for before in log.batches[: index + 1] for m in before["live"]]
+        final = [m for before in log.batches[: index + 1] for m in before["finalized"]]
         assert game.start is seen[0]
         assert game.newest_frame is next((m for m in reversed(seen) if m.type == "frame"), None)
         assert game.newest_frames.get("finalized") is next((m for m in reversed(final) if m.type == "frame"), None)
@@ -117,16 +117,16 @@ def test_what_a_newcomer_is_told_follows_the_log() -> None:
         assert game.in_progress is not any(m.type == "game_end" for m in seen)
 
 
-@pytest.mark.parametrize("why", ["ended", "lost", "archived"])
-def test_no_longer_in_progress(why: str) -> None:
-    game = new_game(archived=why == "archived")
+@pytest.mark.parametrize("reason", ["ended", "lost", "archived"])
+def test_game_is_no_longer_in_progress(reason: str) -> None:
+    game = new_game(archived=reason == "archived")
     game.append("live", FakeLog(batches=1, ended=False).whole())
-    game.ended, game.lost = why == "ended", why == "lost"
+    game.ended, game.lost = reason == "ended", reason == "lost"
     assert not game.in_progress
-    assert game.archived is (why == "archived")
+    assert game.archived is (reason == "archived")
 
 
-def test_a_game_that_is_given_back_keeps_what_cannot_be_read() -> None:
+def test_forgotten_game_keeps_its_head() -> None:
     game = new_game()
     for mode, messages in FakeLog(batches=3).batches[1].items():
         game.append(mode, messages)
@@ -137,13 +137,13 @@ def test_a_game_that_is_given_back_keeps_what_cannot_be_read() -> None:
     assert game.logs["live"].head == head
 
 
-def test_a_game_that_is_forgotten_gives_back_its_replay() -> None:
+def test_old_finished_games_free_their_log_readers() -> None:
     station = FakeStation()
     games = []
     for number in range(4):
         games.append(station.begin(FakeLog(number)))
         station.write(games[-1], 3)
-        if number != 1:  # one that never ends may go on
+        if number != 1:  # this one has not ended, so it may continue
             station.write_all(games[-1])
     freed = [number for number, game in enumerate(games) if station.files[game.game_id].forgotten]
-    assert freed == [0], "the newest ones are kept, and those in progress"
+    assert freed == [0], "the newest games and games in progress keep theirs"

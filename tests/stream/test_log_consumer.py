@@ -1,7 +1,7 @@
-"""A tap gives each message exactly once, in order, at its consumer's pace, and goes on where bookmarks say.
+"""A log consumer gets each message exactly once, in order, at its own pace, and resumes from stored offsets.
 
-Random schedules, as for subscribers: rings so small that nearly everything is read back, consumers that stop at any
-of their steps and come back with the bookmarks that they kept.
+The schedules are random, as for subscribers: rings are so small that nearly everything is read back, and consumers stop
+at any of their steps and resume with the offsets that they stored.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from tests.stream.test_delivery import turns
 SCHEDULES = 40
 
 
-class Consumer:
-    """Keeps messages and bookmarks together, as sinks do; stops and comes back."""
+class StoringConsumer:
+    """An owner of a `LogConsumer` that stores messages and offsets together, as the outputs do. It can be restarted."""
 
     def __init__(
         self, station: FakeStation, mode: FramesMode = "live", topics: frozenset[Topic] = frozenset(TOPICS)
     ) -> None:
         self.messages: list[LogMessage] = []
         self.gone: list[tuple[str, str]] = []
-        self.kept = "[]"
+        self.stored = "[]"
         self.pace: random.Random | None = None
         self._station = station
         self._mode: FramesMode = mode
@@ -51,18 +51,18 @@ class Consumer:
 
     async def _run(self, scope: trio.CancelScope) -> None:
         with scope:
-            bookmarks = ConsumerOffsets.parse(self.kept)
+            offsets = ConsumerOffsets.parse(self.stored)
             consumer = LogConsumer(
-                self._station.channel, frames=self._mode, offsets=bookmarks.offsets, topics=self._topics
+                self._station.channel, frames=self._mode, offsets=offsets.offsets, topics=self._topics
             )
             async for batch in consumer:
                 for _ in range(0 if self.pace is None else self.pace.randint(0, 6)):
-                    await trio.lowlevel.checkpoint()  # what is not kept now comes again
-                bookmarks.note(batch)
+                    await trio.lowlevel.checkpoint()  # a batch that is not stored yet is consumed again after a stop
+                offsets.note(batch)
                 self.messages += batch.messages
                 if batch.gone is not None:
                     self.gone.append((batch.game_id, batch.gone))
-                self.kept = bookmarks.dump()
+                self.stored = offsets.dump()
 
     def of(self, log: FakeLog) -> list[bytes]:
         return [m.json() for m in self.messages if m.game_id == log.game_id]
@@ -73,12 +73,12 @@ def whole(log: FakeLog, mode: FramesMode = "live") -> list[bytes]:
 
 
 async def schedule(seed: int) -> None:
-    chance = random.Random(f"tap {seed}")
+    chance = random.Random(f"consumer {seed}")
     station = FakeStation(ring_bytes=chance.choice((1, 1500, 5000, 1 << 20)))
     station.channel._kept_games = chance.choice((1, 2))
     logs = [FakeLog(n, batches=chance.randint(0, 25), seed=seed) for n in range(chance.randint(1, 4))]
     mode: FramesMode = chance.choice(("live", "finalized"))
-    consumer = Consumer(station, mode)
+    consumer = StoringConsumer(station, mode)
     consumer.pace = chance
     async with trio.open_nursery() as nursery:
         consumer.start(nursery)
@@ -87,7 +87,7 @@ async def schedule(seed: int) -> None:
         while waiting or games:
             if waiting and (not games or chance.random() < 0.1):
                 games.append(station.begin(waiting.pop(0), catching_up=chance.random() < 0.3))
-                station.write(games[-1])  # a game is known from its first message on
+                station.write(games[-1])  # the station knows a game once it has a message
             game = chance.choice(games)  # several at a time
             going_on = station.write(game, chance.choice((1, 1, 2, 8)))
             if game.catching_up and (not going_on or chance.random() < 0.2):
@@ -108,16 +108,16 @@ async def schedule(seed: int) -> None:
 
 
 @pytest.mark.parametrize("first", range(0, SCHEDULES, 10))
-def test_each_message_once_in_order_whatever_happens(first: int, autojump_clock: trio.testing.MockClock) -> None:
+def test_each_message_is_consumed_once_in_order(first: int, autojump_clock: trio.testing.MockClock) -> None:
     for seed in range(first, first + 10):
         trio.run(schedule, seed, clock=trio.testing.MockClock(autojump_threshold=0))
 
 
 @pytest.mark.trio
-async def test_games_that_were_played_meanwhile_come_all(autojump_clock: trio.testing.MockClock) -> None:
+async def test_games_played_meanwhile_are_consumed(autojump_clock: trio.testing.MockClock) -> None:
     logs = [FakeLog(n) for n in range(5)]
     before, after = FakeStation(), FakeStation()
-    first = Consumer(before)
+    first = StoringConsumer(before)
     async with trio.open_nursery() as nursery:
         first.start(nursery)
         await settle()
@@ -126,8 +126,8 @@ async def test_games_that_were_played_meanwhile_come_all(autojump_clock: trio.te
         before.write(game, 7)
         await settle()
         nursery.cancel_scope.cancel()
-    second = Consumer(after)
-    second.kept = first.kept
+    second = StoringConsumer(after)
+    second.stored = first.stored
     async with trio.open_nursery() as nursery:
         after.archived(*logs[:4])
         second.start(nursery)
@@ -142,12 +142,12 @@ async def test_games_that_were_played_meanwhile_come_all(autojump_clock: trio.te
 
 
 @pytest.mark.trio
-async def test_a_bookmark_whose_game_is_gone_gives_way_to_the_one_before(
+async def test_missing_game_falls_back_to_the_offset_before_it(
     autojump_clock: trio.testing.MockClock,
 ) -> None:
     logs = [FakeLog(n) for n in range(3)]
     before, after = FakeStation(), FakeStation()
-    first = Consumer(before)
+    first = StoringConsumer(before)
     async with trio.open_nursery() as nursery:
         first.start(nursery)
         await settle()
@@ -155,8 +155,8 @@ async def test_a_bookmark_whose_game_is_gone_gives_way_to_the_one_before(
         before.write(before.begin(logs[1]), 5)
         await settle()
         nursery.cancel_scope.cancel()
-    second = Consumer(after)
-    second.kept = first.kept
+    second = StoringConsumer(after)
+    second.stored = first.stored
     async with trio.open_nursery() as nursery:
         after.archived(logs[0], logs[2])
         second.start(nursery)
@@ -168,10 +168,10 @@ async def test_a_bookmark_whose_game_is_gone_gives_way_to_the_one_before(
 
 
 @pytest.mark.trio
-async def test_a_game_that_was_played_beside_one_that_still_runs() -> None:
+async def test_game_played_beside_a_running_one_is_consumed() -> None:
     over, running, meanwhile = (FakeLog(n) for n in range(3))
     before, after = FakeStation(), FakeStation()
-    first = Consumer(before)
+    first = StoringConsumer(before)
     async with trio.open_nursery() as nursery:
         first.start(nursery)
         await settle()
@@ -179,12 +179,12 @@ async def test_a_game_that_was_played_beside_one_that_still_runs() -> None:
         before.write(before.begin(running), 5)
         await settle()
         nursery.cancel_scope.cancel()
-    second = Consumer(after)
-    second.kept = first.kept
+    second = StoringConsumer(after)
+    second.stored = first.stored
     after.channel.settled = False
     async with trio.open_nursery() as nursery:
         second.start(nursery)
-        # All files are recent: they are read again, and two of the games turn out to be over.
+        # All files are recent, so they are read again, and two of the games turn out to be over.
         games = [after.begin(log, catching_up=True) for log in (running, over, meanwhile)]
         after.write(games[0], 7)
         for game, mtime_ns in ((games[1], 1), (games[2], 3)):
@@ -205,10 +205,10 @@ async def test_a_game_that_was_played_beside_one_that_still_runs() -> None:
 
 
 @pytest.mark.trio
-async def test_without_any_that_is_known_the_current_game_is_the_first(autojump_clock: trio.testing.MockClock) -> None:
+async def test_unknown_offsets_begin_with_the_current_game(autojump_clock: trio.testing.MockClock) -> None:
     station, log = FakeStation(), FakeLog(1)
-    consumer = Consumer(station)
-    consumer.kept = f'[["{FakeLog(9).whole()[0].cursor}",false]]'
+    consumer = StoringConsumer(station)
+    consumer.stored = f'[["{FakeLog(9).whole()[0].cursor}",false]]'
     game = station.begin(log)
     station.write(game, 5)
     async with trio.open_nursery() as nursery:
@@ -221,7 +221,7 @@ async def test_without_any_that_is_known_the_current_game_is_the_first(autojump_
 
 
 @pytest.mark.trio
-async def test_live_begins_with_what_comes_next() -> None:
+async def test_live_start_begins_with_the_next_message() -> None:
     station, log = FakeStation(ring_bytes=1 << 20), FakeLog(1)
     game = station.begin(log)
     station.write(game, 5)
@@ -243,22 +243,22 @@ async def test_live_begins_with_what_comes_next() -> None:
 
 
 @pytest.mark.trio
-async def test_only_the_topics_that_are_wanted() -> None:
+async def test_only_requested_topics_are_consumed() -> None:
     station, log = FakeStation(ring_bytes=1), FakeLog(1)
-    consumer = Consumer(station, topics=frozenset({"game"}))
+    consumer = StoringConsumer(station, topics=frozenset({"game"}))
     async with trio.open_nursery() as nursery:
         consumer.start(nursery)
         station.play(log)
         await settle()
         nursery.cancel_scope.cancel()
     assert consumer.of(log) == [m.json() for m in log.whole() if m.topic == "game"]
-    assert ConsumerOffsets.parse(consumer.kept).offsets[0].over == (log.whole()[-1].type == "metadata")
+    assert ConsumerOffsets.parse(consumer.stored).offsets[0].over == (log.whole()[-1].type == "metadata")
 
 
 @pytest.mark.trio
-async def test_what_cannot_be_read_is_tried_again_then_passed_over(autojump_clock: trio.testing.MockClock) -> None:
+async def test_unreadable_log_is_retried_then_skipped(autojump_clock: trio.testing.MockClock) -> None:
     station, log = FakeStation(ring_bytes=1), FakeLog(1)
-    consumer = Consumer(station)
+    consumer = StoringConsumer(station)
     game = station.begin(log)
     station.write(game, 5)
     file = station.files[log.game_id]
@@ -277,13 +277,13 @@ async def test_what_cannot_be_read_is_tried_again_then_passed_over(autojump_cloc
         await trio.sleep(60)
         nursery.cancel_scope.cancel()
     assert [game_id for game_id, _ in consumer.gone] == [log.game_id]
-    assert consumer.of(log) == [*whole(log)[:read], whole(log)[-1]]  # the ring keeps one
+    assert consumer.of(log) == [*whole(log)[:read], whole(log)[-1]]  # the ring keeps one message
 
 
 @pytest.mark.trio
-async def test_a_file_that_is_lost_is_said_once() -> None:
+async def test_lost_file_is_reported_once() -> None:
     station, log = FakeStation(), FakeLog(1)
-    consumer = Consumer(station)
+    consumer = StoringConsumer(station)
     async with trio.open_nursery() as nursery:
         consumer.start(nursery)
         game = station.begin(log)
@@ -296,21 +296,21 @@ async def test_a_file_that_is_lost_is_said_once() -> None:
         nursery.cancel_scope.cancel()
     assert consumer.gone == [(log.game_id, "the file was lost")]
     assert consumer.messages
-    assert ConsumerOffsets.parse(consumer.kept).offsets[0].over
+    assert ConsumerOffsets.parse(consumer.stored).offsets[0].over
 
 
-def test_bookmarks_are_few_and_come_back_from_text() -> None:
-    bookmarks = ConsumerOffsets()
+def test_offsets_are_limited_and_round_trip_through_text() -> None:
+    offsets = ConsumerOffsets()
     logs = [FakeLog(n) for n in range(40)]
     for log in logs:
-        bookmarks.note(ConsumedBatch(log.game_id, log.whole()))
-    assert [mark.cursor.game_id for mark in bookmarks.offsets] == [log.game_id for log in logs[-16:]]
-    assert all(mark.over for mark in bookmarks.offsets[:-1])
-    assert ConsumerOffsets.parse(bookmarks.dump()).offsets == bookmarks.offsets
+        offsets.note(ConsumedBatch(log.game_id, log.whole()))
+    assert [offset.cursor.game_id for offset in offsets.offsets] == [log.game_id for log in logs[-16:]]
+    assert all(offset.over for offset in offsets.offsets[:-1])
+    assert ConsumerOffsets.parse(offsets.dump()).offsets == offsets.offsets
 
 
-def test_a_game_whose_file_comes_back_is_not_over() -> None:
-    bookmarks, log = ConsumerOffsets(), FakeLog(1).whole()
+def test_game_whose_file_comes_back_is_not_over() -> None:
+    offsets, log = ConsumerOffsets(), FakeLog(1).whole()
     game_id = FakeLog(1).game_id
     over: list[bool] = []
     for batch in (
@@ -320,12 +320,12 @@ def test_a_game_whose_file_comes_back_is_not_over() -> None:
         ConsumedBatch(game_id, log[5:]),
         ConsumedBatch(game_id, (), "the file was lost"),
     ):
-        bookmarks.note(batch)
-        over.append(bookmarks.offsets[0].over)
+        offsets.note(batch)
+        over.append(offsets.offsets[0].over)
     assert over == [False, True, False, True, True]
 
 
 @pytest.mark.parametrize("text", ["", "{}", '["x"]', '[["x",true]]'])
-def test_other_text_is_refused(text: str) -> None:
+def test_invalid_offsets_text_is_refused(text: str) -> None:
     with pytest.raises((msgspec.DecodeError, ProtocolViolation)):
         ConsumerOffsets.parse(text)

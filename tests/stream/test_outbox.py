@@ -1,4 +1,4 @@
-"""What waits for a socket: whole messages in order, within a bound, the droppable ones giving way; and it says so."""
+"""The outbox keeps whole messages in order within a limit, drops droppable ones, and reports how many it dropped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slpstream.stream import Outbox
 
 
 class Socket:
-    """Takes `room` bytes."""
+    """A socket that takes `room` bytes."""
 
     def __init__(self, room: int = 0) -> None:
         self.room = room
@@ -31,7 +31,7 @@ def outbox(socket: Socket, limit_bytes: int = 100) -> Outbox:
     return Outbox(socket.write, limit_bytes=limit_bytes, tell_missed=lambda missed: b"<missed %d>" % missed)
 
 
-def test_nothing_waits_while_the_socket_takes_it() -> None:
+def test_nothing_waits_while_the_socket_has_room() -> None:
     socket = Socket(100)
     box = outbox(socket)
     assert box.send(b"<a>")
@@ -40,7 +40,7 @@ def test_nothing_waits_while_the_socket_takes_it() -> None:
     assert (box.empty, box.queued_bytes, socket.received, socket.writes) == (True, 0, b"<a><b><c>", 3)
 
 
-def test_a_message_that_was_begun_is_finished_first() -> None:
+def test_partly_written_message_is_finished_first() -> None:
     socket = Socket(2)
     box = outbox(socket)
     assert not box.send(b"<abcdef>")
@@ -57,7 +57,7 @@ def test_a_message_that_was_begun_is_finished_first() -> None:
     assert (box.empty, socket.received) == (True, b"<abcdef><g>")
 
 
-def test_nothing_is_kept_of_a_connection_that_is_gone() -> None:
+def test_discard_drops_everything() -> None:
     socket = Socket(2)
     box = outbox(socket)
     box.put(b"<begun>")
@@ -68,7 +68,7 @@ def test_nothing_is_kept_of_a_connection_that_is_gone() -> None:
     assert socket.received == b"<b"
 
 
-def test_a_full_socket_takes_nothing() -> None:
+def test_full_socket_takes_nothing() -> None:
     socket = Socket()
     box = outbox(socket)
     assert not box.send(b"<a>")
@@ -80,7 +80,7 @@ def test_a_full_socket_takes_nothing() -> None:
     assert socket.received == b"<a>"
 
 
-def test_the_newer_of_a_key_replaces_the_older_and_the_gap_is_told() -> None:
+def test_newer_entry_replaces_older_and_the_gap_is_reported() -> None:
     socket = Socket()
     box = outbox(socket)
     box.send(b"<0>")
@@ -94,10 +94,10 @@ def test_the_newer_of_a_key_replaces_the_older_and_the_gap_is_told() -> None:
     assert box.flush()
     assert socket.received == b"<0><missed 2><e><g1><f3>"
     box.put(b"<f4>", "f")
-    assert socket.received.endswith(b"<f3><f4>")  # told once
+    assert socket.received.endswith(b"<f3><f4>")  # the gap is reported once
 
 
-def test_what_may_not_be_dropped_is_refused_when_it_does_not_fit() -> None:
+def test_undroppable_entry_without_room_is_refused() -> None:
     box = outbox(Socket(), 10)
     box.send(b"<0>")
     assert box.put(b"<abcd>")
@@ -107,20 +107,20 @@ def test_what_may_not_be_dropped_is_refused_when_it_does_not_fit() -> None:
     assert not box.put(b"!")
 
 
-def test_what_may_be_dropped_gives_way_first_the_oldest_before_the_newer() -> None:
+def test_oldest_droppable_entries_are_dropped_first() -> None:
     socket = Socket()
     box = outbox(socket, 12)
     box.send(b"<0>")
     box.put(b"<f>", "f")
     box.put(b"<g>", "g")
-    assert box.put(b"<abc>")  # for which the oldest has to go
+    assert box.put(b"<abc>")  # drops the oldest droppable entry
     assert box.put(b"<h>", "h") is True
     socket.room = 100
     assert box.flush()
     assert socket.received == b"<0><missed 2><abc><h>"
 
 
-def test_a_droppable_message_that_does_not_fit_is_missed_and_not_refused() -> None:
+def test_droppable_entry_without_room_counts_as_missed() -> None:
     socket = Socket()
     box = outbox(socket, 8)
     box.send(b"<abcde>")
@@ -128,10 +128,10 @@ def test_a_droppable_message_that_does_not_fit_is_missed_and_not_refused() -> No
     assert box.queued_bytes == 7
     socket.room = 100
     assert box.flush()
-    assert socket.received == b"<abcde><missed 1>"  # told at the end, when nothing follows
+    assert socket.received == b"<abcde><missed 1>"  # reported at the end when nothing follows
 
 
-def test_cleared_but_for_the_message_that_was_begun() -> None:
+def test_clear_keeps_a_partly_written_message() -> None:
     socket = Socket(1)
     box = outbox(socket)
     box.send(b"<abc>")
@@ -146,8 +146,8 @@ def test_cleared_but_for_the_message_that_was_begun() -> None:
     assert socket.received == b"<abc><close>"
 
 
-def test_a_large_batch_may_pass_the_bound_but_nothing_behind_it() -> None:
-    """Whoever keeps up is sent a batch with one call; the bound is for what waits behind it."""
+def test_large_batch_may_exceed_the_limit_when_nothing_waits() -> None:
+    """A batch is sent with one call while nothing waits; the limit applies to entries that are queued after it."""
     box = outbox(Socket(1), 10)
     assert not box.send(b"<" + b"x" * 98 + b">")
     assert box.queued_bytes == 99
@@ -157,12 +157,12 @@ def test_a_large_batch_may_pass_the_bound_but_nothing_behind_it() -> None:
 
 
 class Model:
-    """The same as a list of entries, and nothing clever."""
+    """The outbox as a plain list of entries."""
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self.begun = b""
-        """The rest of what is being written."""
+        """The rest of the message that is being written."""
         self.entries: deque[tuple[bytes, str | None]] = deque()
         self.missed = 0
 
@@ -191,15 +191,15 @@ class Model:
         self.missed += 1
 
     def take(self, room: int) -> bytes:
-        """What the socket gets when it takes so many bytes."""
+        """The bytes that a socket with this much room receives."""
         taken = b""
         while True:
             taken += self.begun[:room]
             room, self.begun = room - len(self.begun[:room]), self.begun[room:]
             if self.begun or not (self.entries or self.missed):
                 return taken
-            told = b"<missed %d>" % self.missed if self.missed else b""
-            self.begun = told + (self.entries.popleft()[0] if self.entries else b"")
+            report = b"<missed %d>" % self.missed if self.missed else b""
+            self.begun = report + (self.entries.popleft()[0] if self.entries else b"")
             self.missed = 0
 
 
@@ -214,7 +214,7 @@ ACTIONS = st.lists(
 
 
 @given(actions=ACTIONS, limit_bytes=st.integers(1, 80))
-def test_whole_messages_in_order_within_the_bound(actions: list[tuple[str, str | None, int]], limit_bytes: int) -> None:
+def test_whole_messages_in_order_within_the_limit(actions: list[tuple[str, str | None, int]], limit_bytes: int) -> None:
     socket = Socket()
     box = outbox(socket, limit_bytes)
     accepted: list[bytes] = []
@@ -243,18 +243,18 @@ def test_whole_messages_in_order_within_the_bound(actions: list[tuple[str, str |
     socket.room = 1 << 20
     assert box.flush()
     assert box.empty
-    said = re.findall(rb"<[^<>]*>", socket.received)
-    assert b"".join(said) == socket.received
-    got = [text for text in said if not text.startswith(b"<missed")]
+    received = re.findall(rb"<[^<>]*>", socket.received)
+    assert b"".join(received) == socket.received
+    got = [text for text in received if not text.startswith(b"<missed")]
     assert got == [text for text in accepted if text in got]
     assert set(accepted) - set(got) <= may_be_missing
     if not any(action == "clear" for action, *_ in actions):
-        missed = sum(int(text[8:-1]) for text in said if text.startswith(b"<missed"))
+        missed = sum(int(text[8:-1]) for text in received if text.startswith(b"<missed"))
         assert missed == len(accepted) - len(got)
 
 
 @given(actions=ACTIONS, limit_bytes=st.integers(1, 80))
-def test_it_does_what_the_simple_model_does(actions: list[tuple[str, str | None, int]], limit_bytes: int) -> None:
+def test_outbox_matches_a_simple_model(actions: list[tuple[str, str | None, int]], limit_bytes: int) -> None:
     socket = Socket()
     box, model = outbox(socket, limit_bytes), Model(limit_bytes)
     expected = b""
@@ -270,7 +270,7 @@ def test_it_does_what_the_simple_model_does(actions: list[tuple[str, str | None,
         assert socket.received == expected
 
 
-def test_a_stuck_socket_does_not_make_the_queue_long() -> None:
+def test_stuck_socket_keeps_the_queue_short() -> None:
     box = outbox(Socket(1), 1000)
     box.send(b"<abc>")
     for number in range(10_000):

@@ -1,4 +1,4 @@
-"""What can be asked for, in a message and in a URL, and what is said about what cannot."""
+"""Subscriptions in messages and in URLs, and the errors for invalid ones."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ LIVE = f"{GAME}/l1500.2"
 FINALIZED = f"{GAME}/f1500.2"
 
 
-def ask(**keys: Any) -> Subscription:
+def subscribe(**keys: Any) -> Subscription:
     return parse_subscription({"op": "subscribe", **keys})
 
 
 def test_defaults() -> None:
-    assert ask() == Subscription()
-    everything = ask()
+    assert subscribe() == Subscription()
+    everything = subscribe()
     assert everything.wants("anything")
     assert everything.topics == frozenset(TOPICS)
     assert (everything.frames, everything.delivery, everything.cursor) == ("live", "conflate", "live")
@@ -63,22 +63,22 @@ def test_defaults() -> None:
     ],
     ids=lambda keys: str(keys if "frozenset" not in str(keys) else sorted(keys)),
 )
-def test_every_key(keys: dict[str, Any], expected: dict[str, Any]) -> None:
-    wanted = ask(**keys)
-    assert {name: getattr(wanted, name) for name in expected} == expected
+def test_every_key_is_parsed(keys: dict[str, Any], expected: dict[str, Any]) -> None:
+    parsed = subscribe(**keys)
+    assert {name: getattr(parsed, name) for name in expected} == expected
 
 
-def test_the_cursor_of_a_station() -> None:
-    wanted = ask(stations=["main", "side"], cursor={"main": LIVE})
-    assert str(wanted.cursor_of("main")) == LIVE
-    assert wanted.cursor_of("side") == "live"
-    assert ask(cursor="start").cursor_of("anything") == "start"
-    assert wanted.wants("side")
-    assert not wanted.wants("third")
+def test_each_station_can_have_its_own_cursor() -> None:
+    parsed = subscribe(stations=["main", "side"], cursor={"main": LIVE})
+    assert str(parsed.cursor_of("main")) == LIVE
+    assert parsed.cursor_of("side") == "live"
+    assert subscribe(cursor="start").cursor_of("anything") == "start"
+    assert parsed.wants("side")
+    assert not parsed.wants("third")
 
 
 @pytest.mark.parametrize(
-    ("keys", "says"),
+    ("keys", "expected"),
     [
         ({"op": "unsubscribe"}, "op"),
         ({"op": None}, "op"),
@@ -124,27 +124,24 @@ def test_the_cursor_of_a_station() -> None:
     ],
     ids=lambda value: str(value)[:60],
 )
-def test_every_error_names_what_is_wrong(keys: dict[str, Any], says: str) -> None:
-    with pytest.raises(ProtocolViolation, match=says) as raised:
+def test_every_error_names_the_wrong_key(keys: dict[str, Any], expected: str) -> None:
+    with pytest.raises(ProtocolViolation, match=expected) as raised:
         parse_subscription({"op": "subscribe", **keys})
     assert raised.value.close_code == 4400
     assert len(raised.value.what) < 400
 
 
-def test_op_must_be_there() -> None:
+def test_op_is_required() -> None:
     with pytest.raises(ProtocolViolation, match="op"):
         parse_subscription({"stations": ["main"]})
 
 
-# -- in a URL ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_query_that_asks_for_nothing() -> None:
+def test_query_without_subscription_keys() -> None:
     assert parse_query([]) is None
     assert parse_query([("token", "secret"), ("_", "1234")]) is None
 
 
-def test_a_query_says_what_a_message_says() -> None:
+def test_query_is_equivalent_to_a_message() -> None:
     query = [
         ("station", "main"),
         ("topics", "game,event,stats"),
@@ -155,7 +152,7 @@ def test_a_query_says_what_a_message_says() -> None:
         ("cursor", FINALIZED),
         ("token", "secret"),
     ]
-    assert parse_query(query) == ask(
+    assert parse_query(query) == subscribe(
         stations=["main"],
         topics=["game", "event", "stats"],
         frames="finalized",
@@ -175,10 +172,10 @@ def test_a_query_says_what_a_message_says() -> None:
         ([("cursor", "start")], None),
     ],
 )
-def test_stations_of_a_query(query: list[tuple[str, str]], stations: tuple[str, ...] | None) -> None:
-    wanted = parse_query(query)
-    assert wanted is not None
-    assert wanted.stations == stations
+def test_query_can_list_stations(query: list[tuple[str, str]], stations: tuple[str, ...] | None) -> None:
+    parsed = parse_query(query)
+    assert parsed is not None
+    assert parsed.stations == stations
 
 
 @pytest.mark.parametrize(
@@ -198,12 +195,10 @@ def test_stations_of_a_query(query: list[tuple[str, str]], stations: tuple[str, 
         [("fields", "x" * 100)],
     ],
 )
-def test_errors_of_a_query(query: list[tuple[str, str]]) -> None:
+def test_invalid_query_is_refused(query: list[tuple[str, str]]) -> None:
     with pytest.raises(ProtocolViolation):
         parse_query(query)
 
-
-# -- whatever comes ---------------------------------------------------------------------------------------------------
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.binary(max_size=20),
@@ -218,30 +213,27 @@ WORDS = st.sampled_from(["subscribe", "*", "game", "live", "finalized", "lossles
 
 
 @given(st.dictionaries(st.sampled_from(KEYS) | st.text(max_size=8) | st.integers(), PLAIN | WORDS, max_size=8))
-def test_no_message_does_anything_but_parse_or_refuse(request: dict[Any, Any]) -> None:
+def test_any_message_is_parsed_or_refused(request: dict[Any, Any]) -> None:
     with suppress(ProtocolViolation):
         assert isinstance(parse_subscription(request), Subscription)
 
 
 @given(st.lists(st.tuples(st.sampled_from([*KEYS, "station", "token"]) | st.text(max_size=5), WORDS | st.text())))
-def test_no_query_does_anything_but_parse_or_refuse(pairs: list[tuple[str, str]]) -> None:
+def test_any_query_is_parsed_or_refused(pairs: list[tuple[str, str]]) -> None:
     with suppress(ProtocolViolation):
         assert isinstance(parse_query(pairs), Subscription | None)
-
-
-# -- rate -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("rate", "kept"),
     [(60, 60), (240, 60), (30, 30), (20, 20), (1, 1), (59, 59), (7, 7)],
 )
-def test_so_many_frames_of_each_second(rate: int, kept: int) -> None:
+def test_rate_keeps_that_many_frames_per_second(rate: int, kept: int) -> None:
     for first in (-123, 0, 17, 100_000):
         assert sum(keeps_frame(number, rate, 60) for number in range(first, first + 60)) == kept
 
 
-def test_half_the_rate_is_every_second_number() -> None:
+def test_half_the_rate_keeps_every_second_frame() -> None:
     assert [n for n in range(-4, 5) if keeps_frame(n, 30, 60)] == [-4, -2, 0, 2, 4]
 
 

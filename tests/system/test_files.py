@@ -1,4 +1,4 @@
-"""What is no file is not waited for."""
+"""Files are opened and read safely: no named pipes, no oversized files, and no impossible times."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from slpstream.system.files import WHOLE_FILE_BYTES, modified_ns, open_regular, 
 from tests.running_station import running_station, until
 from tests.synthetic.match import synthetic_match
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes in folders")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders have no named pipes on this platform")
 
 
 @pytest.mark.trio
 @pytest.mark.parametrize("name", ["a.slp", "a.gci"])
-async def test_a_named_pipe_in_the_place_of_a_replay(tmp_path: Path, name: str) -> None:
+async def test_named_pipe_is_refused_without_blocking(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     os.mkfifo(path)
     with pytest.raises(OSError, match="not a regular file"):
@@ -38,8 +38,8 @@ async def test_a_named_pipe_in_the_place_of_a_replay(tmp_path: Path, name: str) 
         await game.log_reader.messages("live", START)
 
 
-def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:
-    """A film has the suffix of a ghost."""
+def test_oversized_file_is_not_read(tmp_path: Path) -> None:
+    """A video can have the same suffix as a ghost."""
     path = tmp_path / "film.dat"
     with path.open("wb") as file:
         file.truncate(WHOLE_FILE_BYTES)
@@ -53,14 +53,14 @@ def test_what_is_too_large_is_not_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("seconds", "expected"), [(-5, 0), (7, 7 * 10**9), (10**10, 2**63 - 1), (3 * 10**11, 2**63 - 1)]
 )
-def test_times_that_no_calendar_has(seconds: int, expected: int) -> None:
-    status = SimpleNamespace(st_mtime_ns=seconds * 10**9)  # few file systems know them all
+def test_out_of_range_times_are_clamped(seconds: int, expected: int) -> None:
+    status = SimpleNamespace(st_mtime_ns=seconds * 10**9)  # few file systems can store all of these
     assert modified_ns(status) == expected  # type: ignore[arg-type]
     assert timestamp(expected / 1e9)
 
 
 @pytest.mark.trio
-async def test_a_file_from_the_year_2286_is_a_game(tmp_path: Path) -> None:
+async def test_file_from_the_year_2286_is_indexed(tmp_path: Path) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(synthetic_match(seed=1, frames=130))
     os.utime(path, (10**10, 10**10))
@@ -72,7 +72,7 @@ async def test_a_file_from_the_year_2286_is_a_game(tmp_path: Path) -> None:
         nursery.cancel_scope.cancel()
 
 
-def test_a_file_is_opened(tmp_path: Path) -> None:
+def test_regular_file_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(b"replay")
     with open_regular(path) as file:

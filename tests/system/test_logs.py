@@ -1,4 +1,4 @@
-"""Log lines as the journal reads them: their level before each, and only there."""
+"""Log lines have a level prefix when they go to the systemd journal, and only then."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from slpstream.system import logs
 
 
 def journal_of(path: Path) -> str:
-    """JOURNAL_STREAM as systemd sets it for a stderr that is this file."""
+    """The `JOURNAL_STREAM` that systemd sets when stderr is this file."""
     status = path.stat()
     return f"{status.st_dev}:{status.st_ino}"
 
 
 @pytest.fixture
-def _logs_afterwards() -> Iterator[None]:
+def _restored_logging() -> Iterator[None]:
     yield
     structlog.reset_defaults()
 
 
-def test_a_stream_is_the_journal_by_device_and_inode(tmp_path: Path) -> None:
+def test_journal_is_recognized_by_device_and_inode(tmp_path: Path) -> None:
     with (tmp_path / "stderr").open("w") as stream, (tmp_path / "other").open("w") as other:
-        given = {"JOURNAL_STREAM": journal_of(tmp_path / "stderr")}
-        assert logs.is_journal(stream, given)
-        assert not logs.is_journal(other, given), "stderr was redirected"
+        environ = {"JOURNAL_STREAM": journal_of(tmp_path / "stderr")}
+        assert logs.is_journal(stream, environ)
+        assert not logs.is_journal(other, environ), "stderr was redirected"
         assert not logs.is_journal(stream, {})
         assert not logs.is_journal(stream, {"JOURNAL_STREAM": "nonsense"})
-    assert not logs.is_journal(stream, given), "closed"
-    assert not logs.is_journal(io.StringIO(), given)
+    assert not logs.is_journal(stream, environ), "closed"
+    assert not logs.is_journal(io.StringIO(), environ)
 
 
-@pytest.mark.usefixtures("_logs_afterwards")
+@pytest.mark.usefixtures("_restored_logging")
 @pytest.mark.parametrize("log_format", ["json", "console"])
-def test_lines_for_the_journal_begin_with_their_level(
+def test_journal_lines_begin_with_their_level(
     log_format: logs.LogFormat, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "stderr"
@@ -57,8 +57,8 @@ def test_lines_for_the_journal_begin_with_their_level(
     assert {line[:3] for line in path.read_text().splitlines()[5:]} == {"<3>"}
 
 
-@pytest.mark.usefixtures("_logs_afterwards")
-def test_lines_for_others_do_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("_restored_logging")
+def test_other_lines_have_no_level_prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "another").touch()
     monkeypatch.setenv("JOURNAL_STREAM", journal_of(tmp_path / "another"))
     with (tmp_path / "stderr").open("w") as stream:
