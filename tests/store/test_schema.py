@@ -83,7 +83,7 @@ def test_a_newer_one_is_refused(tmp_path: Path) -> None:
     open_database(path, migrations=(*MIGRATIONS, ("CREATE TABLE more (x)",))).close()
     before = path.read_bytes()
     with pytest.raises(
-        ConfigError, match=f"is of version {VERSION + 1}, and this slpstream knows versions up to {VERSION}"
+        ConfigError, match=f"has version {VERSION + 1}, but this slpstream knows versions up to {VERSION}"
     ):
         open_database(path)
     assert path.read_bytes() == before
