@@ -59,9 +59,9 @@ async def _jumps(path: Path, data: bytes, count: int, seed: int) -> list[tuple[f
         pipeline.feed(data[at : at + _READ_BYTES])
         replay.keep(pipeline)
     game = Game(pipeline.game_id, replay, ring_bytes=0, order=(1, 0, ""))
-    chance, times = random.Random(seed), []
+    rng, times = random.Random(seed), []
     for _ in range(_JUMPS):
-        first = FIRST_FRAME + chance.randrange(count - 2 * _SHOWN_FRAMES)
+        first = FIRST_FRAME + rng.randrange(count - 2 * _SHOWN_FRAMES)
         began, cpu_began = time.perf_counter(), time.process_time()
         found = await _read_frames(game, FramesQuery(first, first + _SHOWN_FRAMES - 1, _SHOWN_FRAMES, _FIELDS))
         times.append(((time.perf_counter() - began) * 1e3, (time.process_time() - cpu_began) * 1e3))

@@ -150,11 +150,11 @@ def _pack(name: str, data: bytes, size_of: Callable[[bytes], int] | None, *, jum
         min((block.first_frame for block in keyframes), default=0),
         max((block.last_frame for block in keyframes), default=-1),
     )
-    chance = random.Random(1)
+    rng = random.Random(1)
     if keyframes:
         gc.collect()  # what packing left behind is not the jump's
         _jump_ms(packed, first)  # nor are the tables that a process makes once
-    times = tuple(_jump_ms(packed, chance.randint(first, last)) for _ in range(jumps)) if keyframes else ()
+    times = tuple(_jump_ms(packed, rng.randint(first, last)) for _ in range(jumps)) if keyframes else ()
     zstd_bytes = None if size_of is None else size_of(data)
     gzip_bytes = len(gzip.compress(data, 9))
     return Packed(name, len(data), gzip_bytes, zstd_bytes, len(packed), last - first + 1, seconds, times)

@@ -204,7 +204,7 @@ def _follow(poll: select.epoll, clients: list[Client], reconnects_per_second: fl
     """Until all games have come; for how many seconds clients have come and gone."""
     stdin = sys.stdin.fileno()
     poll.register(stdin, select.EPOLLIN)
-    chance = random.Random(7)
+    rng = random.Random(7)
     by_descriptor = {client.socket.fileno(): client for client in clients}
     said, began, ended = False, 0.0, 0.0
     expected: list[int] | None = None
@@ -221,7 +221,7 @@ def _follow(poll: select.epoll, clients: list[Client], reconnects_per_second: fl
             candidates = [client for client in clients if client.subscribed]
             if not candidates:
                 break
-            client = chance.choice(candidates)
+            client = rng.choice(candidates)
             del by_descriptor[client.socket.fileno()]
             client.leave()
             client.connect()

@@ -22,7 +22,7 @@ class Client:
     def __init__(self, port: int, stations: int, number: int, counts: dict[str, int]) -> None:
         self._port = port
         self._stations = stations
-        self._chance = random.Random(1000 + number)
+        self._rng = random.Random(1000 + number)
         self._counts = counts
         self._slow = number % 8 == 7
         self._everywhere = number == 0
@@ -31,9 +31,9 @@ class Client:
     async def run(self) -> None:
         """Until it is cancelled."""
         while True:
-            await trio.sleep(self._chance.uniform(0, 1))
+            await trio.sleep(self._rng.uniform(0, 1))
             try:
-                if self._chance.random() < 0.3:
+                if self._rng.random() < 0.3:
                     await self._ask()
                 else:
                     await self._watch()
@@ -43,7 +43,7 @@ class Client:
     async def _ask(self) -> None:
         stream = await trio.open_tcp_stream("127.0.0.1", self._port)
         async with stream:
-            await stream.send_all(GET.format(path=self._chance.choice(_PATHS), connection="close").encode())
+            await stream.send_all(GET.format(path=self._rng.choice(_PATHS), connection="close").encode())
             answer = b""
             while piece := await stream.receive_some(_READ_BYTES):
                 answer += piece
@@ -51,12 +51,12 @@ class Client:
         self._counts["answers"] = self._counts.get("answers", 0) + 1
 
     async def _watch(self) -> None:
-        query = f"station=s{self._chance.randrange(self._stations):02}&{self._chance.choice(_QUERIES)}"
+        query = f"station=s{self._rng.randrange(self._stations):02}&{self._rng.choice(_QUERIES)}"
         if self._everywhere:
             query = "station=*&topics=game,event"
         stream = await trio.open_tcp_stream("127.0.0.1", self._port)
         try:
-            with trio.move_on_after(self._chance.uniform(0.1, 15)):
+            with trio.move_on_after(self._rng.uniform(0.1, 15)):
                 await stream.send_all(UPGRADE.format(target=f"/v1/stream?{query}", version=13).encode())
                 while piece := await stream.receive_some(_READ_BYTES):
                     self._counts["read_bytes"] = self._counts.get("read_bytes", 0) + len(piece)

@@ -31,27 +31,27 @@ class Setup:
 
     def __init__(self, folder: Path, number: int, counts: dict[str, int]) -> None:
         self.folder = folder
-        self._chance = random.Random(number)
+        self._rng = random.Random(number)
         self._number = number
         self._games = 0
         self._counts = counts
 
     async def run(self) -> None:
         """Until it is cancelled."""
-        await trio.sleep(self._chance.uniform(0, 2))
+        await trio.sleep(self._rng.uniform(0, 2))
         while True:
             await self._play()
-            await trio.sleep(self._chance.uniform(*_BREAK_SECONDS))
+            await trio.sleep(self._rng.uniform(*_BREAK_SECONDS))
             self._tidy()
 
     async def _play(self) -> None:
-        data, seed_at = _match(self._chance.choice(_LENGTHS))
+        data, seed_at = _match(self._rng.choice(_LENGTHS))
         self._games += 1
         unique = bytearray(data)
         unique[seed_at : seed_at + 4] = (self._number << 20 | self._games).to_bytes(4, "big")
         path = self.folder / f"Game_{self._games:06}.slp"
-        fault = self._chance.choice(_FAULTS) if self._chance.random() < _FAULT_SHARE else None
-        ends_at = self._chance.uniform(0.1, 0.9)
+        fault = self._rng.choice(_FAULTS) if self._rng.random() < _FAULT_SHARE else None
+        ends_at = self._rng.uniform(0.1, 0.9)
         began = trio.current_time()
         with path.open("xb", buffering=0) as file:
             for write in schedule(bytes(unique), "dolphin", speed=1):
@@ -67,7 +67,7 @@ class Setup:
     def _spoil(self, fault: str, path: Path) -> bool:
         """Does it; whether the game is over by it."""
         if fault == "rubbish":
-            (self.folder / f"rubbish {self._games}.slp").write_bytes(self._chance.randbytes(5000))
+            (self.folder / f"rubbish {self._games}.slp").write_bytes(self._rng.randbytes(5000))
             return False
         if fault == "rename":
             path.rename(path.with_name(f"renamed {path.name}"))
