@@ -52,7 +52,7 @@ def target_of(url: str) -> Target:
 
 
 class PostResponse(NamedTuple):
-    """The status of a response and its `Retry-After` header, empty if there is none."""
+    """The status of a response and its `Retry-After` header, which may be empty."""
 
     status: int
     retry_after: str

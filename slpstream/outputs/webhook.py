@@ -178,7 +178,7 @@ class WebhookSink:
         return deliveries
 
     def _about(self, game: _Game | None) -> dict[str, Any]:
-        """What a `game_end` is sent with, so that a receiver does not need to keep the `game_start`."""
+        """Further keys of a `game_end`, so that a receiver does not need to keep the `game_start`."""
         if game is None:
             return {}
         start = msgspec.json.decode(game.start, type=dict[str, msgspec.Raw])
@@ -229,7 +229,7 @@ def _digest(data: bytes) -> str:
 
 
 def _parse_progress(progress: tuple[str, str] | None) -> tuple[ConsumerOffsets, dict[str, _Game]]:
-    """Offsets and running games as they were stored; empty if there are none or they are damaged."""
+    """The stored offsets and running games; empty if nothing was stored or if it is damaged."""
     if progress is None:
         return ConsumerOffsets(), {}
     offsets, running_games = progress

@@ -171,7 +171,7 @@ class GameIndex:
         await self._idle.wait()
 
     async def run(self) -> None:
-        """Write and read until cancelled. What was reported before is still written."""
+        """Write and read until cancelled. Entries reported before are still written."""
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._write)
