@@ -4,7 +4,7 @@ Pending entries are kept by file, so repeated reports about a file while the wri
 never more entries to write than files. SQLite runs in worker threads that only the index uses.
 
 The replay files are the truth, not the database. If the disk is full or the database is damaged, the error is logged
-and counted and games are played on. Games that could not be written are found when the folders are searched next.
+and counted, and streaming continues. Games that could not be written are found by the next scan of the folders.
 """
 
 from __future__ import annotations
@@ -113,15 +113,15 @@ class GameIndex:
     def gone(self, path: Path) -> None:
         """Remove a file that no longer exists. Returns at once."""
         self._pending[path_key(path)] = None
-        self._begin()
+        self._wake_writer()
         self._on_change(None)
 
     def _put(self, entry: Entry) -> None:
         self._pending[entry.path] = entry
-        self._begin()
+        self._wake_writer()
         self._on_change(entry.station)
 
-    def _begin(self) -> None:
+    def _wake_writer(self) -> None:
         if self._idle.is_set():
             self._idle = trio.Event()
         self._work.set()
