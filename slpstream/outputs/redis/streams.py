@@ -35,7 +35,7 @@ from slpstream.model.messages import START, Cursor, FramesMode, Position, parse_
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 FIELD = b"json"
 MAX_TURNS = 4096
-"""Maximum number of recorded turns. A game has several only if files of one station grow at the same time."""
+"""Maximum number of recorded turns; most games have only one."""
 
 _GAME_ID = re.compile("[0-9a-f]{32}")
 _COUNT_BITS = 24
