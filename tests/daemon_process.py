@@ -1,4 +1,4 @@
-"""A real `slpstream serve` in a process of its own, and a websocket client that keeps the lines it is sent."""
+"""A real `slpstream serve` in its own process, and a websocket client that keeps the lines it receives."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from websockets.sync.client import connect
 
 START_SECONDS = 20.0
 _CLOSE_SECONDS = 0.3
-"""A client that leaves in the middle does not read on, so the daemon's farewell does not reach it."""
+"""Short, because a client that leaves early does not read on and never sees the daemon's close frame."""
 STATUS_TYPES = {"hello", "snapshot", "station", "set", "lagged", "error"}
 
 
@@ -40,9 +40,12 @@ class DaemonProcess:
         environment: Mapping[str, str] | None = None,
         subcommand: str = "serve",
     ) -> None:
-        """`open_files` limits its descriptors; `state` is where it keeps its index of games, by default for itself
-        alone. `around` is a command that runs it, `environment` is added to that of the test;
-        `subcommand` is another one of ours that listens."""
+        """Start the process and wait until it listens.
+
+        `open_files` limits its file descriptors. `state` is its state folder, by default a temporary one. `around` is a
+        command that runs the daemon, and `environment` is added to that of the test. `subcommand` is another subcommand
+        that listens.
+        """
         self._temporary = tempfile.TemporaryDirectory(prefix="slpstream-test-state-")
         environment = {**os.environ, "STATE_DIRECTORY": str(state or self._temporary.name), **(environment or {})}
         command = [
@@ -80,18 +83,18 @@ class DaemonProcess:
                 self._listening.set()
 
     def get(self, path: str) -> Any:
-        """A JSON answer."""
-        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
-            return json.load(answer)
+        """The JSON body of a response."""
+        with urllib.request.urlopen(self.url + path, timeout=10) as response:
+            return json.load(response)
 
     def text(self, path: str) -> str:
-        """An answer as text."""
-        with urllib.request.urlopen(self.url + path, timeout=10) as answer:
-            body: bytes = answer.read()
+        """The body of a response as text."""
+        with urllib.request.urlopen(self.url + path, timeout=10) as response:
+            body: bytes = response.read()
             return body.decode()
 
     def until(self, condition: Callable[[], bool], seconds: float = 20.0) -> None:
-        """Waits for something to become true."""
+        """Wait until a condition is true."""
         deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, self.lines[-5:]
@@ -99,11 +102,11 @@ class DaemonProcess:
             time.sleep(0.02)
 
     def wait_ready(self) -> None:
-        """Until all folders have been looked at."""
+        """Wait until all folders were scanned."""
         self.until(lambda: all(s["state"] != "offline" for s in self.get("/v1/stations")["stations"]))
 
     def terminate(self) -> tuple[int, float]:
-        """SIGTERM; the exit code and how long it took in seconds."""
+        """Stop the daemon with SIGTERM. Returns the exit code and how long it took, in seconds."""
         began = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(timeout=15)
@@ -111,7 +114,7 @@ class DaemonProcess:
         return code, time.monotonic() - began
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Kill the daemon with SIGKILL."""
         self.process.kill()
         self.process.wait(timeout=15)
         self._finish()
@@ -123,7 +126,7 @@ class DaemonProcess:
         self._temporary.cleanup()
 
     def stream_url(self, **query: str) -> str:
-        """The websocket's URL."""
+        """The URL of the websocket."""
         return f"{self.url.replace('http', 'ws', 1)}/v1/stream?{urlencode(query)}"
 
 
@@ -135,7 +138,7 @@ def running(
     state: Path | None = None,
     around: tuple[str, ...] = (),
 ) -> Iterator[DaemonProcess]:
-    """A daemon that is surely stopped."""
+    """Run a daemon for the duration of the block."""
     daemon = DaemonProcess(*folders, arguments=arguments, open_files=open_files, state=state, around=around)
     try:
         yield daemon
@@ -152,13 +155,13 @@ class LogReader:
         self.cursor = "start"
         self.statuses: list[dict[str, Any]] = []
         self.ended = ""
-        """How the last connection came to its end."""
+        """The error that ended the last connection."""
         self._station = station
         self._frames = frames
         self._mark = b'"station":' + json.dumps(station).encode() + b","
 
     def read(self, daemon: DaemonProcess, until: Callable[[LogReader], bool], *, seconds: float = 60.0) -> bool:
-        """Connects, resumes, and reads until the condition holds (True) or the connection ends (False)."""
+        """Connect, resume, and read until the condition is true (True) or the connection ends (False)."""
         url = daemon.stream_url(
             station=self._station,
             topics="game,frame,event,stats,diagnostic",

@@ -1,4 +1,4 @@
-"""A station on a folder, in the test's own event loop, that looks all the time."""
+"""A station in the event loop of the test, with short scan intervals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def running_station(
     metrics: Metrics | None = None,
     index: GameIndex | None = None,
 ) -> AsyncIterator[Station]:
-    """It runs, and has looked at its folder; everything within `TIMEOUT_SECONDS`."""
+    """Run a station, which has scanned its folder, for the duration of the block: at most `TIMEOUT_SECONDS`."""
     station = Station(
         "setup",
         folder,
@@ -53,6 +53,6 @@ async def running_station(
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Returns when it holds."""
+    """Wait until a condition is true."""
     while not condition():
         await trio.sleep(0.005)

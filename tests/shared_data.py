@@ -1,7 +1,7 @@
-"""Where the real replays lie: beside the project, never in it.
+"""Finds the real replays, which are next to the project and never part of it.
 
-Outside CI a checkout without them skips the tests that need them and says so. In CI (`CI=true`) they must be there:
-those tests then run and fail, so that a build without data is never green.
+Without them, tests that need them are skipped with a reason. In CI (`CI=true`) these tests run and fail instead, so
+that a build without data is never green.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ SLP = SHARED / "slp"
 IN_CI = os.environ.get("CI") == "true"
 
 needs_shared = pytest.mark.skipif(
-    not SHARED.is_dir() and not IN_CI, reason=f"the real replays are not at {SHARED}; only CI insists on them"
+    not SHARED.is_dir() and not IN_CI, reason=f"the real replays are not at {SHARED}; only CI requires them"
 )
 
 
 def replays() -> list[Path]:
-    """All real Slippi replays, by name. Empty outside CI when they are not here, for `parametrize`."""
+    """All real Slippi replays, sorted by name, for `parametrize`. Empty if they are missing, except in CI."""
     found = sorted(SLP.glob("*.slp"))
     if not found and IN_CI:
         raise FileNotFoundError(f"no replays in {SLP}")

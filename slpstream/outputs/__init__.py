@@ -1,10 +1,10 @@
-"""Where messages go without being asked: webhooks, JSON lines, files for OBS, Redis.
+"""Outputs that send messages without being asked: webhooks, JSON lines, files for OBS, Redis.
 
-Each output reads the log with a `LogConsumer` of its own, at its own pace. A receiver that is down or a disk that is
-full delays no other output, and reads what it missed from the log when it is back.
+Each output reads the log with its own `LogConsumer`, at its own pace. A receiver that is down or a disk that is full
+delays no other output, and reads what it missed from the log when it is back.
 """
 
-from slpstream.outputs.delivery import Deliverer, Deliveries, Delivery, Receiver, Waiting
+from slpstream.outputs.delivery import Deliverer, Receiver
 from slpstream.outputs.jsonl import JsonLinesSink
 from slpstream.outputs.obs import ObsFiles, Titles
 from slpstream.outputs.startgg import bracket_set
@@ -12,13 +12,10 @@ from slpstream.outputs.webhook import WebhookSink
 
 __all__ = [
     "Deliverer",
-    "Deliveries",
-    "Delivery",
     "JsonLinesSink",
     "ObsFiles",
     "Receiver",
     "Titles",
-    "Waiting",
     "WebhookSink",
     "bracket_set",
 ]

@@ -1,8 +1,9 @@
-"""Log messages as files of JSON lines, one for each game: `<folder>/<station>/<gameId>.jsonl`.
+"""Writes log messages into files of JSON lines, one per game: `<folder>/<station>/<gameId>.jsonl`.
 
-A file is its own state. Its last whole line has the cursor of the last message that was written, so after a crash a
-torn line is cut off and the log goes on behind it: what is in the file is what `dump` prints with the same mode and
-topics, each line once. While the disk takes no more nothing is read from the log either, so nothing is lost.
+A file is its own state. Its last complete line has the cursor of the last message written, so after a crash an
+incomplete line is cut off and writing continues from that cursor. The file therefore has the lines that `dump` prints
+with the same mode and topics, each exactly once. While the disk is full, nothing is read from the log either, so
+nothing is lost.
 """
 
 from __future__ import annotations
@@ -26,23 +27,23 @@ SUFFIX = ".jsonl"
 _COLLECT_SECONDS = 0.25
 _FIRST_PAUSE_SECONDS = 1.0
 _MAX_PAUSE_SECONDS = 30.0
-_FILES_LOOKED_AT = 16
+_MAX_RESUMED_FILES = 16
 _BLOCK_BYTES = 64 * 1024
-_SIZES_KEPT = 32
+_KEPT_SIZES = 32
 _FILE_NAME = re.compile(r"[0-9a-f]{32}\.jsonl")
 
 Result = TypeVar("Result")
 
 
-class _Line(msgspec.Struct):
-    """What of a line says where it belongs."""
+class _LastLine(msgspec.Struct):
+    """The part of a line that gives its position in the log."""
 
     type: str
     cursor: str = ""
 
 
 class JsonLinesSink:
-    """One collection. `follow` each station."""
+    """Writes the games of stations into one folder. Start `follow` for each station."""
 
     def __init__(
         self,
@@ -54,7 +55,7 @@ class JsonLinesSink:
         limiter: trio.CapacityLimiter,
         on_bytes: Callable[[str, int], None] = lambda station, count: None,
     ) -> None:
-        """`stations` is `None` for all. `on_bytes` is told how much was written of a station."""
+        """`stations` is `None` for all. `on_bytes` is called with a station and the number of bytes written."""
         self._folder = folder
         self._stations = stations
         self._topics = topics
@@ -65,32 +66,32 @@ class JsonLinesSink:
         self._log = get_logger()
 
     def wants(self, station: str) -> bool:
-        """Whether its games are written."""
+        """Whether the games of a station are written."""
         return self._stations is None or station in self._stations
 
     def not_ready(self) -> list[str]:
-        """What keeps it from writing."""
+        """The reasons why files cannot be written."""
         stations: dict[str, list[str]] = {}
         for station, what in self._failing.items():
             stations.setdefault(what, []).append(station)
         return [f"JSON lines: {what} (stations: {', '.join(names)})" for what, names in stations.items()]
 
     async def follow(self, channel: Channel) -> None:
-        """Writes a station's games, until cancelled."""
+        """Write the games of a station until cancelled."""
         station = channel.station
         if not self.wants(station):
             return
         folder = self._folder / station
         try:
-            marks = await self._try(station, lambda: _mend(folder, self._frames))
+            offsets = await self._retry(station, lambda: _resume(folder, self._frames))
             consumer = LogConsumer(
-                channel, frames=self._frames, topics=self._topics, offsets=marks, collect_seconds=_COLLECT_SECONDS
+                channel, frames=self._frames, topics=self._topics, offsets=offsets, collect_seconds=_COLLECT_SECONDS
             )
             sizes: dict[str, int] = {}
             async for batch in consumer:
                 if batch.gone is not None:
                     self._log.warning(
-                        "JSON lines end before the game", station=station, game_id=batch.game_id, what=batch.gone
+                        "JSON lines of a game are incomplete", station=station, game_id=batch.game_id, what=batch.gone
                     )
                 if batch.messages:
                     await self._write(station, folder, batch, sizes)
@@ -100,14 +101,14 @@ class JsonLinesSink:
     async def _write(self, station: str, folder: Path, batch: ConsumedBatch, sizes: dict[str, int]) -> None:
         path = folder / f"{batch.game_id}{SUFFIX}"
         data = b"".join([message.json() + b"\n" for message in batch.messages])
-        known = sizes.pop(batch.game_id, None)
-        sizes[batch.game_id] = await self._try(station, lambda: _append(path, data, known))
-        while len(sizes) > _SIZES_KEPT:
+        expected_size = sizes.pop(batch.game_id, None)
+        sizes[batch.game_id] = await self._retry(station, lambda: _append(path, data, expected_size))
+        while len(sizes) > _KEPT_SIZES:
             del sizes[next(iter(sizes))]
         self._on_bytes(station, len(data))
 
-    async def _try(self, station: str, work: Callable[[], Result]) -> Result:
-        """In a worker thread, again and again until the disk takes it."""
+    async def _retry(self, station: str, work: Callable[[], Result]) -> Result:
+        """Run `work` in a worker thread, and repeat it until the disk accepts it."""
         pause_seconds = _FIRST_PAUSE_SECONDS
         while True:
             try:
@@ -125,18 +126,20 @@ class JsonLinesSink:
             return result
 
 
-# -- files, in worker threads ------------------------------------------------------------------------------------------
+# The functions below block and run in worker threads.
 
 
-def _append(path: Path, data: bytes, known: int | None) -> int:
-    """All of the data or nothing; the size that the file has now. What is behind the size that is known was written by
-    a try that failed."""
+def _append(path: Path, data: bytes, expected_size: int | None) -> int:
+    """Append all of the data or nothing, and return the new size of the file.
+
+    Bytes after `expected_size` were left by a failed attempt and are cut off. `None` if the size is not known yet.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab", buffering=0) as file:
         size = os.fstat(file.fileno()).st_size
-        if known is not None and size > known:
-            file.truncate(known)
-            size = known
+        if expected_size is not None and size > expected_size:
+            file.truncate(expected_size)
+            size = expected_size
         try:
             rest = memoryview(data)
             while rest:
@@ -148,18 +151,20 @@ def _append(path: Path, data: bytes, known: int | None) -> int:
     return size + len(data)
 
 
-def _mend(folder: Path, frames: FramesMode) -> list[ConsumerOffset]:
-    """Cuts torn lines off the newest files of a folder; where each ends, oldest file first."""
+def _resume(folder: Path, frames: FramesMode) -> list[ConsumerOffset]:
+    """Cut incomplete lines off the newest files of a folder. Returns where each file ends, oldest file first."""
     folder.mkdir(parents=True, exist_ok=True)
     with os.scandir(folder) as entries:
         files = sorted((e.stat().st_mtime_ns, e.name) for e in entries if _FILE_NAME.fullmatch(e.name))
-    marks = [_mended(folder / name, frames) for _, name in files[-_FILES_LOOKED_AT:]]
-    return [mark for mark in marks if mark is not None]
+    offsets = [_resume_file(folder / name, frames) for _, name in files[-_MAX_RESUMED_FILES:]]
+    return [offset for offset in offsets if offset is not None]
 
 
-def _mended(path: Path, frames: FramesMode) -> ConsumerOffset | None:
-    """The last whole line of a file says where it is; what is behind it is cut off. One of the other mode is put
-    aside."""
+def _resume_file(path: Path, frames: FramesMode) -> ConsumerOffset | None:
+    """Cut a file off after its last valid line and return that line's offset in the log.
+
+    A file of the other frames mode is renamed, which gives `None`.
+    """
     game_id = path.name.removesuffix(SUFFIX)
     with path.open("r+b") as file:
         size = os.fstat(file.fileno()).st_size
@@ -169,10 +174,10 @@ def _mended(path: Path, frames: FramesMode) -> ConsumerOffset | None:
             file.seek(start)
             line = file.read(end - start)
             try:
-                last = msgspec.json.decode(line, type=_Line)
+                last = msgspec.json.decode(line, type=_LastLine)
                 cursor = parse_cursor(last.cursor)
             except (msgspec.DecodeError, UnicodeDecodeError, ProtocolViolation):
-                end = start  # not ours: a disk that lost power can leave anything
+                end = start  # a power failure can leave arbitrary bytes
                 continue
             if cursor.game_id == game_id and cursor.mode == frames:
                 break
@@ -188,7 +193,7 @@ def _mended(path: Path, frames: FramesMode) -> ConsumerOffset | None:
 
 
 def _line_end(file: BinaryIO, before: int) -> int:
-    """The place behind the last line feed before a place; 0 when there is none."""
+    """The offset after the last line feed before the offset `before`; 0 without a line feed."""
     while before > 0:
         start = max(0, before - _BLOCK_BYTES)
         file.seek(start)

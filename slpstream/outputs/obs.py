@@ -1,8 +1,8 @@
-"""Small files that show the state of a station, for programs that read text from a file: OBS, stream graphics.
+"""Writes the state of a station into small text files, for programs such as OBS that show text from a file.
 
-`<folder>/<station>/` has a text file for each value and `state.json` with all of them. A file is written when its value
-has changed, beside its place and then renamed, so nobody reads half of one. Only the newest state counts: it is looked
-at a few times a second at most, whatever happens in between.
+`<folder>/<station>/` has a text file for each value, and `state.json` with all values. A file is written when its value
+has changed, under another name first and then renamed, so a reader never sees half of it. Only the newest state counts:
+files are updated a few times a second at most.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PLAYER_TEXTS = ("player", "code", "character", "port", "score", "stocks", "perc
 
 
 class PlayerTitle(NamedTuple):
-    """What a player is called, as far as the game says it."""
+    """The names of a player, as far as they are known from the game."""
 
     player_index: int
     port: int
@@ -36,14 +36,14 @@ class PlayerTitle(NamedTuple):
 
 
 class Titles(NamedTuple):
-    """What is to be read of a game's start."""
+    """The names at the start of a game."""
 
     stage: str = ""
     players: Sequence[PlayerTitle] = ()
 
 
 TitlesOf = Callable[[Mapping[str, Any]], Titles]
-"""The payload of a `game_start` to names for people."""
+"""Turns the payload of a `game_start` into names for display."""
 
 
 class _Post(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class _Frame(msgspec.Struct):
 
 
 class ObsFiles:
-    """The files of all stations. `follow` each."""
+    """The files of all stations. Start `follow` for each station."""
 
     def __init__(self, folder: Path, titles_of: TitlesOf, *, limiter: trio.CapacityLimiter) -> None:
         self._folder = folder
@@ -73,18 +73,18 @@ class ObsFiles:
         self._log = get_logger()
 
     def not_ready(self) -> list[str]:
-        """What keeps them from being written."""
+        """The reasons why files cannot be written."""
         return [f"OBS files of {station}: {what}" for station, what in self._failing.items()]
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """The set of a station: payload of a `set` message. Returns at once."""
+        """Take the payload of a `set` message of a station. Returns at once."""
         self._sets[station] = payload
         channel = self._channels.get(station)
         if channel is not None:
             channel.notify()
 
     async def follow(self, channel: Channel) -> None:
-        """Writes a station's files, until cancelled."""
+        """Write the files of a station until cancelled."""
         station = channel.station
         self._channels[station] = channel
         written: dict[str, bytes] = {}
@@ -108,7 +108,7 @@ class ObsFiles:
             self._failing.pop(station, None)
 
     async def _write(self, station: str, files: Mapping[str, bytes], written: dict[str, bytes]) -> bool:
-        """Whether all that have changed could be written."""
+        """Write the files that have changed. Returns whether that worked."""
         folder = self._folder / station
         changed = {name: data for name, data in files.items() if written.get(name) != data}
         try:
@@ -126,27 +126,27 @@ class ObsFiles:
 
 
 def _replace_all(folder: Path, files: Mapping[str, bytes]) -> None:
-    """In a worker thread."""
+    """Replace files atomically. Blocks."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, data in files.items():
         path = folder / name
-        beside = folder / f".{name}.new"
+        new = folder / f".{name}.new"
         try:
-            beside.write_bytes(data)
-            beside.replace(path)
+            new.write_bytes(data)
+            new.replace(path)
         except OSError:
             with suppress(OSError):
-                beside.unlink()
+                new.unlink()
             raise
 
 
 def _state(channel: Channel, known: tuple[Game, Titles] | None, played: Mapping[str, Any]) -> dict[str, Any]:
-    """All there is to show, as `state.json` has it."""
-    said = channel.state_message()
+    """The content of `state.json`; `played` is the set of the station."""
+    station_state = channel.state_message()
     state: dict[str, Any] = {
         "station": channel.station,
-        "state": said["state"],
-        "reason": said.get("reason", ""),
+        "state": station_state["state"],
+        "reason": station_state.get("reason", ""),
         "gameId": None,
         "stage": "",
         "bestOf": played.get("bestOf"),
@@ -164,7 +164,7 @@ def _state(channel: Channel, known: tuple[Game, Titles] | None, played: Mapping[
             frame = msgspec.json.decode(game.newest_frame.entry(), type=_Frame)
     members = {member.get("playerIndex"): member for member in played.get("players") or ()}
     if known is not None and played.get("gameId") != state["gameId"]:
-        members = {}  # of another game: who sits where may have changed
+        members = {}  # the set is that of another game: players may have changed ports
     by_index = {title.player_index: title for title in titles.players} if known is not None else {}
     order = list(members) if members and by_index.keys() <= members.keys() else list(by_index)
     for index in (order or list(members))[:SLOTS]:
@@ -173,7 +173,7 @@ def _state(channel: Channel, known: tuple[Game, Titles] | None, played: Mapping[
 
 
 def _player(index: int, title: PlayerTitle | None, member: Mapping[str, Any], frame: _Frame) -> dict[str, Any]:
-    """The operator's name comes first, then what the game says, then the port."""
+    """One player. The operator's name comes first, then the name in the game, the connect code, the port."""
     seen = frame.players.get(str(index), _Player()).post
     port = title.port if title is not None else member.get("port", index + 1)
     code = (title.code if title is not None else "") or member.get("connectCode") or ""
@@ -190,7 +190,7 @@ def _player(index: int, title: PlayerTitle | None, member: Mapping[str, Any], fr
 
 
 def _files(state: Mapping[str, Any]) -> dict[str, bytes]:
-    """Name to content. All names are always there, so that a source that shows one finds it."""
+    """The content of each file by its name. All files are always there, so that a source in OBS finds its file."""
     files = {STATE_FILE: msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"}
     for name, key in (("state", "state"), ("stage", "stage"), ("best_of", "bestOf")):
         files[f"{name}.txt"] = _text(state[key])

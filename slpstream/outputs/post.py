@@ -1,8 +1,8 @@
-"""One HTTP request with a body, and what was answered: h11 for the protocol, trio and `ssl` for the network.
+"""Posts one HTTP request and reads the response: h11 for the protocol, trio and `ssl` for the network.
 
-Deliveries are few, so each has a connection of its own: nothing can go stale between two of them. Redirects are not
-followed, for the body is signed for one receiver; proxies are not asked. A client library would bring five more
-packages, and 0.3 s of CPU at the start, for the same request.
+Deliveries are rare, so each has its own connection and none can go stale in between. Redirects are not followed,
+because the body is signed for one receiver. Proxies are not supported. A client library would add five packages, and
+0.3 s of CPU time at startup, for the same request.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import trio
 from slpstream.model.errors import SinkError
 
 _RECEIVE_BYTES = 16 * 1024
-_MAX_ANSWER_BYTES = 64 * 1024
+_MAX_DRAINED_BYTES = 64 * 1024
 _MAX_HEAD_BYTES = 32 * 1024
 _PORTS = {"http": 80, "https": 443}
 _SAFE = "%/?:@!$&'()*+,;=-._~[]"
-"""What stays as it is in a path: all that a URL may have there, and what is written as it should be already."""
+"""Characters of a path and query that are not escaped. `%` is one of them: it belongs to existing escapes."""
 
 Headers = Sequence[tuple[str, str]]
 
 
 class Target(NamedTuple):
-    """Where a URL leads. `authority`, host and port, is what may be shown of it: a path can be a secret."""
+    """The parts of a URL. Logs and metrics show only `authority`, the host and port: the path may be a secret."""
 
     secure: bool
     host: str
@@ -39,40 +39,42 @@ class Target(NamedTuple):
 
 
 def target_of(url: str) -> Target:
-    """Raises `ValueError` for what is no http or https URL."""
+    """Parse an http or https URL. Raises `ValueError` for any other text."""
     parts = urlsplit(url)
     if parts.scheme not in _PORTS or not parts.hostname:
         raise ValueError(f"expected http:// or https://, found {url!r}")
     port = parts.port or _PORTS[parts.scheme]
     path = quote((parts.path or "/") + (f"?{parts.query}" if parts.query else ""), safe=_SAFE)
     host = parts.hostname.encode("idna").decode()
-    printed = f"[{host}]" if ":" in host else host
-    authority = printed if port == _PORTS[parts.scheme] else f"{printed}:{port}"
+    bracketed = f"[{host}]" if ":" in host else host
+    authority = bracketed if port == _PORTS[parts.scheme] else f"{bracketed}:{port}"
     return Target(parts.scheme == "https", host, port, path, authority)
 
 
-class Answer(NamedTuple):
-    """Status, and the header that says when to come back; empty when there is none."""
+class PostResponse(NamedTuple):
+    """The status of a response and its `Retry-After` header, which may be empty."""
 
     status: int
     retry_after: str
 
 
 async def post(
-    target: Target, headers: Headers, body: bytes, *, tls: ssl.SSLContext | None, timeout_seconds: float
-) -> Answer:
-    """Posts a body; `tls` is for a target that is `secure`. Raises `SinkError` with the reason in few words when there
-    is no answer in time."""
+    target: Target, headers: Headers, body: bytes, tls: ssl.SSLContext | None, timeout_seconds: float
+) -> PostResponse:
+    """Post a body and return the response. A `secure` target needs `tls`.
+
+    Raises `SinkError` with a short reason if there is no response in time.
+    """
     try:
         with trio.fail_after(timeout_seconds):
             return await _exchange(target, headers, body, tls)
     except trio.TooSlowError:
         raise SinkError(f"no answer within {timeout_seconds:g} s") from None
     except (OSError, trio.BrokenResourceError, h11.RemoteProtocolError) as error:
-        raise SinkError(_in_words(error)) from error
+        raise SinkError(_reason(error)) from error
 
 
-async def _exchange(target: Target, headers: Headers, body: bytes, tls: ssl.SSLContext | None) -> Answer:
+async def _exchange(target: Target, headers: Headers, body: bytes, tls: ssl.SSLContext | None) -> PostResponse:
     connected = await trio.open_tcp_stream(target.host, target.port)
     stream: trio.abc.Stream = connected
     if tls is not None:
@@ -93,29 +95,29 @@ async def _exchange(target: Target, headers: Headers, body: bytes, tls: ssl.SSLC
         data += connection.send(h11.Data(data=body)) or b""
         data += connection.send(h11.EndOfMessage()) or b""
         await stream.send_all(data)
-        return await _answer(stream, connection)
+        return await _receive(stream, connection)
     finally:
         await trio.aclose_forcefully(stream)
 
 
-async def _answer(stream: trio.abc.Stream, connection: h11.Connection) -> Answer:
+async def _receive(stream: trio.abc.Stream, connection: h11.Connection) -> PostResponse:
     while True:
         event = connection.next_event()
         if isinstance(event, h11.Response):
             retry_after = next((value for name, value in event.headers if name == b"retry-after"), b"")
-            answer = Answer(event.status_code, retry_after.decode("latin-1"))
+            response = PostResponse(event.status_code, retry_after.decode("latin-1"))
             break
         if event is h11.NEED_DATA:
             connection.receive_data(bytes(await stream.receive_some(_RECEIVE_BYTES)))
     with suppress(OSError, trio.BrokenResourceError, h11.RemoteProtocolError):
         await _drain(stream, connection)
-    return answer
+    return response
 
 
 async def _drain(stream: trio.abc.Stream, connection: h11.Connection) -> None:
-    """The rest of the answer, as far as that is polite: nothing in there concerns us."""
+    """Read and discard the rest, up to a limit: closing a socket with unread data would reset the connection."""
     received_bytes = 0
-    while received_bytes <= _MAX_ANSWER_BYTES:
+    while received_bytes <= _MAX_DRAINED_BYTES:
         event = connection.next_event()
         if event is h11.NEED_DATA:
             data = bytes(await stream.receive_some(_RECEIVE_BYTES))
@@ -125,16 +127,15 @@ async def _drain(stream: trio.abc.Stream, connection: h11.Connection) -> None:
             return
 
 
-def _in_words(error: BaseException) -> str:
-    """The innermost reason: trio wraps what the system and `ssl` say."""
-    reason: BaseException | None = error
-    while reason is not None:
-        error, reason = reason, reason.__cause__ or reason.__context__
+def _reason(error: BaseException) -> str:
+    """One line about the innermost error: trio wraps the errors of the operating system and of `ssl`."""
+    inner: BaseException | None = error
+    while inner is not None:
+        error, inner = inner, inner.__cause__ or inner.__context__
         if isinstance(error, BaseExceptionGroup):
-            reason = error.exceptions[0]
-    reason = error
-    if isinstance(reason, ssl.SSLCertVerificationError):
-        return f"certificate: {reason.verify_message}"
-    if isinstance(reason, OSError):
-        return reason.strerror or str(reason)
-    return str(reason) or type(reason).__name__
+            inner = error.exceptions[0]
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"certificate: {error.verify_message}"
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error) or type(error).__name__

@@ -1,8 +1,9 @@
-"""Signed webhooks: what happens on a station is posted to a URL, at least once, in order.
+"""Signed webhooks: the games and sets of stations are posted to a URL, at least once, in order.
 
-What is told is made from the log (`game_start`, `game_end`) or handed in (`set`), stored, and posted from there
-(`delivery`). A delivery and the place in the log behind it are stored together, so a crash loses none and makes none
-twice; only a crash between the answer and our noting it posts one again, with the same `Idempotency-Key`.
+Deliveries are made from the log (`game_start`, `game_end`) or from `set_changed` (`set`), stored, and posted from the
+store by `delivery`. A delivery is stored together with the offset in the log after it, so a crash neither loses a
+delivery nor makes one twice. Only a crash between the response and its recording posts a delivery again, with the same
+`Idempotency-Key`.
 """
 
 from __future__ import annotations
@@ -18,39 +19,40 @@ import trio
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import LogMessage, Topic, timestamp
-from slpstream.outputs.delivery import Deliverer, Deliveries, Delivery
+from slpstream.outputs.delivery import Deliverer
+from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 
 EventName = Literal["game_start", "game_end", "set"]
 Summarise = Callable[[Any], bytes]
-"""The stats of a game to what of them is told, as JSON."""
+"""Turns the stats of a game into the JSON that is delivered."""
 
 UPCOMING = "upcoming"
-"""Instead of the id of a set of which no game has begun."""
+"""In place of the set id, for a set in which no game has begun."""
 
 _COLLECT_SECONDS = 0.1
 _SET_COLLECT_SECONDS = 0.5
-"""So that the set is told behind the game that changed it."""
-_GAMES_REMEMBERED = 8
+"""Long enough for the game that changed the set to be delivered first."""
+_KEPT_GAMES = 8
 _TOPICS: frozenset[Topic] = frozenset({"game", "stats"})
 _encode = msgspec.json.Encoder().encode
 
 
 class _Game(msgspec.Struct):
-    """What is remembered of a game until its end: the payload of its `game_start`, its newest stats."""
+    """What is kept of a game until its end: the payload of its `game_start` and its newest stats."""
 
     start: msgspec.Raw
     stats: bytes | None = None
 
 
 class WebhookSink:
-    """One webhook. `run` it once, and `follow` each station."""
+    """One webhook. `run` it once, and start `follow` for each station."""
 
     def __init__(
         self,
         deliverer: Deliverer,
-        deliveries: Deliveries,
+        store: DeliveryStore,
         *,
         id: str,
         name: str,
@@ -59,10 +61,12 @@ class WebhookSink:
         summarise: Summarise,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
-        """`deliverer` posts what is put into `deliveries` under the name `id`; `name` is for logs. `events` is what is
-        told, `stations` whose games, `None` for all."""
+        """`deliverer` posts the deliveries that are put into `store` under `id`; `name` is for logs and metrics.
+
+        `events` are the events to deliver, `stations` the stations whose games count (`None` for all).
+        """
         self._deliverer = deliverer
-        self._store = deliveries
+        self._store = store
         self._id = id
         self.name = name
         self._events = events
@@ -75,60 +79,62 @@ class WebhookSink:
 
     @property
     def gone(self) -> bool:
-        """The receiver has said that it does not want any more."""
+        """Whether the receiver has answered 410."""
         return self._deliverer.gone.is_set()
 
     @property
     def waiting(self) -> int:
-        """Deliveries that nobody has taken yet."""
+        """Number of deliveries that the receiver has not accepted yet."""
         return self._deliverer.waiting
 
     @property
     def lag_seconds(self) -> float:
-        """How long the oldest of them has been waiting; 0 when none is."""
+        """How long the oldest delivery has been waiting; 0 if none is waiting."""
         return self._deliverer.lag_seconds
 
     def wants(self, station: str) -> bool:
-        """Whether its games are told."""
+        """Whether the games of a station are delivered."""
         return self._stations is None or station in self._stations
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """A set is new or has changed: `payload` of a `set` message. Returns at once; of a set that changes often the
-        newest state is told. The same state again, after a restart for instance, is not told again."""
+        """Take the payload of a `set` message of a station. Returns at once.
+
+        If a set changes often, only its newest state is delivered. A state that equals the last one delivered, after a
+        restart for instance, is not delivered again.
+        """
         if "set" in self._events and self.wants(station) and not self.gone:
             self._sets[station, str(payload.get("setId") or UPCOMING)] = payload
             self._sets_changed.set()
 
     async def run(self) -> None:
-        """Posts what waits, and makes deliveries of sets, until cancelled or until the receiver is gone."""
+        """Post deliveries, and make deliveries of sets, until cancelled or until the receiver is gone."""
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(self._tell_sets)
+            nursery.start_soon(self._deliver_sets)
             await self._deliverer.run()
             nursery.cancel_scope.cancel()
 
     async def follow(self, channel: Channel) -> None:
-        """Makes deliveries of a station's games, until cancelled or until the receiver is gone."""
+        """Make deliveries of the games of a station until cancelled or until the receiver is gone."""
         if self.wants(channel.station) and self._events - {"set"}:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._follow, channel)
                 await self._deliverer.gone.wait()
                 nursery.cancel_scope.cancel()
 
-    # -- making deliveries -------------------------------------------------------------------------------------------
-
     async def _follow(self, channel: Channel) -> None:
         station = channel.station
-        bookmarks, games = _remembered(await self._deliverer.ask(lambda: self._store.place(self._id, station)))
-        consumer = LogConsumer(channel, topics=_TOPICS, offsets=bookmarks.offsets, collect_seconds=_COLLECT_SECONDS)
+        progress = await self._deliverer.call_store(lambda: self._store.progress(self._id, station))
+        offsets, games = _parse_progress(progress)
+        consumer = LogConsumer(channel, topics=_TOPICS, offsets=offsets.offsets, collect_seconds=_COLLECT_SECONDS)
         lost: str | None = None
         async for batch in consumer:
-            made = self._made(station, batch, games)
-            bookmarks.note(batch)
+            deliveries = self._deliveries(station, batch, games)
+            offsets.note(batch)
             came_back = batch.game_id == lost and batch.gone is None
             lost = None if came_back else lost
             if batch.gone is not None:
                 self._log.warning(
-                    "webhook is told no more of a game",
+                    "webhook misses the rest of a game",
                     webhook=self.name,
                     station=station,
                     game_id=batch.game_id,
@@ -136,38 +142,43 @@ class WebhookSink:
                 )
                 games.pop(batch.game_id, None)
                 lost = batch.game_id
-            if made or came_back or batch.gone is not None or batch.messages[-1].type == "metadata":
+            if deliveries or came_back or batch.gone is not None or batch.messages[-1].type == "metadata":
                 running = {game_id: game.start for game_id, game in games.items()}
-                await self._store_made(station, made, bookmarks.dump(), _encode(running).decode())
+                await self._store_deliveries(station, deliveries, offsets.dump(), _encode(running).decode())
 
-    async def _store_made(self, station: str, made: Sequence[Delivery], bookmarks: str, memory: str) -> None:
+    async def _store_deliveries(
+        self, station: str, deliveries: Sequence[Delivery], offsets: str, running_games: str
+    ) -> None:
         now_ms = int(self._wall_clock() * 1000)
-        await self._deliverer.ask(
-            lambda: self._store.store(self._id, station, made, now_ms, bookmarks=bookmarks, memory=memory)
+        await self._deliverer.call_store(
+            lambda: self._store.store(
+                self._id, station, deliveries, now_ms, offsets=offsets, running_games=running_games
+            )
         )
-        if made:
+        if deliveries:
             self._deliverer.wake()
 
-    def _made(self, station: str, batch: ConsumedBatch, games: dict[str, _Game]) -> list[Delivery]:
-        made: list[Delivery] = []
+    def _deliveries(self, station: str, batch: ConsumedBatch, games: dict[str, _Game]) -> list[Delivery]:
+        """Make the deliveries of a batch; `games` are the running games, and are updated."""
+        deliveries: list[Delivery] = []
         for message in batch.messages:
             if message.type == "stats":
                 if batch.game_id in games:
                     games[batch.game_id].stats = message.body
             elif message.type == "game_start":
                 games[batch.game_id] = _Game(msgspec.Raw(b"{" + message.body))
-                while len(games) > _GAMES_REMEMBERED:
+                while len(games) > _KEPT_GAMES:
                     del games[next(iter(games))]
                 if "game_start" in self._events:
-                    made.append(self._delivery(station, message, {}))
+                    deliveries.append(self._delivery(station, message, {}))
             elif message.type == "game_end":
-                more = self._of_game(games.pop(batch.game_id, None))
+                more = self._about(games.pop(batch.game_id, None))
                 if "game_end" in self._events:
-                    made.append(self._delivery(station, message, more))
-        return made
+                    deliveries.append(self._delivery(station, message, more))
+        return deliveries
 
-    def _of_game(self, game: _Game | None) -> dict[str, Any]:
-        """What a `game_end` is told with, so that a receiver need not have kept the `game_start`."""
+    def _about(self, game: _Game | None) -> dict[str, Any]:
+        """Further keys of a `game_end`, so that a receiver does not need to keep the `game_start`."""
         if game is None:
             return {}
         start = msgspec.json.decode(game.start, type=dict[str, msgspec.Raw])
@@ -177,34 +188,39 @@ class WebhookSink:
         return more
 
     def _delivery(self, station: str, message: LogMessage, more: Mapping[str, Any]) -> Delivery:
-        """The message as everywhere, with when it was stored, and what belongs to it."""
-        told = msgspec.json.decode(message.json(station), type=dict[str, msgspec.Raw])
-        body = _encode({**told, "at": timestamp(self._wall_clock()), **more})
+        """The message as everywhere else, with the time at which it was stored and further keys."""
+        members = msgspec.json.decode(message.json(station), type=dict[str, msgspec.Raw])
+        body = _encode({**members, "at": timestamp(self._wall_clock()), **more})
         return Delivery(message.cursor or "", message.type, body)
 
-    async def _tell_sets(self) -> None:
+    async def _deliver_sets(self) -> None:
         while True:
             await self._sets_changed.wait()
             await trio.sleep(_SET_COLLECT_SECONDS)
             self._sets_changed = trio.Event()
             changed, self._sets = self._sets, {}
             for (station, set_id), payload in changed.items():
-                if await self._deliverer.ask(partial(self._store_set, station, set_id, payload, self._wall_clock())):
+                if await self._deliverer.call_store(
+                    partial(self._store_set, station, set_id, payload, self._wall_clock())
+                ):
                     self._deliverer.wake()
 
     def _store_set(self, station: str, set_id: str, payload: Mapping[str, Any], now: float) -> bool:
-        """In a worker thread. The key depends on the one before, so a state that comes back is told under another
-        one: a receiver that remembers keys does not take it for the old delivery."""
-        said = {key: value for key, value in payload.items() if key not in ("at", "cursor")}
-        digest = _digest(msgspec.json.encode(said, order="deterministic"))
-        before = self._store.told_set(self._id, station, set_id)
-        if before is not None and before[0] == digest:
+        """Store a delivery of a set unless its state was the last one delivered. Returns whether it was stored. Blocks.
+
+        The key depends on the key of the previous delivery. A state that comes back therefore has a new key, and a
+        receiver that remembers keys does not mistake it for the old delivery.
+        """
+        state = {key: value for key, value in payload.items() if key not in ("at", "cursor")}
+        digest = _digest(msgspec.json.encode(state, order="deterministic"))
+        last = self._store.last_of_set(self._id, station, set_id)
+        if last is not None and last[0] == digest:
             return False
-        behind = "" if before is None else before[1]
-        key = f"{set_id}/{_digest(f'{behind} {digest}'.encode())}"
-        body = _encode({"type": "set", "station": station, "at": timestamp(now), **said})
-        made = Delivery(key, "set", body)
-        self._store.store_set(self._id, station, made, int(now * 1000), set_id=set_id, digest=digest)
+        last_key = "" if last is None else last[1]
+        key = f"{set_id}/{_digest(f'{last_key} {digest}'.encode())}"
+        body = _encode({"type": "set", "station": station, "at": timestamp(now), **state})
+        delivery = Delivery(key, "set", body)
+        self._store.store_set(self._id, station, delivery, int(now * 1000), set_id=set_id, digest=digest)
         return True
 
 
@@ -212,12 +228,13 @@ def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:32]
 
 
-def _remembered(place: tuple[str, str] | None) -> tuple[ConsumerOffsets, dict[str, _Game]]:
-    """What was stored; what cannot be read is as if there were none."""
-    if place is None:
+def _parse_progress(progress: tuple[str, str] | None) -> tuple[ConsumerOffsets, dict[str, _Game]]:
+    """The stored offsets and running games; empty if nothing was stored or if it is damaged."""
+    if progress is None:
         return ConsumerOffsets(), {}
+    offsets, running_games = progress
     try:
-        starts = msgspec.json.decode(place[1], type=dict[str, msgspec.Raw])
-        return ConsumerOffsets.parse(place[0]), {game_id: _Game(start.copy()) for game_id, start in starts.items()}
+        starts = msgspec.json.decode(running_games, type=dict[str, msgspec.Raw])
+        return ConsumerOffsets.parse(offsets), {game_id: _Game(start.copy()) for game_id, start in starts.items()}
     except (msgspec.DecodeError, ProtocolViolation):
         return ConsumerOffsets(), {}

@@ -1,4 +1,4 @@
-"""Files that were there before: what is in them, as entries of the index."""
+"""Reads files that existed before the daemon started into entries of the index."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from slpstream.model.events import Event
 from slpstream.store.game_facts import Entry, facts_of
 
 Read = Callable[[Path], tuple[str, Sequence[Event]]]
-"""The id and the events of the game in a file, as many as it takes to know them; called in a worker thread. Raises
+"""Reads the id of the game in a file, and the events that the index needs. Called in a worker thread. Raises
 `FormatError` and `SourceError`."""
 
 
 class OldFile(NamedTuple):
-    """A file that was there before."""
+    """A file that nobody is writing to."""
 
     path: Path
     mtime_ns: int
@@ -25,7 +25,7 @@ class OldFile(NamedTuple):
 
 
 def look(read: Read, station: str, file: OldFile) -> Entry:
-    """What is in a file. Blocks."""
+    """Read a file into an entry of the index. Blocks."""
     entry = Entry(station=station, path=path_key(file.path), mtime_ns=file.mtime_ns, size_bytes=file.size_bytes)
     try:
         game_id, events = read(file.path)
@@ -37,5 +37,5 @@ def look(read: Read, station: str, file: OldFile) -> Entry:
 
 
 def path_key(path: Path) -> bytes:
-    """A path as the index has it: the same from wherever it was said."""
-    return os.fsencode(os.path.abspath(path))  # noqa: PTH100 -- names of links stay
+    """A path as the index stores it: absolute bytes."""
+    return os.fsencode(os.path.abspath(path))  # noqa: PTH100 -- symbolic links are not resolved

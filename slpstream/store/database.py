@@ -1,7 +1,7 @@
-"""The SQL: one connection that writes, a few that read, all of them blocking. No event loop here.
+"""The SQL of the index: one connection that writes and a few that read, all blocking. No event loop here.
 
-Lists are paged by the key that they are ordered by, newest first, so that a page far down costs as much as the first
-and games that come in between shift nothing.
+Lists are ordered newest first and paged by the key of that order. A page far down therefore costs as much as the first
+one, and games that are added between two pages shift nothing.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from slpstream.store.games_query import GameKey, GamesQuery
 _BUSY_MILLISECONDS = 5000
 _IDLE_READERS = 4
 _EXPIRED_AT_ONCE = 200
-"""Games in one transaction: others want to write too."""
+"""Games per transaction, which is kept short so that other writers do not wait long."""
 _EXPIRED = "left the index: too old, or the index too large"
 _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PRIMARY_CODE = 0xFF
-"""The extended result codes of SQLite have the primary one in their lowest byte."""
+"""The lowest byte of an extended result code of SQLite is the primary result code."""
 
 _KEPT = (
     "format", "rate", "settings", "setup", "players", "metadata", "game_end", "winners", "reason", "last_frame",
@@ -38,7 +38,7 @@ _REQUIRED = ("format", "rate", "settings", "setup", "players")
 
 
 class GameRow(NamedTuple):
-    """One game in a list. JSON where it says so."""
+    """One game in a list."""
 
     game_id: str
     started_at_ms: int
@@ -56,7 +56,7 @@ class GameRow(NamedTuple):
 
 
 class GameDetails(NamedTuple):
-    """What else is known of one game; all of it JSON."""
+    """What lists do not show of a game; all of it JSON."""
 
     rate: str
     game_end: str | None
@@ -83,7 +83,7 @@ class IndexedGame(NamedTuple):
 
 
 class PlayedRow(NamedTuple):
-    """A game as sets are made of it. JSON where it says so."""
+    """A game as the logic of sets needs it."""
 
     game_id: str
     started_at_ms: int
@@ -92,7 +92,7 @@ class PlayedRow(NamedTuple):
     duration_seconds: float | None
     said_at_ms: int | None
     mtime_ns: int | None
-    """Of its newest file."""
+    """Modification time of its newest file; `None` if it has no file."""
     settings: str
     """JSON."""
     players: str
@@ -119,22 +119,22 @@ _DETAILS = ", ".join(f"g.{name}" for name in GameDetails._fields)
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """A connection that may be used by any thread, by one at a time; transactions are said explicitly."""
+    """Open a connection that any thread may use, one at a time. Transactions are explicit."""
     connection = sqlite3.connect(path, timeout=_BUSY_MILLISECONDS / 1000, isolation_level=None, check_same_thread=False)
     connection.execute("PRAGMA synchronous = NORMAL")
     return connection
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Whether the file is no sound database."""
+    """Whether the error means that the file is not a database or is damaged."""
     return getattr(error, "sqlite_errorcode", 0) & _PRIMARY_CODE in _DAMAGE
 
 
 class Database:
-    """An open database; all methods block and may be called by any thread. Raises `sqlite3.Error`."""
+    """An open database. All methods block, may be called from any thread and raise `sqlite3.Error`."""
 
     def __init__(self, path: Path) -> None:
-        """Use `open_database`, which sees to the tables."""
+        """Use `open_database`, which creates the tables."""
         self.path = path
         self._writer = connect(path)
         self._writing = threading.Lock()
@@ -142,23 +142,21 @@ class Database:
         self.closed = False
 
     def close(self) -> None:
-        """No calls after this."""
+        """Close the database. No other method may be called afterwards."""
         self.closed = True
         with self._writing:
             self._writer.close()
         while self._idle:
             self._idle.pop().close()
 
-    # -- writing -----------------------------------------------------------------------------------------------------
-
     def put(self, entries: Iterable[Entry]) -> None:
-        """Files and what is known of their games, all or nothing."""
+        """Store files and what is known of their games, all or nothing."""
         with self._transaction() as writer:
             for entry in entries:
                 _put(writer, entry)
 
     def remove(self, paths: Iterable[bytes]) -> None:
-        """Files that are gone, and the games that nothing is left of."""
+        """Remove files that are gone, and games without any file left."""
         with self._transaction() as writer:
             for path in paths:
                 row = writer.execute("SELECT game_id FROM files WHERE path = ?", (path,)).fetchone()
@@ -167,15 +165,16 @@ class Database:
                     _refresh(writer, row[0])
 
     def keep_stats(self, game_id: str, stats: bytes) -> None:
-        """The summary of a game's stats, which somebody has computed."""
+        """Store the summary of a game's stats."""
         with self._transaction() as writer:
             writer.execute("UPDATE games SET stats = ? WHERE game_id = ?", (stats.decode(), game_id))
 
     def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
-        """Forgets the games that began before a time (Unix, milliseconds), and the oldest ones while more than
-        `max_bytes` are in use; how many. `None`: no such limit.
+        """Remove old games from the index and return their number.
 
-        What is known of their files stays, so that they are not read again: only that the game has left.
+        Removes the games that began before `before_ms` (Unix time), then the oldest games while more than `max_bytes`
+        are in use. `None` disables a limit. Games in `spared` stay. The files of removed games remain known, so that
+        they are not read again.
         """
         expired = 0
         if before_ms is not None:
@@ -183,8 +182,8 @@ class Database:
                 expired += count
         while max_bytes is not None and (excess := self.used_bytes() - max_bytes) > 0:
             games = max(1, self.count())
-            wanted = math.ceil(excess / (self.used_bytes() / games))
-            count = self._forget_oldest(min(_EXPIRED_AT_ONCE, wanted), spared)
+            excess_games = math.ceil(excess / (self.used_bytes() / games))
+            count = self._forget_oldest(min(_EXPIRED_AT_ONCE, excess_games), spared)
             if not count:
                 break
             expired += count
@@ -194,7 +193,7 @@ class Database:
         older = (1 << 63) - 1 if before_ms is None else before_ms
         with self._transaction() as writer:
             rows = writer.execute(
-                f"SELECT game_id FROM games WHERE started_at_ms < ? AND game_id NOT IN ({', '.join('?' * len(spared))})"  # noqa: S608 -- question marks
+                f"SELECT game_id FROM games WHERE started_at_ms < ? AND game_id NOT IN ({', '.join('?' * len(spared))})"  # noqa: S608 -- only question marks are put in
                 " ORDER BY started_at_ms, game_id LIMIT ?",
                 (older, *spared, limit),
             ).fetchall()
@@ -205,7 +204,7 @@ class Database:
         return len(rows)
 
     def keep_corrections(self, station: str, corrections: bytes) -> None:
-        """What an operator has said about the sets of a station, JSON; instead of what was said before."""
+        """Store the corrections of operators to the sets of a station, as JSON, in place of earlier ones."""
         with self._transaction() as writer:
             writer.execute(
                 "INSERT OR REPLACE INTO corrections (station, document) VALUES (?, ?)", (station, corrections.decode())
@@ -224,8 +223,6 @@ class Database:
                     writer.execute("ROLLBACK")
                 raise
 
-    # -- reading -----------------------------------------------------------------------------------------------------
-
     def page(self, query: GamesQuery) -> Page:
         """A page of the games that match a query."""
         statement, values = _page_statement(query)
@@ -236,9 +233,9 @@ class Database:
         return Page(rows, GameKey((rows[-1].started_at_ms, rows[-1].game_id)) if more else None)
 
     def game(self, game_id: str) -> IndexedGame | None:
-        """One game; `None` when it is not known."""
+        """One game; `None` if it is not known."""
         with self._reader() as reader:
-            found = reader.execute(f"SELECT {_ROW}, {_DETAILS} FROM games g WHERE game_id = ?", (game_id,)).fetchone()  # noqa: S608 -- names of columns, from above
+            found = reader.execute(f"SELECT {_ROW}, {_DETAILS} FROM games g WHERE game_id = ?", (game_id,)).fetchone()  # noqa: S608 -- the names of our columns
             if found is None:
                 return None
             files = reader.execute(
@@ -249,7 +246,7 @@ class Database:
         return IndexedGame(GameRow(*found[:width]), GameDetails(*found[width:]), [FileRow(*file) for file in files])
 
     def known_files(self, station: str) -> dict[bytes, tuple[int, int]]:
-        """The files of a station that were looked at: modification time in nanoseconds and size."""
+        """The files of a station that were read: modification time in nanoseconds and size in bytes, by path."""
         with self._reader() as reader:
             rows = reader.execute("SELECT path, mtime_ns, size_bytes FROM files WHERE station = ?", (station,))
             return {path: (mtime_ns, size_bytes) for path, mtime_ns, size_bytes in rows}
@@ -258,7 +255,7 @@ class Database:
         """The newest games of a station, newest first."""
         with self._reader() as reader:
             rows = reader.execute(
-                f"SELECT {_PLAYED} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- names of columns
+                f"SELECT {_PLAYED} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- the names of our columns
                 " LEFT JOIN files f ON f.path = g.path WHERE t.kind = 'station' AND t.value = ?"
                 " ORDER BY t.started_at_ms DESC, t.game_id DESC LIMIT ?",
                 (station, limit),
@@ -266,19 +263,19 @@ class Database:
             return [PlayedRow(*row) for row in rows]
 
     def corrections(self) -> dict[str, bytes]:
-        """What operators have said, JSON, by station."""
+        """The corrections of operators, as JSON, by station."""
         with self._reader() as reader:
             rows = reader.execute("SELECT station, document FROM corrections")
             return {station: document.encode() for station, document in rows}
 
     def count(self) -> int:
-        """How many games there are."""
+        """Number of games."""
         with self._reader() as reader:
             count: int = reader.execute("SELECT count(*) FROM games").fetchone()[0]
             return count
 
     def used_bytes(self) -> int:
-        """How large the database is, but for what is free in it."""
+        """Size of the database without its free pages."""
         with self._reader() as reader:
             pages, free, size = (
                 reader.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "freelist_count", "page_size")
@@ -301,9 +298,6 @@ class Database:
             reader.close()
         else:
             self._idle.append(reader)
-
-
-# -- one entry ---------------------------------------------------------------------------------------------------------
 
 
 def _put(writer: sqlite3.Connection, entry: Entry) -> None:
@@ -334,7 +328,7 @@ def _put_game(writer: sqlite3.Connection, entry: Entry, facts: Facts) -> None:
         if said is not None and (newest or values[name] is None):
             values[name] = said.decode() if name in _JSON else said
     if any(values[name] is None for name in _REQUIRED):
-        # The end of a game whose beginning was never said: the file is read when it is listed.
+        # The end of a game whose start is not known: the file will be read when it is listed.
         writer.execute("DELETE FROM files WHERE path = ?", (entry.path,))
         return
     if newest:
@@ -347,7 +341,7 @@ def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any]
     players = players_with_names(values["players"].encode(), None if metadata is None else metadata.encode())
     values["players"] = msgspec.json.encode(players).decode()
     names = ("game_id", "started_at_ms", "station", "path", *_KEPT)
-    # Files end with the game; of one that is running the file is as old as what was written last.
+    # Files end with the game; the file of a running game is as old as the last write to it.
     ended_ms = entry.mtime_ns // 1_000_000
     started_ms = values["said_at_ms"] or ended_ms - round(1000 * (values["duration_seconds"] or 0))
     row = {**values, "game_id": game_id, "started_at_ms": started_ms, "station": entry.station, "path": entry.path}
@@ -358,7 +352,8 @@ def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any]
 
 
 def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
-    """After a change of its files: the newest one, what the game is found by; without files it goes."""
+    """Update a game after its files have changed: its newest file and its search terms. A game without files is
+    deleted."""
     writer.execute("DELETE FROM tags WHERE game_id = ?", (game_id,))
     files = writer.execute(
         "SELECT path, station FROM files WHERE game_id = ? ORDER BY mtime_ns DESC", (game_id,)

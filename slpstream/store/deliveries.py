@@ -1,8 +1,8 @@
-"""What webhooks still have to be told, and how far each has come: a database of its own beside the games'.
+"""Stores the waiting deliveries of webhooks and how far each webhook has read, in a database of its own.
 
-A delivery and the place in the log that it came from are stored in one transaction, so after any crash either both
-are there or neither, and then the log says it again. What was taken is deleted. The database holds nothing that the
-log does not, but for what waits: a damaged one is set aside, and the webhooks begin with the current games.
+Deliveries and the offsets in the log that they come from are stored in one transaction. After any crash either both are
+there, or neither is and they are made from the log again. A delivery is removed once the receiver has accepted it. A
+damaged database is set aside: the deliveries that waited in it are lost, and the webhooks begin with the current games.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from slpstream.model.errors import SinkError
 from slpstream.store.database import connect
@@ -23,7 +23,7 @@ FILE_NAME = "deliveries.sqlite3"
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE deliveries (
-            id INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order in which they are made
+            id INTEGER PRIMARY KEY AUTOINCREMENT, -- in the order in which they were made
             webhook TEXT NOT NULL,
             station TEXT NOT NULL,
             key TEXT NOT NULL,
@@ -33,15 +33,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             UNIQUE (webhook, station, key)
         ) STRICT""",
         "CREATE INDEX deliveries_by_station ON deliveries (webhook, station, id)",
-        # How far a webhook is in a station's log, and what it has to remember of games that are running.
+        # How far a webhook has read a station's log, and what it keeps of running games.
         """CREATE TABLE places (
             webhook TEXT NOT NULL,
             station TEXT NOT NULL,
-            bookmarks TEXT NOT NULL,              -- JSON
-            memory TEXT NOT NULL,                 -- JSON
+            bookmarks TEXT NOT NULL,              -- `ConsumerOffsets` as JSON
+            memory TEXT NOT NULL,                 -- running games, as JSON
             PRIMARY KEY (webhook, station)
         ) STRICT, WITHOUT ROWID""",
-        # What was told last of a set.
+        # The last delivery about each set.
         """CREATE TABLE told_sets (
             webhook TEXT NOT NULL,
             station TEXT NOT NULL,
@@ -53,27 +53,19 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) STRICT, WITHOUT ROWID""",
     ),
 )
-_SETS_KEPT = 64
+_KEPT_SETS = 64
 
 
-class Made(Protocol):
-    """A delivery that is to be stored."""
+class Delivery(NamedTuple):
+    """A delivery to store. `key` is unique among the deliveries of a webhook and station; `body` is JSON."""
 
-    @property
-    def key(self) -> str:
-        """Unique among those of its webhook and station."""
-
-    @property
-    def event(self) -> str:
-        """What it is about."""
-
-    @property
-    def body(self) -> bytes:
-        """JSON."""
+    key: str
+    event: str
+    body: bytes
 
 
-class Stored(NamedTuple):
-    """A delivery that waits."""
+class StoredDelivery(NamedTuple):
+    """A delivery that waits. `stored_at_ms` is Unix time."""
 
     id: int
     station: str
@@ -84,32 +76,30 @@ class Stored(NamedTuple):
 
 
 class DeliveryStore:
-    """An open database; all methods block and may be called by any thread. Raises `SinkError`."""
+    """An open database of deliveries. All methods block, may be called from any thread and raise `SinkError`."""
 
     def __init__(self, path: Path) -> None:
-        """Use `open_deliveries`, which sees to the tables."""
+        """Use `open_deliveries`, which creates the tables."""
         self._connection = connect(path)
         self._lock = threading.Lock()
 
     def close(self) -> None:
-        """No calls after this."""
+        """Close the database. No other method may be called afterwards."""
         with self._lock:
             self._connection.close()
 
     def retain(self, webhooks: Collection[str]) -> None:
-        """Forgets all webhooks but these: the others are not configured any more."""
+        """Delete everything about webhooks that are not in `webhooks`, which are no longer configured."""
         with self._transaction() as connection:
             for table in ("deliveries", "places", "told_sets"):
-                known = {row[0] for row in connection.execute(f"SELECT DISTINCT webhook FROM {table}")}  # noqa: S608 -- our own words
+                known = {row[0] for row in connection.execute(f"SELECT DISTINCT webhook FROM {table}")}  # noqa: S608 -- the names of our tables
                 connection.executemany(
                     f"DELETE FROM {table} WHERE webhook = ?",  # noqa: S608
                     [(webhook,) for webhook in known - set(webhooks)],
                 )
 
-    # -- making ------------------------------------------------------------------------------------------------------
-
-    def place(self, webhook: str, station: str) -> tuple[str, str] | None:
-        """Bookmarks and memory as they were stored."""
+    def progress(self, webhook: str, station: str) -> tuple[str, str] | None:
+        """The `offsets` and `running_games` that were stored last; `None` before the first time."""
         with self._transaction() as connection:
             row: tuple[str, str] | None = connection.execute(
                 "SELECT bookmarks, memory FROM places WHERE webhook = ? AND station = ?", (webhook, station)
@@ -117,18 +107,28 @@ class DeliveryStore:
             return row
 
     def store(
-        self, webhook: str, station: str, made: Sequence[Made], now_ms: int, *, bookmarks: str, memory: str
+        self,
+        webhook: str,
+        station: str,
+        deliveries: Sequence[Delivery],
+        now_ms: int,
+        *,
+        offsets: str,
+        running_games: str,
     ) -> None:
-        """Deliveries, and the place in the log behind them; those that wait already are passed over."""
+        """Store deliveries together with the progress in the log after them, all or nothing.
+
+        Deliveries that already wait under the same key are left as they are.
+        """
         with self._transaction() as connection:
-            _insert(connection, webhook, station, made, now_ms)
+            _insert(connection, webhook, station, deliveries, now_ms)
             connection.execute(
                 "INSERT OR REPLACE INTO places (webhook, station, bookmarks, memory) VALUES (?, ?, ?, ?)",
-                (webhook, station, bookmarks, memory),
+                (webhook, station, offsets, running_games),
             )
 
-    def told_set(self, webhook: str, station: str, set_id: str) -> tuple[str, str] | None:
-        """Digest and key of what was told last of a set."""
+    def last_of_set(self, webhook: str, station: str, set_id: str) -> tuple[str, str] | None:
+        """Digest and key of the last delivery about a set; `None` if there was no delivery yet."""
         with self._transaction() as connection:
             row: tuple[str, str] | None = connection.execute(
                 "SELECT digest, key FROM told_sets WHERE webhook = ? AND station = ? AND set_id = ?",
@@ -136,48 +136,51 @@ class DeliveryStore:
             ).fetchone()
             return row
 
-    def store_set(self, webhook: str, station: str, made: Made, now_ms: int, *, set_id: str, digest: str) -> None:
-        """A delivery about a set."""
+    def store_set(
+        self, webhook: str, station: str, delivery: Delivery, now_ms: int, *, set_id: str, digest: str
+    ) -> None:
+        """Store a delivery about a set. `digest` is the digest of the set's state."""
         with self._transaction() as connection:
-            _insert(connection, webhook, station, [made], now_ms)
+            _insert(connection, webhook, station, [delivery], now_ms)
             connection.execute(
                 "INSERT OR REPLACE INTO told_sets (webhook, station, set_id, digest, key, stored_at_ms)"
                 " VALUES (?, ?, ?, ?, ?, ?)",
-                (webhook, station, set_id, digest, made.key, now_ms),
+                (webhook, station, set_id, digest, delivery.key, now_ms),
             )
             connection.execute(
                 "DELETE FROM told_sets WHERE webhook = ?1 AND station = ?2 AND set_id NOT IN (SELECT set_id FROM"
                 " told_sets WHERE webhook = ?1 AND station = ?2 ORDER BY stored_at_ms DESC LIMIT ?3)",
-                (webhook, station, _SETS_KEPT),
+                (webhook, station, _KEPT_SETS),
             )
 
-    # -- delivering --------------------------------------------------------------------------------------------------
-
-    def heads(self, webhook: str) -> list[Stored]:
-        """The oldest that waits, of each station."""
+    def oldest_per_station(self, webhook: str) -> list[StoredDelivery]:
+        """The oldest delivery of each station, oldest first."""
         with self._transaction() as connection:
             rows = connection.execute(
                 "SELECT id, station, key, event, body, stored_at_ms FROM deliveries WHERE id IN"
                 " (SELECT min(id) FROM deliveries WHERE webhook = ? GROUP BY station) ORDER BY id",
                 (webhook,),
             )
-            return [Stored(*row) for row in rows]
+            return [StoredDelivery(*row) for row in rows]
 
-    def done(self, id: int) -> None:
-        """It was taken, or given up."""
+    def remove(self, id: int) -> None:
+        """Remove a delivery that was accepted or given up."""
         with self._transaction() as connection:
             connection.execute("DELETE FROM deliveries WHERE id = ?", (id,))
 
-    def waiting(self, webhook: str) -> int:
-        """How many wait."""
+    def count(self, webhook: str) -> int:
+        """Number of deliveries that wait."""
         with self._transaction() as connection:
             count: int = connection.execute("SELECT count(*) FROM deliveries WHERE webhook = ?", (webhook,)).fetchone()[
                 0
             ]
             return count
 
-    def expire(self, webhook: str, *, before_ms: int, most: int) -> int:
-        """Gives up those that are older, and the oldest beyond `most`; how many that were."""
+    def expire(self, webhook: str, *, before_ms: int, max_count: int) -> int:
+        """Remove deliveries stored before `before_ms` (Unix time), then the oldest beyond `max_count`.
+
+        Returns the number of removed deliveries.
+        """
         with self._transaction() as connection:
             old = connection.execute(
                 "DELETE FROM deliveries WHERE webhook = ? AND stored_at_ms < ?", (webhook, before_ms)
@@ -185,7 +188,7 @@ class DeliveryStore:
             over = connection.execute(
                 "DELETE FROM deliveries WHERE webhook = ?1 AND id <= (SELECT id FROM deliveries WHERE webhook = ?1"
                 " ORDER BY id DESC LIMIT 1 OFFSET ?2)",
-                (webhook, most),
+                (webhook, max_count),
             ).rowcount
             return old + over
 
@@ -206,15 +209,17 @@ class DeliveryStore:
                 raise SinkError(f"deliveries: {error}") from error
 
 
-def _insert(connection: sqlite3.Connection, webhook: str, station: str, made: Sequence[Made], now_ms: int) -> None:
+def _insert(
+    connection: sqlite3.Connection, webhook: str, station: str, deliveries: Sequence[Delivery], now_ms: int
+) -> None:
     connection.executemany(
         "INSERT OR IGNORE INTO deliveries (webhook, station, key, event, body, stored_at_ms) VALUES (?, ?, ?, ?, ?, ?)",
-        [(webhook, station, delivery.key, delivery.event, delivery.body, now_ms) for delivery in made],
+        [(webhook, station, delivery.key, delivery.event, delivery.body, now_ms) for delivery in deliveries],
     )
 
 
 def open_deliveries(path: Path, *, on_damage: Callable[[Path, str], None] = lambda aside, what: None) -> DeliveryStore:
-    """The database at a path, as `open_database`; readable by its owner alone, for it tells who played. Blocks."""
+    """Open the database at a path like `open_database`. It names players, so only its owner may read it. Blocks."""
     prepare(path, MIGRATIONS, on_damage=on_damage)
     path.chmod(0o600)
     return DeliveryStore(path)

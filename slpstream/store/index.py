@@ -1,10 +1,10 @@
-"""The index under trio: events come in without waiting, one task writes them, another reads old files at its leisure.
+"""The index under trio: stations report games without waiting, one task writes them, another reads old files.
 
-What is to be written is kept by file, so what is said of a file while the writer is busy is one entry and not many:
-there is never more to write than there are files. SQLite runs in worker threads that only the index uses.
+Pending entries are kept by file, so repeated reports about a file while the writer is busy make one entry: there are
+never more entries to write than files. SQLite runs in worker threads that only the index uses.
 
-The database is never the truth. If the disk is full, or the file turns out to be damaged, that is logged and counted,
-and the games go on; what was not written is found again when the folders are searched the next time.
+The replay files are the truth, not the database. If the disk is full or the database is damaged, the error is logged
+and counted, and streaming continues. Games that could not be written are found by the next scan of the folders.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from slpstream.store.schema import open_database, set_aside
 from slpstream.system.logs import get_logger
 
 _THREADS = 4
-_FILES_AT_ONCE = 50
+_FILES_PER_BATCH = 50
 _FLUSH_SECONDS = 2.0
-_PATIENCE_SECONDS = 0.002
-"""Between two old files, at least: they can wait, what is live cannot."""
+_MIN_PAUSE_SECONDS = 0.002
+"""Minimum pause between two old files, which must not delay live games."""
 
 T = TypeVar("T")
 
@@ -47,16 +47,19 @@ class GameIndex:
         on_error: Callable[[], None] = lambda: None,
         on_change: Callable[[str | None], None] = lambda station: None,
     ) -> None:
-        """`read` reads old files; `None`: they are left alone. `on_error` is called whenever SQLite fails, `on_change`
-        with the station whose games have changed, or with `None` when that is not known; both must not wait."""
+        """`read` reads old files; with `None` they are not indexed.
+
+        `on_error` is called whenever SQLite fails. `on_change` is called with the station whose games have changed, or
+        with `None` if the station is not known. Neither may block.
+        """
         self._database = database
         self._read = read
         self._on_error = on_error
         self._on_change = on_change
         self._corrections: dict[str, bytes] | None = None
-        """Of all stations, once they were asked for: unlike games they are in no file."""
+        """The corrections of all stations, once they were read. Unlike games, no file can restore them."""
         self._limiter = trio.CapacityLimiter(_THREADS)
-        self._mending = trio.Lock()
+        self._recovery = trio.Lock()
         self._pending: dict[bytes, Entry | None] = {}
         self._work = trio.Event()
         self._idle = trio.Event()
@@ -64,13 +67,13 @@ class GameIndex:
         self._listed: dict[str, list[OldFile]] = {}
         self._to_read = trio.Event()
         self._waiting = 0
-        self._said: set[bytes] = set()
-        """Files of which a station has spoken while old ones were being read: what it says is newer."""
+        self._reported: set[bytes] = set()
+        """Files that stations reported while old files were being read. The reports are newer."""
         self._log = get_logger()
 
     @property
     def games(self) -> int:
-        """How many games are known; asked from a worker thread."""
+        """Number of games. Blocks; call it from a worker thread."""
         try:
             return self._database.count()
         except sqlite3.Error:
@@ -78,15 +81,13 @@ class GameIndex:
 
     @property
     def waiting_files(self) -> int:
-        """Old files that have not been looked at yet."""
+        """Number of old files that were not read yet."""
         return self._waiting + sum(len(files) for files in list(self._listed.values()))
-
-    # -- what stations say -------------------------------------------------------------------------------------------
 
     def played(
         self, station: str, path: Path, mtime_ns: int, size_bytes: int, game_id: str, events: Iterable[Event]
     ) -> None:
-        """What was read from a file; without events, that it is finished with. Never waits."""
+        """Store the events that were read from a file. No events mean that the file is finished. Returns at once."""
         entry = Entry(
             station=station,
             path=path_key(path),
@@ -95,35 +96,36 @@ class GameIndex:
             facts=facts_of(game_id, events),
         )
         if self.waiting_files:
-            self._said.add(entry.path)
+            self._reported.add(entry.path)
         known = self._pending.get(entry.path)
         self._put(entry if known is None else known.updated(entry))
 
     def listed(self, station: str, files: Iterable[tuple[Path, int, int]]) -> None:
-        """The files that a station has found, nobody writing to them: path, modification time in nanoseconds, size.
-        Those that are not known are read in the background."""
+        """Index files that a station has found and that are not being written to. Returns at once.
+
+        `files` are tuples of path, modification time in nanoseconds and size in bytes. New or changed files are read in
+        the background.
+        """
         if self._read is None:
             return
         self._listed[station] = [*self._listed.get(station, ()), *(OldFile(*file) for file in files)]
         self._to_read.set()
 
     def gone(self, path: Path) -> None:
-        """A file is not there any more."""
+        """Remove a file that no longer exists. Returns at once."""
         self._pending[path_key(path)] = None
-        self._begin()
+        self._wake_writer()
         self._on_change(None)
 
     def _put(self, entry: Entry) -> None:
         self._pending[entry.path] = entry
-        self._begin()
+        self._wake_writer()
         self._on_change(entry.station)
 
-    def _begin(self) -> None:
+    def _wake_writer(self) -> None:
         if self._idle.is_set():
             self._idle = trio.Event()
         self._work.set()
-
-    # -- what the outside asks ---------------------------------------------------------------------------------------
 
     async def page(self, query: GamesQuery) -> Page:
         """A page of the games that match a query; an empty one if the database fails."""
@@ -131,15 +133,15 @@ class GameIndex:
         return Page([], None) if page is None else page
 
     async def game(self, game_id: str) -> IndexedGame | None:
-        """One game; `None` when it is not known."""
+        """One game; `None` if it is not known."""
         return await self._call(partial(self._database.game, game_id))
 
     async def keep_stats(self, game_id: str, stats: bytes) -> None:
-        """The summary of a game's stats, which somebody has computed."""
+        """Store the summary of a game's stats."""
         await self._call(partial(self._database.keep_stats, game_id, stats))
 
     async def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
-        """Forgets old games; how many. See `Database.expire`."""
+        """Remove old games and return their number. See `Database.expire`."""
         expired = partial(self._database.expire, before_ms=before_ms, max_bytes=max_bytes, spared=spared)
         return await self._call(expired) or 0
 
@@ -148,13 +150,13 @@ class GameIndex:
         return await self._call(partial(self._database.played, station, limit)) or []
 
     async def corrections(self) -> Mapping[str, bytes] | None:
-        """What operators have said about sets, by station; `None` when the database cannot say it."""
+        """The corrections of operators to sets, by station; `None` if the database fails."""
         if self._corrections is None:
             self._corrections = await self._call(self._database.corrections)
         return self._corrections
 
     async def keep_corrections(self, station: str, corrections: bytes) -> bool:
-        """Keeps what an operator has said about the sets of a station. False when the database cannot."""
+        """Store the corrections to the sets of a station. Returns False if the database fails."""
 
         def keep() -> bool:
             self._database.keep_corrections(station, corrections)
@@ -166,13 +168,11 @@ class GameIndex:
         return True
 
     async def written(self) -> None:
-        """Returns when all that was said so far is in the database."""
+        """Return when all that was reported so far is in the database."""
         await self._idle.wait()
 
-    # -- running -----------------------------------------------------------------------------------------------------
-
     async def run(self) -> None:
-        """Writes and reads until cancelled; what was said before is still written."""
+        """Write and read until cancelled. Entries reported before are still written."""
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._write)
@@ -196,22 +196,21 @@ class GameIndex:
             await self._call(partial(_store, self._database, pending))
 
     async def _call(self, work: Callable[[], T]) -> T | None:
-        """Blocking work in one of our threads; `None` when SQLite cannot do it."""
+        """Run blocking work in one of the index's threads; `None` if SQLite fails."""
         database = self._database
         try:
             return await trio.to_thread.run_sync(work, limiter=self._limiter)
         except sqlite3.Error as error:
             self._on_error()
-            self._log.error("game index", file=str(database.path), what=str(error))
+            self._log.error("game index failed", file=str(database.path), what=str(error))
             if is_damage(error) or database.closed:
-                async with self._mending:  # many can have met the damage at once
+                async with self._recovery:  # several calls may fail at once
                     if self._database is database:
-                        await self._begin_again()
+                        await self._replace_damaged()
             return None
 
-    async def _begin_again(self) -> None:
-        """The database turned out to be damaged: it is set aside, and what is found from now on goes to a new one. When
-        that cannot be, it is tried again with whatever is asked next."""
+    async def _replace_damaged(self) -> None:
+        """Set the damaged database aside and begin a new one. If that fails, the next call tries again."""
         damaged, path = self._database, self._database.path
         corrections = dict(self._corrections or {})
 
@@ -228,16 +227,13 @@ class GameIndex:
             self._database, aside = await trio.to_thread.run_sync(replace)
         except (OSError, sqlite3.Error, ConfigError) as error:
             self._on_error()
-            self._log.error("game index cannot be begun again", file=str(path), what=str(error))
+            self._log.error("new game index cannot be created", file=str(path), what=str(error))
             return
-        put = None if aside is None else str(aside)
-        self._log.warning("game index begun again; `slpstream reindex` fills it", file=str(path), damaged=put)
-
-    # -- old files ---------------------------------------------------------------------------------------------------
+        damaged_path = None if aside is None else str(aside)
+        self._log.warning("new game index created; `slpstream reindex` fills it", file=str(path), damaged=damaged_path)
 
     async def _read_old_files(self, read: Read) -> None:
-        """One file at a time, with a pause that is as long as the work, so that it never takes more than half a
-        core."""
+        """Read one file at a time. Each is followed by a pause of the same length, to use at most half a core."""
         limiter = trio.CapacityLimiter(1)
         while True:
             await self._to_read.wait()
@@ -247,22 +243,22 @@ class GameIndex:
                 self._waiting = len(files)
                 unknown = await self._unknown(station, files)
                 self._waiting = len(unknown)
-                for first in range(0, len(unknown), _FILES_AT_ONCE):
-                    for file in unknown[first : first + _FILES_AT_ONCE]:
+                for first in range(0, len(unknown), _FILES_PER_BATCH):
+                    for file in unknown[first : first + _FILES_PER_BATCH]:
                         began = trio.current_time()
                         entry = await trio.to_thread.run_sync(look, read, station, file, limiter=limiter)
-                        if entry.path not in self._said and entry.path not in self._pending:
+                        if entry.path not in self._reported and entry.path not in self._pending:
                             self._put(entry)
                         self._waiting -= 1
-                        await trio.sleep(max(_PATIENCE_SECONDS, trio.current_time() - began))
+                        await trio.sleep(max(_MIN_PAUSE_SECONDS, trio.current_time() - began))
                     await self.written()
                 if unknown:
                     self._log.info("old games indexed", station=station, files=len(unknown))
             if not self._listed:
-                self._said.clear()
+                self._reported.clear()
 
     async def _unknown(self, station: str, files: Sequence[OldFile]) -> list[OldFile]:
-        """Those that are new or have changed, newest first; what is not there any more is forgotten."""
+        """The files that are new or have changed, newest first. Removes files that no longer exist from the index."""
         known: Mapping[bytes, tuple[int, int]] = await self._call(partial(self._database.known_files, station)) or {}
         listed = {path_key(file.path) for file in files}
         missing = await trio.to_thread.run_sync(_missing, [path for path in known if path not in listed])

@@ -1,5 +1,5 @@
-"""Benchmarks: figures beside their targets, and a peer in the same run where there is one.
+"""Benchmarks: figures with their targets, and with a peer measured in the same run where there is one.
 
-`python -m tests.bench` runs them and prints the table. No figure fails anything: a miss is printed as a miss. CI runs
-the short form (`test_short.py`), which judges only that the benchmarks run.
+`python -m tests.bench` runs them and prints a table. A missed target is printed but fails nothing. CI runs the short
+form (`test_short.py`), which checks only that the benchmarks run.
 """

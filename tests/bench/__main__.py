@@ -1,4 +1,4 @@
-"""`python -m tests.bench [NAME...] [--short] [--runs N] [--json FILE]`: runs benchmarks and prints the table."""
+"""`python -m tests.bench [NAME...] [--short] [--runs N] [--json FILE]` runs benchmarks and prints a table."""
 
 from __future__ import annotations
 
@@ -13,23 +13,29 @@ from tests.bench.report import Figure, Form, table
 
 
 def main() -> None:
-    """Runs what was asked for, one after the other."""
+    """Run the requested benchmarks one after another."""
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description="The benchmarks and their targets.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; default all")
-    parser.add_argument("--short", action="store_true", help="the form that CI runs: seconds, and not to be judged")
-    parser.add_argument("--runs", type=int, default=3, help="how often each is run; the figure is the median")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
-    parser.add_argument("--write", action="store_true", help="with `fanout`: write the page on how far it goes")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"benchmarks to run, of {', '.join(BENCHMARKS)}; all by default"
+    )
+    parser.add_argument(
+        "--short", action="store_true", help="run the form of CI: it takes seconds, and its figures mean nothing"
+    )
+    parser.add_argument("--runs", type=int, default=3, help="runs of each benchmark; the figure is their median")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures into a file")
+    parser.add_argument("--write", action="store_true", help="with `fanout`, write the page `how_far_it_goes.md`")
     arguments = parser.parse_args()
     unknown = set(arguments.names) - set(BENCHMARKS)
     if unknown:
         parser.error(f"no such benchmark: {', '.join(sorted(unknown))}")
     if arguments.runs < 1:
-        parser.error("--runs is at least 1")
+        parser.error("--runs must be at least 1")
     form = Form(short=arguments.short, runs=arguments.runs)
     facts = machine.facts()
     print("; ".join(f"{name}: {value}" for name, value in facts.items()))
-    print("one run each, short: not to be judged\n" if form.short else f"medians of {form.runs} runs (least to most)\n")
+    print(
+        "short form: the figures mean nothing\n" if form.short else f"medians of {form.runs} runs (lowest to highest)\n"
+    )
     figures: list[Figure] = []
     for name in arguments.names or BENCHMARKS:
         print(f"{name} ...", file=sys.stderr, flush=True)

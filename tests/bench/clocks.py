@@ -1,15 +1,15 @@
-"""What the writer and the listeners note, each in its own process."""
+"""Records of when a frame was written or received, for processes that log and compare them."""
 
 from __future__ import annotations
 
 import struct
 
 RECORD = struct.Struct("<iiq")
-"""Station index, frame number, nanoseconds of the monotonic clock, which the processes of a machine share."""
+"""Station index, frame number, and nanoseconds of the monotonic clock, which all processes of a machine share."""
 
-_GAMES_AT_MOST = 10_000
+_MAX_GAMES = 10_000
 
 
 def game_of_station(station: int, game: int) -> int:
-    """One number for the n-th game of a station, in place of the station's index."""
-    return station * _GAMES_AT_MOST + game
+    """A number for the n-th game of a station, used in place of the station index."""
+    return station * _MAX_GAMES + game

@@ -1,14 +1,14 @@
-"""A whole game as columns: bytes a second, beside peppi-py and slippi-js on the same files in the same run.
+"""Whole games as columns: throughput, compared with peppi-py and slippi-js on the same files in the same run.
 
-Three things are timed, in CPU time, each the best of some rounds, round by round in turns so that what else the machine
-does hits all alike:
+Three operations are timed in CPU time. Each figure is the best of several rounds; the operations take turns, so that
+other load on the machine affects all alike:
 
-- `framing`: where every event of every frame is, from bytes in memory;
-- `columns`: the file read, and every column of every character in the machine's byte order;
-- peppi-py: `read_slippi`, which reads the file and makes Arrow arrays; its arrays as numpy arrays are counted as free.
+- `framing`: locate every event of every frame, from bytes in memory;
+- `columns`: read the file and every column of every character in the machine's byte order;
+- peppi-py: `read_slippi`, which reads the file and makes Arrow arrays; converting them to numpy is not counted.
 
-slippi-js's `getFrames` from a buffer stands beside. The targets are ratios to peppi-py: geometric mean over the real
-replays of more than 500 kB that it can read.
+slippi-js's `getFrames` from a buffer is timed for comparison. The targets are ratios to peppi-py: the geometric mean
+over the real replays of more than 500 kB that it can read.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ from tests.synthetic.match import synthetic_match
 MIN_BYTES = 500_000
 FRAMING_TARGET, COLUMNS_TARGET, EACH_TARGET, MEMORY_TARGET = 5.0, 3.0, 1.0, 3.0
 _KEYS = {"frame", "player_index", "is_follower"}
-"""Once for all in `frames.number`, and in the character; peppi-py has them once too."""
+"""Not read per event: they are in `frames.number` and in the character. peppi-py has them only once as well."""
 _ROUNDS_PER_RUN = 7
 _WARM_UP_ROUNDS = 2
 
 
 class Timed(NamedTuple):
-    """One replay: best times in seconds, `None` for a peer that cannot read it or is not here."""
+    """One replay: best times in seconds; `None` for a peer that cannot read it or is not installed."""
 
     name: str
     size_bytes: int
@@ -55,12 +55,12 @@ class Timed(NamedTuple):
     slippi_js: float | None
 
     def rate(self, seconds: float | None) -> str:
-        """GB/s."""
+        """Throughput in GB/s; empty for `None`."""
         return "" if seconds is None else f"{self.size_bytes / seconds / 1e9:.2f}"
 
 
 def all_columns(frames: Frames) -> int:
-    """Touches every column of every character, but for those that say whose it is; how many there were."""
+    """Read every column of every character, except those that identify it. Returns the number of columns."""
     count = len([frames.number])
     for character in frames.characters:
         for event in (character.pre, character.post):
@@ -71,7 +71,7 @@ def all_columns(frames: Frames) -> int:
 
 
 def run(form: Form) -> list[Figure]:
-    """Prints the table, and gives the ratios with their targets."""
+    """Print a table of all replays, and return the ratios with their targets."""
     rounds = 1 if form.short else form.runs * _ROUNDS_PER_RUN
     paths = sorted(path for path in SLP.glob("*.slp") if path.stat().st_size > MIN_BYTES)
     timed = [_time(path, rounds) for path in (paths[3:5] if form.short else paths)] if paths else _synthetic(rounds)
@@ -80,28 +80,38 @@ def run(form: Form) -> list[Figure]:
     figures = [
         Figure("columns, peak memory, times the file, the worst replay", [max(memory, default=0.0)], "x", MEMORY_TARGET)
     ]
-    beside = [one for one in timed if one.peppi is not None]
-    if not beside:
+    compared = [one for one in timed if one.peppi is not None]
+    if not compared:
         return [*figures, Figure("columns, ratio to peppi-py", [0.0], "x", None, "no peer: peppi-py is not installed")]
-    framing = [one.peppi / one.framing for one in beside if one.peppi is not None]
-    columns = [one.peppi / one.columns for one in beside if one.peppi is not None]
-    over = f"geometric mean over {len(beside)} replays"
+    framing = [one.peppi / one.framing for one in compared if one.peppi is not None]
+    columns = [one.peppi / one.columns for one in compared if one.peppi is not None]
+    over = f"geometric mean over {len(compared)} replays"
     return [
         *figures,
         Figure(
-            "columns, framing alone, times peppi-py", [geometric_mean(framing)], "x", FRAMING_TARGET, over, least=True
+            "columns, framing alone, times peppi-py",
+            [geometric_mean(framing)],
+            "x",
+            FRAMING_TARGET,
+            over,
+            at_least=True,
         ),
         Figure(
-            "columns, all of them, times peppi-py", [geometric_mean(columns)], "x", COLUMNS_TARGET, over, least=True
+            "columns, all of them, times peppi-py", [geometric_mean(columns)], "x", COLUMNS_TARGET, over, at_least=True
         ),
         Figure(
-            "columns, all of them, the slowest replay", [min(columns)], "x", EACH_TARGET, "times peppi-py", least=True
+            "columns, all of them, the slowest replay",
+            [min(columns)],
+            "x",
+            EACH_TARGET,
+            "times peppi-py",
+            at_least=True,
         ),
     ]
 
 
 def table(timed: Sequence[Timed]) -> str:
-    """Every replay as a row of a Markdown table, GB/s."""
+    """A Markdown table with a row for each replay."""
     lines = [
         "| replay | MB | framing GB/s | all columns GB/s | peppi-py GB/s | slippi-js GB/s | framing x | columns x |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -115,33 +125,33 @@ def table(timed: Sequence[Timed]) -> str:
 
 def _time(path: Path, rounds: int) -> Timed:
     data = path.read_bytes()
-    at, limit, widths = _behind_game_start(data)
-    ways: dict[str, Callable[[], Any]] = {
-        "framing": lambda: frame_index(data, at, limit, widths),
+    start, limit, widths = _after_game_start(data)
+    operations: dict[str, Callable[[], Any]] = {
+        "framing": lambda: frame_index(data, start, limit, widths),
         "columns": lambda: all_columns(open_replay(path).frames),
     }
     peppi = _peppi(path)
     if peppi is not None:
-        ways["peppi"] = peppi
-    best = dict.fromkeys(ways, math.inf)
-    for turn in range(_WARM_UP_ROUNDS + rounds):
-        for name, way in ways.items():
+        operations["peppi"] = peppi
+    best = dict.fromkeys(operations, math.inf)
+    for number in range(_WARM_UP_ROUNDS + rounds):
+        for name, operation in operations.items():
             began = time.process_time()
-            way()
+            operation()
             took = time.process_time() - began
-            if turn >= _WARM_UP_ROUNDS:
+            if number >= _WARM_UP_ROUNDS:
                 best[name] = min(best[name], took)
     return Timed(path.stem, len(data), best["framing"], best["columns"], best.get("peppi"), _slippi_js(path, rounds))
 
 
-def _behind_game_start(data: bytes) -> tuple[int, int, list[int]]:
-    """Where the frames begin, where the raw array ends, and the widths of the events."""
-    at = container.HEADER_BYTES
-    width = width_of_event_payloads(data, at, at) or 0
-    widths = read_event_payloads(data[at : at + width]).widths
+def _after_game_start(data: bytes) -> tuple[int, int, list[int]]:
+    """Offset of the first frame, end of the raw array, and the widths of the events."""
+    start = container.HEADER_BYTES
+    width = width_of_event_payloads(data, start, start) or 0
+    widths = read_event_payloads(data[start : start + width]).widths
     raw = container.raw_length(data[: container.HEADER_BYTES])
     limit = min(len(data), container.HEADER_BYTES + raw) if raw else len(data)
-    return at + width + widths[GAME_START], limit, widths
+    return start + width + widths[GAME_START], limit, widths
 
 
 def _peppi(path: Path) -> Callable[[], Any] | None:
@@ -160,28 +170,28 @@ def _slippi_js(path: Path, rounds: int) -> float | None:
 
 
 def _synthetic(rounds: int) -> list[Timed]:
-    """Without the real replays: our own times on a match of our own making."""
+    """Our own times on a synthetic match, without peers; used if the real replays are missing."""
     data = synthetic_match(seed=1, rollbacks=True)
     best = [math.inf, math.inf]
     for _ in range(rounds):
-        ways: tuple[Callable[[], Any], ...] = (
-            lambda: frame_index(data, *_behind_game_start(data)),
+        operations: tuple[Callable[[], Any], ...] = (
+            lambda: frame_index(data, *_after_game_start(data)),
             lambda: all_columns(WholeGame(data).frames),
         )
-        for i, way in enumerate(ways):
+        for i, operation in enumerate(operations):
             began = time.process_time()
-            way()
+            operation()
             best[i] = min(best[i], time.process_time() - began)
     return [Timed("synthetic", len(data), best[0], best[1], None, None)]
 
 
 def _peak_per_byte(path: Path) -> float:
-    """Peak of what a fresh process allocates for reading a replay with all columns, in sizes of the file."""
+    """Peak memory that a new process allocates to read all columns of a replay, in multiples of the file size."""
     script = (
         "import sys, tracemalloc\n"
         "from tests.bench.columns import all_columns\n"
         "from slpstream.api import open_replay\n"
-        "all_columns(open_replay(sys.argv[1]).frames)\n"  # what the first use of numpy takes is not the replay's
+        "all_columns(open_replay(sys.argv[1]).frames)\n"  # the memory of the first use of numpy is not counted
         "tracemalloc.start()\n"
         "all_columns(open_replay(sys.argv[1]).frames)\n"
         "print(tracemalloc.get_traced_memory()[1])\n"

@@ -1,7 +1,7 @@
-"""Bytes to encoded JSON message: CPU time a frame, beside slippi-js's stream and parser in the same run.
+"""From bytes to encoded JSON messages: CPU time per frame, compared with slippi-js's stream and parser in the same run.
 
-The replay is fed in the 4,096-byte blocks that Dolphin writes, and each message is made a whole JSON line. A frame is a
-sending of a frame: one that a rollback sends again counts again, for us and for the peer.
+The replay is fed in blocks of 4,096 bytes, as Dolphin writes them, and each message is encoded as a JSON line. A frame
+that a rollback sends again counts again, for us and for the peer.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ _ROUNDS_PER_RUN = 3
 
 
 def run(form: Form) -> list[Figure]:
-    """One figure for each replay."""
+    """Two figures for each replay: without and with stats."""
     rounds = 1 if form.short else form.runs * _ROUNDS_PER_RUN
     figures = []
     for name, data in list(replays().items())[: 1 if form.short else None]:
-        blocks = [data[at : at + _BLOCK_BYTES] for at in range(0, len(data), _BLOCK_BYTES)]
+        blocks = [data[start : start + _BLOCK_BYTES] for start in range(0, len(data), _BLOCK_BYTES)]
         frames, size = _decode(blocks)
         values = [_microseconds(blocks, frames) for _ in range(rounds)]
         with_stats = [_microseconds(blocks, frames, stats=True) for _ in range(rounds)]
         by_frame = median(_microseconds(_cut_by_frame(data), frames) for _ in range(1 if form.short else form.runs))
-        beside = f"{size / frames:,.0f} B of JSON a frame; cut frame by frame {by_frame:.1f} µs; "
-        beside += _peer(data, frames, rounds, median(values))
-        figures.append(Figure(f"decode, {name}", values, "µs CPU a frame", TARGET_MICROSECONDS, beside))
-        said = "with the messages of topics event and stats, as the daemon writes them"
-        figures.append(Figure(f"decode and stats, {name}", with_stats, "µs CPU a frame", None, said))
+        note = f"{size / frames:,.0f} B of JSON per frame; fed frame by frame {by_frame:.1f} µs; "
+        note += _peer(data, frames, rounds, median(values))
+        figures.append(Figure(f"decode, {name}", values, "µs CPU a frame", TARGET_MICROSECONDS, note))
+        note = "with the messages of topics event and stats, like the daemon"
+        figures.append(Figure(f"decode and stats, {name}", with_stats, "µs CPU a frame", None, note))
     return figures
 
 
 def _decode(pieces: Sequence[bytes], *, stats: bool = False) -> tuple[int, int]:
-    """The hot path from bytes to lines; frames, and bytes of JSON."""
+    """Run the hot path from bytes to lines. Returns the numbers of frames and of bytes of JSON."""
     pipeline = Pipeline(SlippiReader(), computers=COMPUTERS if stats else {})
     frames = size = 0
     for piece in pieces:

@@ -1,8 +1,8 @@
-"""The delta subprotocol: bytes of every real replay as JSON, as MessagePack and as deltas, and what a frame costs.
+"""The delta subprotocol: sizes of all real replays as JSON, as MessagePack and as deltas, and the time per frame.
 
-Bytes are the payloads of the websocket messages of a subscriber who misses nothing: all topics, and frames only. The
-shares have the target that must hold, a quarter of JSON, and the goal, a fifth. Time is CPU time a frame, from the
-payload as it is kept to the bytes of the message, beside the JSON of the decoded frame and the MessagePack of the line.
+Sizes are the payloads of the websocket messages of a lossless subscriber, for all topics and for frames only. The share
+of JSON must be at most a quarter; the goal is a fifth. Times are CPU times per frame, from the payload as it is stored
+to the bytes of the message, compared with encoding the decoded frame as JSON and the line as MessagePack.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tests.synthetic.match import synthetic_match
 MUST, GOAL = 0.25, 0.2
 _STATION = "main"
 _NO_GAMES = {"not_slp_text", "corrupt"}
-"""No replay; a game without a frame."""
+"""A file that is not a replay, and a game without frames."""
 _TIMED_FRAMES = 2000
 _SHORT = ("game", "v3.18")
 _encode = msgspec.json.Encoder().encode
@@ -42,27 +42,27 @@ class Sizes(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Of JSON."""
+        """Size of the deltas as a share of the JSON."""
         return self.delta / self.json
 
 
 class Measured(NamedTuple):
-    """One replay: its sizes, and microseconds a frame."""
+    """One replay: its sizes, and microseconds per frame."""
 
     name: str
-    every: Sizes
+    all_topics: Sizes
     frames: Sizes
     microseconds: Sequence[float]
-    """JSON, MessagePack, delta."""
+    """As JSON, as MessagePack and as deltas."""
 
 
 def run(form: Form) -> list[Figure]:
-    """Prints the table, and gives the worst shares and the medians of time."""
+    """Print a table of all replays, and return the worst shares and the median times."""
     rounds = 1 if form.short else form.runs
     paths = [path for path in sorted(SLP.glob("*.slp")) if path.stem not in _NO_GAMES]
     if form.short:
         paths = [path for path in paths if path.stem in _SHORT]
-    logs: list[tuple[str, Callable[[], list[LogMessage]]]] = [(p.stem, _reading(p)) for p in paths]
+    logs: list[tuple[str, Callable[[], list[LogMessage]]]] = [(p.stem, _reader_of(p)) for p in paths]
     if not logs:
         logs = [
             (
@@ -72,14 +72,26 @@ def run(form: Form) -> list[Figure]:
         ]
     measured = [_measure(name, read(), rounds) for name, read in logs]
     print(table(measured))
-    every = max(measured, key=lambda one: one.every.share)
-    frames = max(measured, key=lambda one: one.frames.share)
-    costs = [sorted(one.microseconds[way] for one in measured) for way in range(3)]
+    worst = max(measured, key=lambda one: one.all_topics.share)
+    worst_frames = max(measured, key=lambda one: one.frames.share)
+    costs = [sorted(one.microseconds[i] for one in measured) for i in range(3)]
     return [
-        Figure("deltas, all topics, the worst replay: must", [every.every.share], "of JSON", MUST, every.name),
-        Figure("deltas, all topics, the worst replay: goal", [every.every.share], "of JSON", GOAL, every.name),
-        Figure("deltas, frames only, the worst replay: must", [frames.frames.share], "of JSON", MUST, frames.name),
-        Figure("deltas, frames only, the worst replay: goal", [frames.frames.share], "of JSON", GOAL, frames.name),
+        Figure("deltas, all topics, the worst replay: must", [worst.all_topics.share], "of JSON", MUST, worst.name),
+        Figure("deltas, all topics, the worst replay: goal", [worst.all_topics.share], "of JSON", GOAL, worst.name),
+        Figure(
+            "deltas, frames only, the worst replay: must",
+            [worst_frames.frames.share],
+            "of JSON",
+            MUST,
+            worst_frames.name,
+        ),
+        Figure(
+            "deltas, frames only, the worst replay: goal",
+            [worst_frames.frames.share],
+            "of JSON",
+            GOAL,
+            worst_frames.name,
+        ),
         Figure("deltas, a frame as JSON", costs[0], "us"),
         Figure("deltas, a frame as MessagePack, from JSON", costs[1], "us"),
         Figure("deltas, a frame as a delta, from JSON", costs[2], "us"),
@@ -87,22 +99,22 @@ def run(form: Form) -> list[Figure]:
 
 
 def table(measured: Sequence[Measured]) -> str:
-    """Every replay as a row of a Markdown table."""
+    """A Markdown table with a row for each replay."""
     lines = [
         "| replay | JSON kB | MsgPack kB | delta kB | of JSON | frames | met | JSON us | MessagePack us | delta us |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for one in measured:
-        worst = max(one.every.share, one.frames.share)
+        worst = max(one.all_topics.share, one.frames.share)
         met = "ok" if worst <= GOAL else "quarter" if worst <= MUST else "MISS"
-        sizes = [f"{size / 1e3:.0f}" for size in one.every]
-        shares = [f"{share:.3f}" for share in (one.every.share, one.frames.share)]
+        sizes = [f"{size / 1e3:.0f}" for size in one.all_topics]
+        shares = [f"{share:.3f}" for share in (one.all_topics.share, one.frames.share)]
         costs = [f"{cost:.0f}" for cost in one.microseconds]
         lines.append("| " + " | ".join([one.name, *sizes, *shares, met, *costs]) + " |")
     return "\n".join(lines)
 
 
-def _reading(path: Path) -> Callable[[], list[LogMessage]]:
+def _reader_of(path: Path) -> Callable[[], list[LogMessage]]:
     return lambda: list(messages(path, topics=TOPICS))
 
 
@@ -112,42 +124,43 @@ def _measure(name: str, log: list[LogMessage], rounds: int) -> Measured:
     for message in log:
         line = message.json(_STATION)
         packed = to_messagepack(line)
-        link, before = DeltaBase(message, None), predecessor(known, message)
-        data = packed if before is None or message.type not in DELTA_TYPES else _delta(link, before)
-        known[message.type] = link
-        of = sizes[message.type == "frame"]
+        base, before = DeltaBase(message, None), predecessor(known, message)
+        data = packed if before is None or message.type not in DELTA_TYPES else _delta(base, before)
+        known[message.type] = base
+        totals = sizes[message.type == "frame"]
         for i, size in enumerate((len(line), len(packed), len(data))):
-            of[i] += size
-    every = Sizes(*[a + b for a, b in zip(sizes[True], sizes[False], strict=True)])
+            totals[i] += size
+    all_topics = Sizes(*[a + b for a, b in zip(sizes[True], sizes[False], strict=True)])
     frames = [message for message in log if message.type == "frame"][:_TIMED_FRAMES]
-    ways = (_as_json, _as_messagepack, _as_deltas)
-    return Measured(name, every, Sizes(*sizes[True]), [min(way(frames) for _ in range(rounds)) for way in ways])
+    encoders = (_as_json, _as_messagepack, _as_deltas)
+    times = [min(encode(frames) for _ in range(rounds)) for encode in encoders]
+    return Measured(name, all_topics, Sizes(*sizes[True]), times)
 
 
-def _delta(link: DeltaBase, before: DeltaBase) -> bytes:
-    changes, link.image = before.image.change(link.payload())
-    message = link.message
+def _delta(base: DeltaBase, before: DeltaBase) -> bytes:
+    changes, base.image = before.image.change(base.payload())
+    message = base.message
     return delta_message(message.type, _STATION, message.offset - before.message.offset, message.count, changes)
 
 
 def _as_json(frames: Sequence[LogMessage]) -> float:
     values = [msgspec.json.decode(message.entry()) for message in frames]
-    return _each(_encode, values)
+    return _microseconds(_encode, values)
 
 
 def _as_messagepack(frames: Sequence[LogMessage]) -> float:
-    return _each(lambda message: to_messagepack(message.json(_STATION)), frames)
+    return _microseconds(lambda message: to_messagepack(message.json(_STATION)), frames)
 
 
 def _as_deltas(frames: Sequence[LogMessage]) -> float:
-    links = [DeltaBase(message, None) for message in frames]
-    assert links[0].image
-    return _each(lambda pair: _delta(*pair), list(zip(links[1:], links, strict=False)))
+    bases = [DeltaBase(message, None) for message in frames]
+    assert bases[0].image
+    return _microseconds(lambda pair: _delta(*pair), list(zip(bases[1:], bases, strict=False)))
 
 
-def _each(work: Callable[[Any], bytes], of: Sequence[Any]) -> float:
-    """Microseconds for one of them."""
+def _microseconds(encode: Callable[[Any], bytes], items: Sequence[Any]) -> float:
+    """CPU time to encode one item, in microseconds."""
     began = time.process_time()
-    for one in of:
-        work(one)
-    return (time.process_time() - began) / len(of) * 1e6
+    for item in items:
+        encode(item)
+    return (time.process_time() - began) / len(items) * 1e6

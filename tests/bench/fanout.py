@@ -1,11 +1,10 @@
-"""The broker and both of its ends: messages a second for each core of ingest, broker and gateway; the way of a frame.
+"""Ingest, broker and gateway: messages per second and core of each, and the latency of a frame from file to subscriber.
 
-Processes as in operation: `redis-server` (nothing on the disk), `slpstream serve`, `slpstream gateway`, a writer of
-games, clients that only read. *Through the ingest*: games grow as fast as the broker is told of them, a little ahead,
-so that the daemon decodes and sends all the time and never has to read anything twice; what counts is what the broker
-has taken, of both frames modes. *Out of the
-gateway*: one station at its real pace, and so many subscribers that the target would be met. On a machine of few cores
-all of them share those, so beside each figure stands the CPU that it took: messages for each second of a core's time.
+The processes are those of a real setup: `redis-server` (without persistence), `slpstream serve`, `slpstream gateway`, a
+writer of games, and clients that only read. *Through the ingest*: the writer stays slightly ahead of the broker, so
+that the daemon decodes and sends without pause and never reads anything back. The messages of both frames modes that
+the broker has accepted count. *Out of the gateway*: one station at its real pace, with enough subscribers to meet the
+target. On a machine with few cores all processes share them, so each figure also has messages per second of CPU time.
 """
 
 from __future__ import annotations
@@ -34,41 +33,41 @@ from tests.redis.redis_process import RedisProcess, redis
 EVENT = "bench"
 _STATIONS = 8
 _FRAMES = 4_000
-_AHEAD_FRAMES = 150
-_WRITTEN_AT_ONCE = 10
+_LEAD_FRAMES = 150
+_FRAMES_PER_WRITE = 10
 _SUBSCRIBERS = 900
-_READ_AT_ONCE = 256
+_MESSAGES_PER_READ = 256
 
 
 class Sent(NamedTuple):
-    """A number of messages from the folders into the broker."""
+    """One run from the folders into the broker."""
 
     messages: int
     seconds: float
     ingest_seconds: float
-    """CPU of the daemon."""
+    """CPU time of the daemon."""
     broker_seconds: float
     gateway_seconds: float
-    """CPU of a gateway that read them all meanwhile; 0 without one."""
+    """CPU time of a gateway that read all messages meanwhile; 0 without a gateway."""
     gateway_messages: int
     bytes_each: float
-    """Memory of the broker."""
+    """Memory of the broker per message."""
     read_seconds: float
-    """CPU of the broker for reading them all once."""
+    """CPU time of the broker when all messages are read once."""
 
 
 def run(form: Form) -> list[Figure]:
-    """All of it. `how_far.last` has the figures for the page afterwards."""
+    """Run all parts. Afterwards `how_far.last` has the figures for the page."""
     frames = 200 if form.short else _FRAMES
-    watched = [_send(frames, gateway=True) for _ in range(form.times)]
-    alone = watched if form.short else [_send(frames, gateway=False) for _ in range(form.times)]
+    with_gateway = [_send(frames, gateway=True) for _ in range(form.times)]
+    alone = with_gateway if form.short else [_send(frames, gateway=False) for _ in range(form.times)]
     subscribers = 60 if form.short else _SUBSCRIBERS
     load = live.Load(
         1,
         1 if form.short else 12,
-        each=subscribers,
+        subscribers=subscribers,
         query=f"topics=frame&{ABOUT_ONE_KILOBYTE}",
-        sample=max(1, subscribers // 50),
+        sample_every=max(1, subscribers // 50),
     )
     out = [_serve(load) for _ in range(form.times)]
     figures = [
@@ -77,17 +76,17 @@ def run(form: Form) -> list[Figure]:
             [s.messages / s.seconds for s in alone],
             "messages/s",
             20_000,
-            f"for each second of a core: ingest {median(s.messages / s.ingest_seconds for s in alone):,.0f}, "
+            f"per second of a core: ingest {median(s.messages / s.ingest_seconds for s in alone):,.0f}, "
             f"broker {median(s.messages / s.broker_seconds for s in alone):,.0f}; "
-            f"{median(s.bytes_each for s in alone):,.0f} B each in the broker",
-            least=True,
+            f"{median(s.bytes_each for s in alone):,.0f} B per message in the broker",
+            at_least=True,
         ),
         Figure(
             "from the broker into a gateway",
-            [s.gateway_messages / s.gateway_seconds for s in watched],
+            [s.gateway_messages / s.gateway_seconds for s in with_gateway],
             "messages/s of a core",
             None,
-            f"the broker gives out {median(s.messages / s.read_seconds for s in alone):,.0f} for each second of a core",
+            f"the broker sends {median(s.messages / s.read_seconds for s in alone):,.0f} per second of a core",
         ),
         Figure(
             "out of one gateway",
@@ -95,9 +94,9 @@ def run(form: Form) -> list[Figure]:
             "messages/s",
             100_000,
             f"{subscribers:,} subscribers, {median(m.daemon_cpu for m in out):.0f} % of a core, "
-            f"{median(m.bytes_per_frame for m in out):,.0f} B a frame with its `finalized`, "
-            f"lagged {sum(m.lagged for m in out)}, all else on this machine {median(m.others_cpu for m in out):.0f} %",
-            least=True,
+            f"{median(m.bytes_per_frame for m in out):,.0f} B per frame with its `finalized`, "
+            f"lagged {sum(m.lagged for m in out)}, other processes {median(m.others_cpu for m in out):.0f} %",
+            at_least=True,
         ),
         Figure("file to subscriber through the broker, p50", [m.quantile(0.5) for m in out], "ms"),
         Figure("file to subscriber through the broker, p99", [m.quantile(0.99) for m in out], "ms"),
@@ -119,10 +118,10 @@ def run(form: Form) -> list[Figure]:
 
 
 @contextmanager
-def _ends(
+def _processes(
     root: Path, folders: list[Path], *, gateway: bool
 ) -> Iterator[tuple[RedisProcess, DaemonProcess, DaemonProcess | None]]:
-    """A broker, an ingest for these folders, and perhaps a gateway."""
+    """A broker, an ingest for these folders, and a gateway if requested."""
     with ExitStack() as stack:
         broker = stack.enter_context(redis())
         config = root / "slpstream.toml"
@@ -158,7 +157,7 @@ def _send(frames: int, *, gateway: bool) -> Sent:
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         root = Path(name)
         folders = _folders(root, _STATIONS)
-        with _ends(root, folders, gateway=gateway) as (broker, ingest, served):
+        with _processes(root, folders, gateway=gateway) as (broker, ingest, served):
             pids = [ingest.process.pid, broker.pid, *([served.process.pid] if served else [])]
             before = [machine.cpu_seconds(pid) for pid in pids]
             began = time.monotonic()
@@ -191,23 +190,25 @@ def _received(gateway: DaemonProcess) -> int:
 
 
 async def _play(url: str, stations: list[str], files: list[int], written: list[bytes]) -> tuple[int, float, float]:
-    """Writes the games, and waits until the broker has all; how many messages, bytes of memory each, and when that
-    was."""
+    """Write the games and wait until the broker has all messages.
+
+    Returns the number of messages, the broker's memory per message in bytes, and the time of the last message.
+    """
     streams = [StationKeys(EVENT, station).stream(mode) for mode in MODES for station in stations]
-    at = [0] * len(files)
+    frames_written = [0] * len(files)
     counted, changed = 0, time.monotonic()
     async with connected(address_of(url)) as client:
         empty = await _memory(client)
-        while min(at) < len(written) or time.monotonic() - changed < 1.0:
+        while min(frames_written) < len(written) or time.monotonic() - changed < 1.0:
             async with client.pipeline(transaction=False) as pipeline:
-                asked = [pipeline.xlen(stream) for stream in streams]
-            counts = [await answer for answer in asked]
+                requests = [pipeline.xlen(stream) for stream in streams]
+            counts = [await request for request in requests]
             if sum(counts) != counted:
                 counted, changed = sum(counts), time.monotonic()
             for i, file in enumerate(files):
-                while at[i] < len(written) and at[i] - counts[i] // 2 < _AHEAD_FRAMES:
-                    os.write(file, b"".join(written[at[i] : at[i] + _WRITTEN_AT_ONCE]))
-                    at[i] += _WRITTEN_AT_ONCE
+                while (start := frames_written[i]) < len(written) and start - counts[i] // 2 < _LEAD_FRAMES:
+                    os.write(file, b"".join(written[start : start + _FRAMES_PER_WRITE]))
+                    frames_written[i] += _FRAMES_PER_WRITE
             await trio.sleep(0.002)
         for file in files:
             os.close(file)
@@ -220,15 +221,15 @@ async def _memory(client: Client) -> int:
 
 
 async def _read_all(url: str, stations: list[str]) -> None:
-    """As gateways read."""
+    """Read all messages in batches, like a gateway."""
     async with connected(address_of(url)) as client:
         for station in stations:
             for mode in MODES:
-                stream, at = StationKeys(EVENT, station).stream(mode), b"0-0"
-                while found := await client.xread({stream: at}, count=_READ_AT_ONCE):
+                stream, last_id = StationKeys(EVENT, station).stream(mode), b"0-0"
+                while found := await client.xread({stream: last_id}, count=_MESSAGES_PER_READ):
                     [entries] = found.values()
                     last = entries[-1].identifier
-                    at = last if isinstance(last, bytes) else last.encode()
+                    last_id = last if isinstance(last, bytes) else last.encode()
 
 
 def _serve(load: live.Load) -> live.Measured:
@@ -236,6 +237,6 @@ def _serve(load: live.Load) -> live.Measured:
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         root = Path(name)
         folders = _folders(root, load.stations)
-        with _ends(root, folders, gateway=True) as (_, _, gateway):
+        with _processes(root, folders, gateway=True) as (_, _, gateway):
             assert gateway is not None
             return live.measure_at(load, gateway, root, folders)

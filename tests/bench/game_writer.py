@@ -1,8 +1,8 @@
-"""A process that writes games frame by frame into many folders, in real time, and notes when each frame was written.
+"""A process that writes games into many folders, frame by frame in real time, and logs when each frame was written.
 
-The stations take turns within a sixtieth of a second, as unrelated setups would, or write all at once (`--in-step`).
-The time that is noted is the one just before the write, so that the write is a part of what is measured. On stdout:
-when the first frame is due, then, when the time is up, how late the writer itself was (p99), both in nanoseconds.
+The stations write one after another within a sixtieth of a second, like unrelated setups, or all at once (`--in-step`).
+The logged time is the time just before the write, so that the measured latency includes the write. The process prints
+when the first frame is due and, after the last one, how late the writer itself was (p99), both in nanoseconds.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _LEAD_NS = 300_000_000
 
 
 def main() -> None:
-    """Writes until the time is up."""
+    """Write until the time is up."""
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seconds", type=float, required=True)
@@ -47,10 +47,10 @@ def main() -> None:
             wait = due - time.monotonic_ns()
             if wait > 0:
                 time.sleep(wait / 1e9)
-            at = time.monotonic_ns()
+            now = time.monotonic_ns()
             os.write(file, frame)
-            written.append((station, FIRST_FRAME + index, at))
-            lateness.append(at - due)
+            written.append((station, FIRST_FRAME + index, now))
+            lateness.append(now - due)
     arguments.log.write_bytes(b"".join(RECORD.pack(*record) for record in written))
     print(sorted(lateness)[len(lateness) * 99 // 100])
 

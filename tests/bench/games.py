@@ -1,5 +1,4 @@
-"""Replays for the benchmarks: real ones where they are, else synthetic matches; and games of any length for the
-writers."""
+"""Replays for the benchmarks (real ones, or synthetic matches if those are missing), and games of any length."""
 
 from __future__ import annotations
 
@@ -20,13 +19,13 @@ _NUMBERED = frozenset(
     | {_FRAME_START, _BOOKEND, *commands.STAGE_EVENT_KINDS}
 )
 _NUMBER = struct.Struct(">i")
-_NUMBER_AT, _LATEST_FINALIZED_AT = 1, 5
-_RANDOM_SEED_AT = 0x13D
+_NUMBER_OFFSET, _LATEST_FINALIZED_OFFSET = 1, 5
+_RANDOM_SEED_OFFSET = 0x13D
 _METADATA = b"U\x08metadata"
 
 REPLAYS = ("FodPlatforms", "Whispy", "items", "v2.0")
-"""Whole games of two players: two of 3.17 online with all fields, one with many stage events; 3.7 with items; 2.0
-without bookends."""
+"""Whole games of two players: two of version 3.17 played online, one with many stage events; 3.7 with items; 2.0, which
+has no bookends."""
 _WRITTEN = "Whispy"
 
 
@@ -43,59 +42,59 @@ def replays() -> dict[str, bytes]:
 
 
 class EndlessGame:
-    """A two-player game that never ends: the frames of a replay, over and over, each with the next number."""
+    """A two-player game without end: it repeats the frames of a replay, renumbered."""
 
     def __init__(self) -> None:
         path = SLP / f"{_WRITTEN}.slp"
         data = path.read_bytes() if path.is_file() else synthetic_match(seed=1)
-        at = HEADER_BYTES + (width_of_event_payloads(data, HEADER_BYTES, HEADER_BYTES) or 0)
-        payloads = read_event_payloads(data[HEADER_BYTES:at])
+        start = HEADER_BYTES + (width_of_event_payloads(data, HEADER_BYTES, HEADER_BYTES) or 0)
+        payloads = read_event_payloads(data[HEADER_BYTES:start])
         self._widths = payloads.widths
-        self._tells_finalized = (payloads.size(_BOOKEND) or 0) >= _LATEST_FINALIZED_AT + _NUMBER.size - 1
-        self._opening = header(0) + data[HEADER_BYTES:at]
-        first = at
+        self._has_latest_finalized = (payloads.size(_BOOKEND) or 0) >= _LATEST_FINALIZED_OFFSET + _NUMBER.size - 1
+        self._opening = header(0) + data[HEADER_BYTES:start]
+        first = start
         while data[first] != _FRAME_START:
             first += self._widths[data[first]]
-        self._before = data[at:first]
+        self._before = data[start:first]
         self._frames = list(self._cut(data, first))
         self._after = data[first + sum(map(len, self._frames)) :]
 
-    def _cut(self, data: bytes, at: int) -> Iterator[bytes]:
-        start = at
-        while data[at] in _NUMBERED:
-            command = data[at]
-            at += self._widths[command]
+    def _cut(self, data: bytes, start: int) -> Iterator[bytes]:
+        end = start
+        while data[end] in _NUMBERED:
+            command = data[end]
+            end += self._widths[command]
             if command == _BOOKEND:
-                yield data[start:at]
-                start = at
+                yield data[start:end]
+                start = end
 
     def head(self, seed: int) -> bytes:
-        """Everything before the first frame. Another random seed makes another game."""
+        """The bytes before the first frame. A different random seed makes a different game."""
         before = bytearray(self._before)
-        struct.pack_into(">I", before, _RANDOM_SEED_AT, seed)
+        struct.pack_into(">I", before, _RANDOM_SEED_OFFSET, seed)
         return self._opening + bytes(before)
 
     def end(self, file: IO[bytes]) -> None:
-        """Ends a game as Slippi does: Game End, metadata, and then the raw length in the header."""
+        """End a game like Slippi: write Game End, metadata, and then the raw length in the header."""
         file.write(self._after)
         raw_length_bytes = file.tell() - HEADER_BYTES - len(self._after) + self._after.index(_METADATA)
         file.seek(0)
         file.write(header(raw_length_bytes))
 
     def frame(self, index: int) -> bytes:
-        """The frame with the number `FIRST_FRAME + index`. It becomes final as late as in the replay."""
+        """The frame with the number `FIRST_FRAME + index`. It becomes final after as many frames as in the replay."""
         number = FIRST_FRAME + index
         frame = bytearray(self._frames[index % len(self._frames)])
-        shift = number - _NUMBER.unpack_from(frame, _NUMBER_AT)[0]
-        at = 0
-        while at < len(frame):
-            command = frame[at]
-            _shift(frame, at + _NUMBER_AT, shift)
-            if command == _BOOKEND and self._tells_finalized:
-                _shift(frame, at + _LATEST_FINALIZED_AT, shift)
-            at += self._widths[command]
+        shift = number - _NUMBER.unpack_from(frame, _NUMBER_OFFSET)[0]
+        start = 0
+        while start < len(frame):
+            command = frame[start]
+            _shift(frame, start + _NUMBER_OFFSET, shift)
+            if command == _BOOKEND and self._has_latest_finalized:
+                _shift(frame, start + _LATEST_FINALIZED_OFFSET, shift)
+            start += self._widths[command]
         return bytes(frame)
 
 
-def _shift(frame: bytearray, at: int, by: int) -> None:
-    _NUMBER.pack_into(frame, at, _NUMBER.unpack_from(frame, at)[0] + by)
+def _shift(frame: bytearray, offset: int, by: int) -> None:
+    _NUMBER.pack_into(frame, offset, _NUMBER.unpack_from(frame, offset)[0] + by)

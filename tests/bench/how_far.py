@@ -1,7 +1,7 @@
-"""The page `deploy/docs/how_far_it_goes.md`: written from measured figures, and from nothing else that is a number.
+"""Writes the page `deploy/docs/how_far_it_goes.md` from measured figures.
 
-`python -m tests.bench fanout --write` measures and writes it. A test makes the page again from the figures that stand
-on it: so its arithmetic follows from them.
+`python -m tests.bench fanout --write` measures and writes it. A test makes the page again from the figures on it, so
+all its other numbers follow from them.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ PAGE = ROOT / "deploy" / "docs" / "how_far_it_goes.md"
 STATIONS = 10_000
 VIEWERS = 1_000_000
 FRAMES_PER_SECOND = 60
-LIVE_A_FRAME, FINALIZED_A_FRAME = 2, 1
-"""Messages: `frame` and `finalized`, and the frame once more when it is final. All others together are under one in a
-hundred."""
+LIVE_PER_FRAME, FINALIZED_PER_FRAME = 2, 1
+"""Messages per frame: `frame` and `finalized` in the live log, and the final frame in the finalized log. All other
+messages together are less than one percent."""
 VENUE_STATIONS = 32
 MINUTES_KEPT = 14
-THRIFTY_RATE = 30
+REDUCED_RATE = 30
 HEADROOM = 2
-"""Nothing is planned at more than half of what it can do."""
+"""Each part is planned at no more than half of its measured capacity."""
 
 
 class Measured(NamedTuple):
-    """What the benchmark has found. Rates are messages a second, `per_core` of one core's whole time."""
+    """The figures of the benchmark. Rates are messages per second; `per_core` are messages per second of CPU time."""
 
     ingest_per_second: int
     ingest_per_core: int
@@ -46,69 +46,69 @@ class Measured(NamedTuple):
 
 
 last: Measured | None = None
-"""Of the last run of the benchmark in this process."""
+"""The figures of the last run of the benchmark in this process."""
 
-WHAT = (
-    "through one ingest into the broker, decoding included, messages a second",
-    "the same for each core of ingest",
-    "taken by the broker, for each of its cores",
-    "given out by the broker, for each of its cores",
-    "taken by a gateway, for each of its cores",
-    "out of one gateway to subscribers, messages a second",
-    "the same for each core of gateway",
-    "memory of the broker for one message, bytes",
-    "what a viewer is sent for one frame, bytes",
-    "from the file to the subscriber through the broker, p50, ms",
-    "the same, p99, ms",
+LABELS = (
+    "through one ingest into the broker, including decoding, messages/s",
+    "through the ingest, messages/s per core",
+    "into the broker, messages/s per core",
+    "out of the broker, messages/s per core",
+    "into a gateway, messages/s per core",
+    "out of one gateway to subscribers, messages/s",
+    "out of the gateway, messages/s per core",
+    "memory of the broker per message, bytes",
+    "sent to a viewer per frame, bytes",
+    "latency from the file to the subscriber through the broker, p50, ms",
+    "latency from the file to the subscriber through the broker, p99, ms",
 )
-"""Each figure in the words of the page. `the same` is told apart by what follows."""
+"""The label of each figure on the page."""
 
 
 def read(text: str) -> tuple[Measured, str]:
-    """The figures of a page, and the line about the machine. Raises `ValueError` for a page without them."""
+    """The figures of a page, and its line about the machine. Raises `ValueError` for a page without them."""
     found = dict(re.findall(r"^\| (.+?) \| ([0-9,.]+) \|$", text, re.MULTILINE))
     machine = re.search(r"^Measured on (.*)$", text, re.MULTILINE)
-    if machine is None or any(what not in found for what in WHAT):
+    if machine is None or any(label not in found for label in LABELS):
         raise ValueError("this page has no figures")
-    values = [found[what].replace(",", "") for what in WHAT]
+    values = [found[label].replace(",", "") for label in LABELS]
     return Measured(*(float(v) if "." in v else int(v) for v in values)), machine[1]  # type: ignore[arg-type]
 
 
-def _cores(rate: float, each: float) -> int:
-    return math.ceil(rate * HEADROOM / each)
+def _cores(rate: float, per_core: float) -> int:
+    return math.ceil(rate * HEADROOM / per_core)
 
 
 def page(measured: Measured, machine: str) -> str:
-    """The whole page."""
+    """The text of the page."""
     m = measured
-    station_rate = FRAMES_PER_SECOND * (LIVE_A_FRAME + FINALIZED_A_FRAME)
+    station_rate = FRAMES_PER_SECOND * (LIVE_PER_FRAME + FINALIZED_PER_FRAME)
     all_rate, venue_rate = STATIONS * station_rate, VENUE_STATIONS * station_rate
     kept = MINUTES_KEPT * 60 * station_rate
     station_gigabytes = kept * m.bytes_each / 1e9
     gateway_stations = m.gateway_in_per_core // (station_rate * HEADROOM)
     groups = math.ceil(STATIONS / gateway_stations)
-    viewer_rate = FRAMES_PER_SECOND * LIVE_A_FRAME
-    full_rate, thrifty_all = VIEWERS * viewer_rate, VIEWERS * THRIFTY_RATE
-    thrifty_cores = _cores(thrifty_all, m.gateway_out_per_core)
-    each_group = math.ceil(thrifty_cores / groups)
+    viewer_rate = FRAMES_PER_SECOND * LIVE_PER_FRAME
+    full_rate, reduced_all = VIEWERS * viewer_rate, VIEWERS * REDUCED_RATE
+    reduced_cores = _cores(reduced_all, m.gateway_out_per_core)
+    each_group = math.ceil(reduced_cores / groups)
     broker_reads = all_rate * each_group
-    gigabits_a_frame = VIEWERS * m.viewer_bytes_per_frame * 8 / 1e9
+    gigabits_per_frame = VIEWERS * m.viewer_bytes_per_frame * 8 / 1e9
     return TEMPLATE.read_text(encoding="utf-8").format(
         m=m,
-        rows="\n".join(f"| {what} | {value:,} |" for what, value in zip(WHAT, m, strict=True)),
+        rows="\n".join(f"| {label} | {value:,} |" for label, value in zip(LABELS, m, strict=True)),
         machine=machine,
         stations=STATIONS,
         viewers=VIEWERS,
         headroom=HEADROOM,
         frames_per_second=FRAMES_PER_SECOND,
-        live_a_frame=LIVE_A_FRAME,
-        finalized_a_frame=FINALIZED_A_FRAME,
+        live_per_frame=LIVE_PER_FRAME,
+        finalized_per_frame=FINALIZED_PER_FRAME,
         station_rate=station_rate,
         one_broker=m.broker_in_per_core // (station_rate * HEADROOM),
         gateway_stations=gateway_stations,
         full_viewers=m.gateway_out_per_core // (viewer_rate * HEADROOM),
-        thrifty_viewers=m.gateway_out_per_core // (THRIFTY_RATE * HEADROOM),
-        thrifty_rate=THRIFTY_RATE,
+        reduced_viewers=m.gateway_out_per_core // (REDUCED_RATE * HEADROOM),
+        reduced_rate=REDUCED_RATE,
         minutes_kept=MINUTES_KEPT,
         kept=kept,
         station_gigabytes=station_gigabytes,
@@ -124,11 +124,11 @@ def page(measured: Measured, machine: str) -> str:
         groups=groups,
         viewer_rate=viewer_rate,
         full_rate=full_rate,
-        thrifty_all=thrifty_all,
+        reduced_all=reduced_all,
         full_cores=_cores(full_rate, m.gateway_out_per_core),
-        thrifty_cores=thrifty_cores,
-        full_gigabits=gigabits_a_frame * FRAMES_PER_SECOND,
-        thrifty_gigabits=gigabits_a_frame * THRIFTY_RATE,
+        reduced_cores=reduced_cores,
+        full_gigabits=gigabits_per_frame * FRAMES_PER_SECOND,
+        reduced_gigabits=gigabits_per_frame * REDUCED_RATE,
         each_group=each_group,
         broker_reads=broker_reads,
         broker_read_cores=_cores(broker_reads, m.broker_out_per_core),
@@ -136,5 +136,5 @@ def page(measured: Measured, machine: str) -> str:
 
 
 def write(measured: Measured, machine: str) -> None:
-    """Writes the page."""
+    """Write the page."""
     PAGE.write_text(page(measured, machine), encoding="utf-8")

@@ -1,8 +1,8 @@
-"""A jump to any frame of a ten-minute game that is running: from the question to the frames that answer it.
+"""Jumps to random frames of a running game of ten minutes: from the request to its frames.
 
-The game is followed as a station does it, with nobody having read it back before; then come jumps to frames at random,
-each to five seconds of frames cut down as the dashboard asks for them. Time by the clock, which is what a viewer waits
-for; the CPU time stands beside, as other work on the machine does not count there.
+The game is followed like a station does, without having been read back before. Each jump reads five seconds of frames,
+reduced to the fields that the dashboard requests. The figures are wall-clock times, which viewers experience, and CPU
+time, which does not include other work on the machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _READ_BYTES = 4096
 
 
 def run(form: Form) -> list[Figure]:
-    """The median and the worst of the jumps of each run."""
+    """The median and the worst jump of each run."""
     count = _SHORT_FRAMES if form.short else _FRAMES
     game = EndlessGame()
     data = game.head(7) + b"".join(game.frame(index) for index in range(count))
@@ -40,28 +40,28 @@ def run(form: Form) -> list[Figure]:
         path = Path(folder) / "Game_1.slp"
         path.write_bytes(data)
         taken = [trio.run(_jumps, path, data, count, seed) for seed in range(form.runs if not form.short else 1)]
-    beside = f"{len(data) / 1e6:.0f} MB, {_JUMPS} jumps"
-    clock, cpu = ([sorted(jump[way] for jump in jumps) for jumps in taken] for way in (0, 1))
+    note = f"{len(data) / 1e6:.0f} MB, {_JUMPS} jumps"
+    clock, cpu = ([sorted(jump[i] for jump in jumps) for jumps in taken] for i in (0, 1))
     return [
-        Figure("jump in a running game, median", [times[len(times) // 2] for times in clock], "ms", TARGET_MS, beside),
-        Figure("jump in a running game, worst", [times[-1] for times in clock], "ms", TARGET_MS, beside),
-        Figure("jump in a running game, worst, CPU", [times[-1] for times in cpu], "ms", TARGET_MS, beside),
+        Figure("jump in a running game, median", [times[len(times) // 2] for times in clock], "ms", TARGET_MS, note),
+        Figure("jump in a running game, worst", [times[-1] for times in clock], "ms", TARGET_MS, note),
+        Figure("jump in a running game, worst, CPU", [times[-1] for times in cpu], "ms", TARGET_MS, note),
     ]
 
 
 async def _jumps(path: Path, data: bytes, count: int, seed: int) -> list[tuple[float, float]]:
-    """Milliseconds of each, by the clock and of CPU."""
+    """Wall-clock time and CPU time of each jump, in milliseconds."""
     pipeline = Pipeline(SlippiReader(), MODES)
     pipeline.feed(data[:_READ_BYTES])
     assert pipeline.game_id is not None
     replay = GrowingLogReader(lambda: path, lambda: len(data), pipeline.game_id, trio.CapacityLimiter(4))
-    for at in range(_READ_BYTES, len(data), _READ_BYTES):
-        pipeline.feed(data[at : at + _READ_BYTES])
+    for start in range(_READ_BYTES, len(data), _READ_BYTES):
+        pipeline.feed(data[start : start + _READ_BYTES])
         replay.keep(pipeline)
     game = Game(pipeline.game_id, replay, ring_bytes=0, order=(1, 0, ""))
-    chance, times = random.Random(seed), []
+    rng, times = random.Random(seed), []
     for _ in range(_JUMPS):
-        first = FIRST_FRAME + chance.randrange(count - 2 * _SHOWN_FRAMES)
+        first = FIRST_FRAME + rng.randrange(count - 2 * _SHOWN_FRAMES)
         began, cpu_began = time.perf_counter(), time.process_time()
         found = await read_frames(game, FramesQuery(first, first + _SHOWN_FRAMES - 1, _SHOWN_FRAMES, _FIELDS))
         times.append(((time.perf_counter() - began) * 1e3, (time.process_time() - cpu_began) * 1e3))

@@ -1,8 +1,8 @@
-"""A process of many websocket clients that do as little as they can: read what comes, and note when a frame came.
+"""A process with many websocket clients that do as little as possible: they read, and log when frames arrive.
 
-Plain sockets on one `epoll`, so that the clients do not take the processor from the daemon that is measured. Every
-n-th client looks into what it reads; the others only count bytes, and answer pings. The process says `connected` on
-stdout when all of them are subscribed, and reads until its stdin ends. Then it prints what it has counted.
+Plain sockets on one `epoll`, so that the clients use little of the processor that they share with the daemon. Every
+n-th client parses its messages; the others only count bytes and answer pings. The process prints `connected` when all
+are subscribed, reads until its stdin ends, and then prints its counts.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _PING, _PONG = b"\x89\x00", b"\x8a\x80\x00\x00\x00\x00"
 _TEXT_OPCODE = 0x81
 _READ_BYTES = 32 * 1024
 _FRAME = b'{"type":"frame",'
-_NUMBER, _NUMBER_WITHIN = b'"frame":{"frame":', 300
+_NUMBER, _MAX_NUMBER_OFFSET = b'"frame":{"frame":', 300
 
 
 class Listener:
@@ -43,7 +43,7 @@ class Listener:
         self.socket.sendall(_REQUEST.format(station=f"s{station:02}", query=query).encode())
 
     def subscribed(self) -> None:
-        """Reads until the station's state has come, which is when the subscription has begun."""
+        """Read until the station's state arrives, which begins the subscription."""
         data = b""
         while _SUBSCRIBED not in data:
             piece = self.socket.recv(_READ_BYTES)
@@ -54,46 +54,46 @@ class Listener:
         self.socket.setblocking(False)
 
     def take(self, data: bytes, now: int) -> None:
-        """What has come."""
+        """Count received bytes, and parse them if this client is sampled."""
         self.read_bytes += len(data)
         if _PING in data:
             self.socket.send(_PONG)
         if self.sampled:
-            self._look(self._rest + data if self._rest else data, now)
+            self._parse(self._rest + data if self._rest else data, now)
 
-    def _look(self, data: bytes, now: int) -> None:
-        at, end = 0, len(data)
-        while end - at >= 4:
-            size, payload = data[at + 1], at + 2
+    def _parse(self, data: bytes, now: int) -> None:
+        start, end = 0, len(data)
+        while end - start >= 4:
+            size, payload = data[start + 1], start + 2
             if size == 126:
-                size, payload = int.from_bytes(data[at + 2 : at + 4], "big"), at + 4
+                size, payload = int.from_bytes(data[start + 2 : start + 4], "big"), start + 4
             elif size == 127:
-                size, payload = int.from_bytes(data[at + 2 : at + 10], "big"), at + 10
+                size, payload = int.from_bytes(data[start + 2 : start + 10], "big"), start + 10
             if payload + size > end:
                 break
-            if data[at] == _TEXT_OPCODE:
+            if data[start] == _TEXT_OPCODE:
                 self.messages += 1
                 if data.startswith(_FRAME, payload):
-                    number = data.index(_NUMBER, payload, payload + _NUMBER_WITHIN) + len(_NUMBER)
+                    number = data.index(_NUMBER, payload, payload + _MAX_NUMBER_OFFSET) + len(_NUMBER)
                     self.frames.append((self.station, int(data[number : data.index(b",", number)]), now))
-            at = payload + size
-        self._rest = data[at:]
+            start = payload + size
+        self._rest = data[start:]
 
 
 def main() -> None:
-    """Connects, says so, reads, prints."""
+    """Connect, report it, read, and print the counts."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--stations", type=int, required=True)
-    parser.add_argument("--each", type=int, default=1)
+    parser.add_argument("--subscribers", type=int, default=1)
     parser.add_argument("--query", default="")
     parser.add_argument("--log", type=Path, required=True)
-    parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("--sample-every", type=int, default=1)
     arguments = parser.parse_args()
     listeners = [
-        Listener(arguments.port, station, arguments.query, sampled=client % arguments.sample == 0)
+        Listener(arguments.port, station, arguments.query, sampled=client % arguments.sample_every == 0)
         for station in range(arguments.stations)
-        for client in range(arguments.each)
+        for client in range(arguments.subscribers)
     ]
     for listener in listeners:
         listener.subscribed()
@@ -101,20 +101,20 @@ def main() -> None:
     closed = _read(by_descriptor)
     sampled = [listener for listener in listeners if listener.sampled]
     arguments.log.write_bytes(b"".join(RECORD.pack(*frame) for listener in sampled for frame in listener.frames))
-    counted = {
+    counts = {
         "closed": closed,
         "read_bytes": sum(listener.read_bytes for listener in listeners),
         "sampled": len(sampled),
         "sampled_bytes": sum(listener.read_bytes for listener in sampled),
         "sampled_messages": sum(listener.messages for listener in sampled),
     }
-    print(json.dumps(counted))
+    print(json.dumps(counts))
     for listener in listeners:
         listener.socket.close()
 
 
 def _read(by_descriptor: dict[int, Listener]) -> int:
-    """Reads until stdin ends; how many connections the daemon has closed."""
+    """Read until stdin ends. Returns the number of connections that the daemon has closed."""
     closed = 0
     stdin = sys.stdin.fileno()
     with select.epoll() as poll:

@@ -1,9 +1,9 @@
-"""The whole daemon at real pace: CPU of its process, and the time from a frame's write to its arrival at a client.
+"""The whole daemon in real time: CPU time of its process, and the latency from the write of a frame to its arrival.
 
-Three processes beside this one: a writer of games, `slpstream serve`, clients that only read. Everything is measured
-in the same window, which begins when the games have run for a little. CPU is that of a process with all its threads,
-user and system. Latency is on the clock that all processes share. What the clients need for reading is a part of it,
-and so is waiting for a processor: the daemon, the writer and the clients share those of one machine.
+Three processes besides this one: a writer of games, `slpstream serve`, and clients that only read. Everything is
+measured in the same window, which begins after a warm-up. CPU time is the user and system time of all threads of a
+process. Latency is measured on the clock that all processes share. It includes the time that the clients need for
+reading, and waits for a processor, because the daemon, the writer and the clients share those of one machine.
 """
 
 from __future__ import annotations
@@ -28,67 +28,67 @@ from tests.project import ROOT
 _ROOT = ROOT
 _WARM_UP_SECONDS = 2.0
 _COOL_DOWN_SECONDS = 0.5
-_SECONDS_TO_SPARE = 60.0
+_SPARE_SECONDS = 60.0
 DESCRIPTORS = 8192
 _LAGGED = "slpstream_lagged_messages_total"
 _DROPPED = ("slpstream_connections_dropped_total", "slpstream_connections_closed_total")
 
 
 class Load(NamedTuple):
-    """What the daemon has to do."""
+    """The load of the daemon."""
 
     stations: int
     seconds: float
-    each: int = 1
+    subscribers: int = 1
     """Subscribers of each station."""
     query: str = ""
-    """What they ask for, beside the station; by default everything, live and conflating."""
-    sample: int = 1
-    """Every so-many-th subscriber notes when frames come."""
+    """Query of the subscription besides the station; by default everything, live and conflating."""
+    sample_every: int = 1
+    """One of this many subscribers logs when frames arrive."""
     in_step: bool = False
-    """All stations write at the same moment."""
+    """Whether all stations write at the same moment."""
     peer: bool = False
-    """slippi-js follows the same file of the first station."""
+    """Whether slippi-js follows the file of the first station too."""
     attackers: tuple[str, ...] = ()
-    """Hostile clients, as `tests.hostile.clients` has them: `never_reads=50`."""
+    """Hostile clients in the form of `tests.hostile.clients`, such as `never_reads=50`."""
 
 
 class Measured(NamedTuple):
-    """One run. CPU in percent of one core; latencies in milliseconds, ascending."""
+    """Results of one run: CPU time in percent of one core, latencies in milliseconds in ascending order."""
 
     daemon_cpu: float
     writer_cpu: float
     clients_cpu: float
     peer_cpu: float | None
     others_cpu: float
-    """What has nothing to do with the benchmark, and takes the processors from it."""
+    """CPU time of processes that do not belong to the benchmark."""
     latencies: list[float]
     frames: int
-    """How many of the sampled subscribers' frames were due in the window."""
+    """Number of frames that the sampled subscribers should have received in the window."""
     messages_per_second: float
-    """Delivered to all subscribers, of all types."""
+    """Messages of all types, delivered to all subscribers."""
     bytes_per_frame: float
     lagged: int
-    writer_late: float
-    """p99 of how late the writer itself was, in milliseconds."""
+    writer_late_ms: float
+    """How late the writer itself was (p99)."""
     attackers_cpu: float | None
     dropped: int
-    """Connections that the daemon has ended."""
-    resident: float
-    """Most memory of the daemon, in megabytes."""
+    """Number of connections that the daemon has ended."""
+    peak_megabytes: float
+    """Peak resident memory of the daemon."""
 
-    def quantile(self, part: float) -> float:
-        """A latency in milliseconds."""
-        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * part))]
+    def quantile(self, share: float) -> float:
+        """A quantile of the latencies, in milliseconds."""
+        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * share))]
 
     @property
     def missed(self) -> int:
-        """Frames that did not come."""
+        """Number of frames that did not arrive."""
         return self.frames - len(self.latencies)
 
 
 def measure(load: Load) -> Measured:
-    """Runs all processes once."""
+    """Run all processes once."""
     machine.allow_descriptors(DESCRIPTORS)
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         root = Path(name)
@@ -101,7 +101,7 @@ def measure(load: Load) -> Measured:
 
 
 def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path]) -> Measured:
-    """The clients are at `daemon`, be that a gateway; the games come into `folders`."""
+    """Measure with clients at `daemon`, which may be a gateway, and games written into `folders`."""
     written, seen = root / "written", root / "seen"
     seconds = _WARM_UP_SECONDS + load.seconds + _COOL_DOWN_SECONDS
     with ExitStack() as stack:
@@ -127,11 +127,11 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
         time.sleep(_COOL_DOWN_SECONDS)
         metrics = daemon.text("/metrics")
         lagged, dropped = _counter(metrics, _LAGGED), sum(_counter(metrics, name) for name in _DROPPED)
-        resident = machine.resident_megabytes(daemon.process.pid)[1]
+        peak_megabytes = machine.resident_megabytes(daemon.process.pid)[1]
         stdin_of(clients).close()
-        counted = json.loads(line_of(clients))
-        if counted["closed"]:
-            raise RuntimeError(f"the daemon has closed {counted['closed']} connections: {daemon.lines[-3:]}")
+        counts = json.loads(line_of(clients))
+        if counts["closed"]:
+            raise RuntimeError(f"the daemon has closed {counts['closed']} connections: {daemon.lines[-3:]}")
     due = {
         (station, number): at
         for station, number, at in RECORD.iter_unpack(written.read_bytes())
@@ -143,7 +143,7 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
     )
     if not latencies:
         raise RuntimeError(f"no frame has arrived: {daemon.lines[-3:]}")
-    everybody = counted["read_bytes"] / counted["sampled_bytes"]
+    scale = counts["read_bytes"] / counts["sampled_bytes"]
     return Measured(
         daemon_cpu=cpu["daemon"],
         writer_cpu=cpu["writer"],
@@ -151,20 +151,23 @@ def measure_at(load: Load, daemon: DaemonProcess, root: Path, folders: list[Path
         peer_cpu=cpu.get("peer"),
         others_cpu=others,
         latencies=latencies,
-        frames=len(due) * counted["sampled"] // load.stations,
-        messages_per_second=counted["sampled_messages"] * everybody / seconds,
-        bytes_per_frame=counted["sampled_bytes"] / counted["sampled"] / (seconds * 60),
+        frames=len(due) * counts["sampled"] // load.stations,
+        messages_per_second=counts["sampled_messages"] * scale / seconds,
+        bytes_per_frame=counts["sampled_bytes"] / counts["sampled"] / (seconds * 60),
         lagged=lagged,
-        writer_late=writer_late_ns / 1e6,
+        writer_late_ms=writer_late_ns / 1e6,
         attackers_cpu=cpu.get("attackers"),
         dropped=dropped,
-        resident=resident,
+        peak_megabytes=peak_megabytes,
     )
 
 
 def _watch(processes: dict[str, int], from_ns: int, seconds: float) -> tuple[dict[str, float], float, int]:
-    """Waits; then says, in percent of a core, what each process and all others used in the window, and how long that
-    was in nanoseconds."""
+    """Wait for the window and measure CPU time during it.
+
+    Returns the CPU time of each process and that of all others in percent of a core, and the length of the window in
+    nanoseconds.
+    """
 
     def used() -> dict[str, float]:
         return {name: machine.cpu_seconds(pid) for name, pid in processes.items()}
@@ -182,13 +185,11 @@ def _counter(metrics: str, name: str) -> int:
     return sum(int(float(line.rpartition(" ")[2])) for line in metrics.splitlines() if line.startswith(name))
 
 
-# -- processes ---------------------------------------------------------------------------------------------------------
-
-
 @contextmanager
 def _listeners(load: Load, daemon: DaemonProcess, log: Path) -> Iterator[subprocess.Popen[str]]:
-    arguments = ["--port", daemon.url.rpartition(":")[2], "--stations", str(load.stations), "--each", str(load.each)]
-    arguments += ["--query", load.query, "--sample", str(load.sample), "--log", str(log)]
+    arguments = ["--port", daemon.url.rpartition(":")[2], "--stations", str(load.stations)]
+    arguments += ["--subscribers", str(load.subscribers), "--sample-every", str(load.sample_every)]
+    arguments += ["--query", load.query, "--log", str(log)]
     with process_of(module("listeners", *arguments), load.seconds) as process:
         yield process
 
@@ -202,13 +203,13 @@ def _attackers(load: Load, daemon: DaemonProcess) -> Iterator[subprocess.Popen[s
 
 
 def module(name: str, *arguments: str) -> list[str]:
-    """The command of a module beside this one."""
+    """The command that runs a module of this package."""
     return [sys.executable, "-m", f"tests.bench.{name}", *arguments]
 
 
 @contextmanager
 def process_of(command: list[str], seconds: float) -> Iterator[subprocess.Popen[str]]:
-    """A process that surely ends: with the block, or when it has taken much longer than it should."""
+    """Run a process for the duration of the block, and kill it if it takes much longer than `seconds`."""
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -217,7 +218,7 @@ def process_of(command: list[str], seconds: float) -> Iterator[subprocess.Popen[
         cwd=_ROOT,
         env=slippi_js.environment(),
     ) as process:
-        guard = threading.Timer(seconds + _SECONDS_TO_SPARE, process.kill)
+        guard = threading.Timer(seconds + _SPARE_SECONDS, process.kill)
         guard.start()
         try:
             yield process
@@ -227,15 +228,15 @@ def process_of(command: list[str], seconds: float) -> Iterator[subprocess.Popen[
 
 
 def line_of(process: subprocess.Popen[str]) -> str:
-    """The next line that a process says."""
+    """The next line of a process's output."""
     assert process.stdout is not None
     line = process.stdout.readline()
     if not line:
-        raise RuntimeError(f"{process.args!r} has ended early")
+        raise RuntimeError(f"{process.args!r} has exited early")
     return line
 
 
 def stdin_of(process: subprocess.Popen[str]) -> IO[str]:
-    """Where a process is told something."""
+    """The standard input of a process."""
     assert process.stdin is not None
     return process.stdin

@@ -1,4 +1,4 @@
-"""The machine, and what Linux tells of other processes: CPU time, memory."""
+"""Facts about the machine, and CPU time and memory of other processes from /proc."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MEGABYTE = 1e6
 
 
 def facts() -> dict[str, str]:
-    """What the figures depend on."""
+    """Properties of the machine that the figures depend on."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     return {
         "cores": str(os.cpu_count()),
@@ -31,32 +31,32 @@ def _processor() -> str:
 
 
 def cpu_seconds(process_id: int) -> float:
-    """User and system time of a process with all its threads. Linux counts it in hundredths of a second."""
+    """User and system time of all threads of a process, in steps of the kernel's clock tick (usually 10 ms)."""
     stat = Path(f"/proc/{process_id}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     return sum(map(int, stat[11:13])) / os.sysconf("SC_CLK_TCK")
 
 
 def busy_seconds() -> float:
-    """CPU time of everything on this machine, and what the host of a virtual machine took from it."""
+    """CPU time of all processes on this machine, including the time stolen by the host of a virtual machine."""
     cpu = Path("/proc/stat").read_text(encoding="utf-8").splitlines()[0].split()[1:]
     user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, cpu[:8])
     return (user + nice + system + irq + softirq + steal) / os.sysconf("SC_CLK_TCK")
 
 
 def resident_megabytes(process_id: int) -> tuple[float, float]:
-    """Resident memory of a process in MB (1e6 bytes): now, and at its highest."""
+    """Resident memory of a process in MB (1e6 bytes): present and peak."""
     status = Path(f"/proc/{process_id}/status").read_text(encoding="utf-8").splitlines()
     kibibytes = {name: value.split()[0] for name, _, value in (line.partition(":") for line in status) if value.strip()}
     return int(kibibytes["VmRSS"]) * 1024 / _MEGABYTE, int(kibibytes["VmHWM"]) * 1024 / _MEGABYTE
 
 
 def allow_descriptors(count: int) -> int:
-    """Raises this process's limit of open files, which its children inherit; how many there may be."""
-    import resource  # not on every platform
+    """Raise the limit of open files of this process and its children. Returns the resulting limit, at most `count`."""
+    import resource  # not available on every platform
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = count if hard == resource.RLIM_INFINITY else min(count, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        return wanted
+    limit = count if hard == resource.RLIM_INFINITY else min(count, hard)
+    if soft != resource.RLIM_INFINITY and soft < limit:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+        return limit
     return count

@@ -1,4 +1,4 @@
-"""Resident memory: idle, and what each game in progress of 30,000 frames adds."""
+"""Resident memory of an idle daemon, and the memory that each game in progress of 30,000 frames adds."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.daemon_process import DaemonProcess, running
 
 _GAMES = 4
 _SPEED = 100
-"""How much faster than in reality the games are written."""
+"""How many times faster than real time the games are written."""
 _FRAMES_PER_WRITE = 10
-_SECONDS_AT_MOST = 120.0
+_TIMEOUT_SECONDS = 120.0
 
 
 class Measured(NamedTuple):
-    """One run, in MB (1e6 bytes)."""
+    """The resident memory in one run, in MB (1e6 bytes)."""
 
     idle: float
     playing: float
@@ -29,24 +29,24 @@ class Measured(NamedTuple):
 
     @property
     def per_game(self) -> float:
-        """What each game has added."""
+        """The memory that each game has added."""
         return (self.playing - self.idle) / _GAMES
 
 
 def run(form: Form) -> list[Figure]:
-    """Idle, then with four games in progress."""
+    """Memory of an idle daemon, and with four games in progress."""
     frames = 1_000 if form.short else 30_000
     runs = [measure(frames) for _ in range(1 if form.short else form.runs)]
     highest = max(m.highest for m in runs)
-    beside = f"{_GAMES} games at once, at {_SPEED} times real speed; whole process at its highest {highest:.0f} MB"
+    note = f"{_GAMES} games at once, at {_SPEED} times real speed; peak of the whole process {highest:.0f} MB"
     return [
         Figure("memory, idle", [m.idle for m in runs], "MB", 60.0),
-        Figure(f"memory, a game in progress of {frames:,} frames", [m.per_game for m in runs], "MB", 15.0, beside),
+        Figure(f"memory, a game in progress of {frames:,} frames", [m.per_game for m in runs], "MB", 15.0, note),
     ]
 
 
 def measure(frames: int) -> Measured:
-    """Runs a daemon once."""
+    """Run a daemon once."""
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         folders = [Path(name) / f"s{station:02}" for station in range(_GAMES)]
         for folder in folders:
@@ -60,7 +60,7 @@ def measure(frames: int) -> Measured:
 
 
 def _write_games(daemon: DaemonProcess, folders: list[Path], frames: int) -> None:
-    """All games side by side, and not ended; returns when the daemon has published every frame."""
+    """Write all games in parallel, without their ends, and wait until the daemon has published every frame."""
     game = EndlessGame()
     files = [(folder / FILE_NAME).open("wb", buffering=0) for folder in folders]
     for seed, file in enumerate(files):
@@ -74,4 +74,4 @@ def _write_games(daemon: DaemonProcess, folders: list[Path], frames: int) -> Non
     for file in files:
         file.close()
     published = [f'slpstream_frames_total{{station="{folder.name}"}} {float(frames)}' for folder in folders]
-    daemon.until(lambda: all(line in daemon.text("/metrics") for line in published), seconds=_SECONDS_AT_MOST)
+    daemon.until(lambda: all(line in daemon.text("/metrics") for line in published), seconds=_TIMEOUT_SECONDS)

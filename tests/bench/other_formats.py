@@ -1,4 +1,4 @@
-"""The worst files of the formats that are written in one go: how long reading one takes."""
+"""Time to read the worst files of the formats whose files are written at once."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ROUNDS_PER_RUN = 3
 
 
 def gci_worst(form: Form) -> list[Figure]:
-    """F-Zero GX: 31 custom machines, 255 checkpoints and 16,384 runs, from bytes to all that precedes the frames."""
+    """F-Zero GX: 31 custom machines, 255 checkpoints and 16,384 input runs, up to the events before the frames."""
     data = encode(worst())
     rounds = 1 if form.short else form.runs * _ROUNDS_PER_RUN
     values = []
@@ -33,14 +33,14 @@ def gci_worst(form: Form) -> list[Figure]:
 
 
 def stunts_worst(form: Form) -> list[Figure]:
-    """Stunts: the longest file there can be, with another input in every tic, from bytes to the last event."""
-    keys = bytes(tic % 63 for tic in range(0xFFFF))
+    """Stunts: the longest possible file, with a different input in every tick, from bytes to the last event."""
+    keys = bytes(tick % 63 for tick in range(0xFFFF))
     data = stunts_writer.encode(stunts.replay(ticks=len(keys), inputs=keys))
     return [_whole_log("Stunts", lambda: StuntsReader(name="worst.rpl"), data, form)]
 
 
 def mk8_worst(form: Form) -> list[Figure]:
-    """Mario Kart 8: the blocks that are most work to unpack, from bytes to the last section."""
+    """Mario Kart 8: the blocks that take longest to unpack, from bytes to the last section."""
     figures = [_whole_log("Mario Kart 8", Mk8Reader, bombed(bomb), form) for bomb in bombs()]
     return [max(figures, key=lambda figure: max(figure.values))]
 
@@ -57,8 +57,8 @@ def _whole_log(name: str, make: Callable[[], WholeFileReader], data: bytes, form
             count += len(reader.more(512))
             longest = max(longest, time.process_time() - before)
         values.append((time.process_time() - began) * 1000)
-    beside = f"{len(data):,} B, {count:,} events; the longest single step {longest * 1000:.0f} ms"
-    return Figure(f"whole log, worst {name} file", values, "ms CPU", TARGET_MILLISECONDS, beside)
+    note = f"{len(data):,} B, {count:,} events; the longest single step {longest * 1000:.0f} ms"
+    return Figure(f"whole log, worst {name} file", values, "ms CPU", TARGET_MILLISECONDS, note)
 
 
 def run(form: Form) -> list[Figure]:

@@ -1,10 +1,10 @@
-"""The replay log: how small, how fast to pack, how fast to jump, beside gzip and zstd on the same files.
+"""The replay log: its size, packing speed and time per jump, compared with gzip and zstd on the same files.
 
-Sizes are exact and the same on every machine: all replays whole, each unpacked again and compared byte for byte. Times
-are CPU time of this process. A jump is the whole way: the log opened from its bytes, the index read, the blocks that
-have the frame decoded, and the frame's message made. One jump in each replay is not counted before.
+Sizes are exact and equal on every machine: whole replays, each unpacked again and compared byte for byte. Times are CPU
+times of this process. A jump opens the log from its bytes, reads the index, decodes the blocks that contain the frame,
+and makes the frame's message. The first jump in each replay is not counted.
 
-peppi's `.slpp` stands beside only where it can be made: peppi-py reads it and does not write it.
+peppi's `.slpp` can be compared only if peppi-py can write it; the present version only reads it.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tests.shared_data import SHARED, SLP
 from tests.synthetic.match import synthetic_match
 
 WHOLE_GAME_FRAMES = 1800
-"""A game of half a minute and more is a whole game; shorter ones are snippets of tests."""
+"""Games of half a minute or more count as whole games; shorter ones are excerpts for tests."""
 RATIO_TARGET, INPUT_TARGET, JUMP_TARGET_MS, PACK_TARGET = 0.9, 2.2, 20.0, 20.0
 _JUMPS = 25
 _SHORT = ("game.slp", "netplay.slp")
 _FRAMES_PER_SECOND = 60
 
 REAL_GX = ("real_body_ta_sonic_oval.gci",)
-"""The one whose inputs a human made; the others of the shared data are made up."""
+"""The only replay with inputs of a human; the others in the shared data are synthetic."""
 REAL_STUNTS = ("1st_Akoss_Poo.rpl", "234zdup.rpl", "DEFAULT_zct5.rpl", "HELL5_full.rpl", "gan_dup.rpl")
 
 
@@ -54,17 +54,17 @@ class Packed(NamedTuple):
 
     @property
     def ratio(self) -> float | None:
-        """To zstd."""
+        """Size as a share of zstd's; `None` without zstd."""
         return None if not self.zstd_bytes else self.log_bytes / self.zstd_bytes
 
     @property
     def speed(self) -> float:
-        """Times real time."""
+        """Packing speed as a multiple of real time."""
         return self.frames / _FRAMES_PER_SECOND / self.seconds
 
 
 def zstd() -> Callable[[bytes], int] | None:
-    """Size with zstd -19; `None` when it is not installed."""
+    """A function for the size after zstd -19; `None` if zstandard is not installed."""
     if find_spec("zstandard") is None:
         return None
     compressor = import_module("zstandard").ZstdCompressor(level=19)
@@ -72,14 +72,14 @@ def zstd() -> Callable[[bytes], int] | None:
 
 
 def run(form: Form) -> list[Figure]:
-    """Prints a row for each replay, and gives the figures with their targets."""
+    """Print a row for each replay, and return the figures with their targets."""
     size_of = zstd()
     replays = _replays(form)
     packed = [_pack(name, data, size_of, jumps=2 if form.short else _JUMPS) for name, data in replays.items()]
     print(table(packed))
     whole = [one for one in packed if one.frames >= WHOLE_GAME_FRAMES] or packed
     ratios = [one.ratio for one in whole if one.ratio is not None]
-    every = [one.ratio for one in packed if one.ratio is not None and one.frames]
+    all_ratios = [one.ratio for one in packed if one.ratio is not None and one.frames]
     jumps = [ms for one in whole for ms in one.jumps_ms]
     over = f"{len(whole)} games of {WHOLE_GAME_FRAMES / _FRAMES_PER_SECOND:.0f} s and more"
     log_bytes, zstd_bytes = sum(one.log_bytes for one in whole), sum(one.zstd_bytes or 0 for one in whole)
@@ -88,9 +88,9 @@ def run(form: Form) -> list[Figure]:
         Figure(
             "log, all whole games together, parts of zstd -19", [log_bytes / zstd_bytes if zstd_bytes else 0.0], "", 1.0
         ),
-        Figure("log, worst file with frames, parts of zstd -19", [max(every, default=0.0)], "", None, peppi()),
+        Figure("log, worst file with frames, parts of zstd -19", [max(all_ratios, default=0.0)], "", None, peppi()),
         Figure(
-            "log, to pack, the slowest", [min(one.speed for one in whole)], "x", PACK_TARGET, "real time", least=True
+            "log, to pack, the slowest", [min(one.speed for one in whole)], "x", PACK_TARGET, "real time", at_least=True
         ),
         Figure("log, jump to a frame, the slowest", [max(jumps)], "ms", JUMP_TARGET_MS, f"of {len(jumps)} jumps"),
         Figure("log, jump to a frame, median", [sorted(jumps)[len(jumps) // 2]], "ms"),
@@ -99,19 +99,15 @@ def run(form: Form) -> list[Figure]:
 
 
 def peppi() -> str:
-    """What stands beside of peppi's format."""
+    """A note about the comparison with peppi's format."""
     if find_spec("peppi_py") is None:
-        return "no .slpp beside: peppi-py is not installed"
+        return "no comparison with .slpp: peppi-py is not installed"
     writes = [name for name in dir(import_module("peppi_py")) if name.startswith("write")]
-    return (
-        f"peppi-py writes: {', '.join(writes)}"
-        if writes
-        else "no .slpp beside: peppi-py reads it and does not write it"
-    )
+    return f"peppi-py writes: {', '.join(writes)}" if writes else "no comparison with .slpp: peppi-py cannot write it"
 
 
 def table(packed: list[Packed]) -> str:
-    """Every replay as a row of a Markdown table."""
+    """A Markdown table with a row for each replay."""
     lines = [
         "| replay | bytes | gzip -9 | zstd -19 | slplog | of zstd | pack x | slowest jump ms |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -140,17 +136,17 @@ def _pack(name: str, data: bytes, size_of: Callable[[bytes], int] | None, *, jum
     seconds = time.process_time() - began
     log = ReplayLog.of(packed)
     if log.unpack() != data:
-        raise AssertionError(f"{name} does not come back")
+        raise AssertionError(f"{name} is not restored")
     keyframes = [block for block in log.blocks if block.has_frames]
     first, last = (
         min((block.first_frame for block in keyframes), default=0),
         max((block.last_frame for block in keyframes), default=-1),
     )
-    chance = random.Random(1)
+    rng = random.Random(1)
     if keyframes:
-        gc.collect()  # what packing left behind is not the jump's
-        _jump_ms(packed, first)  # nor are the tables that a process makes once
-    times = tuple(_jump_ms(packed, chance.randint(first, last)) for _ in range(jumps)) if keyframes else ()
+        gc.collect()  # garbage of the packing does not count
+        _jump_ms(packed, first)  # nor do tables that a process builds once
+    times = tuple(_jump_ms(packed, rng.randint(first, last)) for _ in range(jumps)) if keyframes else ()
     zstd_bytes = None if size_of is None else size_of(data)
     gzip_bytes = len(gzip.compress(data, 9))
     return Packed(name, len(data), gzip_bytes, zstd_bytes, len(packed), last - first + 1, seconds, times)
@@ -161,7 +157,7 @@ def _jump_ms(packed: bytes, frame: int) -> float:
     found = list(jump(ReplayLog.of(packed), frame, frame))
     took = time.process_time() - began
     if any(message.frame != frame for message in found):
-        raise AssertionError(f"a jump to frame {frame} gives another one")
+        raise AssertionError(f"a jump to frame {frame} gives a different frame")
     return 1000 * took
 
 

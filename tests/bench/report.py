@@ -1,4 +1,4 @@
-"""What a benchmark says: a figure, its target, whether it is met, and what stands beside it."""
+"""Results of benchmarks: figures with their targets and notes, and the table of them."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ class Form(NamedTuple):
     """How thoroughly to measure."""
 
     short: bool = False
-    """As short as can be: it shows that a benchmark runs, and its figures are not to be judged."""
+    """As short as possible: this shows that a benchmark runs, but its figures mean nothing."""
     runs: int = 3
-    """How often each is run; the figure is the median."""
+    """Runs of each benchmark; the figure is their median."""
 
     @property
     def times(self) -> int:
-        """How often, in this form."""
+        """Runs of each benchmark in this form."""
         return 1 if self.short else self.runs
 
 
 class Figure(NamedTuple):
-    """One line of the table, with one value for each run. `target` bounds the median from above, or from below with
-    `least`; `None` when there is no target."""
+    """A row of the table, with one value for each run.
+
+    `target` is the maximum for the median, or the minimum if `at_least` is set; `None` without a target.
+    """
 
     benchmark: str
     values: Sequence[float]
     unit: str
     target: float | None = None
-    beside: str = ""
-    least: bool = False
+    note: str = ""
+    at_least: bool = False
 
     @property
     def value(self) -> float:
@@ -42,24 +44,24 @@ class Figure(NamedTuple):
         """Whether the target is met; `None` without a target."""
         if self.target is None:
             return None
-        return self.value >= self.target if self.least else self.value <= self.target
+        return self.value >= self.target if self.at_least else self.value <= self.target
 
     def record(self) -> dict[str, Any]:
-        """For programs."""
+        """The figure as JSON values."""
         return {
             "benchmark": self.benchmark,
             "value": self.value,
             "runs": list(self.values),
             "unit": self.unit,
             "target": self.target,
-            "least": self.least,
+            "at_least": self.at_least,
             "met": self.met,
-            "beside": self.beside,
+            "note": self.note,
         }
 
 
 def spread(values: Sequence[float]) -> str:
-    """The median, and from where to where the runs went."""
+    """The median and the range of the runs."""
     if len(values) == 1:
         return f"{values[0]:.3g}"
     return f"{median(values):.3g} ({min(values):.3g} to {max(values):.3g})"
@@ -67,12 +69,12 @@ def spread(values: Sequence[float]) -> str:
 
 def table(figures: Sequence[Figure]) -> str:
     """The figures as a Markdown table."""
-    lines = ["| benchmark | figure | target | met | beside |", "| --- | --- | --- | --- | --- |"]
+    lines = ["| benchmark | figure | target | met | note |", "| --- | --- | --- | --- | --- |"]
     for figure in figures:
-        bound = "at least " if figure.least else ""
+        bound = "at least " if figure.at_least else ""
         target = "" if figure.target is None else f"{bound}{figure.target:g} {figure.unit}"
         met = {None: "", True: "ok", False: "MISS"}[figure.met]
         lines.append(
-            f"| {figure.benchmark} | {spread(figure.values)} {figure.unit} | {target} | {met} | {figure.beside} |"
+            f"| {figure.benchmark} | {spread(figure.values)} {figure.unit} | {target} | {met} | {figure.note} |"
         )
     return "\n".join(lines)

@@ -1,11 +1,11 @@
-"""A process of lossless websocket clients, one for each station, that lose their connection again and again and come
-back with the cursor of the last message they have read.
+"""A process with one lossless websocket client per station. The clients repeatedly drop their connection and reconnect
+with the cursor of the last message they have read.
 
-Plain sockets on one `epoll`. Of each game a client keeps the SHA-256 of its lines, in blocks, so that what differs from
-the file can be found without keeping gigabytes. A message that had come in part when the connection was lost is thrown
-away, as any client would. The process says `connected` on stdout when all are subscribed; a line of JSON on its stdin,
-the games of each station, says that no more is played: then nobody leaves any more, and all is read until every client
-has those games or nothing more comes. Then it prints what it has.
+Plain sockets on one `epoll`. For each game a client keeps the SHA-256 of its lines, in blocks, so that differences from
+the file can be located without keeping gigabytes. Like any client, it discards a partial message when its connection
+is lost. The process prints `connected` when all are subscribed. A line of JSON on its stdin, with the number of games
+of each station, means that no more games follow. The clients then stay connected until each has all its games or no
+more data arrives, and the process prints the results.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from urllib.parse import quote
 from tests.bench.clocks import RECORD, game_of_station
 
 BLOCK_LINES = 256
-FINALIZED_EACH = 5
-"""Every so-many-th client reads final frames only."""
+FINALIZED_EVERY = 5
+"""One of this many clients reads only final frames."""
 _REQUEST = (
     "GET /v1/stream?station={station}&topics=game,frame,event,stats,diagnostic&frames={mode}&delivery=lossless"
     "&cursor={cursor} HTTP/1.1\r\nHost: 127.0.0.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -36,23 +36,25 @@ _REQUEST = (
 _TEXT, _PING, _CLOSE = 0x81, 0x89, 0x88
 _PONG = b"\x8a\x80\x00\x00\x00\x00"
 _READ_BYTES = 256 * 1024
-_STATUS = tuple(b'{"type":"%b"' % kind for kind in (b"hello", b"station", b"snapshot", b"lagged", b"error", b"set"))
+_STATUS_PREFIXES = tuple(
+    b'{"type":"%b"' % kind for kind in (b"hello", b"station", b"snapshot", b"lagged", b"error", b"set")
+)
 _FAULTS = (b'{"type":"lagged"', b'{"type":"error"', b'{"type":"snapshot"')
 _GAME_ID = b'"gameId":"'
 _CURSOR = re.compile(rb'"cursor":"([^"]+)"')
 _FRAME = b'{"type":"frame",'
 _NUMBER = b'"frame":{"frame":'
 _HEAD_BYTES = 300
-_PATIENCE_SECONDS = 20.0
+_TIMEOUT_SECONDS = 20.0
 
 
 def mode_of(station: int) -> str:
-    """Which frames the client of a station reads."""
-    return "finalized" if station % FINALIZED_EACH == FINALIZED_EACH - 1 else "live"
+    """The frames mode of the client of a station."""
+    return "finalized" if station % FINALIZED_EVERY == FINALIZED_EVERY - 1 else "live"
 
 
 class GameLines:
-    """The lines of one game, as blocks of SHA-256."""
+    """Digests of the lines of one game, in blocks."""
 
     def __init__(self) -> None:
         self.lines = 0
@@ -60,7 +62,7 @@ class GameLines:
         self._block = hashlib.sha256()
 
     def add(self, line: bytes) -> None:
-        """The next line."""
+        """Add the next line."""
         self._block.update(line)
         self._block.update(b"\n")
         self.lines += 1
@@ -69,7 +71,7 @@ class GameLines:
             self._block = hashlib.sha256()
 
     def summary(self) -> dict[str, Any]:
-        """The number of lines, and the digests of the blocks."""
+        """The number of lines and the SHA-256 digests of the blocks."""
         return {"lines": self.lines, "blocks": [*self.blocks, self._block.hexdigest()]}
 
 
@@ -81,7 +83,7 @@ class Client:
         self.mode = mode_of(station)
         self.games: dict[bytes, GameLines] = {}
         self.over = 0
-        """Games whose last message has come."""
+        """Number of games whose last message has arrived."""
         self.faults: list[str] = []
         self.frames: list[tuple[int, int, int]] = []
         self.lines = 0
@@ -93,7 +95,7 @@ class Client:
         self.connect()
 
     def connect(self) -> None:
-        """Connects, and says where it was."""
+        """Connect with the cursor of the last message."""
         self.reconnects += 1
         found = _CURSOR.search(self._last, 0, _HEAD_BYTES)
         cursor = "start" if found is None else found[1].decode()
@@ -106,12 +108,12 @@ class Client:
         self._poll.register(self.socket.fileno(), select.EPOLLIN)
 
     def leave(self) -> None:
-        """The connection is lost; without a farewell."""
+        """Drop the connection without a close frame."""
         self._poll.unregister(self.socket.fileno())
         self.socket.close()
 
     def read(self) -> bool:
-        """What has come. False when the daemon has closed the connection."""
+        """Read available data. Returns False if the daemon has closed the connection."""
         try:
             data = self.socket.recv(_READ_BYTES)
         except BlockingIOError:
@@ -125,7 +127,7 @@ class Client:
         return True
 
     def _take(self, data: bytes, now: int) -> None:
-        at, end = 0, len(data)
+        start, end = 0, len(data)
         if not self.subscribed:
             head_end = data.find(b"\r\n\r\n")
             if head_end < 0:
@@ -133,26 +135,26 @@ class Client:
                 return
             if not data.startswith(b"HTTP/1.1 101 "):
                 self.faults.append(data[:100].decode(errors="replace"))
-            self.subscribed, at = True, head_end + 4
-        while end - at >= 2:
-            size, payload = data[at + 1], at + 2
+            self.subscribed, start = True, head_end + 4
+        while end - start >= 2:
+            size, payload = data[start + 1], start + 2
             if size == 126:
-                size, payload = int.from_bytes(data[at + 2 : at + 4], "big"), at + 4
+                size, payload = int.from_bytes(data[start + 2 : start + 4], "big"), start + 4
             elif size == 127:
-                size, payload = int.from_bytes(data[at + 2 : at + 10], "big"), at + 10
+                size, payload = int.from_bytes(data[start + 2 : start + 10], "big"), start + 10
             if payload + size > end:
                 break
-            if data[at] == _TEXT:
+            if data[start] == _TEXT:
                 self._line(data[payload : payload + size], now)
-            elif data[at] == _PING:
+            elif data[start] == _PING:
                 self.socket.send(_PONG)
-            elif data[at] == _CLOSE:
+            elif data[start] == _CLOSE:
                 self.faults.append(f"closed: {data[payload : payload + size]!r}")
-            at = payload + size
-        self._rest = data[at:]
+            start = payload + size
+        self._rest = data[start:]
 
     def _line(self, line: bytes, now: int) -> None:
-        if line.startswith(_STATUS):
+        if line.startswith(_STATUS_PREFIXES):
             if line.startswith(_FAULTS):
                 self.faults.append(line[:200].decode(errors="replace"))
             return
@@ -173,7 +175,7 @@ class Client:
 
 
 def main() -> None:
-    """Connects, says so, reads and leaves and comes back, prints."""
+    """Connect, report it, read with reconnects, and print the results."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--stations", type=int, required=True)
@@ -201,19 +203,19 @@ def main() -> None:
 
 
 def _follow(poll: select.epoll, clients: list[Client], reconnects_per_second: float) -> float:
-    """Until all games have come; for how many seconds clients have come and gone."""
+    """Read until all games have arrived. Returns for how many seconds clients have reconnected."""
     stdin = sys.stdin.fileno()
     poll.register(stdin, select.EPOLLIN)
-    chance = random.Random(7)
+    rng = random.Random(7)
     by_descriptor = {client.socket.fileno(): client for client in clients}
-    said, began, ended = False, 0.0, 0.0
+    reported, began, ended = False, 0.0, 0.0
     expected: list[int] | None = None
     next_at = float("inf")
-    had, last_at = 0, time.monotonic()
+    received, received_at = 0, time.monotonic()
     while True:
         now = time.monotonic()
-        if not said and all(client.subscribed for client in clients):
-            said, began = True, now
+        if not reported and all(client.subscribed for client in clients):
+            reported, began = True, now
             print("connected", flush=True)
             next_at = now + 1 / reconnects_per_second
         while now >= next_at:
@@ -221,7 +223,7 @@ def _follow(poll: select.epoll, clients: list[Client], reconnects_per_second: fl
             candidates = [client for client in clients if client.subscribed]
             if not candidates:
                 break
-            client = chance.choice(candidates)
+            client = rng.choice(candidates)
             del by_descriptor[client.socket.fileno()]
             client.leave()
             client.connect()
@@ -238,11 +240,11 @@ def _follow(poll: select.epoll, clients: list[Client], reconnects_per_second: fl
                 client.connect()
                 del by_descriptor[descriptor]
                 by_descriptor[client.socket.fileno()] = client
-        if (lines := sum(client.lines for client in clients)) != had:
-            had, last_at = lines, time.monotonic()
+        if (lines := sum(client.lines for client in clients)) != received:
+            received, received_at = lines, time.monotonic()
         if expected is not None:
-            everything = all(client.over >= games for client, games in zip(clients, expected, strict=True))
-            if everything or time.monotonic() - last_at > _PATIENCE_SECONDS:
+            complete = all(client.over >= games for client, games in zip(clients, expected, strict=True))
+            if complete or time.monotonic() - received_at > _TIMEOUT_SECONDS:
                 return ended - began
 
 

@@ -1,4 +1,4 @@
-"""What the daemon is measured at in real time, and the targets."""
+"""Real-time scenarios of the daemon, with their targets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ABOUT_ONE_KILOBYTE = (
 
 
 def one_station(form: Form) -> list[Figure]:
-    """One station at 60 frames a second with one subscriber: CPU of the whole daemon."""
+    """One station at 60 frames per second with one subscriber: CPU time of the whole daemon."""
     runs = _runs(form, Load(stations=1, seconds=2 if form.short else 20, peer=True))
     peers = [m.peer_cpu for m in runs if m.peer_cpu is not None]
     if peers:
@@ -26,84 +26,90 @@ def one_station(form: Form) -> list[Figure]:
         peer += f", ratio {theirs / ours:.2f}" if ours else ""
     else:
         peer = f"no peer: {slippi_js.missing()}"
-    return [Figure("one station, CPU", [m.daemon_cpu for m in runs], "% of a core", 5.0, f"{_beside(runs)}; {peer}")]
+    return [Figure("one station, CPU", [m.daemon_cpu for m in runs], "% of a core", 5.0, f"{_load(runs)}; {peer}")]
 
 
 def latency(form: Form) -> list[Figure]:
-    """Append to websocket message, one station, frame by frame."""
+    """From the append to the file to the websocket message, for one station, frame by frame."""
     runs = _runs(form, Load(stations=1, seconds=2 if form.short else 20))
     return [
-        Figure("one station, latency p50", [m.quantile(0.5) for m in runs], "ms", 1.5, _beside(runs)),
+        Figure("one station, latency p50", [m.quantile(0.5) for m in runs], "ms", 1.5, _load(runs)),
         Figure("one station, latency p99", [m.quantile(0.99) for m in runs], "ms", 8.0, _worst(runs)),
     ]
 
 
 def sixty_four(form: Form) -> list[Figure]:
-    """64 stations at 60 frames a second with one subscriber each; as unrelated setups, and all in step."""
+    """64 stations at 60 frames per second with one subscriber each, unrelated to each other or all in step."""
     seconds = 2 if form.short else 15
     runs = _runs(form, Load(stations=64, seconds=seconds))
     in_step = _runs(form, Load(stations=64, seconds=seconds, in_step=True))
     return [
-        Figure("64 stations, CPU", [m.daemon_cpu for m in runs], "% of a core", 100.0, _beside(runs)),
+        Figure("64 stations, CPU", [m.daemon_cpu for m in runs], "% of a core", 100.0, _load(runs)),
         Figure("64 stations, latency p50", [m.quantile(0.5) for m in runs], "ms"),
         Figure("64 stations, latency p99", [m.quantile(0.99) for m in runs], "ms", 16.7, _worst(runs)),
-        Figure("64 stations in step, CPU", [m.daemon_cpu for m in in_step], "% of a core", None, _beside(in_step)),
+        Figure("64 stations in step, CPU", [m.daemon_cpu for m in in_step], "% of a core", None, _load(in_step)),
         Figure("64 stations in step, latency p99", [m.quantile(0.99) for m in in_step], "ms", None, _worst(in_step)),
     ]
 
 
 def fan_out(form: Form) -> list[Figure]:
     """One station, 1,000 subscribers, messages of about 1 KB."""
-    each = 100 if form.short else 1000
-    load = Load(1, 2 if form.short else 15, each=each, query=f"topics=frame&{ABOUT_ONE_KILOBYTE}", sample=each // 50)
+    count = 100 if form.short else 1000
+    load = Load(
+        1,
+        2 if form.short else 15,
+        subscribers=count,
+        query=f"topics=frame&{ABOUT_ONE_KILOBYTE}",
+        sample_every=count // 50,
+    )
     runs = _runs(form, load)
     delivered = median(m.messages_per_second for m in runs)
     size = median(m.bytes_per_frame for m in runs)
-    beside = f"{size:,.0f} B a frame with its `finalized`, {delivered:,.0f} messages/s delivered; {_beside(runs)}"
+    note = f"{size:,.0f} B per frame with its `finalized`, {delivered:,.0f} messages/s delivered; {_load(runs)}"
     return [
-        Figure(f"{each:,} subscribers, CPU", [m.daemon_cpu for m in runs], "% of a core", 50.0, beside),
-        Figure(f"{each:,} subscribers, latency p50", [m.quantile(0.5) for m in runs], "ms"),
-        Figure(f"{each:,} subscribers, latency p99", [m.quantile(0.99) for m in runs], "ms", None, _worst(runs)),
+        Figure(f"{count:,} subscribers, CPU", [m.daemon_cpu for m in runs], "% of a core", 50.0, note),
+        Figure(f"{count:,} subscribers, latency p50", [m.quantile(0.5) for m in runs], "ms"),
+        Figure(f"{count:,} subscribers, latency p99", [m.quantile(0.99) for m in runs], "ms", None, _worst(runs)),
     ]
 
 
 def hostile(form: Form) -> list[Figure]:
-    """One station with 20 honest subscribers, among all kinds of clients that want no good."""
-    few = 5 if form.short else 50
-    slow = (f"never_reads={few}", f"reads_a_byte_a_second={few}")
-    floods = (f"subscribes={few}", f"pings={few}", f"big_messages={few}", f"big_bodies={few}")
-    silent = (f"half_open={few}", f"slow_head={few}", f"nothing={100 if form.short else 5000}")
+    """One station with 20 honest subscribers, among all kinds of hostile clients."""
+    count = 5 if form.short else 50
+    slow = (f"never_reads={count}", f"reads_a_byte_a_second={count}")
+    floods = (f"subscribes={count}", f"pings={count}", f"big_messages={count}", f"big_bodies={count}")
+    silent = (f"half_open={count}", f"slow_head={count}", f"nothing={100 if form.short else 5000}")
     seconds = 2 if form.short else 20
     figures = []
     for name, attackers in (("slow readers", slow), ("floods", floods), ("silent ones", silent)):
-        runs = _runs(form, Load(1, seconds, each=20, attackers=attackers))
-        theirs = median(m.attackers_cpu or 0.0 for m in runs)
-        beside = f"{', '.join(attackers)}; they {theirs:.0f} % of a core, {_worst(runs)}"
-        dropped, resident = sum(m.dropped for m in runs), max(m.resident for m in runs)
+        runs = _runs(form, Load(1, seconds, subscribers=20, attackers=attackers))
+        cpu = median(m.attackers_cpu or 0.0 for m in runs)
+        note = f"{', '.join(attackers)}, using {cpu:.0f} % of a core; {_worst(runs)}"
+        dropped, peak_megabytes = sum(m.dropped for m in runs), max(m.peak_megabytes for m in runs)
         figures += [
-            Figure(f"hostile: {name}, latency p99 of others", [m.quantile(0.99) for m in runs], "ms", 16.7, beside),
+            Figure(f"hostile: {name}, latency p99 of others", [m.quantile(0.99) for m in runs], "ms", 16.7, note),
             Figure(
                 f"hostile: {name}, CPU", [m.daemon_cpu for m in runs], "% of a core", None,
-                f"most memory {resident:.0f} MB, {dropped:,} connections ended",
+                f"peak memory {peak_megabytes:.0f} MB, {dropped:,} connections ended",
             ),
         ]  # fmt: skip
     return figures
 
 
-def _beside(runs: Sequence[Measured]) -> str:
+def _load(runs: Sequence[Measured]) -> str:
     writer, clients = median(m.writer_cpu for m in runs), median(m.clients_cpu for m in runs)
     return f"writer {writer:.0f} %, clients {clients:.0f} %, {_others(runs)}"
 
 
 def _worst(runs: Sequence[Measured]) -> str:
     frames, missed = sum(m.frames for m in runs), sum(m.missed for m in runs)
-    worst, late = max(m.latencies[-1] for m in runs), median(m.writer_late for m in runs)
+    worst, late = max(m.latencies[-1] for m in runs), median(m.writer_late_ms for m in runs)
     lost = f"missed {missed}, lagged {sum(m.lagged for m in runs)}"
     return f"{frames:,} frames, max {worst:.1f} ms, {lost}; writer itself late {late:.1f} ms (p99), {_others(runs)}"
 
 
 def _others(runs: Sequence[Measured]) -> str:
-    return f"all else on this machine {median(m.others_cpu for m in runs):.0f} %"
+    return f"other processes {median(m.others_cpu for m in runs):.0f} %"
 
 
 def _runs(form: Form, load: Load) -> list[Measured]:

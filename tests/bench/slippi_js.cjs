@@ -1,9 +1,10 @@
-// @slippi/slippi-js as a peer: its SlpStream and SlpParser, as its own examples use them, run as a black box.
+// @slippi/slippi-js as a peer: its SlpStream and SlpParser, used as in its own examples, as a black box.
 //
-// `decode FILE ROUNDS`: CPU time in microseconds of each round over the whole file, fed in 4,096-byte blocks, nothing encoded.
-// `frames FILE ROUNDS`: time in microseconds of each round of a whole game's frames from a buffer.
-// `stats FILE ROUNDS`: time in microseconds of each round of a whole game's stats from a buffer.
-// `follow FILE`: reads a growing file as it is told of changes, until stdin ends; then CPU time in microseconds and frames.
+// `decode FILE ROUNDS`: CPU time of each round over the whole file, fed in blocks of 4,096 bytes, without encoding.
+// `frames FILE ROUNDS`: time of each round of a whole game's frames from a buffer.
+// `stats FILE ROUNDS`: time of each round of a whole game's stats from a buffer.
+// `follow FILE`: reads a growing file on notifications until stdin ends, then prints CPU time and number of frames.
+// All times are in microseconds.
 //
 // The package is looked up in NODE_PATH.
 
@@ -27,19 +28,21 @@ function decode(path, rounds) {
   for (let round = 0; round < rounds; round++) {
     const { stream } = reader();
     const began = process.cpuUsage();
-    for (let at = HEADER_BYTES; at < end; at += BLOCK_BYTES) stream.process(data.subarray(at, Math.min(at + BLOCK_BYTES, end)));
+    for (let start = HEADER_BYTES; start < end; start += BLOCK_BYTES) {
+      stream.process(data.subarray(start, Math.min(start + BLOCK_BYTES, end)));
+    }
     const used = process.cpuUsage(began);
     microseconds.push(used.user + used.system);
   }
   console.log(JSON.stringify({ microseconds }));
 }
 
-function whole(path, rounds, ask) {
+function whole(path, rounds, compute) {
   const data = fs.readFileSync(path);
   const microseconds = [];
   for (let round = 0; round < rounds; round++) {
     const began = process.hrtime.bigint();
-    ask(new SlippiGame(data));
+    compute(new SlippiGame(data));
     microseconds.push(Number(process.hrtime.bigint() - began) / 1e3);
   }
   console.log(JSON.stringify({ microseconds }));
@@ -49,13 +52,13 @@ function follow(path) {
   const { stream, parser } = reader();
   const file = fs.openSync(path, "r");
   const block = Buffer.alloc(1 << 16);
-  let at = HEADER_BYTES;
+  let offset = HEADER_BYTES;
   const began = process.cpuUsage();
   const read = () => {
     for (;;) {
-      const count = fs.readSync(file, block, 0, block.length, at);
+      const count = fs.readSync(file, block, 0, block.length, offset);
       if (count === 0) return;
-      at += count;
+      offset += count;
       stream.process(Uint8Array.prototype.slice.call(block, 0, count));
     }
   };

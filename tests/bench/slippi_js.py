@@ -1,4 +1,4 @@
-"""slippi-js as a peer: the npm package, run as a black box by node. Where it is not, there are no ratios."""
+"""slippi-js as a peer: node runs the npm package as a black box. Without it, ratios are left out."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from tests.oracles import slippi_js
 
 _SCRIPT = Path(__file__).with_suffix(".cjs")
 _WARM_UP_ROUNDS = 5
-_SECONDS_AT_MOST = 120.0
+_TIMEOUT_SECONDS = 120.0
 
 
 def missing() -> str | None:
-    """Why it cannot run here; `None` when it can."""
+    """The reason why slippi-js cannot run here; `None` if it can."""
     return slippi_js.missing()
 
 
 def name() -> str:
-    """What it is called in a report."""
+    """Name and version for reports."""
     return f"slippi-js {slippi_js.version()}"
 
 
@@ -31,22 +31,22 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """The environment in which it finds the package."""
+    """Environment variables with which the script finds the package."""
     return {**os.environ, "NODE_PATH": str(slippi_js.MODULES)}
 
 
 def decode_seconds(replay: Path, rounds: int) -> list[float]:
-    """CPU time of each round over a replay, by its stream and parser, once its compiler is warm."""
+    """CPU time of each round over a replay with the stream and parser, after a warm-up."""
     return _seconds("decode", replay, rounds)
 
 
 def frames_seconds(replay: Path, rounds: int) -> list[float]:
-    """Time of each round of reading all frames of a replay from a buffer, once its compiler is warm."""
+    """Time of each round of `getFrames` on a replay in memory, after a warm-up."""
     return _seconds("frames", replay, rounds)
 
 
 def stats_seconds(replay: Path, rounds: int) -> list[float]:
-    """Time of each round of `getStats` of a replay from a buffer, once its compiler is warm."""
+    """Time of each round of `getStats` on a replay in memory, after a warm-up."""
     return _seconds("stats", replay, rounds)
 
 
@@ -56,7 +56,7 @@ def _seconds(mode: str, replay: Path, rounds: int) -> list[float]:
         env=environment(),
         capture_output=True,
         check=True,
-        timeout=_SECONDS_AT_MOST,
+        timeout=_TIMEOUT_SECONDS,
     )
     microseconds: list[float] = json.loads(done.stdout)["microseconds"]
     return [value / 1e6 for value in microseconds[_WARM_UP_ROUNDS:]]

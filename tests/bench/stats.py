@@ -1,12 +1,12 @@
-"""Stats: a frame through all computers as it happens live, and a whole game beside slippi-js in the same run.
+"""Stats: one frame through all computers, as in the daemon, and whole games compared with slippi-js in the same run.
 
-- a frame: decoded final frames of two players fed one by one, with the events and the `stats` of every 60th frame;
-  CPU time a frame;
-- a whole game: from bytes in memory to the stats at the end, our best way (by columns, where numpy is) beside slippi-js
-  `new SlippiGame(buffer).getStats()`, which is what our `compat` computes. Time by the clock for both: slippi-js works
-  on several threads, we on one. Medians of rounds, as many of either.
+- one frame: decoded final frames of two players fed one by one, with the events and the `stats` of every 60th frame;
+  CPU time per frame;
+- whole game: from bytes in memory to the stats at the end, by columns if numpy is installed, compared with slippi-js's
+  `new SlippiGame(buffer).getStats()`, which our `compat` reproduces. Wall-clock time for both, because slippi-js uses
+  several threads and we use one. Medians over equally many rounds.
 
-The way without numpy, which reads the events as the daemon does, stands beside.
+The path without numpy, which reads events like the daemon, is timed as well.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ def run(form: Form) -> list[Figure]:
 
 
 def by_columns(data: bytes) -> Stats:
-    """The stats of a whole game, the fast way."""
+    """The stats of a whole game, computed by columns."""
     stats = whole_stats(WholeGame(data))
-    assert stats is not None, "the replays of the benchmark have ended properly"
+    assert stats is not None, "the replays of the benchmark must have a regular end"
     return stats.stats()
 
 
 def as_read(data: bytes) -> Stats:
-    """The same without numpy, as the daemon does it."""
+    """The stats of a whole game without numpy, like the daemon."""
     made: list[SlippiStats] = []
 
     def make(settings: Settings) -> SlippiStats:
@@ -60,8 +60,8 @@ def as_read(data: bytes) -> Stats:
         return made[0]
 
     reader, deriver = SlippiReader(), Deriver({"slippi": make})
-    for at in range(0, len(data), _BLOCK_BYTES):
-        deriver.derive(reader.feed(data[at : at + _BLOCK_BYTES]))
+    for start in range(0, len(data), _BLOCK_BYTES):
+        deriver.derive(reader.feed(data[start : start + _BLOCK_BYTES]))
     deriver.derive(reader.finish())
     return made[0].stats()
 
@@ -91,28 +91,28 @@ def _microseconds(settings: Settings, frames: list[tuple[Frame, int]]) -> float:
 def _frame_by_frame(name: str, data: bytes, rounds: int) -> Figure:
     settings, frames = _final_frames(data)
     values = [_microseconds(settings, frames) for _ in range(rounds)]
-    beside = f"{len(frames):,} frames"
-    return Figure(f"stats, a frame, {name}", values, "µs CPU a frame", TARGET_MICROSECONDS, beside)
+    note = f"{len(frames):,} frames"
+    return Figure(f"stats, a frame, {name}", values, "µs CPU a frame", TARGET_MICROSECONDS, note)
 
 
 def _whole_game(name: str, data: bytes, rounds: int) -> Figure:
-    frames = by_columns(data).last_frame + 124  # what the first use of numpy takes is not the game's
+    frames = by_columns(data).last_frame + 124  # the first use of numpy is not counted
     ours = [_seconds(by_columns, data) for _ in range(rounds)]
     slow = median(_seconds(as_read, data) for _ in range(rounds))
-    beside = f"{frames:,} frames in {median(ours) * 1e3:.0f} ms; without numpy {slow * 1e3:.0f} ms"
+    note = f"{frames:,} frames in {median(ours) * 1e3:.0f} ms; without numpy {slow * 1e3:.0f} ms"
     title = f"stats, whole game, {name}"
     reason = slippi_js.missing()
     if reason is not None:
-        return Figure(title, [1e3 * seconds for seconds in ours], "ms", None, f"{beside}; no peer: {reason}")
+        return Figure(title, [1e3 * seconds for seconds in ours], "ms", None, f"{note}; no peer: {reason}")
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as folder:
         replay = Path(folder) / "replay.slp"
         replay.write_bytes(data)
         theirs = median(slippi_js.stats_seconds(replay, rounds))
-    beside += f"; {slippi_js.name()} {theirs * 1e3:.0f} ms, ratio without numpy {theirs / slow:.2f}"
-    return Figure(title, [theirs / seconds for seconds in ours], "x", MIN_RATIO, beside, least=True)
+    note += f"; {slippi_js.name()} {theirs * 1e3:.0f} ms, ratio without numpy {theirs / slow:.2f}"
+    return Figure(title, [theirs / seconds for seconds in ours], "x", MIN_RATIO, note, at_least=True)
 
 
-def _seconds(way: Callable[[bytes], Stats], data: bytes) -> float:
+def _seconds(compute: Callable[[bytes], Stats], data: bytes) -> float:
     began = time.perf_counter()
-    way(data)
+    compute(data)
     return time.perf_counter() - began

@@ -1,4 +1,4 @@
-"""The index of games: how long a list takes when ten thousand games are known, and how fast files are indexed."""
+"""The index of games: the time of a list among ten thousand games, and the speed of indexing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from tests.synthetic.match import synthetic_match
 LIST_TARGET_MILLISECONDS = 20.0
 GAMES, SHORT_GAMES = 10_000, 300
 FILES, SHORT_FILES = 10_000, 30
-_ASKED, _SHORT_ASKED = 200, 10
+_REQUESTS, _SHORT_REQUESTS = 200, 10
 _LISTS = {
     "the newest": "/v1/games",
     "200, the newest": "/v1/games?limit=200",
@@ -35,12 +35,12 @@ _LISTS = {
 
 
 def run(form: Form) -> list[Figure]:
-    """Lists and indexing."""
+    """Benchmark lists and indexing."""
     return [*lists(form), indexing(form)]
 
 
 def lists(form: Form) -> list[Figure]:
-    """Each list over HTTP, one request after the other on one connection: the slowest of all but one in a hundred."""
+    """Each list over HTTP, one request after another on one connection: the 99th percentile."""
     games = SHORT_GAMES if form.short else GAMES
     taken: dict[str, list[float]] = {name: [] for name in _LISTS}
     with tempfile.TemporaryDirectory() as state, tempfile.TemporaryDirectory() as folder:
@@ -52,7 +52,9 @@ def lists(form: Form) -> list[Figure]:
             middle = f"{(made.DAY_ONE + 30 * games) * 1000}.{'0' * 32}"
             for _ in range(form.runs if not form.short else 1):
                 for name, path in _LISTS.items():
-                    times = _ask(connection, path.format(cursor=middle), _SHORT_ASKED if form.short else _ASKED)
+                    times = _request(
+                        connection, path.format(cursor=middle), _SHORT_REQUESTS if form.short else _REQUESTS
+                    )
                     taken[name].append(1000 * times[int(0.99 * len(times))])
     return [
         Figure(f"GET /v1/games of {games:,}, {name}, p99", values, "ms", LIST_TARGET_MILLISECONDS)
@@ -61,7 +63,7 @@ def lists(form: Form) -> list[Figure]:
 
 
 def indexing(form: Form) -> Figure:
-    """`slpstream reindex` over short games, each file its own game; the start of the processes counts too."""
+    """`slpstream reindex` over many short games, including the start of its processes."""
     files = SHORT_FILES if form.short else FILES
     rates: list[float] = []
     with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as state:
@@ -72,15 +74,15 @@ def indexing(form: Form) -> Figure:
             command = [sys.executable, "-m", "slpstream", "reindex", folder]
             subprocess.run(command, env=environment, check=True, capture_output=True)
             rates.append(files / (time.perf_counter() - began))
-    return Figure(f"reindex of {files:,} files", rates, "files/s", beside=f"{files / median(rates):.1f} s")
+    return Figure(f"reindex of {files:,} files", rates, "files/s", note=f"{files / median(rates):.1f} s")
 
 
 def write_games(folder: Path, count: int) -> None:
-    """Files of one short game, each with another random seed in its Game Start, which makes it another game."""
+    """Write files with a short game, each with a different random seed in its Game Start, so that the games differ."""
     data = bytearray(synthetic_match(frames=60))
-    at = data.index(b"\x36", 15 + data[16]) + 0x13D
+    seed_offset = data.index(b"\x36", 15 + data[16]) + 0x13D
     for number in range(count):
-        data[at : at + 4] = number.to_bytes(4, "big")
+        data[seed_offset : seed_offset + 4] = number.to_bytes(4, "big")
         (folder / f"Game_{number:05}.slp").write_bytes(data)
 
 
@@ -102,14 +104,14 @@ def _connection(url: str) -> Iterator[http.client.HTTPConnection]:
         connection.close()
 
 
-def _ask(connection: http.client.HTTPConnection, path: str, count: int) -> list[float]:
+def _request(connection: http.client.HTTPConnection, path: str, count: int) -> list[float]:
     times: list[float] = []
     for _ in range(count):
         began = time.perf_counter()
         connection.request("GET", path)
-        answer = connection.getresponse()
-        body = answer.read()
+        response = connection.getresponse()
+        body = response.read()
         times.append(time.perf_counter() - began)
-        assert answer.status == 200
+        assert response.status == 200
         assert msgspec.json.decode(body)["games"]
     return sorted(times)

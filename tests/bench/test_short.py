@@ -1,4 +1,4 @@
-"""The short form of each benchmark: that it runs and measures. Time is not judged."""
+"""The short form of each benchmark runs and gives figures. Times are not checked."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from tests.bench.report import Figure, Form, table
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the benchmarks read /proc")
-@pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "tournament"])  # it has a test of its own
-def test_it_runs(
+@pytest.mark.parametrize("name", [name for name in BENCHMARKS if name != "tournament"])  # see test_tournament.py
+def test_benchmark_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["bench", name, "--short", "--json", str(tmp_path / "figures.json")])
     command.main()
-    _, header, rest = capsys.readouterr().out.partition(
-        "| benchmark |"
-    )  # before it, a benchmark can have its own table
+    # A benchmark may print its own table before the common one.
+    _, header, rest = capsys.readouterr().out.partition("| benchmark |")
     rows = [line for line in (header + rest).splitlines() if line.startswith("| ")]
     figures = json.loads((tmp_path / "figures.json").read_text())["figures"]
     assert len(rows) == len(figures) + 2
@@ -33,14 +32,14 @@ def test_it_runs(
     assert all(figure["value"] >= 0 and len(figure["runs"]) >= 1 for figure in figures)
 
 
-def test_a_miss_is_printed_as_a_miss() -> None:
+def test_missed_target_is_printed() -> None:
     printed = table([Figure("a", [2.0], "ms", 1.0), Figure("b", [1.0, 9.0, 0.5], "ms", 1.0), Figure("c", [1.0], "ms")])
     rows = [line.split(" | ") for line in printed.splitlines()[2:]]
     assert [row[3].strip() for row in rows] == ["MISS", "ok", ""]
     assert rows[1][1] == "1 (0.5 to 9) ms"
 
 
-def test_the_endless_game_is_a_game() -> None:
+def test_endless_game_is_valid() -> None:
     game = EndlessGame()
     count = 12_000
     pipeline = Pipeline(SlippiReader(), ["live", "finalized"])
@@ -52,5 +51,5 @@ def test_the_endless_game_is_a_game() -> None:
     assert not [message for message in log if message.type == "diagnostic"]
 
 
-def test_the_form_is_thorough_by_default() -> None:
+def test_default_form_is_thorough() -> None:
     assert Form() == Form(short=False, runs=3)

@@ -1,5 +1,5 @@
-"""The tournament, for correctness alone: fifty stations, lossless clients that lose their connections, nothing lost and
-nothing doubled. `SLPSTREAM_TOURNAMENT_SECONDS=60` is the form of a minute; time is not judged.
+"""The correctness of the tournament: fifty stations with lossless clients that reconnect, and no message is lost or
+duplicated. `SLPSTREAM_TOURNAMENT_SECONDS=60` runs it for a minute. Times are not checked.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ _SECONDS = float(os.environ.get("SLPSTREAM_TOURNAMENT_SECONDS", "8"))
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the benchmarks read /proc")
-def test_nothing_is_lost_and_nothing_is_doubled() -> None:
+def test_reconnecting_clients_neither_lose_nor_duplicate_messages() -> None:
     measured = measure(_SECONDS)
     assert measured.differences == []
-    assert measured.messages > 50 * STATIONS * _SECONDS, "most of them are frames, sixty a second"
+    assert measured.messages > 50 * STATIONS * _SECONDS, "most messages are frames, sixty per second"
     assert measured.games > STATIONS
     assert measured.reconnects_per_second > RECONNECTS_PER_SECOND / 5
     assert len(measured.latencies) > 0.7 * 60 * STATIONS * _SECONDS
 
 
-# -- that it would be noticed -----------------------------------------------------------------------------------------
+# The tests below show that differences would be noticed.
 
 
 @pytest.fixture(scope="module")
@@ -42,58 +42,58 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def heard(folder: Path, mode: str = "live") -> list[list[bytes]]:
-    """The lines of each game, as a client gets them."""
+def expected_lines(folder: Path, mode: str = "live") -> list[list[bytes]]:
+    """The lines of each game that a client should receive."""
     return [[message.json("s00") for message in messages(path, frames=mode)] for path in sorted(folder.iterdir())]  # type: ignore[arg-type]
 
 
 def client(games: list[list[bytes]], *faults: str) -> dict[str, Any]:
-    """What a client says that has got these lines."""
+    """The results of a client that has received these lines."""
     summaries: dict[str, Any] = {}
     for lines in games:
-        kept = GameLines()
+        digests = GameLines()
         for line in lines:
-            kept.add(line)
+            digests.add(line)
         begin = lines[0].index(b'"gameId":"') + 10
-        summaries[lines[0][begin : begin + 32].decode()] = kept.summary()
+        summaries[lines[0][begin : begin + 32].decode()] = digests.summary()
     return {"faults": list(faults), "games": summaries}
 
 
-def test_all_that_there_is_is_no_difference(folder: Path) -> None:
-    assert list(differences(folder, 0, client(heard(folder)))) == []
+def test_complete_lines_have_no_difference(folder: Path) -> None:
+    assert list(differences(folder, 0, client(expected_lines(folder)))) == []
     assert mode_of(4) == "finalized"
-    assert list(differences(folder, 4, client(heard(folder, "finalized")))) == []
+    assert list(differences(folder, 4, client(expected_lines(folder, "finalized")))) == []
 
 
-@pytest.mark.parametrize("at", [1, BLOCK_LINES - 1, BLOCK_LINES, -1])
-@pytest.mark.parametrize("how", ["lost", "doubled", "swapped", "altered"])
-def test_one_line_is_a_difference(how: str, at: int, folder: Path) -> None:
-    games = heard(folder)
+@pytest.mark.parametrize("index", [1, BLOCK_LINES - 1, BLOCK_LINES, -1])
+@pytest.mark.parametrize("fault", ["lost", "duplicated", "swapped", "altered"])
+def test_one_wrong_line_is_a_difference(fault: str, index: int, folder: Path) -> None:
+    games = expected_lines(folder)
     lines = games[1]
-    if how == "lost":
-        del lines[at]
-    elif how == "doubled":
-        lines.insert(at, lines[at])
-    elif how == "swapped":
-        lines[at], lines[at - 1] = lines[at - 1], lines[at]
+    if fault == "lost":
+        del lines[index]
+    elif fault == "duplicated":
+        lines.insert(index, lines[index])
+    elif fault == "swapped":
+        lines[index], lines[index - 1] = lines[index - 1], lines[index]
     else:
-        lines[at] = lines[at].replace(b"0", b"1", 1)
-    said = list(differences(folder, 0, client(games)))
-    assert said
-    assert all(line.startswith("Game_1.slp: ") for line in said)
+        lines[index] = lines[index].replace(b"0", b"1", 1)
+    found = list(differences(folder, 0, client(games)))
+    assert found
+    assert all(line.startswith("Game_1.slp: ") for line in found)
 
 
 def test_games_and_faults_are_differences(folder: Path) -> None:
-    games = heard(folder)
-    assert next(iter(differences(folder, 0, client(games[:1])))) == "Game_1.slp: nothing of it came"
-    assert "the games came as" in next(differences(folder, 0, client(games[::-1])))
+    games = expected_lines(folder)
+    assert next(iter(differences(folder, 0, client(games[:1])))) == "Game_1.slp: no line was received"
+    assert "the games were received as" in next(differences(folder, 0, client(games[::-1])))
     assert list(differences(folder, 0, client(games, "closed"))) == ["closed"]
 
 
 def test_blocks_are_digests_of_lines() -> None:
-    kept = GameLines()
+    digests = GameLines()
     for number in range(BLOCK_LINES + 1):
-        kept.add(b"%d" % number)
-    [first, second] = kept.summary()["blocks"]
+        digests.add(b"%d" % number)
+    [first, second] = digests.summary()["blocks"]
     assert second == hashlib.sha256(b"%d\n" % BLOCK_LINES).hexdigest()
     assert first == hashlib.sha256(b"".join(b"%d\n" % number for number in range(BLOCK_LINES))).hexdigest()

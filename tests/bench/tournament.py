@@ -1,8 +1,8 @@
-"""A tournament: fifty setups, each with a lossless client, and clients that lose their connection all the time.
+"""A tournament: fifty setups, each with a lossless client that repeatedly loses its connection.
 
-Four processes: a writer that plays game after game at every setup in real time, `slpstream serve`, the clients, and
-this one, which watches and afterwards compares: each client's lines, over all its connections, must be the lines of
-`dump` of the games of its station, each line once and in order.
+Four processes: a writer that plays one game after another at every setup in real time, `slpstream serve`, the clients,
+and this one, which measures and compares. The lines of each client, over all its connections, must be the lines of
+`dump` of its station's games, each exactly once and in order.
 """
 
 from __future__ import annotations
@@ -31,53 +31,53 @@ _SECONDS = 300.0
 _SHORT_SECONDS = 20.0
 _GAME_SECONDS = 75.0
 _SAMPLES_PER_SECOND = 2.0
-_WARM_UP_PART = 0.4
+_WARM_UP_SHARE = 0.4
 _DESCRIPTORS = 4096
 
 
 class Measured(NamedTuple):
-    """One run. CPU in percent of one core, latencies in milliseconds, memory in MB (1e6 bytes)."""
+    """Results of one run: CPU time in percent of one core, latencies in milliseconds, memory in MB (1e6 bytes)."""
 
     differences: list[str]
-    """What a client got that is not in the files, or the other way; and what else went wrong."""
+    """Differences between the lines of clients and the files, and other faults."""
     messages: int
     games: int
     reconnects_per_second: float
     latencies: list[float]
-    """Ascending: from just before a frame was written to its arrival, also over a reconnect."""
+    """From just before the write of a frame to its arrival, even over a reconnect; in ascending order."""
     daemon_cpu: float
     clients_cpu: float
     writer_cpu: float
     others_cpu: float
     memory: list[float]
     """Resident memory of the daemon at equal intervals."""
-    writer_late: float
+    writer_late_ms: float
 
-    def quantile(self, part: float) -> float:
-        """A latency."""
-        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * part))]
+    def quantile(self, share: float) -> float:
+        """A quantile of the latencies."""
+        return self.latencies[min(len(self.latencies) - 1, int(len(self.latencies) * share))]
 
     @property
     def memory_growth(self) -> float:
-        """By how much the highest of the last quarter is above the highest before it, once all rings are full."""
-        settled = self.memory[int(len(self.memory) * _WARM_UP_PART) :]
+        """How far the peak of the last quarter is above the earlier peak, once all rings are full."""
+        settled = self.memory[int(len(self.memory) * _WARM_UP_SHARE) :]
         last = len(settled) * 7 // 12
         return max(0.0, max(settled[last:]) - max(settled[:last]))
 
 
 def run(form: Form) -> list[Figure]:
-    """Fifty stations for five minutes; the short form is for correctness alone."""
+    """Run fifty stations for five minutes. The short form only checks correctness."""
     short = float(os.environ.get("SLPSTREAM_TOURNAMENT_SECONDS", _SHORT_SECONDS))
     runs = [measure(short if form.short else _SECONDS) for _ in range(1 if form.short else form.runs)]
     for difference in [difference for measured in runs for difference in measured.differences]:
         print(difference)
-    beside = f"{sum(m.messages for m in runs):,} messages of {sum(m.games for m in runs):,} games"
-    cpu = f"clients {runs[0].clients_cpu:.0f} %, writer {runs[0].writer_cpu:.0f} %, all else {runs[0].others_cpu:.0f} %"
-    late = f"max {max(m.latencies[-1] for m in runs):.0f} ms; writer itself late {runs[0].writer_late:.1f} ms (p99)"
+    note = f"{sum(m.messages for m in runs):,} messages of {sum(m.games for m in runs):,} games"
+    cpu = f"clients {runs[0].clients_cpu:.0f} %, writer {runs[0].writer_cpu:.0f} %, others {runs[0].others_cpu:.0f} %"
+    late = f"max {max(m.latencies[-1] for m in runs):.0f} ms; writer itself late {runs[0].writer_late_ms:.1f} ms (p99)"
     resident = f"from {min(m.memory[0] for m in runs):.0f} to {max(max(m.memory) for m in runs):.0f} MB in all"
     return [
-        Figure("tournament, differences from the files", [len(m.differences) for m in runs], "", 0.0, beside),
-        Figure("tournament, reconnects", [m.reconnects_per_second for m in runs], "a second", 9.5, "", least=True),
+        Figure("tournament, differences from the files", [len(m.differences) for m in runs], "", 0.0, note),
+        Figure("tournament, reconnects", [m.reconnects_per_second for m in runs], "a second", 9.5, "", at_least=True),
         Figure("tournament, latency p50", [m.quantile(0.5) for m in runs], "ms"),
         Figure("tournament, latency p99", [m.quantile(0.99) for m in runs], "ms", 16.7, late),
         Figure("tournament, CPU", [m.daemon_cpu for m in runs], "% of a core", None, cpu),
@@ -88,7 +88,7 @@ def run(form: Form) -> list[Figure]:
 def measure(
     seconds: float, *, stations: int = STATIONS, reconnects_per_second: float = RECONNECTS_PER_SECOND
 ) -> Measured:
-    """Runs all processes once."""
+    """Run all processes once."""
     machine.allow_descriptors(_DESCRIPTORS)
     with tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name:
         root = Path(name)
@@ -126,12 +126,14 @@ def _measure(
     arrivals = RECORD.iter_unpack(seen.read_bytes())
     latencies = sorted((at - due[game, number]) / 1e6 for game, number, at in arrivals if (game, number) in due)
     found = [
-        f"{folder.name}: {what}"
+        f"{folder.name}: {difference}"
         for station, folder in enumerate(folders)
-        for what in differences(folder, station, result["clients"][station])
+        for difference in differences(folder, station, result["clients"][station])
     ]
     found += [
-        f"the daemon says: {line}" for line in daemon.lines if line.get("level") in ("warning", "error", "critical")
+        f"the daemon has logged: {line}"
+        for line in daemon.lines
+        if line.get("level") in ("warning", "error", "critical")
     ]
     return Measured(
         differences=found,
@@ -144,12 +146,12 @@ def _measure(
         writer_cpu=cpu["writer"],
         others_cpu=others,
         memory=memory,
-        writer_late=writer_late_ns / 1e6,
+        writer_late_ms=writer_late_ns / 1e6,
     )
 
 
 def _watch(pids: dict[str, int], began_ns: int, seconds: float) -> tuple[dict[str, float], float, list[float]]:
-    """CPU of each process and of all others while games are played, and the daemon's memory all along."""
+    """CPU time of each process and of all others while games are played, and samples of the daemon's memory."""
 
     def used() -> dict[str, float]:
         return {name: machine.cpu_seconds(pid) for name, pid in pids.items()}
@@ -165,28 +167,25 @@ def _watch(pids: dict[str, int], began_ns: int, seconds: float) -> tuple[dict[st
     return cpu, max(0.0, 100 * busy / took - sum(cpu.values())), memory
 
 
-# -- what must have come -----------------------------------------------------------------------------------------------
-
-
 def differences(folder: Path, station: int, client: dict[str, Any]) -> Iterator[str]:
-    """What is wrong with the lines of one client; nothing when all came, each once, in order."""
+    """The differences of one client's lines from the files of its station."""
     yield from client["faults"]
-    got: dict[str, Any] = client["games"]
+    received: dict[str, Any] = client["games"]
     files = sorted(folder.iterdir())
     expected: list[str] = []
     for file in files:
         lines = [message.json(folder.name) for message in messages(file, frames=cast("FramesMode", mode_of(station)))]
         game_id = json.loads(lines[0])["gameId"]
         expected.append(game_id)
-        if game_id not in got:
-            yield f"{file.name}: nothing of it came"
+        if game_id not in received:
+            yield f"{file.name}: no line was received"
             continue
-        if got[game_id]["lines"] != len(lines):
-            yield f"{file.name}: {got[game_id]['lines']} lines came, of {len(lines)}"
-        for number, digest in enumerate(got[game_id]["blocks"]):
+        if received[game_id]["lines"] != len(lines):
+            yield f"{file.name}: received {received[game_id]['lines']} of {len(lines)} lines"
+        for number, digest in enumerate(received[game_id]["blocks"]):
             block = lines[number * BLOCK_LINES : (number + 1) * BLOCK_LINES]
             if hashlib.sha256(b"".join(line + b"\n" for line in block)).hexdigest() != digest:
-                yield f"{file.name}: what came is not lines {number * BLOCK_LINES} to {(number + 1) * BLOCK_LINES - 1}"
+                yield f"{file.name}: lines {number * BLOCK_LINES} to {(number + 1) * BLOCK_LINES - 1} differ"
                 break
-    if list(got) != expected:
-        yield f"the games came as {list(got)}, and were {expected}"
+    if list(received) != expected:
+        yield f"the games were received as {list(received)} instead of {expected}"

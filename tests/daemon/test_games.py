@@ -266,7 +266,7 @@ def test_index_of_a_newer_version_is_a_configuration_error(tmp_path: Path) -> No
     environment = {**os.environ, "STATE_DIRECTORY": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 78
-    assert "is of version 99" in done.stderr
+    assert "has version 99" in done.stderr
     assert "Traceback" not in done.stderr
 
 

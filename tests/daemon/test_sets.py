@@ -212,7 +212,7 @@ async def test_a_disk_that_takes_nothing(tmp_path: Path) -> None:
 async def test_corrections_outlive_a_damaged_index(tmp_path: Path) -> None:
     async with scoreboard(tmp_path) as kept:
         await kept.board.correct("main", patch(names={"0": "Ann"}))
-        await kept.index._begin_again()
+        await kept.index._replace_damaged()
         assert (await kept.board.score("main")).players[0].name == "Ann"
     async with scoreboard(tmp_path) as kept:
         assert (await kept.until([0, 0]))["players"][0]["name"] == "Ann"

@@ -1,6 +1,6 @@
-"""What goes wrong in the world, done to a real daemon on purpose, while a subscriber counts its messages.
+"""Faults of files, processes and machines, inflicted on a real daemon while a subscriber counts its messages.
 
-`matrix` is the table of faults, `scene` the stage on which each is played: a station, a daemon, a game that is written,
-and a subscriber that comes back with its cursor. `python -m tests.faults --table` plays the long forms and writes
+`matrix` is the table of faults. `scene` is the setting of each: a station, a daemon, a game that is being written, and
+a subscriber that reconnects with its cursor. `python -m tests.faults --table` runs the long forms and writes
 `deploy/docs/faults.md`; the short forms are tests.
 """

@@ -1,7 +1,7 @@
-/* What a machine does to a process on a bad day, on demand: loaded with LD_PRELOAD, told by a shared page.
+/* Injects faults into a process. It is loaded with LD_PRELOAD and controlled through a shared page.
  *
- * read, pread, preadv2: an error for files whose name contains `path`; an overflow instead of what inotify has to say.
- * clock_gettime: the wall clock is off by so much. inotify_add_watch: an error. */
+ * read, pread, preadv2: an error for files whose name contains `path`; an overflow in place of inotify events.
+ * clock_gettime: an offset of the wall clock. inotify_add_watch: an error. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ struct faults {
     int32_t read_errno;
     int32_t watch_errno;
     int32_t overflow;
-    int32_t happened; /* how often any of them was done */
+    int32_t count; /* number of injected faults */
     int64_t clock_nanoseconds;
     char path[1024];
 };
@@ -37,7 +37,7 @@ __attribute__((constructor)) static void begin(void) {
     if (page != MAP_FAILED) faults = page;
 }
 
-static int names(int fd, char *name, size_t size) {
+static int name_of(int fd, char *name, size_t size) {
     char link[64];
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t length = readlink(link, name, size - 1);
@@ -45,37 +45,37 @@ static int names(int fd, char *name, size_t size) {
     return length > 0;
 }
 
-static int done(int error) {
-    __atomic_add_fetch(&faults->happened, 1, __ATOMIC_SEQ_CST);
+static int inject(int error) {
+    __atomic_add_fetch(&faults->count, 1, __ATOMIC_SEQ_CST);
     errno = error;
     return -1;
 }
 
-static int fails(int fd) {
+static int read_fails(int fd) {
     char name[PATH_MAX];
-    return faults && faults->read_errno && names(fd, name, sizeof name) && strstr(name, (const char *)faults->path);
+    return faults && faults->read_errno && name_of(fd, name, sizeof name) && strstr(name, (const char *)faults->path);
 }
 
 ssize_t read(int fd, void *to, size_t count) {
     static ssize_t (*next)(int, void *, size_t);
     if (!next) next = (ssize_t(*)(int, void *, size_t))dlsym(RTLD_NEXT, "read");
-    if (fails(fd)) return done(faults->read_errno);
-    ssize_t got = next(fd, to, count);
+    if (read_fails(fd)) return inject(faults->read_errno);
+    ssize_t size = next(fd, to, count);
     char name[PATH_MAX];
-    if (got >= (ssize_t)sizeof(struct inotify_event) && faults && faults->overflow && names(fd, name, sizeof name) &&
+    if (size >= (ssize_t)sizeof(struct inotify_event) && faults && faults->overflow && name_of(fd, name, sizeof name) &&
         strstr(name, "inotify")) {
         struct inotify_event lost = {.wd = -1, .mask = IN_Q_OVERFLOW, .cookie = 0, .len = 0};
         memcpy(to, &lost, sizeof lost);
-        done(0);
+        inject(0);
         return sizeof lost;
     }
-    return got;
+    return size;
 }
 
 ssize_t pread64(int fd, void *to, size_t count, off64_t at) {
     static ssize_t (*next)(int, void *, size_t, off64_t);
     if (!next) next = (ssize_t(*)(int, void *, size_t, off64_t))dlsym(RTLD_NEXT, "pread64");
-    return fails(fd) ? done(faults->read_errno) : next(fd, to, count, at);
+    return read_fails(fd) ? inject(faults->read_errno) : next(fd, to, count, at);
 }
 
 ssize_t pread(int fd, void *to, size_t count, off_t at) { return pread64(fd, to, count, at); }
@@ -83,7 +83,7 @@ ssize_t pread(int fd, void *to, size_t count, off_t at) { return pread64(fd, to,
 ssize_t preadv64v2(int fd, const struct iovec *to, int count, off64_t at, int flags) {
     static ssize_t (*next)(int, const struct iovec *, int, off64_t, int);
     if (!next) next = (ssize_t(*)(int, const struct iovec *, int, off64_t, int))dlsym(RTLD_NEXT, "preadv64v2");
-    return fails(fd) ? done(faults->read_errno) : next(fd, to, count, at, flags);
+    return read_fails(fd) ? inject(faults->read_errno) : next(fd, to, count, at, flags);
 }
 
 ssize_t preadv2(int fd, const struct iovec *to, int count, off_t at, int flags) {
@@ -93,18 +93,18 @@ ssize_t preadv2(int fd, const struct iovec *to, int count, off_t at, int flags) 
 int inotify_add_watch(int fd, const char *path, uint32_t mask) {
     static int (*next)(int, const char *, uint32_t);
     if (!next) next = (int (*)(int, const char *, uint32_t))dlsym(RTLD_NEXT, "inotify_add_watch");
-    return faults && faults->watch_errno ? done(faults->watch_errno) : next(fd, path, mask);
+    return faults && faults->watch_errno ? inject(faults->watch_errno) : next(fd, path, mask);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *now) {
     static int (*next)(clockid_t, struct timespec *);
     if (!next) next = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
-    int answer = next(clock, now);
-    if (!answer && faults && faults->clock_nanoseconds && clock == CLOCK_REALTIME) {
+    int result = next(clock, now);
+    if (!result && faults && faults->clock_nanoseconds && clock == CLOCK_REALTIME) {
         int64_t at = (int64_t)now->tv_sec * 1000000000 + now->tv_nsec + faults->clock_nanoseconds;
         now->tv_sec = at / 1000000000;
         now->tv_nsec = at % 1000000000;
-        __atomic_add_fetch(&faults->happened, 1, __ATOMIC_SEQ_CST);
+        __atomic_add_fetch(&faults->count, 1, __ATOMIC_SEQ_CST);
     }
-    return answer;
+    return result;
 }

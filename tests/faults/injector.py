@@ -1,4 +1,4 @@
-"""The other side of `inject.c`: makes the library, and tells a daemon that runs with it what is to go wrong."""
+"""Builds the library of `inject.c` and controls the faults of a daemon that has loaded it."""
 
 from __future__ import annotations
 
@@ -13,25 +13,36 @@ from tempfile import mkdtemp
 
 _SOURCE = Path(__file__).with_name("inject.c")
 _FAULTS = struct.Struct("=iiiiq1024s")
-_HAPPENED_AT = 12
+_COUNT_OFFSET = 12
 
 
 def compiler() -> str | None:
-    """A C compiler, if there is one."""
+    """The path of a C compiler; `None` if there is no compiler."""
     return shutil.which("cc") or shutil.which("gcc")
 
 
 @cache
 def _library() -> Path:
-    """Made once in a process."""
-    made = Path(mkdtemp(prefix="slpstream-faults-")) / "inject.so"
-    command = [compiler() or "cc", "-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o", str(made), str(_SOURCE), "-ldl"]
+    """Build the library, once per process."""
+    library = Path(mkdtemp(prefix="slpstream-faults-")) / "inject.so"
+    command = [
+        compiler() or "cc",
+        "-O2",
+        "-Wall",
+        "-Werror",
+        "-shared",
+        "-fPIC",
+        "-o",
+        str(library),
+        str(_SOURCE),
+        "-ldl",
+    ]
     subprocess.run(command, check=True)
-    return made
+    return library
 
 
 class Injector:
-    """The faults of one daemon; none at first."""
+    """The faults of one daemon. It begins without faults."""
 
     def __init__(self, folder: Path) -> None:
         self._page_file = folder / "faults.page"
@@ -41,7 +52,7 @@ class Injector:
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """What the daemon must be started with."""
+        """Environment variables that the daemon must be started with."""
         return {"LD_PRELOAD": str(_library()), "SLPSTREAM_FAULTS": str(self._page_file)}
 
     def set(
@@ -53,15 +64,15 @@ class Injector:
         overflow: bool = False,
         clock_seconds: float = 0,
     ) -> None:
-        """From now on this goes wrong, and nothing else."""
-        happened = self.happened
+        """Inject these faults from now on, and no others."""
+        count = self.count
         nanoseconds = round(clock_seconds * 1e9)
-        packed = _FAULTS.pack(read_errno, watch_errno, overflow, happened, nanoseconds, path.encode())
-        self._page[:_HAPPENED_AT] = packed[:_HAPPENED_AT]
-        self._page[_HAPPENED_AT + 4 : _FAULTS.size] = packed[_HAPPENED_AT + 4 :]
+        packed = _FAULTS.pack(read_errno, watch_errno, overflow, count, nanoseconds, path.encode())
+        self._page[:_COUNT_OFFSET] = packed[:_COUNT_OFFSET]
+        self._page[_COUNT_OFFSET + 4 : _FAULTS.size] = packed[_COUNT_OFFSET + 4 :]
 
     @property
-    def happened(self) -> int:
-        """How often something went wrong so far: a fault that was not met proves nothing."""
-        count: int = struct.unpack_from("=i", self._page, _HAPPENED_AT)[0]
+    def count(self) -> int:
+        """Number of faults injected so far. Tests check it: a fault that never occurs proves nothing."""
+        count: int = struct.unpack_from("=i", self._page, _COUNT_OFFSET)[0]
         return count

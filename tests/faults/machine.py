@@ -1,8 +1,8 @@
-"""Faults of the machine: disks, permissions, clocks, and the notifications of the kernel.
+"""Faults of the machine: disks, permissions, clocks, and notifications of the kernel.
 
-Where the machine gives the right, they are real: a disk of a few hundred kilobytes is mounted, a folder is unmounted, a
-daemon runs without root's power to read what it may not. The others are done to the daemon by `inject.c`: a read error,
-a clock that jumps, watches that are used up, a queue that overflows.
+With root, some of them are real: a disk of a few hundred kilobytes is mounted, a folder is unmounted, and the daemon
+runs without root's capability to read all files. `inject.c` injects the others: a read error, a clock that jumps,
+exhausted watches, and a queue that overflows.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from pathlib import Path
 from tests.faults.injector import Injector
 from tests.faults.scene import Outcome, Scene
 
-_WITHOUT_ROOTS_POWER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
+_WITHOUT_CAPABILITIES = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
 _DISK_BYTES = 512 * 1024
 _JUMPS = (3600.0, -86400.0, 30 * 86400.0, -1.5, 0.0)
 
 
 def as_root() -> bool:
-    """Whether disks can be mounted and root's power be given up."""
+    """Whether this process may mount disks and drop capabilities."""
     return hasattr(os, "geteuid") and os.geteuid() == 0
 
 
 @contextmanager
-def _disk(at: Path, *options: str) -> Iterator[None]:
-    at.mkdir(exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", *options, "tmpfs", str(at)], check=True)
+def _disk(folder: Path, *options: str) -> Iterator[None]:
+    folder.mkdir(exist_ok=True)
+    subprocess.run(["mount", "-t", "tmpfs", *options, "tmpfs", str(folder)], check=True)
     try:
         yield
     finally:
-        subprocess.run(["umount", "--lazy", str(at)], check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def permission(folder: Path, times: int) -> Outcome:
-    """The folder may not be read for a while, in mid-game; another game begins meanwhile."""
-    around = _WITHOUT_ROOTS_POWER if as_root() else ()
+    """The folder is unreadable for a while during a game."""
+    around = _WITHOUT_CAPABILITIES if as_root() else ()
     with Scene(folder, around=around) as scene:
         for _ in range(times):
             game = scene.game()
@@ -56,8 +56,8 @@ def permission(folder: Path, times: int) -> Outcome:
 
 
 def file_permission(folder: Path, times: int) -> Outcome:
-    """The file may not be read, in mid-game, and the daemon is killed: the next one may not open it for a while."""
-    with Scene(folder, around=_WITHOUT_ROOTS_POWER if as_root() else ()) as scene:
+    """The file is unreadable for a while during a game, and the daemon is restarted meanwhile."""
+    with Scene(folder, around=_WITHOUT_CAPABILITIES if as_root() else ()) as scene:
         for _ in range(times):
             game = scene.game()
             game.write(0.4)
@@ -65,14 +65,14 @@ def file_permission(folder: Path, times: int) -> Outcome:
             game.path.chmod(0)
             scene.kill()
             scene.start()
-            scene.until_said("file refused", file=game.path.name)
+            scene.until_logged("file refused", file=game.path.name)
             game.path.chmod(0o644)
             scene.play_rest(game)
         return scene.outcome(times)
 
 
 def disk_full(folder: Path, times: int) -> Outcome:
-    """The disk of the state folder, where the index of games is, is full for a while."""
+    """The disk of the state folder, which has the index of games, is full for a while."""
     state = folder / "state"
     with _disk(state, "-o", f"size={_DISK_BYTES}"), Scene(folder) as scene:
         for _ in range(times):
@@ -82,12 +82,12 @@ def disk_full(folder: Path, times: int) -> Outcome:
                     while True:
                         file.write(bytes(4096))
                 except OSError as error:
-                    assert error.errno == errno.ENOSPC  # noqa: PT017 -- which error it is decides
+                    assert error.errno == errno.ENOSPC  # noqa: PT017 -- any other error is a failure
             scene.play()
-            scene.until_said("game index")
+            scene.until_logged("game index failed")
             filler.unlink()
             scene.play()
-            scene.until(lambda: len(scene.alive.get("/v1/games")["games"]) > 0, "the index goes on")
+            scene.until(lambda: len(scene.alive.get("/v1/games")["games"]) > 0, "the index works again")
         return scene.outcome(times)
 
 
@@ -100,17 +100,17 @@ def read_error(folder: Path, times: int) -> Outcome:
             game.write(0.4)
             scene.expect(game.lines_so_far())
             injector.set(read_errno=errno.EIO, path=game.path.name)
-            before = injector.happened
+            before = injector.count
             game.write(0.6)
-            scene.until(lambda before=before: injector.happened > before, "a read has failed")  # type: ignore[misc]
-            scene.until_said("file lost", file=game.path.name, what=os.strerror(errno.EIO))
+            scene.until(lambda before=before: injector.count > before, "a read has failed")  # type: ignore[misc]
+            scene.until_logged("file lost", file=game.path.name, what=os.strerror(errno.EIO))
             injector.set()
             scene.play_rest(game)
         return scene.outcome(times)
 
 
 def clock(folder: Path, times: int) -> Outcome:
-    """The wall clock jumps an hour ahead, a day back, a month ahead, and home again, in mid-game."""
+    """The wall clock jumps an hour ahead, a day back, a month ahead, and back to normal, during a game."""
     injector = Injector(folder)
     with Scene(folder, environment=injector.environment) as scene:
         for n in range(times):
@@ -119,40 +119,40 @@ def clock(folder: Path, times: int) -> Outcome:
                 injector.set(clock_seconds=jump)
                 game.write(share)
                 if n % 2:
-                    time.sleep(0.15)  # so that it is looked at with every clock
+                    time.sleep(0.15)  # so that the file is read with each of these clocks
             scene.expect(game.lines)
-        assert injector.happened > 0
+        assert injector.count > 0
         return scene.outcome(times)
 
 
 def unmounted(folder: Path, times: int) -> Outcome:
     """The folder's file system is unmounted between games and mounted again."""
-    where = folder / "station"
+    mount_point = folder / "station"
     if not as_root():
-        return _folder_taken_away(folder, times)
+        return _folder_removed(folder, times)
     with Scene(folder) as scene:
         for _ in range(times):
-            with _disk(where):
+            with _disk(mount_point):
                 scene.play()
                 scene.play()
             scene.play()
         return scene.outcome(times)
 
 
-def _folder_taken_away(folder: Path, times: int) -> Outcome:
-    """Stands in for it where nothing may be mounted: the folder goes, and comes back."""
+def _folder_removed(folder: Path, times: int) -> Outcome:
+    """The folder is renamed for a while; replaces `unmounted` where disks may not be mounted."""
     with Scene(folder) as scene:
         for _ in range(times):
             scene.play()
-            away = scene.folder.rename(folder / "away")
+            renamed = scene.folder.rename(folder / "renamed")
             scene.until(lambda: scene.station()["state"] == "offline", "the station is offline")
-            away.rename(scene.folder)
+            renamed.rename(scene.folder)
             scene.play()
         return scene.outcome(times)
 
 
 def no_watches(folder: Path, times: int) -> Outcome:
-    """No inotify watch is to be had any more, from the start or from some point on."""
+    """No further inotify watch can be added, from the start or later."""
     outcome = Outcome(0, 0, 0, 0)
     for n in range(times):
         below = folder / str(n)
@@ -163,7 +163,7 @@ def no_watches(folder: Path, times: int) -> Outcome:
         with Scene(below, environment=injector.environment) as scene:
             injector.set(watch_errno=errno.ENOSPC)
             (scene.folder / "2026-11").mkdir()
-            scene.until(lambda i=injector: i.happened > 0, "a watch was refused")  # type: ignore[misc]
+            scene.until(lambda i=injector: i.count > 0, "a watch was refused")  # type: ignore[misc]
             scene.play()
             scene.play(scene.game(name="2026-11/Game_below.slp"))
             assert "degraded" in scene.station()
@@ -172,15 +172,15 @@ def no_watches(folder: Path, times: int) -> Outcome:
 
 
 def overflow(folder: Path, times: int) -> Outcome:
-    """The kernel's queue of notifications overflows: what was in it is lost, and only that is said."""
+    """The kernel's queue of notifications overflows: its notifications are lost, and only the overflow is reported."""
     injector = Injector(folder)
     with Scene(folder, environment=injector.environment) as scene:
         for _ in range(times):
             injector.set(overflow=True)
-            before = injector.happened
+            before = injector.count
             game = scene.game()
             game.write(0.5)
-            scene.until(lambda before=before: injector.happened > before, "the queue has overflowed")  # type: ignore[misc]
+            scene.until(lambda before=before: injector.count > before, "the queue has overflowed")  # type: ignore[misc]
             game.write(0.7)
             injector.set()
             scene.play_rest(game)

@@ -1,4 +1,4 @@
-"""Many files, and odd names."""
+"""Faults of many files at once and of unusual file names."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _NAMES = (
     b"Game %d \n\t.slp",
     b"Game_%d_" + b"x" * 236 + b".slp",
 )
-_SEED_AT = 0x13D
+_SEED_OFFSET = 0x13D
 _FRAMES = 30
 
 
 def names(folder: Path, times: int) -> Outcome:
-    """File names that are not UTF-8, have line feeds, are as long as can be."""
+    """File names that are not UTF-8, contain line feeds, or have the maximum length."""
     with Scene(folder) as scene:
         for n in range(times):
             scene.play(scene.game(name=_NAMES[n % len(_NAMES)] % n))
@@ -27,14 +27,14 @@ def names(folder: Path, times: int) -> Outcome:
 
 
 def at_once(folder: Path, times: int) -> Outcome:
-    """So many finished games are copied into the folder at once, with 128 descriptors to be had."""
+    """`times` finished games are copied into the folder at once; the daemon may have 128 file descriptors."""
     with Scene(folder, open_files=128) as scene:
-        one = bytearray(synthetic_match(seed=6, frames=_FRAMES))
-        seed_at = one.index(b"\x36") + _SEED_AT
+        data = bytearray(synthetic_match(seed=6, frames=_FRAMES))
+        seed_offset = data.index(b"\x36") + _SEED_OFFSET
         expected: list[bytes] = []
         for number in range(times):
-            one[seed_at : seed_at + 4] = number.to_bytes(4, "big")
-            (scene.folder / f"Game_{number:05}.slp").write_bytes(one)
-            expected += log_lines(bytes(one))
+            data[seed_offset : seed_offset + 4] = number.to_bytes(4, "big")
+            (scene.folder / f"Game_{number:05}.slp").write_bytes(data)
+            expected += log_lines(bytes(data))
         scene.expect_in_any_order(expected)
         return scene.outcome(times)

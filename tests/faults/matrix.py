@@ -1,7 +1,4 @@
-"""The table of faults: each with what it does to the daemon, what is said, how it heals, and how it is played.
-
-`times` is how often the long form does it, `short` the form that is a test.
-"""
+"""The table of faults: the effect of each on the daemon, how it is reported, how the daemon recovers, how it is run."""
 
 from __future__ import annotations
 
@@ -20,35 +17,35 @@ PAGE = ROOT / "deploy" / "docs" / "faults.md"
 
 
 class Fault(NamedTuple):
-    """One row."""
+    """One fault. `times` is how often the long form injects it, `short` how often the test does."""
 
     name: str
-    play: Callable[[Path, int], Outcome]
+    inject: Callable[[Path, int], Outcome]
     times: int
     short: int
-    happens: str
-    said: str
-    heals: str
+    effect: str
+    report: str
+    recovery: str
     needs: str = ""
-    """`injector` or `root`: what it cannot be played without."""
+    """A requirement of the fault: `injector`, `root` or nothing."""
 
     def run(self, times: int) -> Outcome:
-        """Plays it in an empty folder, which is gone afterwards."""
+        """Inject the fault in a temporary folder."""
         folder = Path(tempfile.mkdtemp(prefix="slpstream-fault-"))
         try:
-            return self.play(folder, times)
+            return self.inject(folder, times)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
     @property
-    def cannot(self) -> str | None:
-        """Why it cannot be played here."""
+    def unavailable(self) -> str | None:
+        """The reason why the fault cannot be injected here; `None` if it can."""
         if self.needs == "injector" and compiler() is None:
-            return "there is no C compiler"
-        return "it takes root" if self.needs == "root" and not machine.as_root() else None
+            return "a C compiler is missing"
+        return "it needs root" if self.needs == "root" and not machine.as_root() else None
 
 
-_GOES_ON = "the log goes on where it was"
+_CONTINUES = "the log continues where it was"
 _NEXT = "the next game is streamed like any other"
 
 FAULTS: Sequence[Fault] = (
@@ -58,8 +55,8 @@ FAULTS: Sequence[Fault] = (
         200,
         5,
         "connections end; the next daemon reads the file again and makes the same messages",
-        "nothing: it had no time to",
-        "subscribers come back with their cursors",
+        "nothing: there is no time for a report",
+        "subscribers reconnect with their cursors",
     ),
     Fault(
         "suspended (SIGSTOP, SIGCONT)",
@@ -68,16 +65,16 @@ FAULTS: Sequence[Fault] = (
         2,
         "bytes wait in the file",
         "`slpstream_tail_lag_seconds` grows",
-        "reads what was written meanwhile",
+        "the daemon reads the bytes written meanwhile",
     ),
     Fault(
-        "a subscriber's connection is cut",
+        "connection of a subscriber cut",
         processes.cut_off,
         200,
         8,
-        "nothing to the daemon",
+        "none on the daemon",
         "`slpstream_websockets` falls",
-        "the subscriber comes back with its cursor",
+        "the subscriber reconnects with its cursor",
     ),
     Fault(
         "file truncated, another game written into it",
@@ -86,65 +83,71 @@ FAULTS: Sequence[Fault] = (
         2,
         "the game is lost: its log ends where it was, without a `game_end`",
         "`file lost`, station `idle` with the reason",
-        "what is written into it is a new game",
+        "the other game is a new game",
     ),
     Fault(
         "file replaced by another (rename)",
         files.replaced,
         50,
         2,
-        "the game is lost; what is there now is read",
+        "the game is lost; the other file is read",
         "`file lost`, station `idle` with the reason",
         "the other file is a new game",
     ),
     Fault(
-        "file renamed in its folder", files.renamed, 50, 2, "it is followed on", "nothing: nothing is wrong", _GOES_ON
+        "file renamed in its folder",
+        files.renamed,
+        50,
+        2,
+        "the file is still followed",
+        "nothing: no harm is done",
+        _CONTINUES,
     ),
     Fault(
         "file moved within the station",
         files.moved_within,
         50,
         2,
-        "it is followed on",
-        "nothing: nothing is wrong",
-        _GOES_ON,
+        "the file is still followed",
+        "nothing: no harm is done",
+        _CONTINUES,
     ),
     Fault(
-        "file moved away, written on, moved back",
+        "file moved away, continued there, moved back",
         files.moved_out,
         20,
         1,
-        "the game is lost, and known again by its file when it is back",
+        "the game is lost, and recognised when its file is back",
         "`file lost`, then station `playing`",
-        _GOES_ON,
+        _CONTINUES,
     ),
     Fault("file deleted", files.deleted, 50, 2, "the game is lost", "`file lost`, station `idle`", _NEXT),
     Fault(
-        "folder may not be read for a while",
+        "folder unreadable for a while",
         machine.permission,
         20,
         1,
-        "open games go on; new ones are not seen",
+        "open games continue; new ones are not found",
         "`file refused`, station `offline`: the folder cannot be read",
-        "looked at again every few seconds; " + _GOES_ON,
+        "the folder is scanned again every few seconds; " + _CONTINUES,
     ),
     Fault(
-        "file may not be opened for a while",
+        "file unreadable for a while",
         machine.file_permission,
         20,
         1,
         "the next daemon cannot open it",
         "`file refused` with the reason, a `diagnostic` to subscribers",
-        "tried again at each scan; " + _GOES_ON,
+        "each scan tries again; " + _CONTINUES,
     ),
     Fault(
         "disk of the state folder full",
         machine.disk_full,
         20,
         1,
-        "the index of games misses games; streaming does not notice",
-        "`game index` with the error, `slpstream_index_errors_total`",
-        "the index goes on when there is room; `slpstream reindex` fills what is missing",
+        "the index lacks games; streaming is not affected",
+        "`game index failed` with the error, `slpstream_index_errors_total`",
+        "the index works again once there is room; `slpstream reindex` adds the missing games",
         "root",
     ),
     Fault(
@@ -152,19 +155,19 @@ FAULTS: Sequence[Fault] = (
         machine.read_error,
         20,
         2,
-        "the file is let go, and opened again at a later scan",
+        "the file is closed, and opened again by a later scan",
         "`file lost` with the error, `slpstream_source_errors_total`",
-        _GOES_ON,
+        _CONTINUES,
         "injector",
     ),
     Fault(
-        "the clock jumps: an hour on, a day back, a month on, home",
+        "clock jumps: an hour ahead, a day back, a month ahead, back to normal",
         machine.clock,
         40,
         2,
-        "nothing: only status messages and figures of lag have the wall clock",
-        "wrong times, until it is right again",
-        "nothing needs to",
+        "none on logs; only status messages and lag metrics use the wall clock",
+        "wrong times until the clock is right again",
+        "not needed",
         "injector",
     ),
     Fault(
@@ -172,18 +175,18 @@ FAULTS: Sequence[Fault] = (
         machine.unmounted,
         20,
         1,
-        "the folder is another one: what was followed in the old one is lost",
+        "the folder is a different one: games in the old one are lost",
         "station `offline`, or a new scan",
         _NEXT,
     ),
     Fault(
-        "inotify watches used up",
+        "inotify watches exhausted",
         machine.no_watches,
         10,
         2,
         "growth is found by polling",
         "`degraded` in `/v1/stations`",
-        "polling is enough",
+        "not needed: polling suffices",
         "injector",
     ),
     Fault(
@@ -191,57 +194,56 @@ FAULTS: Sequence[Fault] = (
         machine.overflow,
         40,
         2,
-        "everything is looked at once",
-        "nothing: nothing is lost",
-        _GOES_ON,
+        "all files are checked once",
+        "nothing: no message is lost",
+        _CONTINUES,
         "injector",
     ),
     Fault(
-        "so many finished games at once, with 128 descriptors",
+        "many finished games at once, with 128 file descriptors",
         many.at_once,
         10_000,
         400,
-        "they are opened, streamed and closed a few at a time",
-        "`game start` and `game end` of each",
-        "nothing needs to",
+        "the files are opened, streamed and closed a few at a time",
+        "`game start` and `game end` for each",
+        "not needed",
     ),
     Fault(
-        "file names that are not UTF-8, have line feeds, are too long",
+        "file names that are not UTF-8, contain line feeds, or have the maximum length",
         many.names,
         50,
         5,
-        "they are read like others",
-        "names are shown with what cannot be shown replaced",
-        "nothing needs to",
+        "the files are read like others",
+        "unprintable bytes of names are replaced",
+        "not needed",
     ),
 )
 
 HEAD = """# Faults
 
-Each was done on purpose to a real daemon, while games were written and a subscriber counted its messages: the fault,
-how often it was done, the messages that the subscriber had to get, those that it did not get, and those that it got
-twice. A message counts as right only byte for byte and in order.
+Each fault was injected into a real daemon while games were written and a subscriber counted its messages. The table
+has the fault, how often it was injected, and how many messages were expected, lost and duplicated. Messages are
+compared byte for byte and in order.
 
-`uv run python -m tests.faults --table` does it all again and writes this page; the short forms are tests.
+`uv run python -m tests.faults --table` repeats all faults and writes this page; the short forms are tests.
 """
 
 TAIL = """
-Real, where the machine gives the right to: kills, disks (a small one is mounted), permissions (the daemon runs without
-root's power to read everything). A read error, the clock, the watches and the queue of inotify are faults that a
-library loaded into the daemon makes at the system call; unmounting and mounting is a file system that comes over the
-folder and goes, and where nothing may be mounted the folder is taken away and brought back. Disks that are full while
-a console is recorded are on the page of consoles (`consoles.md`).
+Kills, full disks (a small one is mounted) and permissions (the daemon runs without root's capability to read all files)
+are real. Read errors, clock jumps, and the faults of inotify are injected at the system call by a library that the
+daemon loads. To unmount and mount, a file system is mounted over the folder; without root, the folder is renamed
+instead. The page of consoles (`consoles.md`) covers disks that are full while a console is recorded.
 """
 
 
 def page(outcomes: Sequence[Outcome]) -> str:
-    """The page with what was counted."""
+    """The page with the counts of the outcomes."""
     lines = [
         HEAD,
-        "| fault | times | messages | lost | doubled | what happens | what is said | how it heals |",
+        "| fault | times | messages | lost | duplicated | effect | report | recovery |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for fault, outcome in zip(FAULTS, outcomes, strict=True):
         counts = " | ".join(f"{count:,}" for count in outcome)
-        lines.append(f"| {fault.name} | {counts} | {fault.happens} | {fault.said} | {fault.heals} |")
+        lines.append(f"| {fault.name} | {counts} | {fault.effect} | {fault.report} | {fault.recovery} |")
     return "\n".join(lines) + "\n" + TAIL

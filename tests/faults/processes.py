@@ -1,4 +1,4 @@
-"""Faults of processes: the daemon is killed or stopped, a subscriber's connection is cut."""
+"""Faults of processes: the daemon is killed or suspended, a subscriber's connection is cut."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ _FRAMES = 900
 
 
 def killed(folder: Path, times: int) -> Outcome:
-    """SIGKILL at random points of a game that goes on being written; the next daemon starts at once."""
-    chance = random.Random(11)
+    """The daemon is killed at random points of a game that is being written, and started again at once."""
+    rng = random.Random(11)
     with Scene(folder) as scene:
         done = 0
         while done < times:
             kills = min(_KILLS_PER_GAME, times - done)
             game = scene.game(frames=_FRAMES, writer="dolphin")
-            for share in sorted(chance.uniform(0.02, 0.98) for _ in range(kills)):
+            for share in sorted(rng.uniform(0.02, 0.98) for _ in range(kills)):
                 game.write(share)
-                if chance.random() < 0.5:  # otherwise it is killed with bytes that nobody has read yet
-                    wanted = len(scene.expected) + int(len(game.lines_so_far()) * chance.random())
-                    scene.until(lambda wanted=wanted: len(scene.subscriber.lines) >= wanted, "part of the game")  # type: ignore[misc]
+                if rng.random() < 0.5:  # otherwise it is killed with unread bytes in the file
+                    count = len(scene.expected) + int(len(game.lines_so_far()) * rng.random())
+                    scene.until(lambda count=count: len(scene.subscriber.lines) >= count, "part of the game")  # type: ignore[misc]
                 scene.kill()
-                if chance.random() < 0.3:
-                    game.write(min(1.0, share + 0.02))  # nobody looks
+                if rng.random() < 0.3:
+                    game.write(min(1.0, share + 0.02))  # while no daemon is running
                 scene.start()
                 done += 1
             game.write()
@@ -38,7 +38,7 @@ def killed(folder: Path, times: int) -> Outcome:
 
 
 def suspended(folder: Path, times: int) -> Outcome:
-    """SIGSTOP, a tenth of the game, SIGCONT."""
+    """The daemon is suspended and resumed repeatedly while the game is written."""
     with Scene(folder) as scene:
         game = scene.game(frames=_FRAMES, writer="dolphin")
         for n in range(times):
@@ -51,17 +51,17 @@ def suspended(folder: Path, times: int) -> Outcome:
 
 
 def cut_off(folder: Path, times: int) -> Outcome:
-    """The subscriber's connection ends at random points of a game."""
-    chance = random.Random(5)
+    """The subscriber disconnects at random points of a game."""
+    rng = random.Random(5)
     with Scene(folder) as scene:
         game = scene.game(frames=_FRAMES, writer="frame")
         writing = threading.Thread(target=_write_slowly, args=(game.write,))
         writing.start()
         for _ in range(times):
-            time.sleep(chance.uniform(0.0, 0.05))
+            time.sleep(rng.uniform(0.0, 0.05))
             connections = scene.subscriber.connections
             scene.subscriber.leave.set()
-            scene.until(lambda before=connections: scene.subscriber.connections > before, "it came back")  # type: ignore[misc]
+            scene.until(lambda before=connections: scene.subscriber.connections > before, "reconnected")  # type: ignore[misc]
         writing.join()
         scene.expect(game.lines)
         return scene.outcome(times)

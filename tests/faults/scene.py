@@ -1,8 +1,8 @@
-"""The stage: a station, a daemon over it, games that are written, and a subscriber that misses nothing.
+"""The setting of all faults: a station, its daemon, games that are being written, and a lossless subscriber.
 
-The subscriber reads losslessly in a thread of its own. When its connection ends it comes back, to whichever daemon is
-there then, with the cursor of the last message that it has. What it must have in the end is what the pipeline makes of
-the bytes that were written, computed here without any daemon.
+The subscriber reads in its own thread. When its connection ends, it connects to the present daemon with the cursor of
+its last message. In the end it must have the messages that the pipeline makes of the written bytes, which are computed
+here without a daemon.
 """
 
 from __future__ import annotations
@@ -27,36 +27,35 @@ from tests.synthetic.match import synthetic_match
 
 _RECEIVE_SECONDS = 0.05
 _OPEN_SECONDS = 5
-_PATIENCE_SECONDS = 60.0
-_SLOWEST_A_SECOND = 400
-"""Messages; for what is more than a minute's work on a busy machine."""
+_TIMEOUT_SECONDS = 60.0
+_MIN_MESSAGES_PER_SECOND = 400
+"""Extends the timeout of waits for many messages, which take more than a minute on a busy machine."""
 TOPICS = "game,frame,event,stats,diagnostic"
 
 
 class Outcome(NamedTuple):
-    """What was counted: how often the fault was done, the messages that had to arrive, those that did not, and those
-    that arrived more than once."""
+    """How often a fault was injected, and how many messages were expected, lost and duplicated."""
 
-    tried: int
+    times: int
     sent: int
     lost: int
-    doubled: int
+    duplicated: int
 
     def __add__(self, other: object) -> Outcome:
-        """Both together."""
+        """The sum of both."""
         if not isinstance(other, Outcome):
             return NotImplemented
         return Outcome(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 def log_lines(data: bytes, name: str = "Game.slp") -> list[bytes]:
-    """The live log of so many bytes of a game, as lines, with nothing that comes only because no more bytes will."""
+    """The live log of the first bytes of a game, as lines, without messages that only the end of the file causes."""
     pipeline = Pipeline(of_name(name).new_reader(name), ("live",))
     return [message.json() for message in pipeline.feed(data).messages("live")]
 
 
 class Subscriber(LogReader):
-    """Reads until it is told to stop, and comes back when it is cut off."""
+    """Reads until `stop`, and reconnects when its connection ends."""
 
     def __init__(self, station: str, daemon: Callable[[], DaemonProcess | None]) -> None:
         super().__init__(station)
@@ -67,18 +66,18 @@ class Subscriber(LogReader):
         self.loose: list[bytes] = []
         """Diagnostics that belong to no game."""
         self.leave = threading.Event()
-        """Set: the connection is dropped once."""
+        """Set it to drop the connection once."""
         self.failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends it."""
+        """Stop reading."""
         self._stop.set()
         self._thread.join(timeout=20)
 
     def _take(self, line: bytes) -> None:
-        """Keeps what has a place in a log; a diagnostic about a file that cannot be opened has none."""
+        """Keep lines without a position in a log apart, such as diagnostics about files that cannot be opened."""
         before = len(self.lines)
         super()._take(line)
         if len(self.lines) > before and b'"cursor":"' not in self.lines[-1][:250]:
@@ -113,7 +112,7 @@ class Subscriber(LogReader):
 
 
 class WrittenGame:
-    """A game that is written piece by piece."""
+    """A game that is written in pieces."""
 
     def __init__(self, path: Path, data: bytes, writes: Sequence[Write]) -> None:
         self.path = path
@@ -122,17 +121,17 @@ class WrittenGame:
         self._writes = list(writes)
         self._done = 0
         self.size_bytes = 0
-        """How much of it is written."""
+        """How much of the file is written."""
 
     @property
     def finished(self) -> bool:
-        """All of it is written."""
+        """Whether the whole game is written."""
         return self._done == len(self._writes)
 
     def write(self, share: float = 1.0) -> None:
-        """Goes on up to this share of its bytes."""
-        past = next((i for i, w in enumerate(self._writes) if w.offset + len(w.data) > share * len(self.data)), None)
-        until = len(self._writes) if share >= 1 or past is None else past
+        """Continue writing up to this share of the bytes."""
+        beyond = next((i for i, w in enumerate(self._writes) if w.offset + len(w.data) > share * len(self.data)), None)
+        until = len(self._writes) if share >= 1 or beyond is None else beyond
         with self.path.open("r+b" if self.path.exists() else "xb", buffering=0) as file:
             for write in self._writes[self._done : until]:
                 file.seek(write.offset)
@@ -141,7 +140,7 @@ class WrittenGame:
         self._done = max(self._done, until)
 
     def lines_so_far(self) -> list[bytes]:
-        """The log of what is written."""
+        """The log of the bytes that are written."""
         return self.lines if self.finished else log_lines(b"".join((self._header(), self.data[15 : self.size_bytes])))
 
     def _header(self) -> bytes:
@@ -149,7 +148,7 @@ class WrittenGame:
 
 
 class Scene:
-    """One station `station` in an empty folder, a daemon over it, and its subscriber."""
+    """A station named `station` with an empty folder, its daemon and a subscriber."""
 
     def __init__(
         self,
@@ -171,12 +170,12 @@ class Scene:
         self._games = 0
         self.expected: list[bytes] = []
         self.daemon: DaemonProcess | None = None
-        self.said: list[dict[str, Any]] = []
-        """What all daemons have logged."""
+        self.log: list[dict[str, Any]] = []
+        """The log lines of all daemons."""
         self.start()
         self.wait_ready()
         self.subscriber = Subscriber("station", lambda: self.daemon)
-        self.until(lambda: self.subscriber.connections > 0, "the subscriber is there")
+        self.until(lambda: self.subscriber.connections > 0, "the subscriber is connected")
 
     def __enter__(self) -> Self:
         return self
@@ -187,10 +186,8 @@ class Scene:
         self.subscriber.stop()
         self.kill()
 
-    # -- the daemon --------------------------------------------------------------------------------------------------
-
     def start(self) -> None:
-        """A new daemon over the same folder and state."""
+        """Start a new daemon with the same folder and state."""
         daemon = DaemonProcess(
             self.folder,
             state=self.state,
@@ -198,56 +195,54 @@ class Scene:
             environment=self._environment,
             open_files=self._open_files,
         )
-        self.said = daemon.lines if not self.said else [*self.said, *daemon.lines]
+        self.log = daemon.lines if not self.log else [*self.log, *daemon.lines]
         self._lines = daemon.lines
         self.daemon = daemon
 
     def wait_ready(self) -> None:
-        """Until the folder has been looked at."""
+        """Wait until the folder was scanned."""
         daemon = self.alive
         daemon.wait_ready()
 
     @property
     def alive(self) -> DaemonProcess:
-        """The daemon that runs."""
+        """The running daemon."""
         if self.daemon is None:
-            raise AssertionError("no daemon runs")
+            raise AssertionError("no daemon is running")
         return self.daemon
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Kill the daemon with SIGKILL."""
         daemon, self.daemon = self.daemon, None
         if daemon is not None and daemon.process.poll() is None:
             daemon.kill()
 
-    def until(self, condition: Callable[[], bool], what: str, seconds: float = _PATIENCE_SECONDS) -> None:
-        """Waits for something; the daemon must live meanwhile, and the subscriber too."""
+    def until(self, condition: Callable[[], bool], what: str, seconds: float = _TIMEOUT_SECONDS) -> None:
+        """Wait until a condition is true, and fail if the daemon dies meanwhile."""
         deadline = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < deadline, f"waited in vain: {what}; last said {self._lines[-4:]}"
+            assert time.monotonic() < deadline, f"timeout: {what}; last logged {self._lines[-4:]}"
             assert self.daemon is None or self.daemon.process.poll() is None, f"the daemon died: {self._lines[-20:]}"
             time.sleep(0.01)
 
-    def says(self, event: str, **values: str) -> bool:
-        """Whether the daemon that runs has logged an event whose values begin with these texts."""
+    def logged(self, event: str, **values: str) -> bool:
+        """Whether the running daemon has logged an event whose values begin with these texts."""
         return any(
             line.get("event") == event and all(str(line.get(key, "")).startswith(text) for key, text in values.items())
             for line in self._lines
         )
 
-    def until_said(self, event: str, **values: str) -> None:
-        """Waits until it has."""
-        self.until(lambda: self.says(event, **values), f"{event} {values}")
+    def until_logged(self, event: str, **values: str) -> None:
+        """Wait until the running daemon has logged an event; see `logged`."""
+        self.until(lambda: self.logged(event, **values), f"{event} {values}")
 
     def station(self) -> dict[str, Any]:
-        """The station as `/v1/stations/station` shows it."""
+        """The station as described by `/v1/stations/station`."""
         described: dict[str, Any] = self.alive.get("/v1/stations/station")
         return described
 
-    # -- games -------------------------------------------------------------------------------------------------------
-
     def game(self, *, frames: int = 240, writer: str = "", name: bytes | str = "") -> WrittenGame:
-        """The next game, nothing of it written yet."""
+        """The next game, of which nothing is written yet."""
         self._games += 1
         number = self._games
         data = synthetic_match(seed=1000 + number, frames=frames, rollbacks=bool(number % 2))
@@ -257,44 +252,44 @@ class Scene:
         return WrittenGame(path, data, list(schedule(data, writer or f"random:{number}", speed=0)))
 
     def expect(self, lines: Sequence[bytes]) -> None:
-        """These are to arrive next; waits until as many have."""
+        """Expect these messages next, and wait until that many have arrived."""
         self.expected += lines
         self.caught_up()
 
     def expect_in_any_order(self, lines: Sequence[bytes]) -> None:
-        """The same, of games that have no order among themselves: they came at once."""
+        """Like `expect`, for games that appear at once and therefore have no order among themselves."""
         self._ordered = False
         self.expect(lines)
 
     def caught_up(self) -> None:
-        """The subscriber has as many lines as are expected."""
-        wanted = len(self.expected)
-        missing = max(0, wanted - len(self.subscriber.lines))
+        """Wait until the subscriber has as many lines as are expected."""
+        count = len(self.expected)
+        missing = max(0, count - len(self.subscriber.lines))
         self.until(
-            lambda: len(self.subscriber.lines) >= wanted,
+            lambda: len(self.subscriber.lines) >= count,
             f"{missing} messages",
-            _PATIENCE_SECONDS + missing / _SLOWEST_A_SECOND,
+            _TIMEOUT_SECONDS + missing / _MIN_MESSAGES_PER_SECOND,
         )
 
     def play(self, game: WrittenGame | None = None) -> None:
-        """A whole game is written and arrives: what healing means."""
+        """Write a whole game, and wait until it has arrived. The daemon has then recovered."""
         game = game or self.game()
         game.write()
         self.expect(game.lines)
 
     def play_rest(self, game: WrittenGame) -> None:
-        """The rest of a game of which some lines were expected already."""
+        """Write the rest of a game of which some lines were expected before."""
         known = self.expected.count(game.lines[0]) and self.expected[self.expected.index(game.lines[0]) :]
         game.write()
         self.expect(game.lines[len(known or ()) :])
 
-    def outcome(self, tried: int) -> Outcome:
-        """What the subscriber has against what it must have. Raises `AssertionError` when the order is wrong."""
+    def outcome(self, times: int) -> Outcome:
+        """Compare the received messages with the expected ones. Raises `AssertionError` if their order is wrong."""
         self.caught_up()
-        time.sleep(0.1)  # for what comes and should not
+        time.sleep(0.1)  # time for messages that should not arrive
         assert self.subscriber.failure is None, self.subscriber.failure
-        got, wanted = Counter(self.subscriber.lines), Counter(self.expected)
-        lost, doubled = (wanted - got).total(), (got - wanted).total()
-        if self._ordered and not lost and not doubled:
-            assert self.subscriber.lines == self.expected, "all there, but not in order"
-        return Outcome(tried, len(self.expected), lost, doubled)
+        received, expected = Counter(self.subscriber.lines), Counter(self.expected)
+        lost, duplicated = (expected - received).total(), (received - expected).total()
+        if self._ordered and not lost and not duplicated:
+            assert self.subscriber.lines == self.expected, "complete, but in the wrong order"
+        return Outcome(times, len(self.expected), lost, duplicated)

@@ -1,4 +1,4 @@
-"""The short form of each fault, and the page that the long forms wrote."""
+"""The short form of each fault, and the page written by the long forms."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from tests.shared_data import IN_CI
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_nothing_is_lost_and_nothing_doubled(fault: Fault) -> None:
-    if fault.cannot is not None:
-        assert not IN_CI, fault.cannot
-        pytest.skip(fault.cannot)
+def test_fault_neither_loses_nor_duplicates_messages(fault: Fault) -> None:
+    if fault.unavailable is not None:
+        assert not IN_CI, fault.unavailable
+        pytest.skip(fault.unavailable)
     outcome = fault.run(fault.short)
-    assert (outcome.tried, outcome.lost, outcome.doubled) == (fault.short, 0, 0)
+    assert (outcome.times, outcome.lost, outcome.duplicated) == (fault.short, 0, 0)
     assert outcome.sent > 0
 
 
-def test_the_page_is_that_of_these_faults() -> None:
-    """What it counts is what the long forms demand, and it says what the table says."""
+def test_page_matches_the_table() -> None:
+    """The page has the texts of the table and the counts of its long forms."""
     text = PAGE.read_text(encoding="utf-8")
     counted = re.findall(r"^\| [^|]+ \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|", text, re.MULTILINE)
     outcomes = [Outcome(*(int(figure.replace(",", "")) for figure in row)) for row in counted]
-    assert [outcome.tried for outcome in outcomes] == [fault.times for fault in FAULTS]
-    assert all(outcome.sent > 0 and outcome.lost == outcome.doubled == 0 for outcome in outcomes)
+    assert [outcome.times for outcome in outcomes] == [fault.times for fault in FAULTS]
+    assert all(outcome.sent > 0 and outcome.lost == outcome.duplicated == 0 for outcome in outcomes)
     assert text == page(outcomes)

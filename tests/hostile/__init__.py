@@ -1,1 +1,1 @@
-"""Clients that do what no client should, against the whole daemon."""
+"""Misbehaving clients against a whole daemon."""

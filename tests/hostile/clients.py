@@ -1,8 +1,8 @@
-"""A process of hostile clients, many of each kind, that come back as soon as they are thrown out.
+"""A process with many hostile clients of each kind, which reconnect as soon as they are disconnected.
 
-`python -m tests.hostile.clients --port N KIND=COUNT...` says `attacking` on stdout when each has connected once, goes
-on until its stdin ends, and then prints how often each kind has connected. It steps back behind everybody else for the
-processor (nice 19): in the field hostile clients bring a processor of their own.
+`python -m tests.hostile.clients --port N KIND=COUNT...` prints `attacking` to stdout when all have connected once, runs
+until its stdin ends, and then prints how often each kind has connected. It runs at the lowest priority (nice 19),
+because real hostile clients do not use the daemon's processor.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HANDSHAKE = (
     "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n"
 )
 _SMALL_BUFFER_BYTES = 4096
-_COME_BACK_SECONDS = 0.1
+_RECONNECT_SECONDS = 0.1
 _MASK = bytes(4)
 _PING = b"\x89\x80" + _MASK
 _BIG_BYTES = 10 << 20
@@ -39,7 +39,7 @@ _SUBSCRIBE = (
 
 
 def text(payload: bytes) -> bytes:
-    """A client's text message, with a mask of zeros."""
+    """A text message of a client, with a mask of zeros."""
     size = len(payload)
     if size < 126:
         return bytes((0x81, 0x80 | size)) + _MASK + payload
@@ -51,17 +51,17 @@ async def _upgrade(stream: trio.SocketStream, query: str) -> None:
     await stream.receive_some(1)
 
 
-def _any_query(chance: random.Random) -> str:
-    return chance.choice(("station=*", "station=*&delivery=lossless&cursor=start", "station=*&frames=finalized"))
+def _any_query(rng: random.Random) -> str:
+    return rng.choice(("station=*", "station=*&delivery=lossless&cursor=start", "station=*&frames=finalized"))
 
 
-async def _never_reads(stream: trio.SocketStream, chance: random.Random) -> None:
-    await _upgrade(stream, _any_query(chance))
+async def _never_reads(stream: trio.SocketStream, rng: random.Random) -> None:
+    await _upgrade(stream, _any_query(rng))
     await trio.sleep_forever()
 
 
-async def _reads_a_byte_a_second(stream: trio.SocketStream, chance: random.Random) -> None:
-    await _upgrade(stream, _any_query(chance))
+async def _reads_a_byte_a_second(stream: trio.SocketStream, rng: random.Random) -> None:
+    await _upgrade(stream, _any_query(rng))
     while await stream.receive_some(1):
         await trio.sleep(1)
 
@@ -83,42 +83,42 @@ async def _sends(stream: trio.SocketStream, data: bytes) -> None:
         pass
 
 
-async def _subscribes(stream: trio.SocketStream, chance: random.Random) -> None:
-    await _sends(stream, b"".join(text(chance.choice(_SUBSCRIBE)) for _ in range(200)))
+async def _subscribes(stream: trio.SocketStream, rng: random.Random) -> None:
+    await _sends(stream, b"".join(text(rng.choice(_SUBSCRIBE)) for _ in range(200)))
 
 
-async def _pings(stream: trio.SocketStream, chance: random.Random) -> None:
+async def _pings(stream: trio.SocketStream, rng: random.Random) -> None:
     await _sends(stream, _PING * 2000)
 
 
-async def _sends_big_messages(stream: trio.SocketStream, chance: random.Random) -> None:
+async def _sends_big_messages(stream: trio.SocketStream, rng: random.Random) -> None:
     head = b"\x81\xff" + _BIG_BYTES.to_bytes(8, "big") + _MASK
     await _upgrade(stream, "")
     await stream.send_all(head + b" " * _BIG_BYTES)
     await _drain(stream)
 
 
-async def _sends_big_bodies(stream: trio.SocketStream, chance: random.Random) -> None:
+async def _sends_big_bodies(stream: trio.SocketStream, rng: random.Random) -> None:
     head = b"POST /v1/stations HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: %d\r\n\r\n" % _BIG_BYTES
     await stream.send_all(head + b" " * _BIG_BYTES)
     await _drain(stream)
 
 
-async def _is_half_open(stream: trio.SocketStream, chance: random.Random) -> None:
-    """Half a handshake, and then no word any more."""
+async def _is_half_open(stream: trio.SocketStream, rng: random.Random) -> None:
+    """Send part of a handshake, and then nothing."""
     request = _HANDSHAKE.format(query="station=*").encode()
-    await stream.send_all(request[: chance.randrange(1, len(request))])
+    await stream.send_all(request[: rng.randrange(1, len(request))])
     await _drain(stream)
 
 
-async def _sends_its_head_slowly(stream: trio.SocketStream, chance: random.Random) -> None:
+async def _sends_its_head_slowly(stream: trio.SocketStream, rng: random.Random) -> None:
     await stream.send_all(b"GET / HTTP/1.1\r\nhost: 127.0.0.1\r\n")
     while True:
         await stream.send_all(b"x: y\r\n")
         await trio.sleep(1)
 
 
-async def _sends_nothing(stream: trio.SocketStream, chance: random.Random) -> None:
+async def _sends_nothing(stream: trio.SocketStream, rng: random.Random) -> None:
     await _drain(stream)
 
 
@@ -140,17 +140,17 @@ _READS_SLOWLY = {"never_reads", "reads_a_byte_a_second"}
 class Attackers:
     """All clients of this process."""
 
-    def __init__(self, port: int, wanted: Mapping[str, int]) -> None:
+    def __init__(self, port: int, counts: Mapping[str, int]) -> None:
         self._port = port
-        self._wanted = wanted
+        self._counts = counts
         self.connected: Counter[str] = Counter()
-        self._missing = sum(wanted.values())
+        self._missing = sum(counts.values())
         self._all_connected = trio.Event()
 
     async def run(self) -> None:
-        """Until stdin ends."""
+        """Attack until stdin ends."""
         async with trio.open_nursery() as nursery:
-            for kind, count in self._wanted.items():
+            for kind, count in self._counts.items():
                 for number in range(count):
                     nursery.start_soon(self._attack, kind, random.Random(f"{kind} {number}"))
             with trio.move_on_after(20):
@@ -159,9 +159,9 @@ class Attackers:
             await trio.to_thread.run_sync(sys.stdin.read, abandon_on_cancel=True)
             nursery.cancel_scope.cancel()
 
-    async def _attack(self, kind: str, chance: random.Random) -> None:
+    async def _attack(self, kind: str, rng: random.Random) -> None:
         first = True
-        await trio.sleep(chance.random())
+        await trio.sleep(rng.random())
         while True:
             with suppress(OSError, trio.BrokenResourceError), trio.socket.socket() as sock:
                 if kind in _READS_SLOWLY:
@@ -172,20 +172,20 @@ class Attackers:
                 first = False
                 if self._missing == 0:
                     self._all_connected.set()
-                await KINDS[kind](trio.SocketStream(sock), chance)
-            await trio.sleep(_COME_BACK_SECONDS * (1 + 5 * chance.random()))
+                await KINDS[kind](trio.SocketStream(sock), rng)
+            await trio.sleep(_RECONNECT_SECONDS * (1 + 5 * rng.random()))
 
 
 def main() -> None:
-    """Attacks, and says what was done."""
+    """Attack, and print the number of connections by kind."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("wanted", nargs="+", metavar="KIND=COUNT")
+    parser.add_argument("counts", nargs="+", metavar="KIND=COUNT")
     parser.add_argument("--port", type=int, required=True)
     arguments = parser.parse_args()
-    wanted = {kind: int(count) for kind, _, count in (each.partition("=") for each in arguments.wanted)}
-    allow_descriptors(sum(wanted.values()) + 100)
+    counts = {kind: int(count) for kind, _, count in (each.partition("=") for each in arguments.counts)}
+    allow_descriptors(sum(counts.values()) + 100)
     os.nice(19)
-    attackers = Attackers(arguments.port, wanted)
+    attackers = Attackers(arguments.port, counts)
     trio.run(attackers.run)
     print(json.dumps(attackers.connected))
 

@@ -1,5 +1,6 @@
-"""Hostile clients against the whole daemon: honest subscribers get everything, memory stays within what is configured,
-counters say who was dropped. How fast it goes beside them is a benchmark: `python -m tests.bench hostile`."""
+"""Hostile clients against a whole daemon. Honest subscribers receive everything, memory stays within the configured
+limits, and counters show the dropped connections. `python -m tests.bench hostile` measures the delay that they cause.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +29,8 @@ OUTBOX_BYTES = 32 * 1024
 SOCKET_BYTES = 16 * 1024
 RING_BYTES = 256 * 1024
 MAX_CONNECTIONS = 4000
-HEAD_AND_TASK_BYTES = 64 * 1024
-"""What a connection costs before it has asked for anything: 16 KB of head, h11, a task."""
+IDLE_CONNECTION_BYTES = 64 * 1024
+"""Memory of a connection before its first request: 16 KB of head, h11, a task."""
 CONFIG = f"""
 [server]
 max_connections = {MAX_CONNECTIONS}
@@ -46,10 +47,10 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="me
 
 
 @contextmanager
-def attacked(daemon: DaemonProcess, *wanted: str) -> Iterator[dict[str, int]]:
-    """Hostile clients for a while; afterwards the dictionary says how often each kind has connected."""
+def attacked(daemon: DaemonProcess, *counts: str) -> Iterator[dict[str, int]]:
+    """Run hostile clients during the block. Afterwards the dictionary has the number of connections of each kind."""
     port = daemon.url.rpartition(":")[2]
-    command = [sys.executable, "-m", "tests.hostile.clients", "--port", port, *wanted]
+    command = [sys.executable, "-m", "tests.hostile.clients", "--port", port, *counts]
     connected: dict[str, int] = {}
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -63,13 +64,13 @@ def attacked(daemon: DaemonProcess, *wanted: str) -> Iterator[dict[str, int]]:
 
 
 def counters(daemon: DaemonProcess, name: str) -> dict[str, int]:
-    """A counter by its label."""
+    """The values of a counter by label."""
     rows = re.findall(rf'^{name}(?:{{\w+="(\w+)"}})? ([0-9.e+]+)$', daemon.text("/metrics"), re.MULTILINE)
     return {label: int(float(value)) for label, value in rows}
 
 
 def play(path: Path) -> None:
-    """A game in real time."""
+    """Write a game in real time."""
     game = EndlessGame()
     began = time.monotonic()
     with path.open("ab", buffering=0) as file:
@@ -80,7 +81,7 @@ def play(path: Path) -> None:
 
 
 def expected_lines() -> list[bytes]:
-    """What a lossless subscriber must get of that game, which does not end."""
+    """The lines that a lossless subscriber should receive of that game, which does not end."""
     game = EndlessGame()
     pipeline = Pipeline(SlippiReader(), ["live"])
     log = pipeline.feed(game.head(1) + b"".join(game.frame(index) for index in range(FRAMES))).messages("live")
@@ -98,7 +99,7 @@ def daemon(tmp_path: Path) -> Iterator[DaemonProcess]:
         yield process
 
 
-def test_honest_subscribers_get_everything_and_the_rest_is_bounded(daemon: DaemonProcess, tmp_path: Path) -> None:
+def test_honest_subscribers_receive_everything_within_bounded_memory(daemon: DaemonProcess, tmp_path: Path) -> None:
     descriptors = allow_descriptors(12_000)
     silent = min(5000, descriptors // 2)
     slow = ("never_reads=50", "reads_a_byte_a_second=50")
@@ -120,14 +121,14 @@ def test_honest_subscribers_get_everything_and_the_rest_is_bounded(daemon: Daemo
     assert all(
         connected[kind] >= count for kind, count in (("never_reads", 50), ("slow_head", 50), ("nothing", silent))
     )
-    # Who sent nothing made room, again and again; messages of 10 MB were refused; who did not read was told less.
+    # Silent clients were dropped to make room, messages of 10 MB were refused, and slow readers lagged.
     assert dropped["room"] > 100
     assert closed["1009"] > 0
     assert lagged[""] > 0
-    _, most = resident_megabytes(daemon.process.pid)
+    _, max_megabytes = resident_megabytes(daemon.process.pid)
     websockets = 50 * 4 + 20
-    bound = websockets * (OUTBOX_BYTES + RING_BYTES) + RING_BYTES * 2 + MAX_CONNECTIONS * HEAD_AND_TASK_BYTES
-    assert most - before < bound / 1e6
+    bound = websockets * (OUTBOX_BYTES + RING_BYTES) + RING_BYTES * 2 + MAX_CONNECTIONS * IDLE_CONNECTION_BYTES
+    assert max_megabytes - before < bound / 1e6
     code, seconds = daemon.terminate()
     assert (code, seconds < 5) == (0, True)
     assert not [line for line in daemon.lines if line.get("level") in ("error", "critical")]

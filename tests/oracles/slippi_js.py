@@ -1,7 +1,7 @@
-"""What slippi-js says of a replay: the npm package, run as a black box in a process of its own.
+"""Runs the npm package slippi-js as a black box in its own process, to compare its results with ours.
 
-It is LGPL and stays outside: `npm install --prefix tests/oracles` puts it into `tests/oracles/node_modules`, which git
-ignores. `SLPSTREAM_ORACLES` names another `node_modules` folder that has it.
+It is licensed under the LGPL and not part of the project: `npm install --prefix tests/oracles` installs it into
+`tests/oracles/node_modules`, which git ignores. `SLPSTREAM_ORACLES` can name another `node_modules` folder.
 """
 
 from __future__ import annotations
@@ -25,31 +25,34 @@ PACKAGE = MODULES / "@slippi" / "slippi-js" / "package.json"
 
 
 def missing() -> str | None:
-    """Why slippi-js cannot run here, `None` when it can."""
+    """The reason why slippi-js cannot run here; `None` if it can."""
     if shutil.which("node") is None:
-        return "there is no node"
+        return "node is missing"
     if not PACKAGE.is_file():
         return f"slippi-js is not in {MODULES}; run: npm install --prefix tests/oracles"
     return None
 
 
-needs_slippi_js = pytest.mark.skipif(missing() is not None and not IN_CI, reason=f"{missing()}; only CI insists on it")
+needs_slippi_js = pytest.mark.skipif(missing() is not None and not IN_CI, reason=f"{missing()}; only CI requires it")
 
 
 def version() -> str:
-    """The version that is installed."""
+    """The installed version."""
     return str(msgspec.json.decode(PACKAGE.read_bytes())["version"])
 
 
 class SlippiJs:
-    """A running process that is asked about one replay after the other."""
+    """A running process that reads one replay after another."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self._process = process
 
     def ask(self, replay: Path) -> dict[str, Any]:
-        """One line of what the script says, or `error`: frames has `settings`, `metadata`, `gameEnd`, `winners` and
-        `frames`, each absent when it has none; stats has `stats` and `stadiumStats`."""
+        """The script's results for a replay, or `error`.
+
+        `frames` gives `settings`, `metadata`, `gameEnd`, `winners` and `frames`, where they exist. `stats` gives
+        `stats` and `stadiumStats`.
+        """
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -57,20 +60,20 @@ class SlippiJs:
         stdin.flush()
         line = stdout.readline()
         assert line, "slippi-js has ended"
-        said: dict[str, Any] = msgspec.json.decode(line)
-        return said
+        results: dict[str, Any] = msgspec.json.decode(line)
+        return results
 
 
 @contextmanager
 def slippi_js(script: Literal["frames", "stats"] = "frames") -> Iterator[SlippiJs]:
-    """The process, which runs as long as the context."""
+    """Run the process for the duration of the block."""
     reason = missing()
     assert reason is None, reason
     with subprocess.Popen(
         ["node", str(HERE / f"slippi_js_{script}.cjs")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,  # it warns of replays that it finds odd
+        stderr=subprocess.DEVNULL,  # warnings about unusual replays
         bufsize=1 << 20,
         env={**os.environ, "NODE_PATH": str(MODULES)},
     ) as process:

@@ -1,16 +1,16 @@
 // Connects @slippi/slippi-js's ConsoleConnection to a console or relay: host, port, and how many games to take.
-// A line of JSON for what the other end says of itself, then one for each game: settings, game end and frames as the
-// parser has them at Game End. Or, with `handshake CURSOR TOKEN`, the bytes in hexadecimal that it would send first.
+// Prints a line of JSON with the handshake of the other end, then one for each game: settings, game end and frames as
+// parsed until Game End. With `handshake CURSOR TOKEN` it prints the bytes of its own handshake in hexadecimal.
 
 const slippi = require("@slippi/slippi-js/node");
 const { frame, isAbsent } = require("./slippi_js_forms.cjs");
 
-const say = (said, then) => {
-  isAbsent(said);
-  process.stdout.write(JSON.stringify(said) + "\n", then);
+const print = (value, then) => {
+  isAbsent(value);
+  process.stdout.write(JSON.stringify(value) + "\n", then);
 };
 
-function connect(host, port, wanted) {
+function connect(host, port, maxGames) {
   const stream = new slippi.SlpStream();
   const parser = new slippi.SlpParser();
   const connection = new slippi.ConsoleConnection({ autoReconnect: true });
@@ -20,16 +20,16 @@ function connect(host, port, wanted) {
     parser.handleCommand(command, payload);
     if (command !== slippi.Command.GAME_END) return;
     games += 1;
-    const over = games >= wanted;
+    const over = games >= maxGames;
     const frames = Object.values(parser.getFrames()).map(frame);
-    say({ settings: parser.getSettings(), gameEnd: payload, frames }, () => over && process.exit(0));
+    print({ settings: parser.getSettings(), gameEnd: payload, frames }, () => over && process.exit(0));
     parser.reset();
     if (over) connection.disconnect();
   });
 
-  connection.on(slippi.ConnectionEvent.HANDSHAKE, (details) => say({ connected: details }));
+  connection.on(slippi.ConnectionEvent.HANDSHAKE, (details) => print({ connected: details }));
   connection.on(slippi.ConnectionEvent.DATA, (data) => stream.process(data));
-  connection.on(slippi.ConnectionEvent.ERROR, (error) => say({ error: String(error) }));
+  connection.on(slippi.ConnectionEvent.ERROR, (error) => print({ error: String(error) }));
   connection.connect(host, port, true);
 }
 

@@ -1,9 +1,9 @@
-// What slippi-js says, in the form that is compared.
+// Brings the results of slippi-js into the form that is compared.
 //
-// What is absent, null or NaN is left out, and so is an object of nothing but such (the speeds of old replays). Arrays with
-// holes (players, followers) become objects keyed by index, so that a hole is not a null.
+// Values that are absent, null or NaN are left out, and so are objects with only such values (the speeds of old replays).
+// Arrays with holes (players, followers) become objects keyed by index, so that a hole is not a null.
 
-// Whether a value says nothing; deletes what says nothing inside it.
+// Deletes absent values inside a value. Returns whether the value itself is absent.
 function isAbsent(value) {
   if (value == null || Number.isNaN(value)) return true;
   if (typeof value !== "object") return false;

@@ -1,30 +1,30 @@
-// Runs @slippi/slippi-js as a black box: a path a line on stdin, what it says of that replay as one line of JSON on stdout.
-// The package is looked up in NODE_PATH, or in node_modules beside this file.
+// Runs @slippi/slippi-js as a black box: reads a path per line on stdin, prints its results for it as a line of JSON.
+// The package is looked up in NODE_PATH, or in node_modules next to this file.
 
 const { createInterface } = require("node:readline");
 const { SlippiGame } = require("@slippi/slippi-js/node");
 const { frame, isAbsent } = require("./slippi_js_forms.cjs");
 
-function look(path) {
+function read(path) {
   const game = new SlippiGame(path);
   const frames = game.getFrames();
-  const said = {
+  const results = {
     settings: game.getSettings(),
     metadata: game.getMetadata(),
     gameEnd: game.getGameEnd(),
     winners: game.getWinners(),
     frames: Object.values(frames).map(frame),
   };
-  isAbsent(said);
-  return said;
+  isAbsent(results);
+  return results;
 }
 
 createInterface({ input: process.stdin }).on("line", (path) => {
-  let said;
+  let results;
   try {
-    said = look(path);
+    results = read(path);
   } catch (error) {
-    said = { error: String(error) };
+    results = { error: String(error) };
   }
-  process.stdout.write(JSON.stringify(said) + "\n");
+  process.stdout.write(JSON.stringify(results) + "\n");
 });

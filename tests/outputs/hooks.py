@@ -1,7 +1,7 @@
-"""A webhook between stations made of nothing and a receiver that is a function.
+"""A webhook between fake stations and a fake receiver.
 
-Time is virtual and jumps when everybody waits for it. The clock does not wait for worker threads, so what is done in
-one is done in the event loop here (`inline`).
+Time is virtual and jumps forward when all tasks wait. The virtual clock does not wait for worker threads, so their work
+is done in the event loop instead (`inline`).
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ ALL: frozenset[EventName] = frozenset({"game_start", "game_end", "set"})
 
 
 async def inline(work: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Takes the place of `trio.to_thread.run_sync`."""
+    """A replacement for `trio.to_thread.run_sync`."""
     await trio.lowlevel.checkpoint()
     return work(*arguments)
 
 
 class Hook:
-    """One life of the webhook."""
+    """One run of the webhook."""
 
     def __init__(
         self,
@@ -46,11 +46,16 @@ class Hook:
         seed: int = 1,
     ) -> None:
         self.outcomes: dict[Outcome, int] = {}
-        wanted = Receiver(
+        receiver_config = Receiver(
             "hook", "example.org", "http://example.org/hook", SECRET, 10.0, keep_seconds, "slpstream/test"
         )
         deliverer = Deliverer(
-            wanted, store, on_outcome=self._count, send=receiver, wall_clock=wall_clock, chance=random.Random(seed)
+            receiver_config,
+            store,
+            on_outcome=self._count,
+            post=receiver,
+            wall_clock=wall_clock,
+            rng=random.Random(seed),
         )
         self.sink = WebhookSink(
             deliverer,
@@ -68,7 +73,7 @@ class Hook:
 
     @asynccontextmanager
     async def running(self, *stations: FakeStation) -> AsyncIterator[Hook]:
-        """Until the block is left: then it is killed."""
+        """Run the webhook for the duration of the block, then kill it."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self.sink.run)
             for station in stations:
@@ -78,22 +83,22 @@ class Hook:
 
 
 def wall_clock() -> float:
-    """Virtual."""
+    """Unix time at the present virtual time."""
     return EPOCH + trio.current_time()
 
 
 def open_store(folder: Path) -> DeliveryStore:
-    """As the daemon opens it."""
+    """Open a store like the daemon."""
     return open_deliveries(folder / "deliveries.sqlite3")
 
 
-def told(log: FakeLog) -> list[str]:
-    """The cursors of what is told of a game."""
+def keys_of(log: FakeLog) -> list[str]:
+    """The keys of the deliveries about a game: the cursors of the messages."""
     return [m.cursor or "" for m in log.whole() if m.type in ("game_start", "game_end")]
 
 
-def order_of(keys: Sequence[str]) -> list[str]:
-    """Each once, as it came first."""
+def unique(keys: Sequence[str]) -> list[str]:
+    """Each key once, in the order of first arrival."""
     return list(dict.fromkeys(keys))
 
 

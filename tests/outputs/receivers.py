@@ -1,4 +1,4 @@
-"""Receivers of webhooks: one that is a function, for virtual time, and a real one on 127.0.0.1 in a thread."""
+"""Receivers of webhooks: a fake one for virtual time, and a real one on 127.0.0.1 in a thread."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 import trio
 
 from slpstream.model.errors import SinkError
-from slpstream.outputs.post import Answer, Headers, Target
+from slpstream.outputs.post import Headers, PostResponse, Target
 
-SECRET = b"a secret that nobody else knows"
-OK = Answer(204, "")
+SECRET = b"a shared secret"
+OK = PostResponse(204, "")
 
 
-class Got(NamedTuple):
-    """One request."""
+class Request(NamedTuple):
+    """A request with a delivery."""
 
     at: float
     key: str
@@ -36,74 +36,74 @@ class Got(NamedTuple):
         return value
 
 
-def verified(got: Got) -> bool:
-    """As the page says that a receiver does it."""
-    signed = f"{got.headers['x-slpstream-timestamp']}.".encode() + got.body
+def verified(request: Request) -> bool:
+    """Check the signature as `deploy/docs/outputs.md` describes."""
+    signed = f"{request.headers['x-slpstream-timestamp']}.".encode() + request.body
     expected = "sha256=" + hmac.new(SECRET, signed, hashlib.sha256).hexdigest()
-    return hmac.compare_digest(expected, got.headers["x-slpstream-signature"])
+    return hmac.compare_digest(expected, request.headers["x-slpstream-signature"])
 
 
 class FakeReceiver:
-    """Takes the place of `post`. `answer` says what is answered to a request; a text is the reason for no answer."""
+    """A replacement for `post`. `respond` gives the response to a request; a text is the reason for no response."""
 
-    def __init__(self, answer: Callable[[Got], Answer | str] = lambda got: OK) -> None:
-        self.answer = answer
-        self.asked: list[Got] = []
-        self.took: list[Got] = []
+    def __init__(self, respond: Callable[[Request], PostResponse | str] = lambda request: OK) -> None:
+        self.respond = respond
+        self.requests: list[Request] = []
+        self.accepted: list[Request] = []
 
     async def __call__(
-        self, target: Target, headers: Headers, body: bytes, *, tls: ssl.SSLContext | None, timeout_seconds: float
-    ) -> Answer:
+        self, target: Target, headers: Headers, body: bytes, tls: ssl.SSLContext | None, timeout_seconds: float
+    ) -> PostResponse:
         await trio.lowlevel.checkpoint()
-        said = dict(headers)
-        got = Got(trio.current_time(), said["idempotency-key"], said, body)
-        self.asked.append(got)
-        answer = self.answer(got)
-        if isinstance(answer, str):
-            raise SinkError(answer)
-        if 200 <= answer.status < 300:
-            self.took.append(got)
-        return answer
+        by_name = dict(headers)
+        request = Request(trio.current_time(), by_name["idempotency-key"], by_name, body)
+        self.requests.append(request)
+        response = self.respond(request)
+        if isinstance(response, str):
+            raise SinkError(response)
+        if 200 <= response.status < 300:
+            self.accepted.append(request)
+        return response
 
     @property
     def keys(self) -> list[str]:
-        """What was taken."""
-        return [got.key for got in self.took]
+        """The keys of accepted deliveries, in order of arrival."""
+        return [request.key for request in self.accepted]
 
 
 class RealReceiver:
-    """An HTTP server. `status` is what it answers."""
+    """An HTTP server that responds with `status`, `headers` and `body`."""
 
     def __init__(self, server: ThreadingHTTPServer) -> None:
         self.status = 204
         self.headers: dict[str, str] = {}
         self.body = b""
-        self.asked: list[Got] = []
-        self.took: list[Got] = []
+        self.requests: list[Request] = []
+        self.accepted: list[Request] = []
         self.url = f"http://127.0.0.1:{server.server_address[1]}/hook?room=1"
         self.paths: list[str] = []
 
     def wait(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
-        """Until something has come."""
+        """Wait until a condition is true."""
         deadline = time.monotonic() + seconds
         while not condition():
-            assert time.monotonic() < deadline, [got.key for got in self.asked]
+            assert time.monotonic() < deadline, [request.key for request in self.requests]
             time.sleep(0.02)
 
 
 @contextmanager
 def real_receiver() -> Iterator[RealReceiver]:
-    """One that is surely stopped."""
+    """Run a receiver for the duration of the block."""
 
     class Requests(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             length = int(self.headers["content-length"])
             headers = {name.lower(): value for name, value in self.headers.items()}
-            got = Got(time.monotonic(), headers["idempotency-key"], headers, self.rfile.read(length))
+            request = Request(time.monotonic(), headers["idempotency-key"], headers, self.rfile.read(length))
             receiver.paths.append(self.path)
-            receiver.asked.append(got)
+            receiver.requests.append(request)
             if receiver.status < 300:
-                receiver.took.append(got)
+                receiver.accepted.append(request)
             self.send_response(receiver.status)
             for name, value in receiver.headers.items():
                 self.send_header(name, value)

@@ -1,4 +1,4 @@
-"""The sinks in a real daemon: a receiver that is down, a kill in the middle, and everything is there in the end."""
+"""Outputs of a real daemon: they are complete in the end, although the receiver is down and the daemon is killed."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ FRAMES = 400
 
 
 def until(daemon: DaemonProcess, condition: Callable[[], bool]) -> None:
-    """Other tests may be running on this machine."""
+    """Wait for a condition, with time for other tests that may be running on this machine."""
     daemon.until(condition, 60.0)
 
 
 class Setup:
-    """A station, its replays, and a configuration with every sink."""
+    """A station, its replays, and a configuration with all outputs but Redis."""
 
     def __init__(self, folder: Path, receiver: RealReceiver) -> None:
         self.station = folder / "setup"
@@ -53,15 +53,15 @@ class Setup:
         return DaemonProcess(self.station, arguments=("--config", str(self.config)), state=self.state)
 
     def play(self, number: int) -> None:
-        """A whole game is there at once."""
+        """Put a whole replay into the folder at once."""
         path = self.station / f"Game_{number}.slp"
-        beside = self._folder / path.name
-        beside.write_bytes(synthetic_match(seed=number, frames=FRAMES, stocks=1))
-        beside.rename(path)
+        outside = self._folder / path.name
+        outside.write_bytes(synthetic_match(seed=number, frames=FRAMES, stocks=1))
+        outside.rename(path)
         self.played.append(path)
 
     def begin(self, number: int) -> Callable[[], None]:
-        """The first half of a game; returns what writes the rest."""
+        """Write the first half of a game. Returns a function that writes the rest."""
         path = self.station / f"Game_{number}.slp"
         data = synthetic_match(seed=number, frames=FRAMES, stocks=1)
         path.write_bytes(data[: len(data) // 2])
@@ -73,25 +73,25 @@ class Setup:
 
         return finish
 
-    def told(self) -> list[str]:
-        """The keys of all games so far."""
+    def delivery_keys(self) -> list[str]:
+        """The keys of the deliveries about all games so far."""
         kinds = ("game_start", "game_end")
         return [m.cursor or "" for path in self.played for m in messages(path) if m.type in kinds]
 
     def dumped(self, path: Path) -> tuple[str, bytes]:
-        """Name and content of its file of JSON lines."""
+        """Name and content that the file of JSON lines of a replay should have."""
         topics = frozenset({"game", "event", "stats", "diagnostic"})
         lines = [message.json() + b"\n" for message in messages(path, frames="finalized", topics=topics)]
         return json.loads(lines[0])["gameId"] + ".jsonl", b"".join(lines)
 
     def complete(self) -> bool:
-        """All files of JSON lines are as long as they will be."""
+        """Whether all files of JSON lines have their final size."""
         expected = [self.dumped(path) for path in self.played]
         sizes = {path.name: path.stat().st_size for path in self.jsonl.glob("*.jsonl")}
         return sizes == {name: len(data) for name, data in expected}
 
 
-def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
+def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: Path) -> None:
     with real_receiver() as receiver:
         setup = Setup(tmp_path, receiver)
         receiver.status = 503
@@ -99,19 +99,19 @@ def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
         try:
             daemon.wait_ready()
             setup.play(1)
-            receiver.wait(lambda: len(receiver.asked) > 0)
+            receiver.wait(lambda: len(receiver.requests) > 0)
             finish = setup.begin(2)
             until(daemon, lambda: len(list(setup.jsonl.glob("*.jsonl"))) == 2)
         finally:
             daemon.kill()
-        setup.play(3)  # while nobody looks
+        setup.play(3)  # while no daemon is running
         receiver.status = 204
         daemon = setup.daemon()
         try:
             daemon.wait_ready()
             finish()
             setup.play(4)
-            receiver.wait(lambda: {got.key for got in receiver.took} >= set(setup.told()))
+            receiver.wait(lambda: {request.key for request in receiver.accepted} >= set(setup.delivery_keys()))
             until(daemon, setup.complete)
             page = daemon.text("/metrics")
             assert 'slpstream_webhook_deliveries_total{outcome="delivered"} ' in page
@@ -119,7 +119,7 @@ def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
             assert f'slpstream_webhook_waiting_deliveries{{webhook="{receiver.url.split("/")[2]}"}} 0.0' in page
             until(daemon, lambda: (setup.obs / "state.txt").read_text() == "idle")
             shown = json.loads((setup.obs / "state.json").read_bytes())
-            assert shown["gameId"] in {key.split("/")[0] for key in setup.told()}
+            assert shown["gameId"] in {key.split("/")[0] for key in setup.delivery_keys()}
             assert [player["player"] for player in shown["players"]] == ["Vixen", "Altea"]
             assert shown["stage"] == "Battlefield"
             code, _ = daemon.terminate()
@@ -127,23 +127,23 @@ def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
         finally:
             if daemon.process.poll() is None:
                 daemon.kill()
-        # On a slow machine the set of these games is told as well before the daemon ends.
-        keys = list(dict.fromkeys(got.key for got in receiver.took if got.json["type"] != "set"))
-        assert sorted(keys) == sorted(setup.told())
-        assert keys[:2] == setup.told()[:2]
-        assert all(verified(got) for got in receiver.asked)
-        ends = [got.json for got in receiver.took if got.json["type"] == "game_end"]
+        # On a slow machine, the set of these games is delivered too before the daemon ends.
+        keys = list(dict.fromkeys(request.key for request in receiver.accepted if request.json["type"] != "set"))
+        assert sorted(keys) == sorted(setup.delivery_keys())
+        assert keys[:2] == setup.delivery_keys()[:2]
+        assert all(verified(request) for request in receiver.requests)
+        ends = [request.json for request in receiver.accepted if request.json["type"] == "game_end"]
         assert all(end["stats"]["overall"] and end["settings"]["players"] and "durationSeconds" in end for end in ends)
-        assert SECRET not in b"".join(got.body for got in receiver.took)
+        assert SECRET not in b"".join(request.body for request in receiver.accepted)
         for path in setup.played:
             name, data = setup.dumped(path)
             assert (setup.jsonl / name).read_bytes() == data
 
 
-def test_a_sink_that_cannot_write_is_not_ready(tmp_path: Path) -> None:
+def test_daemon_is_not_ready_while_an_output_cannot_write(tmp_path: Path) -> None:
     (tmp_path / "setup").mkdir()
     (tmp_path / "jsonl").mkdir()
-    (tmp_path / "jsonl" / "setup").write_text("in the way")
+    (tmp_path / "jsonl" / "setup").write_text("not a folder")
     config = tmp_path / "slpstream.toml"
     config.write_text(f'[[jsonl]]\nfolder = "{tmp_path / "jsonl"}"\n')
     with running(tmp_path / "setup", arguments=("--config", str(config))) as daemon:
@@ -165,28 +165,28 @@ def test_a_sink_that_cannot_write_is_not_ready(tmp_path: Path) -> None:
         until(daemon, lambda: not reasons())
 
 
-def refused(change: Callable[[Path], Config], tmp_path: Path) -> str:
+def config_error(make_config: Callable[[Path], Config], tmp_path: Path) -> str:
     with pytest.raises(ConfigError) as raised:
-        Outputs(change(tmp_path), Metrics())
+        Outputs(make_config(tmp_path), Metrics())
     return str(raised.value)
 
 
-def test_what_only_the_machine_can_tell(tmp_path: Path) -> None:
+def test_unusable_configurations_are_refused(tmp_path: Path) -> None:
     (tmp_path / "empty").write_text("\nsecret\n")
     url = "https://example.org/hook"
 
     def webhook(name: str, url: str = url) -> Callable[[Path], Config]:
         return lambda folder: Config(webhooks=[Webhook(url=url, secret_file=str(folder / name))])
 
-    assert "webhooks[0].secret_file: cannot be read" in refused(webhook("missing"), tmp_path)
-    assert "webhooks[0].secret_file: the first line is empty" in refused(webhook("empty"), tmp_path)
+    assert "webhooks[0].secret_file: cannot be read" in config_error(webhook("missing"), tmp_path)
+    assert "webhooks[0].secret_file: the first line is empty" in config_error(webhook("empty"), tmp_path)
     (tmp_path / "key").write_text("secret")
-    assert "webhooks[0].url: " in refused(webhook("key", "http://example.org:123456/"), tmp_path)
+    assert "webhooks[0].url: " in config_error(webhook("key", "http://example.org:123456/"), tmp_path)
     twice = [JsonLines(folder=str(tmp_path)), JsonLines(folder=str(tmp_path / "x" / ".."))]
-    assert "jsonl[1].folder: is there twice" in refused(lambda folder: Config(jsonl=twice), tmp_path)
+    assert "jsonl[1].folder: is there twice" in config_error(lambda folder: Config(jsonl=twice), tmp_path)
 
 
-def test_names_for_people_of_every_format() -> None:
+def test_names_of_players_and_stages_of_every_format() -> None:
     players = [{"playerIndex": 1, "port": 2, "characterId": 2, "displayName": "", "nametag": "FOX", "connectCode": ""}]
     slippi = titles_of({"format": "slippi", "settings": {"stageId": 31, "players": players}})
     assert slippi == ("Battlefield", [(1, 2, "FOX", "", "Fox")])
@@ -206,8 +206,10 @@ def test_names_for_people_of_every_format() -> None:
     assert titles_of({"format": "new"}) == ("", [])
 
 
-def test_deliveries_that_cannot_be_written_are_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another daemon holds them, say."""
+def test_locked_database_of_deliveries_is_a_configuration_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database is locked if another daemon uses it, for instance."""
     monkeypatch.setattr("slpstream.store.database._BUSY_MILLISECONDS", 10)
     (tmp_path / "key").write_bytes(SECRET)
     outputs = Outputs(

@@ -1,4 +1,4 @@
-"""Files of JSON lines: what `dump` prints, each line once, whatever happens to the disk and to us."""
+"""Files of JSON lines have the lines of `dump`, each once, despite full disks and kills."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def autojump_clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
 
 
 class Disk:
-    """Fails while it is full: after so many bytes of a write, or at once."""
+    """A disk on which writes fail once `room` bytes were written; `None` is unlimited."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.room: int | None = None
@@ -39,12 +39,14 @@ class Disk:
 
         def opened(path: Path, mode: str = "r", **options: Any) -> Any:
             file = real_open(path, mode, **options)
-            return Full(file, self) if mode == "ab" else file
+            return FileOnDisk(file, self) if mode == "ab" else file
 
         monkeypatch.setattr(Path, "open", opened)
 
 
-class Full:
+class FileOnDisk:
+    """A file opened for appending on a `Disk`."""
+
     def __init__(self, file: Any, disk: Disk) -> None:
         self._file = file
         self._disk = disk
@@ -66,7 +68,7 @@ class Full:
     def fileno(self) -> int:
         return int(self._file.fileno())
 
-    def __enter__(self) -> Full:
+    def __enter__(self) -> FileOnDisk:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -76,14 +78,14 @@ class Full:
 def sink(
     folder: Path, *, frames: FramesMode = "live", topics: frozenset[Topic] = ALL, written: list[int] | None = None
 ) -> JsonLinesSink:
-    count = [] if written is None else written
+    sizes = [] if written is None else written
     return JsonLinesSink(
         folder,
         stations=None,
         topics=topics,
         frames=frames,
         limiter=trio.CapacityLimiter(1),
-        on_bytes=lambda station, size: count.append(size),
+        on_bytes=lambda station, size: sizes.append(size),
     )
 
 
@@ -95,25 +97,24 @@ def dumped(log: FakeLog, mode: FramesMode = "live", topics: frozenset[Topic] = A
     return [message.json() + b"\n" for message in log.whole(mode) if message.topic in topics]
 
 
-async def written_by(folder: Path, station: FakeStation, play: Callable[[], Any], **options: Any) -> JsonLinesSink:
-    """One life of the sink, long enough to write everything."""
-    collection = sink(folder, **options)
+async def run_sink(folder: Path, station: FakeStation, play: Callable[[], Any], **options: Any) -> None:
+    """Run a sink, and call `play` meanwhile, for long enough to write everything."""
+    output = sink(folder, **options)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(collection.follow, station.channel)
+        nursery.start_soon(output.follow, station.channel)
         await trio.sleep(1)
         play()
         await trio.sleep(5)
         nursery.cancel_scope.cancel()
-    return collection
 
 
 @pytest.mark.parametrize("frames", ["live", "finalized"])
 @pytest.mark.parametrize("topics", [ALL, frozenset({"game", "stats"}), frozenset({"event"})])
-async def test_a_file_is_what_dump_prints(
+async def test_file_equals_the_output_of_dump(
     tmp_path: Path, frames: FramesMode, topics: frozenset[Topic], autojump_clock: MockClock
 ) -> None:
     station, logs, counted = FakeStation(), [FakeLog(1), FakeLog(2)], list[int]()
-    await written_by(
+    await run_sink(
         tmp_path,
         station,
         lambda: [station.play(log) for log in logs],
@@ -127,43 +128,43 @@ async def test_a_file_is_what_dump_prints(
     assert {path.name for path in tmp_path.glob("*/*")} == {f"{log.game_id}.jsonl" for log in logs}
 
 
-async def test_killed_at_any_step_each_line_is_there_once(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_kill_at_any_step_neither_loses_nor_repeats_a_line(tmp_path: Path, autojump_clock: MockClock) -> None:
     for seed in range(25):
-        await killed(tmp_path, seed)
+        await run_with_kills(tmp_path, seed)
 
 
-async def killed(folder: Path, seed: int) -> None:
-    chance = random.Random(f"jsonl {seed}")
-    logs = [FakeLog(100 * (seed + 1) + n, batches=chance.randint(1, 20)) for n in range(4)]
+async def run_with_kills(folder: Path, seed: int) -> None:
+    rng = random.Random(f"jsonl {seed}")
+    logs = [FakeLog(100 * (seed + 1) + n, batches=rng.randint(1, 20)) for n in range(4)]
     name, played = f"seed{seed}", list[FakeLog]()
-    frames: FramesMode = chance.choice(("live", "finalized"))
-    for life in range(4):
-        station = FakeStation(name, ring_bytes=chance.choice((1, 3000, 1 << 20)))
+    frames: FramesMode = rng.choice(("live", "finalized"))
+    for run in range(4):
+        station = FakeStation(name, ring_bytes=rng.choice((1, 3000, 1 << 20)))
         station.archived(*played)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(sink(folder, frames=frames).follow, station.channel)
             await trio.sleep(1)
-            game = station.begin(logs[life])
-            while station.write(game, chance.randint(1, 5)):
-                await trio.sleep(chance.choice((0.0, 0.05, 0.3)))
-                for _ in range(chance.randint(0, 6)):
+            game = station.begin(logs[run])
+            while station.write(game, rng.randint(1, 5)):
+                await trio.sleep(rng.choice((0.0, 0.05, 0.3)))
+                for _ in range(rng.randint(0, 6)):
                     await trio.lowlevel.checkpoint()
-            await trio.sleep(0.3 if life == 0 else 0)
+            await trio.sleep(0.3 if run == 0 else 0)
             nursery.cancel_scope.cancel()
-        played.append(logs[life])
+        played.append(logs[run])
         newest = max((folder / name).glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)
-        if chance.random() < 0.7:  # the last write is torn
+        if rng.random() < 0.7:  # the last write is torn
             size = newest.stat().st_size
-            os.truncate(newest, chance.randint(max(0, size - 800), size))
+            os.truncate(newest, rng.randint(max(0, size - 800), size))
     station = FakeStation(name)
     station.archived(*played)
-    await written_by(folder, station, lambda: None, frames=frames)
+    await run_sink(folder, station, lambda: None, frames=frames)
     for log in logs:
         assert lines(folder, log, name) == dumped(log, frames), (seed, log.game_id)
 
 
 @pytest.mark.parametrize("torn", [b'{"type":"fra', b"\x00" * 5000, b'{"type":"frame"}\n', b"\n\n", b'"x"\n{"ty'])
-async def test_what_is_no_line_of_ours_is_cut_off(tmp_path: Path, torn: bytes, autojump_clock: MockClock) -> None:
+async def test_incomplete_or_invalid_lines_are_cut_off(tmp_path: Path, torn: bytes, autojump_clock: MockClock) -> None:
     log = FakeLog(1)
     whole = dumped(log)
     folder = tmp_path / "main"
@@ -171,61 +172,61 @@ async def test_what_is_no_line_of_ours_is_cut_off(tmp_path: Path, torn: bytes, a
     (folder / f"{log.game_id}.jsonl").write_bytes(b"".join(whole[:9]) + torn)
     station = FakeStation()
     station.archived(log)
-    await written_by(tmp_path, station, lambda: None)
+    await run_sink(tmp_path, station, lambda: None)
     assert lines(tmp_path, log) == whole
 
 
-async def test_a_file_that_has_only_begun(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_file_without_a_complete_line_begins_anew(tmp_path: Path, autojump_clock: MockClock) -> None:
     log = FakeLog(1)
     (tmp_path / "main").mkdir()
     (tmp_path / "main" / f"{log.game_id}.jsonl").write_bytes(dumped(log)[0][:20])
-    assert jsonl._mend(tmp_path / "main", "live")[0].cursor == (log.game_id, "live", START, None)
+    assert jsonl._resume(tmp_path / "main", "live")[0].cursor == (log.game_id, "live", START, None)
     station = FakeStation()
     station.archived(log)
-    await written_by(tmp_path, station, lambda: None)
+    await run_sink(tmp_path, station, lambda: None)
     assert lines(tmp_path, log) == dumped(log)
 
 
-async def test_a_file_of_the_other_mode_is_put_aside(tmp_path: Path, autojump_clock: MockClock) -> None:
+async def test_file_of_the_other_mode_is_renamed(tmp_path: Path, autojump_clock: MockClock) -> None:
     station, log = FakeStation(), FakeLog(1)
     game = station.begin(log)
-    await written_by(tmp_path, station, lambda: station.write(game, 9), frames="live")
-    await written_by(tmp_path, station, lambda: station.write_all(game), frames="finalized")
+    await run_sink(tmp_path, station, lambda: station.write(game, 9), frames="live")
+    await run_sink(tmp_path, station, lambda: station.write_all(game), frames="finalized")
     assert lines(tmp_path, log) == dumped(log, "finalized")
     aside = tmp_path / "main" / f"{log.game_id}.live.jsonl"
     assert aside.read_bytes() == b"".join(m.json() + b"\n" for batch in log.batches[:9] for m in batch["live"])
 
 
-async def test_a_disk_that_is_full_for_a_while(
+async def test_full_disk_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock
 ) -> None:
     disk, station, log = Disk(monkeypatch), FakeStation(), FakeLog(1)
-    collection = sink(tmp_path)
+    output = sink(tmp_path)
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(collection.follow, station.channel)
+        nursery.start_soon(output.follow, station.channel)
         await trio.sleep(1)
         disk.room = 1000
         station.play(log)
         await trio.sleep(100)
-        assert collection.not_ready() == ["JSON lines: No space left on device (stations: main)"]
+        assert output.not_ready() == ["JSON lines: No space left on device (stations: main)"]
         before = lines(tmp_path, log) if any(tmp_path.glob("*/*")) else []
         assert before == dumped(log)[: len(before)]
-        disk.room, disk.truncates = 700, False  # and what was written of a line cannot be taken back
+        disk.room, disk.truncates = 700, False  # part of a line is written and cannot be removed
         await trio.sleep(100)
         disk.room, disk.truncates = None, True
         await trio.sleep(100)
-        assert collection.not_ready() == []
+        assert output.not_ready() == []
         nursery.cancel_scope.cancel()
     assert lines(tmp_path, log) == dumped(log)
 
 
-async def test_a_folder_that_cannot_be_made(tmp_path: Path, autojump_clock: MockClock) -> None:
-    (tmp_path / "main").write_text("in the way")
-    collection, station, logs = sink(tmp_path), FakeStation(), [FakeLog(n) for n in range(3)]
+async def test_missing_folder_loses_nothing(tmp_path: Path, autojump_clock: MockClock) -> None:
+    (tmp_path / "main").write_text("not a folder")
+    output, station, logs = sink(tmp_path), FakeStation(), [FakeLog(n) for n in range(3)]
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(collection.follow, station.channel)
+        nursery.start_soon(output.follow, station.channel)
         await trio.sleep(10)
-        [reason] = collection.not_ready()
+        [reason] = output.not_ready()
         assert reason.startswith("JSON lines: ")
         for log in logs[:2]:
             station.play(log)
@@ -233,6 +234,6 @@ async def test_a_folder_that_cannot_be_made(tmp_path: Path, autojump_clock: Mock
         (tmp_path / "main").unlink()
         station.play(logs[2])
         await trio.sleep(60)
-        assert collection.not_ready() == []
+        assert output.not_ready() == []
         nursery.cancel_scope.cancel()
-    assert [lines(tmp_path, log) for log in logs] == [dumped(log) for log in logs]  # nothing was lost
+    assert [lines(tmp_path, log) for log in logs] == [dumped(log) for log in logs]

@@ -1,4 +1,4 @@
-"""Files for OBS: always all there, never half of one, no more often than somebody can see."""
+"""Files for OBS are always all present and complete, and are written only a few times a second."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def state(folder: Path) -> dict[str, Any]:
 
 
 def show(station: FakeStation, game: Game, number: int, *players: tuple[int, float, int]) -> None:
-    """A frame with percent and stocks of players."""
+    """Publish a frame with the percent and stocks of players."""
     posts = {i: {"post": {"percent": percent, "stocksRemaining": stocks}} for i, percent, stocks in players}
     body = b'"frame":' + json.dumps({"frame": number, "players": posts}).encode() + b"}"
     station.channel.publish(game, {"live": [LogMessage("frame", game.game_id, "live", number, 0, body, number)]})
@@ -51,7 +51,7 @@ def show(station: FakeStation, game: Game, number: int, *players: tuple[int, flo
 
 @contextmanager
 def renames(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """What was put into its place meanwhile."""
+    """The names of the files that are replaced during the block."""
     done: list[str] = []
     real = Path.replace
 
@@ -64,7 +64,7 @@ def renames(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]
     monkeypatch.undo()
 
 
-async def test_a_game_a_set_and_what_is_seen(
+async def test_files_show_the_game_the_set_and_the_newest_frame(
     tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     station, log = FakeStation(), FakeLog(1, batches=0)
@@ -92,7 +92,7 @@ async def test_a_game_a_set_and_what_is_seen(
     played = {"setId": "s", "gameId": log.game_id, "bestOf": 5, "state": "running", "players": players}
     files.set_changed("main", played)
     await trio.sleep(1)
-    # In the order of the set: who is left on the screen stays there when the ports change.
+    # Players are in the order of the set, so they stay on their side of the screen when ports change.
     assert texts(tmp_path, "player1", "score1", "port1", "player2", "score2", "percent2", "best_of") == [
         "A. Tea", "2", "4", "VIXN#101", "1", "12", "5",
     ]  # fmt: skip
@@ -107,7 +107,7 @@ async def test_a_game_a_set_and_what_is_seen(
     nursery.cancel_scope.cancel()
 
 
-async def test_no_more_often_than_somebody_can_see(
+async def test_files_are_written_a_few_times_a_second(
     tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     station, log = FakeStation(), FakeLog(1, batches=0)
@@ -127,10 +127,10 @@ async def test_no_more_often_than_somebody_can_see(
     nursery.cancel_scope.cancel()
 
 
-async def test_a_folder_that_cannot_be_written_to(
+async def test_unwritable_folder_is_reported_until_it_works_again(
     tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock
 ) -> None:
-    (tmp_path / "main").write_text("in the way")
+    (tmp_path / "main").write_text("not a folder")
     station = FakeStation()
     files = ObsFiles(tmp_path, titles, limiter=trio.CapacityLimiter(1))
     nursery.start_soon(files.follow, station.channel)

@@ -1,4 +1,4 @@
-"""The page on outputs: its examples run, and what it says is so."""
+"""The page on outputs: its examples run, and its numbers and names are right."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def cases() -> list[tuple[dict[str, str], bool]]:
     ]
 
 
-def test_the_signature_in_python(cases: list[tuple[dict[str, str], bool]]) -> None:
+def test_python_example_checks_the_signature(cases: list[tuple[dict[str, str], bool]]) -> None:
     [example] = examples("python")
     session: dict[str, Any] = {}
     exec(compile(example, "outputs.md", "exec"), session)
@@ -53,7 +53,7 @@ def test_the_signature_in_python(cases: list[tuple[dict[str, str], bool]]) -> No
 
 
 @needs_node
-def test_the_signature_in_node(cases: list[tuple[dict[str, str], bool]]) -> None:
+def test_node_example_checks_the_signature(cases: list[tuple[dict[str, str], bool]]) -> None:
     [example] = examples("js")
     given = json.dumps([case for case, _ in cases])
     script = f"{example}\nconst body = Buffer.from({BODY.hex()!r}, 'hex');\n"
@@ -62,18 +62,18 @@ def test_the_signature_in_node(cases: list[tuple[dict[str, str], bool]]) -> None
     assert json.loads(ran.stdout) == [ours for _, ours in cases]
 
 
-def test_the_configurations_are_ones() -> None:
+def test_configuration_examples_are_valid() -> None:
     found = [msgspec.convert(tomllib.loads(example), Config) for example in examples("toml")]
     assert [bool(config.webhooks) for config in found] == [True, False, False]
     assert [bool(config.jsonl) for config in found] == [False, True, False]
     assert found[2].obs.folder
 
 
-def test_the_bodies_are_json() -> None:
+def test_bodies_are_json() -> None:
     assert [json.loads(example) for example in examples("json")]
 
 
-def test_the_numbers_and_names() -> None:
+def test_numbers_and_names() -> None:
     assert f"sent {MAX_REFUSALS} times" in TEXT
     assert f"more than {MAX_WAITING:,} wait" in TEXT
     assert f"`player{SLOTS}.txt`" in TEXT

@@ -1,4 +1,4 @@
-"""A set as start.gg's `reportBracketSet` takes it."""
+"""The variables of start.gg's mutation `reportBracketSet`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def best_of_three() -> dict[str, Any]:
     }
 
 
-def test_a_best_of_three() -> None:
+def test_best_of_three() -> None:
     assert bracket_set(best_of_three()) == {
         "setId": "{setId}",
         "isDQ": False,
@@ -80,7 +80,7 @@ def test_a_best_of_three() -> None:
     }
 
 
-def test_with_the_ids_of_start_gg() -> None:
+def test_ids_replace_the_placeholders() -> None:
     variables = bracket_set(best_of_three(), set_id=65089253, entrants=(14250090, 14259653))
     assert variables is not None
     assert (variables["setId"], variables["winnerId"]) == (65089253, 14259653)
@@ -88,7 +88,7 @@ def test_with_the_ids_of_start_gg() -> None:
     assert "{" not in str(variables["gameData"]).replace("{'", "")
 
 
-def test_while_it_is_played_nobody_has_won() -> None:
+def test_running_set_has_no_winner() -> None:
     played = best_of_three()
     del played["winner"]
     played["games"] = played["games"][:2]
@@ -99,40 +99,40 @@ def test_while_it_is_played_nobody_has_won() -> None:
     assert len(variables["gameData"]) == 1
 
 
-def test_games_that_do_not_add_up_to_the_score_are_not_told() -> None:
+def test_games_are_left_out_if_they_do_not_add_up_to_the_score() -> None:
     played = best_of_three()
     played["sides"] = [{"score": 0}, {"score": 2}]  # the operator took one away
     assert bracket_set(played) == {"setId": "{setId}", "isDQ": False, "winnerId": "{entrant2}"}
 
 
-def test_what_is_not_known_is_left_out() -> None:
+def test_unknown_stages_characters_and_stocks_are_left_out() -> None:
     played = best_of_three()
     played["sides"] = [{"score": 1}, {"score": 0}]
     played["games"] = [game(0, [player(0, 2, 1), player(1, 32, None)], stage_id=285)]
     variables = bracket_set(played)
     assert variables is not None
-    [told] = variables["gameData"]
-    assert told["selections"] == [{"entrantId": "{entrant1}", "characterId": 6}]
-    assert told.keys() == {"gameNum", "winnerId", "entrant1Score", "selections"}
+    [reported] = variables["gameData"]
+    assert reported["selections"] == [{"entrantId": "{entrant1}", "characterId": 6}]
+    assert reported.keys() == {"gameNum", "winnerId", "entrant1Score", "selections"}
 
 
-def test_doubles_add_up_the_stocks_of_a_team() -> None:
+def test_stocks_of_a_team_are_added() -> None:
     played = {
         "sides": [{"score": 1}, {"score": 0}],
         "games": [game(0, [player(0, 2, 1), player(0, 20, 2), player(1, 9, 0), player(1, 9, 0)])],
     }
     variables = bracket_set(played)
     assert variables is not None
-    [told] = variables["gameData"]
-    assert (told["entrant1Score"], told["entrant2Score"], len(told["selections"])) == (3, 0, 4)
+    [reported] = variables["gameData"]
+    assert (reported["entrant1Score"], reported["entrant2Score"], len(reported["selections"])) == (3, 0, 4)
 
 
 @pytest.mark.parametrize("sides", [0, 1, 3, 4])
-def test_a_bracket_has_two_sides(sides: int) -> None:
+def test_set_without_two_sides_gives_nothing(sides: int) -> None:
     assert bracket_set({**best_of_three(), "sides": [{"score": 0}] * sides}) is None
 
 
-def test_without_games_there_is_nothing_to_report() -> None:
+def test_set_without_games_gives_nothing() -> None:
     assert bracket_set({**best_of_three(), "games": []}) is None
 
 

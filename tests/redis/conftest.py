@@ -1,4 +1,4 @@
-"""One broker for all tests of a module; each test has an event of its own in it."""
+"""One broker for all tests of a module. Each test uses its own event."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Many lossless subscribers in one thread, each of which knows what it must get, and moves on to another gateway when
-its connection ends.
+"""Many lossless subscribers in one thread. Each knows its expected messages and moves to the next gateway when its
+connection ends.
 
-Plain sockets on one epoll. Every message is compared as it comes: the first that is wrong, twice or missing is said.
+Plain sockets on one epoll. Each message is compared on arrival; the first wrong, repeated or missing one is reported.
 """
 
 from __future__ import annotations
@@ -26,37 +26,37 @@ _CLOSE, _PING = 0x8, 0x9
 
 
 class Follower:
-    """One subscriber of one station, wherever it is connected."""
+    """One subscriber of one station, on changing gateways."""
 
     def __init__(self, station: str, frames: str, games: Sequence[Sequence[bytes]], gateway: int) -> None:
         """`games` are the lines of each game with the station, in order."""
         self.station = station
         self.expected = [line for game in games for line in game]
         self._lengths = [len(game) for game in games]
-        self.got = 0
+        self.received = 0
         self.gateway = gateway
         self.connections = 0
         self.wrong: str | None = None
-        self.ends: list[bytes] = []
+        self.closes: list[bytes] = []
         self.socket: socket.socket | None = None
         self.frames = frames
         self._rest = b""
 
     @property
     def games(self) -> float:
-        """How many games it has got, with the part of the one that runs."""
-        left, games = self.got, 0
+        """Number of games received, including the fraction of the current one."""
+        left, games = self.received, 0
         while games < len(self._lengths) and left >= self._lengths[games]:
             left -= self._lengths[games]
             games += 1
         return games + (left / self._lengths[games] if games < len(self._lengths) else 0)
 
     def connect(self, ports: Sequence[int]) -> bool:
-        """To the next gateway, with the cursor of the last message."""
+        """Connect to the next gateway, with the cursor of the last message. Returns whether that worked."""
         self.gateway += 1
         cursor = "start"
-        if self.got:
-            found = _CURSOR.search(self.expected[self.got - 1], 0, 300)
+        if self.received:
+            found = _CURSOR.search(self.expected[self.received - 1], 0, 300)
             assert found is not None
             cursor = found[1].decode()
         query = urlencode(
@@ -94,37 +94,37 @@ class Follower:
         return True
 
     def take(self, data: bytes) -> None:
-        """What has come."""
+        """Parse received bytes into websocket frames."""
         data = self._rest + data if self._rest else data
-        at, end = 0, len(data)
-        while end - at >= 2:
-            size, payload = data[at + 1], at + 2
+        start, end = 0, len(data)
+        while end - start >= 2:
+            size, payload = data[start + 1], start + 2
             if size == 126:
-                size, payload = int.from_bytes(data[at + 2 : at + 4], "big"), at + 4
+                size, payload = int.from_bytes(data[start + 2 : start + 4], "big"), start + 4
             elif size == 127:
-                size, payload = int.from_bytes(data[at + 2 : at + 10], "big"), at + 10
+                size, payload = int.from_bytes(data[start + 2 : start + 10], "big"), start + 10
             if payload + size > end or payload > end:
                 break
-            self._message(data[at] & 0x0F, data[payload : payload + size])
-            at = payload + size
-        self._rest = data[at:]
+            self._message(data[start] & 0x0F, data[payload : payload + size])
+            start = payload + size
+        self._rest = data[start:]
 
     def _message(self, opcode: int, payload: bytes) -> None:
         if opcode == _PING and self.socket is not None:
             self.socket.send(b"\x8a\x80\x00\x00\x00\x00")
         elif opcode == _CLOSE:
-            self.ends.append(payload)
-        elif self.got < len(self.expected) and payload == self.expected[self.got]:
-            self.got += 1
+            self.closes.append(payload)
+        elif self.received < len(self.expected) and payload == self.expected[self.received]:
+            self.received += 1
         elif self.wrong is None:
             kind = _TYPE.match(payload)
             if kind is None or kind[1].decode() not in STATUS_TYPES:
-                wanted = self.expected[self.got][:160] if self.got < len(self.expected) else b"nothing more"
-                self.wrong = f"message {self.got}: {payload[:160]!r} is not {wanted!r}"
+                due = self.expected[self.received][:160] if self.received < len(self.expected) else b"no message"
+                self.wrong = f"message {self.received}: received {payload[:160]!r}, expected {due!r}"
 
 
 class Crowd:
-    """Followers that are kept connected by a thread."""
+    """A thread that keeps followers connected and receives their messages."""
 
     def __init__(self, followers: Sequence[Follower], ports: Sequence[int]) -> None:
         self.followers = followers
@@ -145,40 +145,40 @@ class Crowd:
 
     @property
     def progress(self) -> float:
-        """How many games the one that is last has got."""
+        """Number of games that the slowest follower has received."""
         return min(follower.games for follower in self.followers)
 
     def wait(self, games: float, seconds: float) -> None:
-        """Until everybody has got so many games, or something is wrong."""
+        """Wait until all followers have received a number of games, or one has received a wrong message."""
         deadline = time.monotonic() + seconds
         while self.progress < games and not any(f.wrong for f in self.followers):
             assert time.monotonic() < deadline, self.describe()
             time.sleep(0.05)
 
     def describe(self) -> str:
-        """Where everybody is."""
+        """How far the followers have come, for messages of failed assertions."""
         where = Counter(
-            f"{f.station} {f.frames} {f.got}/{len(f.expected)} at {f.gateway % len(self._ports)}"
+            f"{f.station} {f.frames} {f.received}/{len(f.expected)} at {f.gateway % len(self._ports)}"
             for f in self.followers
         )
-        ends = {end for f in self.followers for end in f.ends[-1:]}
+        closes = {close for f in self.followers for close in f.closes[-1:]}
         away = sum(f.socket is None for f in self.followers)
-        return f"{self.progress:.2f} games: {dict(where)}, {away} away, ends {ends}"
+        return f"{self.progress:.2f} games: {dict(where)}, {away} disconnected, close frames {closes}"
 
     def _run(self) -> None:
         by_descriptor: dict[int, Follower] = {}
         away = list(self.followers)
         with select.epoll() as poll:
             while not self._stop.is_set():
-                still: list[Follower] = []
+                still_away: list[Follower] = []
                 for follower in away:
                     if follower.connect(self._ports):
                         assert follower.socket is not None
                         by_descriptor[follower.socket.fileno()] = follower
                         poll.register(follower.socket, select.EPOLLIN)
                     else:
-                        still.append(follower)
-                away = still
+                        still_away.append(follower)
+                away = still_away
                 for descriptor, _ in poll.poll(0.05):
                     follower = by_descriptor[descriptor]
                     assert follower.socket is not None

@@ -1,7 +1,7 @@
-"""A sink over stations that are made of nothing, and what the broker has of them.
+"""A Redis sink over fake stations, and queries about the messages that the broker has.
 
-Determinism: the broker is real, so nothing is judged by time; a test waits until something is so (`until`), for as long
-as it takes, and looks then.
+Determinism: the broker is real, so tests do not depend on timing. They wait for a condition (`until`), for as long as
+it takes, and then check the result.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from slpstream.outputs.redis.sink import RedisSink
 from slpstream.outputs.redis.streams import FIELD, StationKeys
 from tests.stream.fakes import FakeLog, FakeStation, lines
 
-PATIENCE_SECONDS = 30.0
+TIMEOUT_SECONDS = 30.0
 
 
 class Ingest:
-    """A sink that can be stopped at any moment, and started again."""
+    """A sink that can be stopped at any moment and started again."""
 
     def __init__(self, url: str, event: str, *stations: FakeStation, **options: Any) -> None:
         self.stations = {station.channel.station: station.channel for station in stations}
@@ -55,13 +55,13 @@ class Ingest:
         return self._scope is not None
 
     def start(self, nursery: trio.Nursery) -> None:
-        """As a process that has just begun: it knows nothing."""
+        """Start a new sink without any state, like a new process."""
         self._scope = trio.CancelScope()
         self.sink = self._make()
         nursery.start_soon(self._run, self._scope)
 
     async def begun(self) -> None:
-        """Until it reads all logs: a sink that nobody has sent anything before begins with the current game."""
+        """Wait until the sink reads all logs. In a log that was never sent, it begins with the current game."""
         logs = self.sink._logs
         await until(lambda: len(logs) == 2 * len(self.stations) and all(log.begun for log in logs.values()))
 
@@ -76,30 +76,30 @@ class Ingest:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Waits for something to become true."""
-    with trio.fail_after(PATIENCE_SECONDS):
+    """Wait until a condition is true."""
+    with trio.fail_after(TIMEOUT_SECONDS):
         while not condition():
             await trio.sleep(0.005)
 
 
 @asynccontextmanager
 async def asking(url: str) -> AsyncIterator[Client]:
-    """A client of the test's own."""
+    """A client for the queries of a test."""
     async with connected(address_of(url)) as client:
         yield client
 
 
 async def stored(client: Client, event: str, station: str, mode: FramesMode = "live") -> list[bytes]:
-    """All lines of a log, as the broker has them."""
+    """All lines that the broker has of a log."""
     entries = await client.xrange(StationKeys(event, station).stream(mode))
     found = [entry.field_values[FIELD] for entry in entries]
     return [line if isinstance(line, bytes) else line.encode() for line in found]
 
 
-async def until_stored(client: Client, event: str, wanted: Mapping[tuple[str, FramesMode], int]) -> None:
-    """Waits until logs have so many messages."""
-    with trio.fail_after(PATIENCE_SECONDS):
-        for (station, mode), count in wanted.items():
+async def until_stored(client: Client, event: str, counts: Mapping[tuple[str, FramesMode], int]) -> None:
+    """Wait until logs, by station and mode, have at least a number of messages."""
+    with trio.fail_after(TIMEOUT_SECONDS):
+        for (station, mode), count in counts.items():
             while await client.xlen(StationKeys(event, station).stream(mode)) < count:
                 await trio.sleep(0.01)
 
@@ -110,5 +110,5 @@ def of_game(found: list[bytes], log: FakeLog) -> list[bytes]:
 
 
 def expected(log: FakeLog, station: str = "main", mode: FramesMode = "live") -> list[bytes]:
-    """The lines of one game as they must be."""
+    """The lines of one game that the broker should have."""
     return lines(log, station, mode=mode)

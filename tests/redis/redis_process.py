@@ -1,6 +1,6 @@
-"""A real redis-server in a process of its own: on 127.0.0.1, a free port, in a folder of its own, surely stopped.
+"""Runs a real redis-server on 127.0.0.1, on a free port and in a temporary folder.
 
-Without redis-server these tests are skipped; on CI they fail, since what is never run proves nothing.
+Without redis-server these tests are skipped; on CI they fail.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _START_SECONDS = 15.0
 
 
 def free_port() -> int:
-    """A port that nobody listens on now."""
+    """A TCP port that is not in use."""
     with socket.socket() as sock:
         sock.bind(("127.0.0.1", 0))
         port: int = sock.getsockname()[1]
@@ -32,13 +32,13 @@ class RedisProcess:
     """One server. It keeps its data and its port when it is killed and started again."""
 
     def __init__(self, folder: Path, *options: str, tls: bool = False) -> None:
-        """`options` are those of redis-server; with `tls` the port speaks nothing else."""
+        """`options` are those of redis-server. With `tls`, the port accepts only TLS."""
         executable = shutil.which("redis-server")
         if executable is None:
-            why = "redis-server is missing (Debian: apt install redis-server)"
+            reason = "redis-server is missing (Debian: apt install redis-server)"
             if os.environ.get("CI") == "true":
-                pytest.fail(why)
-            pytest.skip(why)
+                pytest.fail(reason)
+            pytest.skip(reason)
         self.port = free_port()
         ports = ["--port", "0", "--tls-port", str(self.port)] if tls else ["--port", str(self.port)]
         self._command = [executable, "--bind", "127.0.0.1", *ports, "--dir", str(folder), "--save", "", *options]
@@ -47,17 +47,17 @@ class RedisProcess:
 
     @property
     def url(self) -> str:
-        """For `fanout.url`."""
+        """The address, as a value of `fanout.url`."""
         return f"redis://127.0.0.1:{self.port}"
 
     @property
     def pid(self) -> int:
-        """Of the process."""
+        """The id of the process."""
         assert self._process is not None
         return self._process.pid
 
     def start(self) -> None:
-        """Starts it; returns when it listens."""
+        """Start the server, and return when it listens."""
         self._process = subprocess.Popen(self._command, stdout=subprocess.DEVNULL)
         deadline = time.monotonic() + _START_SECONDS
         while True:
@@ -70,7 +70,7 @@ class RedisProcess:
                 time.sleep(0.02)
 
     def kill(self) -> None:
-        """SIGKILL."""
+        """Kill the server with SIGKILL."""
         if self._process is not None:
             self._process.kill()
             self._process.wait(timeout=15)
@@ -79,7 +79,7 @@ class RedisProcess:
 
 @contextmanager
 def redis(*options: str, tls: bool = False) -> Iterator[RedisProcess]:
-    """A server for a while; without options it writes nothing to the disk."""
+    """Run a server for the duration of the block. Without options it writes nothing to the disk."""
     with tempfile.TemporaryDirectory(prefix="slpstream-redis-") as folder:
         server = RedisProcess(Path(folder), *options, tls=tls)
         try:

@@ -1,4 +1,4 @@
-"""Passwords, TLS, a cluster, and what is said when they are wrong."""
+"""Passwords, TLS, clusters, and the errors when they are wrong."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_wrong_urls(url: str) -> None:
         address_of(url)
 
 
-def test_the_password_can_be_in_a_file(tmp_path: Path) -> None:
+def test_password_file(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text("from the file\nnot this\n")
     assert address_of("redis://user@a", str(file)).password == "from the file"
@@ -65,8 +65,8 @@ def test_the_password_can_be_in_a_file(tmp_path: Path) -> None:
         address_of("rediss://a", "", str(tmp_path / "nowhere"))
 
 
-async def goes_through(url: str, event: str, gateway_url: str = "") -> None:
-    """From a sink to a subscriber of a gateway, over this connection or over two."""
+async def send_a_game(url: str, event: str, gateway_url: str = "") -> None:
+    """Send a game from a sink to a subscriber of a gateway, and compare it."""
     station, log = FakeStation(), FakeLog(1)
     ingest = Ingest(url, event, station)
     follower = Follower()
@@ -82,25 +82,25 @@ async def goes_through(url: str, event: str, gateway_url: str = "") -> None:
         nursery.cancel_scope.cancel()
 
 
-async def refused(url: str, ca_file: str = "") -> str:
-    """Why a connection is refused."""
-    said: list[str] = []
+async def refusal(url: str, ca_file: str = "") -> str:
+    """The reason why a connection is refused."""
+    reasons: list[str] = []
     try:
         async with connected(address_of(url, "", ca_file)):
             pass
     except* BROKER_ERRORS as errors:
-        said.append(reason_of(errors))
-    [reason] = said
+        reasons.append(reason_of(errors))
+    [reason] = reasons
     return reason
 
 
 @pytest.mark.trio
-async def test_a_user_and_a_password() -> None:
+async def test_user_and_password() -> None:
     with redis("--requirepass", "secret", "--user", "venue", "on", ">venue-secret", "~slpstream:*", "+@all") as server:
-        assert "AUTH" in (await refused(server.url)).upper()
-        assert "password" in await refused(server.url.replace("//", "//:wrong@"))
-        await goes_through(server.url.replace("//", "//:secret@"), "password")
-        await goes_through(server.url.replace("//", "//venue:venue-secret@"), "user")
+        assert "AUTH" in (await refusal(server.url)).upper()
+        assert "password" in await refusal(server.url.replace("//", "//:wrong@"))
+        await send_a_game(server.url.replace("//", "//:secret@"), "password")
+        await send_a_game(server.url.replace("//", "//venue:venue-secret@"), "user")
         station = FakeStation()
         ingest = Ingest(server.url.replace("//", "//venue:wrong@"), "wrong", station)
         async with trio.open_nursery() as nursery:
@@ -112,21 +112,21 @@ async def test_a_user_and_a_password() -> None:
 
 
 @pytest.mark.trio
-async def test_the_rights_of_the_example_are_enough() -> None:
+async def test_rights_of_the_example_suffice() -> None:
     acl = ROOT / "deploy" / "examples" / "two_venues" / "users.acl"
     with redis("--aclfile", str(acl)) as server:
         venue = server.url.replace("//", "//venue:change-this-one@")
         gateway = server.url.replace("//", "//gateway:and-this-one@")
-        await goes_through(venue, "rights", gateway)
+        await send_a_game(venue, "rights", gateway)
         async with asking(gateway) as client:
             with pytest.raises(RedisError, match="no permissions"):
                 await client.delete(["slpstream:rights:main"])
-        assert await refused(server.url)
+        assert await refusal(server.url)
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of an authority of its own, for 127.0.0.1; key and certificate."""
+    """A folder with a self-signed certificate for 127.0.0.1 and its key."""
     openssl = shutil.which("openssl")
     if openssl is None:
         if os.environ.get("CI") == "true":
@@ -151,21 +151,19 @@ def encrypted(certificate: Path) -> Iterator[RedisProcess]:
 
 
 @pytest.mark.trio
-async def test_tls_with_a_certificate_that_is_trusted_and_one_that_is_not(
-    encrypted: RedisProcess, certificate: Path
-) -> None:
+async def test_tls_checks_the_certificate(encrypted: RedisProcess, certificate: Path) -> None:
     url = encrypted.url.replace("redis://", "rediss://")
     trusted = str(certificate / "cert.pem")
     async with connected(address_of(url, "", trusted)) as client:
         assert await client.ping()
-    assert "certificate" in (await refused(url)).lower()
-    assert await refused(url.replace("127.0.0.1", "localhost"), trusted)  # the name is not in the certificate
-    assert await refused(encrypted.url)
+    assert "certificate" in (await refusal(url)).lower()
+    assert await refusal(url.replace("127.0.0.1", "localhost"), trusted)  # not a name in the certificate
+    assert await refusal(encrypted.url)
 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RedisProcess]:
-    """Of one node that has all slots."""
+    """A cluster of one node that has all slots."""
     with redis("--cluster-enabled", "yes", "--cluster-port", str(free_port())) as server:
         with socket.create_connection(("127.0.0.1", server.port), 5) as sock:
             sock.sendall(b"CLUSTER ADDSLOTSRANGE 0 16383\r\n")
@@ -178,13 +176,13 @@ def cluster() -> Iterator[RedisProcess]:
 
 
 @pytest.mark.trio
-async def test_a_cluster(cluster: RedisProcess) -> None:
-    await goes_through(cluster.url.replace("redis://", "redis+cluster://"), "cluster")
+async def test_cluster(cluster: RedisProcess) -> None:
+    await send_a_game(cluster.url.replace("redis://", "redis+cluster://"), "cluster")
 
 
 @pytest.mark.trio
-async def test_no_command_names_keys_of_two_slots(cluster: RedisProcess) -> None:
-    """What a cluster of one node would not notice."""
+async def test_commands_use_keys_of_one_slot(cluster: RedisProcess) -> None:
+    """A cluster refuses a command whose keys are in different slots, even if it has only one node."""
     url = cluster.url.replace("redis://", "redis+cluster://")
     station, logs = FakeStation(), [FakeLog(n) for n in range(2)]
     ingest = Ingest(url, "slots", station)
@@ -194,24 +192,24 @@ async def test_no_command_names_keys_of_two_slots(cluster: RedisProcess) -> None
         for log in logs:
             station.play(log)
         for mode in MODES:
-            wanted: dict[tuple[str, FramesMode], int] = {("main", mode): sum(len(log.whole(mode)) for log in logs)}
-            await until_stored(client, "slots", wanted)
+            counts: dict[tuple[str, FramesMode], int] = {("main", mode): sum(len(log.whole(mode)) for log in logs)}
+            await until_stored(client, "slots", counts)
             found = await stored(client, "slots", "main", mode)
             assert found == [line for log in logs for line in expected(log, mode=mode)]
         nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "fanout.url"),
         (["--url", "http://a"], "fanout.url"),
         (["--url", "redis://a", "--host", "0.0.0.0"], "token_file"),
     ],
 )
-def test_the_command_says_what_is_wrong(arguments: list[str], said: str) -> None:
+def test_command_reports_wrong_options(arguments: list[str], message: str) -> None:
     from slpstream.cli.gateway import command
 
     result = CliRunner().invoke(command, arguments)
     assert isinstance(result.exception, ConfigError)
-    assert said in str(result.exception)
+    assert message in str(result.exception)

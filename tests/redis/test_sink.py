@@ -1,4 +1,4 @@
-"""The broker has each message exactly once and in order, however often the sink is stopped, cut off, or not alone."""
+"""The broker gets each message exactly once and in order, despite stopped, disconnected and competing sinks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 import trio
 
 from slpstream.model.messages import FramesMode
-from slpstream.outputs.redis.sink import Log
+from slpstream.outputs.redis.sink import OutgoingLog
 from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys, parse_turns
 from slpstream.stream import Game
 from tests.redis.ends import Ingest, asking, expected, of_game, stored, until, until_stored
@@ -21,12 +21,14 @@ SCHEDULES = 6
 
 
 async def schedule(url: str, seed: int, *, sinks: int) -> None:
-    """Games that alternate, rings so small that nearly everything is read back, sinks that come and go and are cut
-    off."""
-    chance = random.Random(f"sink {seed} {sinks}")
+    """Play alternating games while sinks are stopped, started and disconnected at random.
+
+    Rings may be so small that nearly everything is read back from the files.
+    """
+    rng = random.Random(f"sink {seed} {sinks}")
     event = f"schedule-{seed}-{sinks}"
-    station = FakeStation(ring_bytes=chance.choice((1, 5000, 1 << 20)))
-    logs = [FakeLog(n, batches=chance.randint(0, 40), seed=seed) for n in range(chance.randint(1, 4))]
+    station = FakeStation(ring_bytes=rng.choice((1, 5000, 1 << 20)))
+    logs = [FakeLog(n, batches=rng.randint(0, 40), seed=seed) for n in range(rng.randint(1, 4))]
     ingests = [Ingest(url, event, station) for _ in range(sinks)]
     async with trio.open_nursery() as nursery, asking(url) as client:
         ingests[0].start(nursery)
@@ -36,23 +38,23 @@ async def schedule(url: str, seed: int, *, sinks: int) -> None:
             for ingest in ingests:
                 if not ingest.running:
                     ingest.start(nursery)
-                elif chance.random() < 0.03:
+                elif rng.random() < 0.03:
                     ingest.stop()
-            if chance.random() < 0.05:
+            if rng.random() < 0.05:
                 await client.client_kill(skipme=True)
-            if waiting and (not games or chance.random() < 0.1):
+            if waiting and (not games or rng.random() < 0.1):
                 games.append(station.begin(waiting.pop(0), catching_up=False))
                 station.write(games[-1])
-            game = chance.choice(games)
-            if not station.write(game, chance.choice((1, 2, 8))):
+            game = rng.choice(games)
+            if not station.write(game, rng.choice((1, 2, 8))):
                 games.remove(game)
-            await trio.sleep(chance.choice((0, 0, 0.002, 0.02)))
+            await trio.sleep(rng.choice((0, 0, 0.002, 0.02)))
         for ingest in ingests:
             if not ingest.running:
                 ingest.start(nursery)
         for mode in MODES:
             await until_stored(client, event, {("main", mode): sum(len(log.whole(mode)) for log in logs)})
-        await trio.sleep(0.1)  # what would be doubled is doubled now
+        await trio.sleep(0.1)  # time for messages that are sent twice by mistake
         for mode in MODES:
             found = await stored(client, event, "main", mode)
             assert all(of_game(found, log) == expected(log, mode=mode) for log in logs)
@@ -62,18 +64,18 @@ async def schedule(url: str, seed: int, *, sinks: int) -> None:
 
 @pytest.mark.trio
 @pytest.mark.parametrize("seed", range(SCHEDULES))
-async def test_each_message_once_in_order_whatever_happens(broker: RedisProcess, seed: int) -> None:
+async def test_messages_arrive_once_and_in_order_despite_interruptions(broker: RedisProcess, seed: int) -> None:
     await schedule(broker.url, seed, sinks=1)
 
 
 @pytest.mark.trio
 @pytest.mark.parametrize("seed", range(2))
-async def test_two_sinks_of_the_same_station_do_not_double_anything(broker: RedisProcess, seed: int) -> None:
+async def test_competing_sinks_do_not_duplicate_messages(broker: RedisProcess, seed: int) -> None:
     await schedule(broker.url, seed, sinks=2)
 
 
 @pytest.mark.trio
-async def test_a_broker_that_has_forgotten_is_told_again(broker: RedisProcess) -> None:
+async def test_broker_without_data_is_sent_everything_again(broker: RedisProcess) -> None:
     station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
     ingest = Ingest(broker.url, "forgotten", station)
     async with trio.open_nursery() as nursery, asking(broker.url) as client:
@@ -97,8 +99,8 @@ async def test_a_broker_that_has_forgotten_is_told_again(broker: RedisProcess) -
 
 
 @pytest.mark.trio
-async def test_a_turn_that_was_not_written_down_is_known_by_its_messages(broker: RedisProcess) -> None:
-    """What a cluster can lose alone."""
+async def test_lost_record_of_a_turn_is_derived_from_its_messages(broker: RedisProcess) -> None:
+    """One node of a cluster can lose the hash with the records while the others keep the streams."""
     station, log = FakeStation(), FakeLog(1)
     ingest = Ingest(broker.url, "unrecorded", station)
     async with trio.open_nursery() as nursery, asking(broker.url) as client:
@@ -119,7 +121,7 @@ async def test_a_turn_that_was_not_written_down_is_known_by_its_messages(broker:
 
 
 @pytest.mark.trio
-async def test_a_broker_that_is_away_costs_nothing_but_time() -> None:
+async def test_broker_that_was_down_gets_everything_later() -> None:
     station, log = FakeStation(ring_bytes=1), FakeLog(1, batches=100)
     with redis("--appendonly", "yes", "--appendfsync", "everysec") as server:
         ingest = Ingest(server.url, "away", station)
@@ -147,7 +149,7 @@ async def test_a_broker_that_is_away_costs_nothing_but_time() -> None:
 
 
 @pytest.mark.trio
-async def test_old_messages_are_trimmed_by_number(broker: RedisProcess) -> None:
+async def test_logs_are_trimmed_by_number(broker: RedisProcess) -> None:
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=400) for n in range(3)]
     ingest = Ingest(broker.url, "trimmed", station, max_messages=400)
     async with trio.open_nursery() as nursery, asking(broker.url) as client:
@@ -157,32 +159,32 @@ async def test_old_messages_are_trimmed_by_number(broker: RedisProcess) -> None:
             station.play(log)
         last: dict[FramesMode, bytes] = {mode: expected(logs[-1], mode=mode)[-1] for mode in MODES}
         for mode in MODES:
-            most = 400 if mode == "live" else 200
+            max_messages = 400 if mode == "live" else 200
             found: list[bytes] = []
             while not found or found[-1] != last[mode]:
                 await trio.sleep(0.02)
                 found = await stored(client, "trimmed", "main", mode)
             whole = [line for log in logs for line in expected(log, mode=mode)]
             assert found == whole[-len(found) :]
-            assert most <= len(found) < most + 150  # by whole nodes of the broker's
+            assert max_messages <= len(found) < max_messages + 150  # the broker trims whole nodes of the stream
         nursery.cancel_scope.cancel()
 
 
-def test_old_turns_are_trimmed_by_age() -> None:
-    log = Log(StationKeys("e", "main"), "live", 1000)
+def test_turns_are_trimmed_by_age() -> None:
+    log = OutgoingLog(StationKeys("e", "main"), "live", 1000)
     now_ms = time.time() * 1000
-    assert log.oldest_wanted(60) == 0
+    assert log.min_ordinal(60) == 0
     log.ordinals = [int(now_ms - age * 1000) for age in (300, 200, 90, 20)]
-    assert log.oldest_wanted(0) == 0
-    assert log.oldest_wanted(60) == log.ordinals[2]  # it went on until 20 seconds ago
-    assert log.oldest_wanted(10) == log.ordinals[3]
-    assert log.oldest_wanted(1000) == 0
+    assert log.min_ordinal(0) == 0
+    assert log.min_ordinal(60) == log.ordinals[2]  # this turn lasted until 20 seconds ago
+    assert log.min_ordinal(10) == log.ordinals[3]
+    assert log.min_ordinal(1000) == 0
     log.sent_at -= 100
-    assert log.oldest_wanted(60) == log.ordinals[3] + 1
+    assert log.min_ordinal(60) == log.ordinals[3] + 1
 
 
 @pytest.mark.trio
-async def test_what_late_joiners_need_is_in_a_hash(broker: RedisProcess) -> None:
+async def test_hash_has_the_state_for_late_joiners(broker: RedisProcess) -> None:
     station, log = FakeStation(), FakeLog(4, batches=60)
     ingest = Ingest(broker.url, "state", station)
     station.channel.publish_set({"score": [1, 0]})
@@ -208,8 +210,10 @@ async def test_what_late_joiners_need_is_in_a_hash(broker: RedisProcess) -> None
         assert msgspec.json.decode(state[b"set"]) == {"type": "set", "station": "main", "score": [1, 0]}
         assert msgspec.json.decode(state[b"station"])["gameId"] == log.game_id
         assert set(await client.hgetall(EventKeys("state").stations)) == {b"main"}
-        told = [msgspec.json.decode(e.field_values[b"json"]) for e in await client.xrange(EventKeys("state").status)]
-        assert [message.get("state") for message in told if message["type"] == "station"] == ["offline", "playing"]
+        statuses = [
+            msgspec.json.decode(e.field_values[b"json"]) for e in await client.xrange(EventKeys("state").status)
+        ]
+        assert [message.get("state") for message in statuses if message["type"] == "station"] == ["offline", "playing"]
         del ingest.stations["main"]
         while await client.hgetall(EventKeys("state").stations):
             await trio.sleep(0.02)
@@ -217,7 +221,7 @@ async def test_what_late_joiners_need_is_in_a_hash(broker: RedisProcess) -> None
 
 
 @pytest.mark.trio
-async def test_each_game_has_one_turn_unless_games_alternate(broker: RedisProcess) -> None:
+async def test_games_that_do_not_alternate_have_one_turn_each(broker: RedisProcess) -> None:
     station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
     ingest = Ingest(broker.url, "turns", station)
     async with trio.open_nursery() as nursery, asking(broker.url) as client:

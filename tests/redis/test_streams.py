@@ -1,4 +1,4 @@
-"""Ids, turns and lines: what both ends of the broker agree on."""
+"""Entry ids, turns and lines: the layout that ingests and gateways share."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from slpstream.outputs.redis.streams import (
     pack,
     parse_id,
     parse_turns,
-    superfluous,
     turn_record,
+    turns_to_forget,
     unpack,
 )
 from tests.stream.fakes import FakeLog, game_id
 
-PLACES = st.builds(Position, st.integers(0, (1 << 39) - 1), st.integers(0, (1 << 24) - 1))
+POSITIONS = st.builds(Position, st.integers(0, (1 << 39) - 1), st.integers(0, (1 << 24) - 1))
 
 
-@given(PLACES, PLACES)
-def test_ids_sort_as_places_do(one: Position, other: Position) -> None:
+@given(POSITIONS, POSITIONS)
+def test_ids_have_the_order_of_positions(one: Position, other: Position) -> None:
     assert (one < other) == (pack(one) < pack(other))
     assert unpack(pack(one)) == one
     assert parse_id(entry_id(7, one)) == (7, pack(one))
@@ -40,57 +40,60 @@ def test_ids_sort_as_places_do(one: Position, other: Position) -> None:
     assert not just_before(one) < other < one
 
 
-def test_the_start_is_before_all() -> None:
+def test_start_comes_first() -> None:
     assert pack(START) == 0
     assert unpack(0) == START == just_before(START)
     assert pack(Position(0, 0)) > 0
 
 
-@pytest.mark.parametrize("place", [Position(1 << 39, 0), Position(0, 1 << 24), Position(-2, 0)])
-def test_a_place_that_has_no_id_is_refused(place: Position) -> None:
+@pytest.mark.parametrize("position", [Position(1 << 39, 0), Position(0, 1 << 24), Position(-2, 0)])
+def test_position_beyond_the_range_of_ids_is_refused(position: Position) -> None:
     with pytest.raises(ProtocolViolation):
-        entry_id(1, place)
+        entry_id(1, position)
 
 
-@given(st.integers(1, 1 << 50), PLACES)
-def test_the_ids_of_a_turn_have_all_its_messages(ordinal: int, place: Position) -> None:
-    first, last = map(parse_id, ids_of_turn(ordinal, pack(place)))
-    assert first == (ordinal, pack(place) + 1)
+@given(st.integers(1, 1 << 50), POSITIONS)
+def test_ids_of_a_turn_span_all_its_messages(ordinal: int, position: Position) -> None:
+    first, last = map(parse_id, ids_of_turn(ordinal, pack(position)))
+    assert first == (ordinal, pack(position) + 1)
     assert first <= last < (ordinal + 1, 0)
 
 
-def test_turns_come_back_from_their_hash() -> None:
+def test_turns_are_read_back_from_their_records() -> None:
     turns = [Turn(5, game_id(1), START), Turn(9, game_id(2), Position(700, 2)), Turn(12, game_id(1), Position(9, 0))]
-    hash_ = {
+    records = {
         str(turn.ordinal).encode(): turn_record(turn.game_id, "live", turn.behind).encode() for turn in reversed(turns)
     }
-    hash_ |= {b"x": b"y", b"3": b"rubbish", b"4": b"\xff", b"6": f"{game_id(1)}/frame:7".encode()}
-    assert parse_turns(hash_) == turns
+    records |= {b"x": b"y", b"3": b"rubbish", b"4": b"\xff", b"6": f"{game_id(1)}/frame:7".encode()}
+    assert parse_turns(records) == turns
     assert by_game(turns) == {game_id(2): [turns[1]], game_id(1): [turns[0], turns[2]]}
     assert list(by_game(turns)) == [game_id(2), game_id(1)]
 
 
-def test_of_what_is_trimmed_each_game_keeps_one_turn() -> None:
+def test_trimmed_games_keep_their_newest_turn() -> None:
     turns = [Turn(n, game_id(n % 3), START) for n in range(1, 10)]
-    assert superfluous(turns, 0) == []
-    assert superfluous(turns, 8) == [1, 2, 3, 4, 5, 6]
-    assert superfluous(turns, 100) == [1, 2, 3, 4, 5, 6]
+    assert turns_to_forget(turns, 0) == []
+    assert turns_to_forget(turns, 8) == [1, 2, 3, 4, 5, 6]
+    assert turns_to_forget(turns, 100) == [1, 2, 3, 4, 5, 6]
     many = [Turn(n, game_id(n % 2), START) for n in range(MAX_TURNS + 10)]
-    assert superfluous(many, 0) == list(range(10))
+    assert turns_to_forget(many, 0) == list(range(10))
 
 
-def test_no_two_keys_of_an_event_are_the_same() -> None:
+def test_keys_of_an_event_are_distinct() -> None:
     stations = ["stations", "status", "state", "finalized", "turns", "ingest", "main"]
     keys = [EventKeys("e").stations, EventKeys("e").status, EventKeys("e").ingest("ab")]
     for station in stations:
-        of_station = StationKeys("e", station)
-        keys += [of_station.state, *(key(mode) for key in (of_station.stream, of_station.turns) for mode in MODES)]
+        station_keys = StationKeys("e", station)
+        keys += [
+            station_keys.state,
+            *(key(mode) for key in (station_keys.stream, station_keys.turns) for mode in MODES),
+        ]
     assert len(keys) == len(set(keys))
     assert StationKeys("e", "main").stream("live") == "slpstream:e:main"
 
 
 @pytest.mark.parametrize("station", [None, "main", 'a"b\\c'])
-def test_a_line_is_read_back(station: str | None) -> None:
+def test_line_is_read_back(station: str | None) -> None:
     for mode in MODES:
         for message in FakeLog(3).whole(mode):
             assert parse_line(message.json(station)) == message
@@ -106,6 +109,6 @@ def test_a_line_is_read_back(station: str | None) -> None:
         LogMessage("frame", game_id(1), "live", 0, 0, b'"frame":{}}', None).json("main"),
     ],
 )
-def test_what_is_no_message_of_a_log_is_refused(line: bytes) -> None:
+def test_line_that_is_not_a_log_message_is_refused(line: bytes) -> None:
     with pytest.raises(ProtocolViolation):
         parse_line(line)

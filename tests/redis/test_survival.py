@@ -1,8 +1,8 @@
-"""Two ingest daemons, three gateways, a hundred subscribers, one broker; and each of them is killed in turn.
+"""Two ingest daemons, three gateways, a hundred subscribers and one broker; each process is killed in turn.
 
-Every subscriber must have each message exactly once, in order: the lines of `dump`, whatever was killed when, and
-although the broker writes to its disk once a second only. A subscriber whose connection ends goes to the next gateway
-with the cursor of its last message. `SLPSTREAM_SURVIVAL_ROUNDS=10` plays and kills for longer.
+Every subscriber must receive the lines of `dump`, each exactly once and in order, although processes are killed and the
+broker writes to its disk only once a second. A subscriber whose connection ends moves to the next gateway with the
+cursor of its last message. `SLPSTREAM_SURVIVAL_ROUNDS=10` plays and kills for longer.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ FRAMES = 360
 SPEED = 2.0
 STATIONS = ("one", "two")
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
-_PATIENCE_SECONDS = 120.0
+_TIMEOUT_SECONDS = 120.0
 
 
 class Venue:
-    """A PC with one station: its folder, its configuration, its daemon."""
+    """A venue with one station: its folder, its configuration, its daemon."""
 
     def __init__(self, station: str, root: Path, url: str) -> None:
         self.station = station
@@ -57,7 +57,7 @@ class Venue:
 
 
 class GatewayPort:
-    """A gateway that comes back on its port."""
+    """A gateway that keeps its port when it is started again."""
 
     def __init__(self, url: str) -> None:
         self.port = free_port()
@@ -78,7 +78,7 @@ class GatewayPort:
 
 
 def matches(root: Path, station: str, number: int) -> list[Path]:
-    """The games of one station, outside its folder."""
+    """Write the games of one station, outside its folder."""
     paths = [root / f"Game_{station}_{game}.slp" for game in range(2 * number)]
     for game, path in enumerate(paths):
         seed = 100 * STATIONS.index(station) + game
@@ -87,7 +87,7 @@ def matches(root: Path, station: str, number: int) -> list[Path]:
 
 
 def with_station(lines: list[bytes], station: str) -> list[bytes]:
-    """As subscribers get them."""
+    """Lines as subscribers receive them, with the station."""
     return [line.replace(b',"gameId"', b',"station":"%b","gameId"' % station.encode(), 1) for line in lines]
 
 
@@ -96,7 +96,7 @@ def play(venues: list[Venue], games: dict[str, list[Path]], number: int) -> list
 
 
 def compare(ingests: list[DaemonProcess], gateway: GatewayPort) -> None:
-    """What a gateway answers is what the venue would have, but for files."""
+    """Check that a gateway responds like the daemons at the venues, but without replay files."""
     served = gateway.process
     assert served is not None
     assert served.get("/readyz") == {"status": "ready", "missing": []}
@@ -104,10 +104,10 @@ def compare(ingests: list[DaemonProcess], gateway: GatewayPort) -> None:
     assert served.get("/static/names/slippi/stages.json")["rows"]["31"]["name"] == "Battlefield"
     for station, ingest in zip(STATIONS, ingests, strict=True):
         served.until(lambda s=station, i=ingest: served.get(f"/v1/stations/{s}/set") == i.get(f"/v1/stations/{s}/set"))  # type: ignore[misc]
-        theirs = {game["gameId"]: game for game in ingest.get("/v1/games")["games"]}
-        ours = {game["gameId"]: game for game in served.get(f"/v1/games?station={station}")["games"]}
-        assert ours == theirs
-        for game_id in ours:
+        at_venue = {game["gameId"]: game for game in ingest.get("/v1/games")["games"]}
+        at_gateway = {game["gameId"]: game for game in served.get(f"/v1/games?station={station}")["games"]}
+        assert at_gateway == at_venue
+        for game_id in at_gateway:
             path = f"/v1/games/{game_id}"
             assert served.get(f"{path}/frames?from=0&to=60") == ingest.get(f"{path}/frames?from=0&to=60")
             assert served.get(f"{path}/stats") == ingest.get(f"{path}/stats")
@@ -120,7 +120,7 @@ def stop(writers: list[subprocess.Popen[bytes]]) -> None:
         writer.kill()
 
 
-def test_each_message_once_in_order_whoever_is_killed(tmp_path: Path) -> None:
+def test_messages_arrive_once_and_in_order_despite_kills(tmp_path: Path) -> None:
     games = {station: matches(tmp_path, station, ROUNDS) for station in STATIONS}
     expected = {
         (station, mode): [with_station(dump_lines(game, mode), station) for game in games[station]]
@@ -153,34 +153,34 @@ def test_each_message_once_in_order_whoever_is_killed(tmp_path: Path) -> None:
         for number in range(ROUNDS):
             begin = 2 * number
             writers[:] = play(venues, games, 2 * number)
-            crowd.wait(begin + 0.2, _PATIENCE_SECONDS)
+            crowd.wait(begin + 0.2, _TIMEOUT_SECONDS)
             broker.kill()
             time.sleep(0.5)
             broker.start()
-            crowd.wait(begin + 0.5, _PATIENCE_SECONDS)
+            crowd.wait(begin + 0.5, _TIMEOUT_SECONDS)
             gateways[0].kill()
             starting.append(pool.submit(gateways[0].start))
-            crowd.wait(begin + 0.8, _PATIENCE_SECONDS)
+            crowd.wait(begin + 0.8, _TIMEOUT_SECONDS)
             venues[0].kill()
-            for writer in writers:  # its game ends, and the next one begins, while the ingest is down
-                writer.wait(timeout=_PATIENCE_SECONDS)
+            for writer in writers:  # this game ends and the next one begins while the ingest is down
+                writer.wait(timeout=_TIMEOUT_SECONDS)
             writers[:] = play(venues, games, 2 * number + 1)
             time.sleep(0.5)
             venues[0].start()
-            crowd.wait(begin + 1.3, _PATIENCE_SECONDS)
+            crowd.wait(begin + 1.3, _TIMEOUT_SECONDS)
             gateways[1].kill()
             starting.append(pool.submit(gateways[1].start))
-            crowd.wait(begin + 1.6, _PATIENCE_SECONDS)
+            crowd.wait(begin + 1.6, _TIMEOUT_SECONDS)
             gateways[2].kill()
             starting.append(pool.submit(gateways[2].start))
-            crowd.wait(begin + 2, _PATIENCE_SECONDS)
+            crowd.wait(begin + 2, _TIMEOUT_SECONDS)
             for writer in writers:
-                writer.wait(timeout=_PATIENCE_SECONDS)
+                writer.wait(timeout=_TIMEOUT_SECONDS)
         for start in starting:
             start.result()
-        time.sleep(0.5)  # what would come twice comes now
+        time.sleep(0.5)  # time for messages that are sent twice by mistake
         assert not [follower.wrong for follower in followers if follower.wrong]
-        assert all(follower.got == len(follower.expected) for follower in followers)
+        assert all(follower.received == len(follower.expected) for follower in followers)
         assert all(follower.connections > 1 for follower in followers)
         running = [venue.daemon for venue in venues if venue.daemon is not None]
         for process in running:

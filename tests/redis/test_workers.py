@@ -1,4 +1,4 @@
-"""Consumer groups: workers that want each message once read the streams by Redis' own means, as `fanout.md` shows."""
+"""Workers share the messages of a station with a consumer group of Redis, as `fanout.md` shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = ROOT / "deploy" / "docs" / "fanout.md"
 
 
 def worker() -> Any:
-    """The worker of the page."""
+    """The worker in the example of the page."""
     [example] = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     session: dict[str, Any] = {"__name__": "page"}
     exec(compile(example, PAGE.name, "exec"), session)
@@ -26,7 +26,7 @@ def worker() -> Any:
 
 
 @pytest.mark.trio
-async def test_two_workers_share_the_messages_and_one_takes_over(broker: RedisProcess) -> None:
+async def test_workers_share_messages_and_take_over_from_each_other(broker: RedisProcess) -> None:
     work = worker()
     station, log = FakeStation(), FakeLog(1, batches=80)
     ingest = Ingest(broker.url, "workers", station)
@@ -67,5 +67,5 @@ async def test_two_workers_share_the_messages_and_one_takes_over(broker: RedisPr
         assert sorted(done["one"] + done["two"]) == sorted(expected(log))
         assert stuck[0] in done["two"]
         [group] = await client.xinfo_groups(StationKeys("workers", "main").stream("live"))
-        assert {str(key): value for key, value in group.items()}  # its lag is there for who watches
+        assert {str(key): value for key, value in group.items()}  # monitoring can read its lag
         nursery.cancel_scope.cancel()

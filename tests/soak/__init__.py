@@ -1,5 +1,5 @@
-"""A long day in little time: 32 setups, games that begin and end, clients that come and go, faults on the way.
+"""A long event in a short time: 32 setups, games that begin and end, clients that come and go, and faults.
 
-`python -m tests.soak` runs for thirty minutes and prints the curve of what the daemon holds: descriptors, tasks,
-threads, memory. At the end they are what they were in the first minutes. A short form is a test.
+`python -m tests.soak` runs for thirty minutes and prints the daemon's resources over time: file descriptors, tasks,
+threads, memory. In the end they must be as low as in the first minutes. A short form is a test.
 """

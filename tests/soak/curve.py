@@ -1,4 +1,4 @@
-"""What a process holds over time, and whether that is flat."""
+"""Resources of a process over time, and whether they grow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LINE = "{:>8}  {:>11}  {:>7}  {:>7}  {:>9}"
 
 
 class Sample(NamedTuple):
-    """At one moment."""
+    """The resources at one moment."""
 
     seconds: float
     descriptors: int
@@ -23,11 +23,11 @@ class Sample(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """How far the end may be above the beginning: a share, and so much that says nothing."""
+    """How far the end may be above the beginning: by a share, plus a constant for noise."""
 
     field: str
     share: float
-    slack: int
+    noise: int
 
 
 LIMITS = (
@@ -39,35 +39,36 @@ LIMITS = (
 
 
 def sample(pid: int, seconds: float, metrics: str) -> Sample:
-    """Of a process now; the tasks are in its metrics."""
+    """The present resources of a process. The number of tasks comes from its metrics."""
     status = Path(f"/proc/{pid}/status").read_text()
-    held = {key: int(value) for key, value in re.findall(r"^(Threads|VmRSS):\s+(\d+)", status, re.MULTILINE)}
+    resources = {key: int(value) for key, value in re.findall(r"^(Threads|VmRSS):\s+(\d+)", status, re.MULTILINE)}
     tasks = re.search(r"^slpstream_tasks (\d+)", metrics, re.MULTILINE)
-    assert tasks is not None, "the daemon says how many tasks it has"
+    assert tasks is not None, "the metrics have no number of tasks"
     descriptors = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
-    return Sample(seconds, descriptors, int(tasks[1]), held["Threads"], held["VmRSS"] * 1024)
+    return Sample(seconds, descriptors, int(tasks[1]), resources["Threads"], resources["VmRSS"] * 1024)
 
 
-def verdict(samples: Sequence[Sample], first_seconds: float) -> list[str]:
-    """What is higher at the end than in the first part, after what a start takes; nothing when all is flat.
+def growing(samples: Sequence[Sample], first_seconds: float) -> list[str]:
+    """A line for each resource that has grown; empty if all are flat.
 
-    Compared are medians: of `first_seconds`, less their first fifth, and of as much at the end.
+    Compares the median over `first_seconds` without their first fifth, which includes the start, with the median over
+    as much time at the end.
     """
     begin, end = samples[0].seconds, samples[-1].seconds
     early = [s for s in samples if begin + first_seconds / 5 <= s.seconds <= begin + first_seconds]
     late = [s for s in samples if s.seconds >= end - first_seconds * 0.8]
-    assert early, "the run is too short for its beginning"
-    assert late, "the run is too short for its end"
+    assert early, "the run is too short to have a beginning"
+    assert late, "the run is too short to have an end"
     found = []
     for limit in LIMITS:
         before, after = (median(getattr(s, limit.field) for s in part) for part in (early, late))
-        if after > before * (1 + limit.share) + limit.slack:
+        if after > before * (1 + limit.share) + limit.noise:
             found.append(f"{limit.field}: {before:,.0f} at the beginning, {after:,.0f} at the end")
     return found
 
 
 def table(samples: Sequence[Sample], rows: int = 30) -> str:
-    """The curve in so many rows, and as bars."""
+    """The resources over time, as a table of about `rows` rows and as bars."""
     lines = [_LINE.format("minute", "descriptors", "tasks", "threads", "memory MB")]
     step = max(1, len(samples) // rows)
     for one in samples[::step]:
@@ -75,7 +76,7 @@ def table(samples: Sequence[Sample], rows: int = 30) -> str:
         lines.append(_LINE.format(f"{one.seconds / 60:.1f}", one.descriptors, one.tasks, one.threads, memory))
     for limit in LIMITS:
         values = [getattr(one, limit.field) for one in samples[::step]]
-        most = max(values)
-        bars = "".join(_BARS[round(value / most * (len(_BARS) - 1))] for value in values)
-        lines.append(f"{limit.field:>12} {bars} 0 to {most:,}")
+        highest = max(values)
+        bars = "".join(_BARS[round(value / highest * (len(_BARS) - 1))] for value in values)
+        lines.append(f"{limit.field:>12} {bars} 0 to {highest:,}")
     return "\n".join(lines)

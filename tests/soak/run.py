@@ -1,4 +1,4 @@
-"""One soak: the daemon in a process of its own, setups and clients here, a sample each second."""
+"""Runs a soak: the daemon in its own process, setups and clients in this one, and regular samples."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from tests.soak.curve import Sample, sample
 from tests.soak.setups import Setup
 
 _RING_BYTES = 128 * 1024
-"""Small, so that the rings are soon full: what grows after that is something else."""
+"""Small, so that the rings fill soon and do not count as growth."""
 _STOP_SECONDS = 0.3
-_STOP_EVERY_SECONDS = 20.0
+_STOP_INTERVAL_SECONDS = 20.0
 
 
-class Soaked(NamedTuple):
-    """What came of it."""
+class SoakResult(NamedTuple):
+    """The samples of a soak, counts of what happened, and how the daemon ended."""
 
     samples: list[Sample]
     counts: dict[str, int]
@@ -30,12 +30,18 @@ class Soaked(NamedTuple):
 
 
 def soak(
-    folder: Path, *, seconds: float, stations: int, clients: int, every_seconds: float, say: Callable[[Sample], None]
-) -> Soaked:
-    """Runs it. Raises `AssertionError` when the daemon dies."""
+    folder: Path,
+    *,
+    seconds: float,
+    stations: int,
+    clients: int,
+    sample_seconds: float,
+    on_sample: Callable[[Sample], None] = lambda sample: None,
+) -> SoakResult:
+    """Run a soak. Raises `AssertionError` if the daemon dies."""
     folders = [folder / f"s{number:02}" for number in range(stations)]
-    for one in folders:
-        one.mkdir()
+    for station_folder in folders:
+        station_folder.mkdir()
     counts: dict[str, int] = {}
     samples: list[Sample] = []
     config = folder / "slpstream.toml"
@@ -47,23 +53,23 @@ def soak(
 
         async def main() -> None:
             async with trio.open_nursery() as nursery:
-                for number, one in enumerate(folders):
-                    nursery.start_soon(Setup(one, number, counts).run)
+                for number, station_folder in enumerate(folders):
+                    nursery.start_soon(Setup(station_folder, number, counts).run)
                 for number in range(clients):
                     nursery.start_soon(Client(port, stations, number, counts).run)
-                nursery.start_soon(_suspend_now_and_then)
+                nursery.start_soon(_suspend_repeatedly)
                 began = trio.current_time()
                 while (elapsed := trio.current_time() - began) < seconds:
-                    await trio.sleep(every_seconds)
+                    await trio.sleep(sample_seconds)
                     assert daemon.process.poll() is None, daemon.lines[-20:]
                     metrics = await trio.to_thread.run_sync(daemon.text, "/metrics")
                     samples.append(sample(pid, elapsed, metrics))
-                    say(samples[-1])
+                    on_sample(samples[-1])
                 nursery.cancel_scope.cancel()
 
-        async def _suspend_now_and_then() -> None:
+        async def _suspend_repeatedly() -> None:
             while True:
-                await trio.sleep(_STOP_EVERY_SECONDS)
+                await trio.sleep(_STOP_INTERVAL_SECONDS)
                 daemon.process.send_signal(signal.SIGSTOP)
                 await trio.sleep(_STOP_SECONDS)
                 daemon.process.send_signal(signal.SIGCONT)
@@ -71,5 +77,5 @@ def soak(
 
         trio.run(main)
         code, _ = daemon.terminate()
-        broken = [str(line["text"]) for line in daemon.lines if line.get("event") == "not json"]
-    return Soaked(samples, counts, code, broken)
+        tracebacks = [str(line["text"]) for line in daemon.lines if line.get("event") == "not json"]
+    return SoakResult(samples, counts, code, tracebacks)

@@ -1,4 +1,4 @@
-"""The setups: games that are written frame by frame, end, and begin again; with what people do to files."""
+"""Setups that write one game after another, frame by frame, and sometimes a fault of the file."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import trio
 from slpstream.simulate.schedule import Write, schedule
 from tests.synthetic.match import synthetic_match
 
-_SEED_AT = 0x13D
+_SEED_OFFSET = 0x13D
 _LENGTHS = (200, 350, 600, 900)
 _BREAK_SECONDS = (0.2, 2.0)
-_FAULTS = ("truncate", "replace", "delete", "rename", "abandon", "rubbish")
+_FAULTS = ("truncate", "replace", "delete", "rename", "abandon", "invalid")
 _FAULT_SHARE = 0.15
 _KEPT_FILES = 40
 
@@ -23,35 +23,35 @@ _KEPT_FILES = 40
 @cache
 def _match(frames: int) -> tuple[bytes, int]:
     data = synthetic_match(seed=frames, frames=frames, rollbacks=True, items=True)
-    return data, data.index(b"\x36") + _SEED_AT
+    return data, data.index(b"\x36") + _SEED_OFFSET
 
 
 class Setup:
-    """One folder into which games are written in real time."""
+    """Writes games into one folder in real time."""
 
     def __init__(self, folder: Path, number: int, counts: dict[str, int]) -> None:
         self.folder = folder
-        self._chance = random.Random(number)
+        self._rng = random.Random(number)
         self._number = number
         self._games = 0
         self._counts = counts
 
     async def run(self) -> None:
-        """Until it is cancelled."""
-        await trio.sleep(self._chance.uniform(0, 2))
+        """Run until cancelled."""
+        await trio.sleep(self._rng.uniform(0, 2))
         while True:
             await self._play()
-            await trio.sleep(self._chance.uniform(*_BREAK_SECONDS))
+            await trio.sleep(self._rng.uniform(*_BREAK_SECONDS))
             self._tidy()
 
     async def _play(self) -> None:
-        data, seed_at = _match(self._chance.choice(_LENGTHS))
+        data, seed_offset = _match(self._rng.choice(_LENGTHS))
         self._games += 1
         unique = bytearray(data)
-        unique[seed_at : seed_at + 4] = (self._number << 20 | self._games).to_bytes(4, "big")
+        unique[seed_offset : seed_offset + 4] = (self._number << 20 | self._games).to_bytes(4, "big")
         path = self.folder / f"Game_{self._games:06}.slp"
-        fault = self._chance.choice(_FAULTS) if self._chance.random() < _FAULT_SHARE else None
-        ends_at = self._chance.uniform(0.1, 0.9)
+        fault = self._rng.choice(_FAULTS) if self._rng.random() < _FAULT_SHARE else None
+        ends_at = self._rng.uniform(0.1, 0.9)
         began = trio.current_time()
         with path.open("xb", buffering=0) as file:
             for write in schedule(bytes(unique), "dolphin", speed=1):
@@ -59,15 +59,15 @@ class Setup:
                 _write(file.fileno(), write)
                 if fault is not None and write.offset > ends_at * len(unique):
                     self._counts[fault] = self._counts.get(fault, 0) + 1
-                    if self._spoil(fault, path):
+                    if self._inject(fault, path):
                         return
                     fault = None
         self._counts["games"] = self._counts.get("games", 0) + 1
 
-    def _spoil(self, fault: str, path: Path) -> bool:
-        """Does it; whether the game is over by it."""
-        if fault == "rubbish":
-            (self.folder / f"rubbish {self._games}.slp").write_bytes(self._chance.randbytes(5000))
+    def _inject(self, fault: str, path: Path) -> bool:
+        """Inject a fault. Returns whether it ends the game."""
+        if fault == "invalid":
+            (self.folder / f"invalid {self._games}.slp").write_bytes(self._rng.randbytes(5000))
             return False
         if fault == "rename":
             path.rename(path.with_name(f"renamed {path.name}"))
@@ -83,7 +83,7 @@ class Setup:
         return True
 
     def _tidy(self) -> None:
-        """As people do now and then, so that the folders do not only grow."""
+        """Delete old files, so that the folders do not grow without limit."""
         files = sorted(self.folder.glob("*.slp"), key=lambda path: path.stat().st_mtime_ns)
         for path in files[:-_KEPT_FILES]:
             path.unlink()

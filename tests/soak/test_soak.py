@@ -1,4 +1,4 @@
-"""The short form of the soak, and fifty times start and stop: what was held is given back."""
+"""The short form of the soak, and repeated starts and stops: resources are released."""
 
 from __future__ import annotations
 
@@ -17,64 +17,64 @@ from slpstream.config import Config, StationConfig, check
 from slpstream.daemon.daemon import Daemon
 from tests.formats.games import games as finished_games
 from tests.soak.clients import GET, UPGRADE
-from tests.soak.curve import table, verdict
+from tests.soak.curve import growing, table
 from tests.soak.run import soak
 from tests.synthetic.match import synthetic_match
 
-needs_proc = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="what is held is read from /proc")
+needs_proc = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="resources are read from /proc")
 SECONDS = float(os.environ.get("SLPSTREAM_SOAK_SECONDS", "30"))
 CYCLES = 50
 
 
 @needs_proc
-def test_what_the_daemon_holds_is_flat(tmp_path: Path) -> None:
-    soaked = soak(tmp_path, seconds=SECONDS, stations=12, clients=24, every_seconds=0.5, say=lambda one: None)
-    counts = soaked.counts
-    assert (soaked.exit_code, soaked.tracebacks) == (0, [])
+def test_resources_of_the_daemon_do_not_grow(tmp_path: Path) -> None:
+    result = soak(tmp_path, seconds=SECONDS, stations=12, clients=24, sample_seconds=0.5)
+    counts = result.counts
+    assert (result.exit_code, result.tracebacks) == (0, [])
     assert counts["games"] > 10
     assert counts["watched"] > 10
-    assert counts["answers"] > 10
-    assert not verdict(soaked.samples, SECONDS / 2), table(soaked.samples)
+    assert counts["responses"] > 10
+    assert not growing(result.samples, SECONDS / 2), table(result.samples)
 
 
-_OF_CONNECTIONS = ("slpstream", "websockets", "h11", "trio")
-"""Whose objects come and go with games and clients."""
+_PACKAGES = ("slpstream", "websockets", "h11", "trio")
+"""Packages whose objects come and go with games and clients."""
 
 
 @needs_proc
-def test_fifty_times_start_and_stop(tmp_path: Path) -> None:
+def test_repeated_starts_and_stops_release_resources(tmp_path: Path) -> None:
     folder = tmp_path / "station"
     folder.mkdir()
     (folder / "Game.slp").write_bytes(synthetic_match(seed=2, frames=130))
     config = check({"server": {"port": 0}, "store": {"folder": str(tmp_path / "state")}})
-    held = []
+    resources = []
     for _ in range(CYCLES):
-        trio.run(_one_life, config, folder)
+        trio.run(_start_and_stop, config, folder)
         gc.collect()
-        held.append((sum(1 for _ in Path("/proc/self/fd").iterdir()), threading.active_count()))
-    descriptors, threads = zip(*held, strict=True)
-    assert max(descriptors[10:]) <= max(descriptors[:10]) + 2, held
-    assert max(threads[10:]) <= max(threads[:10]) + 2, held
+        resources.append((sum(1 for _ in Path("/proc/self/fd").iterdir()), threading.active_count()))
+    descriptors, threads = zip(*resources, strict=True)
+    assert max(descriptors[10:]) <= max(descriptors[:10]) + 2, resources
+    assert max(threads[10:]) <= max(threads[:10]) + 2, resources
 
 
-async def _one_life(config: Config, folder: Path) -> None:
+async def _start_and_stop(config: Config, folder: Path) -> None:
     daemon = Daemon(config, [StationConfig(id="station", folder=str(folder))])
     async with trio.open_nursery() as nursery:
         port = await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
-        answer = await trio.to_thread.run_sync(_asked, f"http://127.0.0.1:{port}/healthz")
-        assert b"ok" in answer
+        response = await trio.to_thread.run_sync(_get, f"http://127.0.0.1:{port}/healthz")
+        assert b"ok" in response
         daemon.stop()
 
 
-def _asked(url: str) -> bytes:
-    with urllib.request.urlopen(url, timeout=10) as answer:
-        body: bytes = answer.read()
+def _get(url: str) -> bytes:
+    with urllib.request.urlopen(url, timeout=10) as response:
+        body: bytes = response.read()
         return body
 
 
 @pytest.mark.trio
-async def test_what_is_over_is_freed_without_a_search(tmp_path: Path) -> None:
-    """A search for garbage stops a daemon with fifty stations for sixty milliseconds, four frames."""
+async def test_finished_games_and_connections_leave_no_reference_cycles(tmp_path: Path) -> None:
+    """A garbage collection would stop a daemon with fifty stations for sixty milliseconds, four frames."""
     folder = tmp_path / "station"
     folder.mkdir()
     config = check({"server": {"port": 0}, "store": {"folder": str(tmp_path / "state")}})
@@ -89,17 +89,17 @@ async def test_what_is_over_is_freed_without_a_search(tmp_path: Path) -> None:
     games = [synthetic_match(seed=seed, frames=400, rollbacks=True, items=True) for seed in range(4)]
     games[1::2] = [data[:40_000] + bytes(3000) + data[43_000:] for data in games[1::2]]  # broken
     race = finished_games()["race.gci"]
-    gc.collect()  # how they were made
+    gc.collect()  # garbage from making the games
     async with trio.open_nursery() as nursery:
         port = await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
-        await _live(folder, port, queries, games[:2], race)
+        await _play(folder, port, queries, games[:2], race)
         gc.collect()
         gc.disable()
         try:
-            await _live(folder, port, queries, games[2:], race)
+            await _play(folder, port, queries, games[2:], race)
             gc.set_debug(gc.DEBUG_SAVEALL)
             gc.collect()
-            found = [type(thing) for thing in gc.garbage if type(thing).__module__.partition(".")[0] in _OF_CONNECTIONS]
+            found = [type(thing) for thing in gc.garbage if type(thing).__module__.partition(".")[0] in _PACKAGES]
         finally:
             gc.set_debug(0)
             gc.garbage.clear()
@@ -108,8 +108,8 @@ async def test_what_is_over_is_freed_without_a_search(tmp_path: Path) -> None:
     assert not found
 
 
-async def _live(folder: Path, port: int, queries: Sequence[str], games: Sequence[bytes], race: bytes) -> None:
-    """Games are played, and clients come and go."""
+async def _play(folder: Path, port: int, queries: Sequence[str], games: Sequence[bytes], race: bytes) -> None:
+    """Play games while clients come and go."""
     async with trio.open_nursery() as nursery:
         for path in ("/v1/stream", "/v1/events"):
             for query in queries:
@@ -117,11 +117,11 @@ async def _live(folder: Path, port: int, queries: Sequence[str], games: Sequence
         nursery.start_soon(_watch, port, "/v1/stream", "12")  # refused
         for data in games:
             with (folder / f"{hash(data)}.slp").open("xb", buffering=0) as file:
-                for at in range(0, len(data), 20_000):
-                    file.write(data[at : at + 20_000])
+                for start in range(0, len(data), 20_000):
+                    file.write(data[start : start + 20_000])
                     await trio.sleep(0.02)
             (folder / f"{hash(data)}.gci").write_bytes(race[: 5000 + len(data) % 7])  # cut off
-    await trio.sleep(3)  # until what is broken is let go
+    await trio.sleep(3)  # until the broken files are closed
 
 
 async def _watch(port: int, target: str, version: str = "13") -> None:

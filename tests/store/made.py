@@ -1,4 +1,4 @@
-"""Games that nobody played, as entries of the index."""
+"""Synthetic games as entries of the index."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from slpstream.store import Entry, facts_of
 
 SECOND = 1_000_000_000
 DAY_ONE = 1_700_000_000
-"""Unix time of game 0; each further one is a minute later."""
+"""Unix time of game 0. Each further game is a minute later."""
 
 
 def game_id(number: int) -> str:
-    """32 hex digits."""
+    """A game id of 32 hex digits."""
     return f"{number:032x}"
 
 
 def settings(*names: str) -> dict[str, Any]:
-    """Of a game of these players, each with a connect code."""
+    """Settings of a game with these players, each with a connect code."""
     players = [
         {"playerIndex": i, "port": i + 1, "characterId": i, "displayName": name, "connectCode": f"{name.upper()}#{i}"}
         for i, name in enumerate(names)
@@ -54,7 +54,7 @@ def entry(
     at: int | None = None,
     events: tuple[Any, ...] | None = None,
 ) -> Entry:
-    """A file of a game; it was over `at` seconds of Unix time."""
+    """The entry of a file with one game, which ended at the Unix time `at`."""
     at = DAY_ONE + 60 * number if at is None else at
     events = (start(number, *names), stats(), end()) if events is None else events
     return Entry(

@@ -1,4 +1,4 @@
-"""What is put in comes out: lists in order and by pages, one game with its files, while others write."""
+"""The database returns what was stored: ordered pages of games, and single games with their files."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ def ids(database: Database, query: GamesQuery = ALL, limit: int = 100) -> list[i
         query = msgspec.structs.replace(query, cursor=page.next)
 
 
-def test_what_sets_are_made_of(database: Database) -> None:
+def test_games_for_the_logic_of_sets(database: Database) -> None:
     database.put([made.entry(number, station=station) for number, station in ((2, "main"), (0, "main"), (1, "side"))])
     assert [int(row.game_id, 16) for row in database.played("main", 10)] == [2, 0]
     assert [int(row.game_id, 16) for row in database.played("main", 1)] == [2]
     [row] = database.played("side", 10)
     assert (row.mtime_ns, row.reason, row.winners) == ((made.DAY_ONE + 60) * made.SECOND, "game_end", "[1]")
-    assert row.standings == "{}", "the end said nothing of them"
+    assert row.standings == "{}", "unknown, because the end of the game did not have them"
 
 
-def test_corrections_are_kept_by_station_and_no_file_takes_them_along(database: Database) -> None:
+def test_corrections_belong_to_stations_and_survive_the_removal_of_files(database: Database) -> None:
     database.keep_corrections("main", b'{"x":1}')
     database.keep_corrections("side", b"{}")
     database.keep_corrections("main", b'{"x":2}')
@@ -63,19 +63,16 @@ def test_corrections_are_kept_by_station_and_no_file_takes_them_along(database: 
     assert database.corrections() == {"main": b'{"x":2}', "side": b"{}"}
 
 
-# -- lists ------------------------------------------------------------------------------------------------------------
-
-
-def test_newest_first(database: Database) -> None:
+def test_games_are_listed_newest_first(database: Database) -> None:
     database.put([made.entry(number) for number in (2, 0, 1)])
     assert ids(database) == [2, 1, 0]
     [newest, *_] = database.page(GamesQuery(limit=1)).games
-    assert newest.started_at_ms == 1000 * (made.DAY_ONE + 120 - 30), "the file was written last when the game ended"
+    assert newest.started_at_ms == 1000 * (made.DAY_ONE + 120 - 30), "a game ends with the last write to its file"
     assert (newest.station, newest.format, newest.reason, newest.winners) == ("main", "slippi", "game_end", "[1]")
     assert [player["name"] for player in msgspec.json.decode(newest.players)] == ["ann", "bob"]
 
 
-def test_what_the_file_says_of_its_time_counts(database: Database) -> None:
+def test_start_time_in_the_metadata_takes_precedence(database: Database) -> None:
     database.put(
         [made.entry(1), made.entry(2, events=(made.start(2), made.end(), made.metadata("2020-01-01T00:00:00Z")))]
     )
@@ -135,7 +132,7 @@ def terms(names: frozenset[str]) -> set[str]:
     }
 
 
-def test_games_that_come_between_two_pages_shift_nothing(database: Database) -> None:
+def test_games_added_between_two_pages_shift_nothing(database: Database) -> None:
     database.put([made.entry(number) for number in range(0, 20, 2)])
     first = database.page(GamesQuery(limit=5))
     assert first.next is not None
@@ -144,10 +141,7 @@ def test_games_that_come_between_two_pages_shift_nothing(database: Database) -> 
     assert [int(game.game_id, 16) for game in second.games] == list(range(9, -1, -1))
 
 
-# -- one game ---------------------------------------------------------------------------------------------------------
-
-
-def test_a_game_comes_in_pieces(database: Database) -> None:
+def test_game_is_stored_in_pieces(database: Database) -> None:
     database.put([made.entry(1, events=(made.start(1),))])
     running = database.game(made.game_id(1))
     assert running is not None
@@ -162,13 +156,13 @@ def test_a_game_comes_in_pieces(database: Database) -> None:
     assert [file.mtime_ns for file in game.files] == [(made.DAY_ONE + 101) * made.SECOND]
 
 
-def test_pieces_of_a_game_that_never_began_are_not_kept(database: Database) -> None:
+def test_pieces_of_a_game_without_its_start_are_not_kept(database: Database) -> None:
     database.put([made.entry(1, events=(made.end(),))])
     assert database.count() == 0
     assert database.known_files("main") == {}
 
 
-def test_the_same_game_twice_is_the_newest_file(database: Database) -> None:
+def test_game_in_two_files_is_described_by_the_newest_file(database: Database) -> None:
     database.put([made.entry(1, station="main", path="/a/new.slp", at=made.DAY_ONE + 100)])
     old = made.entry(1, station="side", path="/b/old.slp", at=made.DAY_ONE, events=(made.start(1), made.end(7.0)))
     database.put([old])
@@ -187,7 +181,7 @@ def test_the_same_game_twice_is_the_newest_file(database: Database) -> None:
     assert ids(database, GamesQuery(player="ann")) == []
 
 
-def test_another_game_under_the_same_name(database: Database) -> None:
+def test_file_with_another_game_replaces_the_first_game(database: Database) -> None:
     database.put([made.entry(1, path="/a.slp")])
     database.put([made.entry(2, path="/a.slp")])
     assert database.game(made.game_id(1)) is None
@@ -197,16 +191,16 @@ def test_another_game_under_the_same_name(database: Database) -> None:
     assert database.known_files("main") == {b"/a.slp": (1, 2)}
 
 
-def test_stats_that_somebody_computed(database: Database) -> None:
+def test_stored_stats_survive_another_read_of_the_file(database: Database) -> None:
     database.put([made.entry(1, events=(made.start(1), made.end()))])
     database.keep_stats(made.game_id(1), b'{"overall":[]}')
     database.put([made.entry(1, events=(made.start(1), made.end()))])
     game = database.game(made.game_id(1))
     assert game is not None
-    assert game.details.stats == '{"overall":[]}', "to make the index anew does not lose them"
+    assert game.details.stats == '{"overall":[]}', "stats are kept when the index is built again"
 
 
-def test_all_or_nothing(database: Database) -> None:
+def test_entries_are_stored_all_or_nothing(database: Database) -> None:
     wrong = msgspec.structs.replace(made.entry(2), mtime_ns="yesterday")
     with pytest.raises(sqlite3.IntegrityError):
         database.put([made.entry(1), wrong])
@@ -226,7 +220,7 @@ def test_readers_see_whole_batches_while_others_write(database: Database) -> Non
                 assert database.count() % 10 == 0
                 game = database.game(made.game_id(3))
                 assert game is None or len(game.files) == 1
-        except BaseException as error:  # noqa: BLE001 -- told by the main thread
+        except BaseException as error:  # noqa: BLE001 -- reported by the main thread
             failures.append(error)
 
     readers = [threading.Thread(target=read) for _ in range(3)]
@@ -241,7 +235,7 @@ def test_readers_see_whole_batches_while_others_write(database: Database) -> Non
     assert database.count() == 300
 
 
-def test_two_processes_can_have_it_open(tmp_path: Path) -> None:
+def test_two_processes_can_open_the_database(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as one, closing(open_database(path)) as other:
         one.put([made.entry(1)])

@@ -1,4 +1,4 @@
-"""The index under trio: events are written, old files are read, and nothing that goes wrong with the disk stops it."""
+"""The index under trio: games are written, old files are read, and errors of the disk do not stop it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.trio
 
 
 class Disk:
-    """Old files that say their number, and what was read of them."""
+    """Old files, each with the game of its number, and the names of the files that were read."""
 
     def __init__(self) -> None:
         self.read: list[str] = []
@@ -37,7 +37,7 @@ class Disk:
 
 @asynccontextmanager
 async def indexed(folder: Path, read: Any = None) -> AsyncIterator[tuple[GameIndex, list[int]]]:
-    """A running index, and a list that grows with its errors."""
+    """A running index, and a list with an item for each of its errors."""
     errors: list[int] = []
     index = GameIndex(open_database(folder / FILE_NAME), read, on_error=lambda: errors.append(1))
     with trio.fail_after(10):
@@ -57,7 +57,7 @@ def played(index: GameIndex, number: int, *events: Event, at: int = made.DAY_ONE
     index.played("main", path, at * made.SECOND, 10, made.game_id(number), events)
 
 
-async def test_what_is_played_is_there(tmp_path: Path) -> None:
+async def test_played_games_are_indexed(tmp_path: Path) -> None:
     async with indexed(tmp_path) as (index, errors):
         played(index, 1, made.start(1))
         assert await ids(index) == [1]
@@ -77,21 +77,21 @@ async def test_what_is_played_is_there(tmp_path: Path) -> None:
         assert not errors
 
 
-async def test_what_was_said_before_the_end_is_written(tmp_path: Path) -> None:
+async def test_pending_games_are_written_at_shutdown(tmp_path: Path) -> None:
     async with indexed(tmp_path) as (index, _):
         played(index, 1, made.start(1), made.end())
     async with indexed(tmp_path) as (index, _):
         assert await ids(index) == [1]
 
 
-async def test_old_files_are_read_once_and_again_when_they_have_changed(tmp_path: Path) -> None:
+async def test_old_files_are_read_once_and_again_after_a_change(tmp_path: Path) -> None:
     files = [(Path(f"/old/{n}.slp"), n * made.SECOND, 5) for n in range(1, 80)]
     disk = Disk()
     async with indexed(tmp_path, disk) as (index, errors):
         index.listed("main", [*files, (Path("/old/x.bad"), 1, 1), (Path("/old/y.gone"), 1, 1)])
         while index.waiting_files or len(await ids(index)) < 79:
             await trio.sleep(0.005)
-        assert disk.read[:2] == ["79.slp", "78.slp"], "the newest first"
+        assert disk.read[:2] == ["79.slp", "78.slp"], "newest first"
         assert len(disk.read) == 81
         assert not errors
     again = Disk()
@@ -101,12 +101,12 @@ async def test_old_files_are_read_once_and_again_when_they_have_changed(tmp_path
         while index.waiting_files or not again.read:
             await trio.sleep(0.005)
         assert again.read == ["7.slp"]
-        index.listed("main", changed[:10])  # the others are not there any more, and not on the disk either
+        index.listed("main", changed[:10])  # the other files no longer exist
         while len(await ids(index)) > 10:
             await trio.sleep(0.005)
 
 
-async def test_what_the_station_says_counts_more_than_what_is_read_behind_its_back(tmp_path: Path) -> None:
+async def test_report_of_a_station_takes_precedence_over_an_old_file(tmp_path: Path) -> None:
     async with indexed(tmp_path, Disk()) as (index, _):
         index.listed("main", [(Path("/replays/3.slp"), 4 * made.SECOND, 10)])
         played(index, 3, made.start(3, "carl"), made.end(), at=5)
@@ -118,14 +118,14 @@ async def test_what_the_station_says_counts_more_than_what_is_read_behind_its_ba
         assert len(page.games) == 1
 
 
-async def test_without_reading_old_files(tmp_path: Path) -> None:
+async def test_old_files_are_not_read_without_a_reader(tmp_path: Path) -> None:
     async with indexed(tmp_path) as (index, _):
         index.listed("main", [(Path("/old/1.slp"), 1, 1)])
         assert index.waiting_files == 0
         assert await ids(index) == []
 
 
-async def test_a_disk_that_is_full_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_full_disk_does_not_stop_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with indexed(tmp_path) as (index, errors):
         with monkeypatch.context() as full:
 
@@ -141,14 +141,14 @@ async def test_a_disk_that_is_full_stops_nothing(tmp_path: Path, monkeypatch: py
 
 
 async def fill(folder: Path) -> None:
-    """An index of 300 games, which nobody has open any more."""
+    """Create an index of 300 games and close it."""
     async with indexed(folder) as (index, _):
         for number in range(300):
             played(index, number, made.start(number))
         await index.written()
 
 
-async def test_damage_that_is_noticed_late_begins_anew(tmp_path: Path) -> None:
+async def test_damage_while_open_begins_a_new_database(tmp_path: Path) -> None:
     await fill(tmp_path)
     path = tmp_path / FILE_NAME
     async with indexed(tmp_path) as (index, errors):
@@ -161,12 +161,12 @@ async def test_damage_that_is_noticed_late_begins_anew(tmp_path: Path) -> None:
 
 
 def spoil(path: Path) -> None:
-    """Under the feet of whoever has it open."""
+    """Damage a database while it is open."""
     data = path.read_bytes()
     path.write_bytes(data[:100] + bytes(len(data) - 100))
 
 
-async def test_damage_that_many_meet_at_once_begins_anew_once(tmp_path: Path) -> None:
+async def test_damage_seen_by_many_calls_begins_one_new_database(tmp_path: Path) -> None:
     for attempt in range(5):
         folder = tmp_path / str(attempt)
         folder.mkdir()
@@ -182,12 +182,10 @@ async def test_damage_that_many_meet_at_once_begins_anew_once(tmp_path: Path) ->
             played(index, 7, made.start(7))
             assert 7 in await ids(index)
         aside = [path for path in folder.glob(f"{FILE_NAME}.damaged-*") if path.name[-4:] not in ("-wal", "-shm")]
-        assert len(aside) == 1, "what was begun is not set aside too"
+        assert len(aside) == 1, "the new database is not set aside too"
 
 
-async def test_when_it_cannot_be_begun_again_the_games_go_on_and_it_is_tried_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_failed_new_database_is_tried_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     await fill(tmp_path)
     async with indexed(tmp_path) as (index, errors):
         spoil(tmp_path / FILE_NAME)
@@ -204,7 +202,7 @@ async def test_when_it_cannot_be_begun_again_the_games_go_on_and_it_is_tried_lat
             await index.written()
         before = len(errors)
         assert before > 3
-        await index.keep_stats(made.game_id(1), b"{}")  # finds it closed, and mends it
+        await index.keep_stats(made.game_id(1), b"{}")  # finds the database closed, and creates a new one
         played(index, 7, made.start(7))
         assert await ids(index) == [7]
-    assert len(list(tmp_path.glob(f"{FILE_NAME}.damaged-*"))) <= 3, "one database, and what belongs to it"
+    assert len(list(tmp_path.glob(f"{FILE_NAME}.damaged-*"))) <= 3, "one database with its two other files"

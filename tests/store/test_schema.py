@@ -1,4 +1,4 @@
-"""How a database comes to be, to the newest version, and out of the way."""
+"""Databases are created, migrated to the newest version, or set aside if they are damaged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def version(path: Path) -> int:
         return found
 
 
-def test_a_new_one(tmp_path: Path) -> None:
+def test_new_database(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "state" / FILE_NAME
     with closing(open_database(path)) as database:
         assert database.page(GamesQuery(limit=10)).games == []
@@ -29,7 +29,7 @@ def test_a_new_one(tmp_path: Path) -> None:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-def test_it_keeps_what_it_has(tmp_path: Path) -> None:
+def test_reopened_database_has_its_games(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
         database.put([made.entry(1)])
@@ -37,7 +37,7 @@ def test_it_keeps_what_it_has(tmp_path: Path) -> None:
         assert [game.game_id for game in database.page(GamesQuery(limit=10)).games] == [made.game_id(1)]
 
 
-def test_a_migration_keeps_the_games(tmp_path: Path) -> None:
+def test_migration_keeps_the_games(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
         database.put([made.entry(1)])
@@ -47,7 +47,7 @@ def test_a_migration_keeps_the_games(tmp_path: Path) -> None:
     assert version(path) == VERSION + 1
 
 
-def test_games_from_before_sets_are_games_of_sets(tmp_path: Path) -> None:
+def test_games_of_the_first_version_are_kept(tmp_path: Path) -> None:
     """The first version had no standings and no corrections."""
     path = tmp_path / FILE_NAME
     with closing(open_database(path, migrations=MIGRATIONS[:1])):
@@ -66,7 +66,7 @@ def test_games_from_before_sets_are_games_of_sets(tmp_path: Path) -> None:
         assert database.corrections() == {}
 
 
-def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
+def test_failed_migration_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
         database.put([made.entry(1)])
@@ -78,19 +78,19 @@ def test_a_migration_that_fails_changes_nothing(tmp_path: Path) -> None:
         assert database.count() == 1
 
 
-def test_a_newer_one_is_refused(tmp_path: Path) -> None:
+def test_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     open_database(path, migrations=(*MIGRATIONS, ("CREATE TABLE more (x)",))).close()
     before = path.read_bytes()
     with pytest.raises(
-        ConfigError, match=f"is of version {VERSION + 1}, and this slpstream knows versions up to {VERSION}"
+        ConfigError, match=f"has version {VERSION + 1}, but this slpstream knows versions up to {VERSION}"
     ):
         open_database(path)
     assert path.read_bytes() == before
 
 
 @pytest.mark.parametrize("damage", ["text", "cut", "overwritten"])
-def test_a_damaged_one_is_set_aside(tmp_path: Path, damage: str) -> None:
+def test_damaged_database_is_set_aside(tmp_path: Path, damage: str) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
         database.put([made.entry(number) for number in range(200)])
@@ -98,24 +98,24 @@ def test_a_damaged_one_is_set_aside(tmp_path: Path, damage: str) -> None:
     assert len(data) > 20_000
     path.write_bytes(
         {
-            "text": b"this is no database at all, and long enough to be read as one" * 20,
+            "text": b"this is not a database, but long enough to be read as one" * 20,
             "cut": data[: len(data) // 2],
             "overwritten": data[:4096] + bytes(len(data) - 4096),
         }[damage]
     )
     damaged = path.read_bytes()
-    told: list[tuple[Path, str]] = []
-    with closing(open_database(path, on_damage=lambda aside, what: told.append((aside, what)))) as database:
+    reports: list[tuple[Path, str]] = []
+    with closing(open_database(path, on_damage=lambda aside, what: reports.append((aside, what)))) as database:
         assert database.count() == 0
         database.put([made.entry(1)])
-    [(aside, what)] = told
+    [(aside, what)] = reports
     assert what
     assert aside.read_bytes() == damaged
     with closing(open_database(path)) as database:
         assert database.count() == 1
 
 
-def test_a_folder_that_cannot_be(tmp_path: Path) -> None:
+def test_folder_that_cannot_be_created(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(OSError, match="file"):
         open_database(tmp_path / "file" / FILE_NAME)

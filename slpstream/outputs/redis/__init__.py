@@ -1,1 +1,1 @@
-"""Redis Streams as an output: every message of every station, for gateways and workers."""
+"""Redis Streams as an output: all messages of all stations, for gateways and workers."""

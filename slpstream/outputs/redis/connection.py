@@ -1,8 +1,8 @@
-"""A connection to Redis under trio: from the URL of the configuration to a client, and what can go wrong with it.
+"""Connects to Redis under trio, with coredis; ingests and gateways share it.
 
-Everything of coredis that both ends need is here. A call is never tried again by the client itself: who lost a
-connection has to ask anew where it is. `BROKER_ERRORS` is all that a broker which is away, restarts, refuses or fails
-over can cause; anything else is a bug of ours.
+The client itself never retries a call: after a lost connection the session must first find out how far it had come.
+`BROKER_ERRORS` are the errors of a broker that is down, restarts, refuses or fails over. Any other error is our own
+bug.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ Client = coredis.Redis[bytes] | coredis.RedisCluster[bytes]
 
 BROKER_ERRORS = (RedisError, OSError, trio.TooSlowError)
 DEFAULT_PORT = 6379
-ANSWER_SECONDS = 15.0
-"""An answer that takes longer does not come; a call that waits for news is given that time beside."""
+_CALL_TIMEOUT_SECONDS = 15.0
+"""Timeout of a call, in addition to the time for which the call itself asks to block."""
 
 _CONNECT_SECONDS = 5.0
 _FIRST_PAUSE_SECONDS = 0.1
 _MAX_PAUSE_SECONDS = 5.0
 _MAX_CONNECTIONS = 512
-_MAX_REASON = 200
+_MAX_REASON_CHARS = 200
 
-# What it has to say about a connection is in the errors that it raises, and we say those.
+# coredis also raises the errors that it logs; they are logged where they are caught.
 logging.getLogger("coredis").addHandler(logging.NullHandler())
 logging.getLogger("coredis").propagate = False
 
 
 class Address(NamedTuple):
-    """Where the broker is, and how it is spoken to."""
+    """Address of the broker and the options of the connection."""
 
     host: str
     port: int
@@ -53,14 +53,14 @@ class Address(NamedTuple):
     context: ssl.SSLContext | None
 
     def __str__(self) -> str:
-        """Without the password."""
+        """The URL without user and password."""
         scheme = ("rediss" if self.context else "redis") + ("+cluster" if self.cluster else "")
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{scheme}://{host}:{self.port}/{self.database or ''}".rstrip("/")
 
 
 def address_of(url: str, password_file: str = "", ca_file: str = "") -> Address:
-    """The address in `fanout.url`: `redis`, `rediss`, `redis+cluster` or `rediss+cluster`. Raises `ConfigError`."""
+    """Parse `fanout.url`, of scheme `redis`, `rediss`, `redis+cluster` or `rediss+cluster`. Raises `ConfigError`."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -73,7 +73,7 @@ def address_of(url: str, password_file: str = "", ca_file: str = "") -> Address:
     if scheme not in ("redis", "rediss") or cluster not in ("", "cluster") or not parts.hostname:
         raise ConfigError("configuration", "fanout.url", f"expected redis://, rediss:// or redis+cluster://: {url!r}")
     if cluster and database:
-        raise ConfigError("configuration", "fanout.url", "a cluster has no databases but 0")
+        raise ConfigError("configuration", "fanout.url", "a cluster has only database 0")
     password = unquote(parts.password) if parts.password else None
     if password_file:
         password = _first_line(password_file)
@@ -99,14 +99,16 @@ def _first_line(password_file: str) -> str:
 
 @contextlib.asynccontextmanager
 async def connected(address: Address) -> AsyncIterator[Client]:
-    """A client that has reached the broker. Raises one of `BROKER_ERRORS`, also in groups, when that cannot be done or
-    ends."""
+    """Connect to the broker for the duration of the block.
+
+    Raises one of `BROKER_ERRORS`, or a group of them, if the connection fails or is lost.
+    """
     options: dict[str, Any] = {
         "username": address.username,
         "password": address.password,
         "ssl_context": address.context,
         "connect_timeout": _CONNECT_SECONDS,
-        "stream_timeout": ANSWER_SECONDS,
+        "stream_timeout": _CALL_TIMEOUT_SECONDS,
         "max_connections": _MAX_CONNECTIONS,
         "retry_policy": NoRetryPolicy(),
         "verify_version": False,
@@ -123,7 +125,7 @@ async def connected(address: Address) -> AsyncIterator[Client]:
 
 
 class Entry(NamedTuple):
-    """One entry of a stream: the ordinal of its turn, its packed place, its line."""
+    """One entry of a stream: the ordinal of its turn, its packed position (`place`) and its line."""
 
     ordinal: int
     place: int
@@ -131,30 +133,30 @@ class Entry(NamedTuple):
 
     @property
     def id(self) -> bytes:
-        """As the broker has it."""
+        """The entry id."""
         return b"%d-%d" % (self.ordinal, self.place)
 
 
 def entries_of(answer: Sequence[Any] | None) -> list[Entry]:
-    """What XRANGE and the like answer. An entry that is none of ours has an empty line."""
+    """The entries in the answer to XRANGE and similar commands. An entry without a line gets an empty one."""
     return [Entry(*parse_id(entry.identifier), entry.field_values.get(FIELD, b"")) for entry in answer or ()]
 
 
 def reason_of(error: BaseException) -> str:
-    """One line for people; of several errors the first."""
+    """One line about an error; for a group, about its first error."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     cause = error.__cause__
     while isinstance(cause, BaseExceptionGroup):
         cause = cause.exceptions[0]
-    said = f"{error}: {cause}" if cause is not None and str(cause) else str(error)
-    # A pipeline puts the whole command before what the broker has said of it.
-    said = said.rpartition(") of pipeline caused error: ")[2] if "caused error" in said else said
-    return " ".join((said or type(error).__name__).split())[:_MAX_REASON]
+    text = f"{error}: {cause}" if cause is not None and str(cause) else str(error)
+    # Errors of a pipeline begin with the whole command.
+    text = text.rpartition(") of pipeline caused error: ")[2] if "caused error" in text else text
+    return " ".join((text or type(error).__name__).split())[:_MAX_REASON_CHARS]
 
 
-def pauses() -> Iterator[float]:
-    """How long to wait before each further attempt, in seconds."""
+def _backoff() -> Iterator[float]:
+    """Seconds to wait before each further attempt."""
     pause = _FIRST_PAUSE_SECONDS
     while True:
         yield pause
@@ -164,9 +166,11 @@ def pauses() -> Iterator[float]:
 async def keep_connected(
     address: Address, session: Callable[[Client], Awaitable[None]], lost: Callable[[str], None]
 ) -> None:
-    """Runs a session on one connection after the other, for ever. `lost` is told why one has ended; a session that
-    lasted begins the pauses anew."""
-    waits = pauses()
+    """Run a session on one connection after another, until cancelled.
+
+    `lost` is called with the reason when a connection ends. A session that lasted a while resets the backoff.
+    """
+    pauses = _backoff()
     while True:
         began = trio.current_time()
         try:
@@ -175,5 +179,5 @@ async def keep_connected(
         except* BROKER_ERRORS as errors:
             lost(reason_of(errors))
         if trio.current_time() - began > _MAX_PAUSE_SECONDS:
-            waits = pauses()
-        await trio.sleep(next(waits))
+            pauses = _backoff()
+        await trio.sleep(next(pauses))

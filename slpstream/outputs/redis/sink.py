@@ -1,20 +1,20 @@
-"""Every station's log into Redis Streams, each message exactly once, whatever dies in between.
+"""Sends each station's logs into Redis Streams, each message exactly once, whatever crashes in between.
 
-How it lies there is said in `redis_streams`. Here is why nothing is lost and nothing doubled:
+`streams` describes the layout in the broker. This is why no message is lost or duplicated:
 
-- What was sent is known by the broker alone. A session begins with a turn for each log, which ends whatever of former
-  sessions is still on its way, and then asks for the last message of each game. From there a tap reads on, out of the
-  rings or out of the replay files. Nothing about progress is kept here, so a session can end at any moment: with the
-  connection, with the process, with a broker that restarts without its last second or without anything at all.
-- Messages of one log go in order over one connection, and a call to the broker is done whole or not at all. So what
-  the broker has of a game has no gaps, and its last message says it all.
-- A broker that has lost games altogether is told them again, those that this process has sent.
+- Only the broker knows what was sent; this process stores no progress. A session first takes a turn for each log, which
+  stops all messages of earlier sessions that are still in transit, and then asks for the last message of each game. A
+  `LogConsumer` continues from there, out of the rings or the replay files. A session can therefore end at any moment:
+  with its connection, with the process, or with a broker that restarts without its last second or without any data.
+- The messages of a log are sent in order over one connection, and each call to the broker is executed whole or not at
+  all. So the broker's messages of a game have no gaps, and the last one shows how far it has come.
+- A broker that has lost whole games is sent them again, as far as this process has sent them.
 
-While the broker is away no tap runs and nothing waits: the daemon goes on reading, and what is missing is read from the
-files afterwards. While it is slow, at most `_WAITING_BYTES` wait for it; the taps stand still.
+While the broker is down, no consumer runs and nothing is queued: the daemon continues to read, and the missing messages
+are read from the files later. While the broker is slow, at most `_MAX_QUEUED_BYTES` are queued, then consumers wait.
 
-All logs share one writer: while a call is on its way, what comes meanwhile is put together for the next one. So the
-calls are small when little happens, and large when much does.
+All logs share one writer, which collects messages while a call is in progress and sends them with the next one. Calls
+are therefore small when little happens, and large when much does.
 """
 
 from __future__ import annotations
@@ -46,67 +46,69 @@ from slpstream.outputs.redis.streams import (
     ids_of_turn,
     just_before,
     parse_turns,
-    superfluous,
     turn_record,
+    turns_to_forget,
     unpack,
 )
-from slpstream.stream import Channel, ConsumedBatch, ConsumerOffset, LogConsumer
+from slpstream.stream import Channel, ConsumerOffset, LogConsumer
 from slpstream.system.logs import get_logger
 
-ALIVE_SECONDS = 6
-"""So long after its last sign of life an ingest is taken for dead."""
+_ALIVE_SECONDS = 6
+"""An ingest without a heartbeat for this long is considered dead."""
 
-_SIGN_OF_LIFE_SECONDS = 2.0
-_LOOK_SECONDS = 0.1
-"""How often states are compared with what was told."""
+_HEARTBEAT_SECONDS = 2.0
+_POLL_SECONDS = 0.1
+"""Interval at which stations and their states are compared with what was sent."""
 _TRIM_SECONDS = 60.0
-_FAREWELL_SECONDS = 1.0
-_WAITING_BYTES = 2 << 20
-_CALL_BYTES = 256 * 1024
-_PIPELINE_BYTES = 1 << 20
+_SIGN_OFF_SECONDS = 1.0
+_MAX_QUEUED_BYTES = 2 << 20
+_MAX_CALL_BYTES = 256 * 1024
+_MAX_PIPELINE_BYTES = 1 << 20
 _KNOWN_GAMES = 64
-"""Games that are asked for at the beginning of a session."""
+"""Games whose position is asked for at the beginning of a session."""
 _REMEMBERED_GAMES = 16
 _MIN_TURN_SECONDS = 0.25
-"""Games that alternate change places no more often."""
-_TURNS_BETWEEN_LOOKS = 256
+"""Minimum duration of a turn while games alternate."""
+_TURNS_PER_PRUNING = 256
 _KEPT_STATUSES = 1000
-_OF_LATE_JOINERS = ("game_start", "stats")
+_LATE_JOINER_TYPES = ("game_start", "stats")
 
 _encode = msgspec.json.Encoder().encode
 
 
-class Log:
-    """One log as this process knows it: what outlives a session."""
+class OutgoingLog:
+    """The state of one log that outlives a session."""
 
     def __init__(self, keys: StationKeys, mode: FramesMode, max_messages: int) -> None:
         self.keys = keys
         self.mode = mode
         self.max_messages = max_messages
         self.games: dict[str, None] = {}
-        """The newest games of which something was sent, oldest first."""
+        """The newest games that were sent, oldest first."""
         self.confirmed: tuple[str, Position] | None = None
-        """The last message that the broker has taken."""
-        self.level_at = time.monotonic()
-        """When nothing was missing in the broker for the last time."""
+        """Game and position of the last message that the broker has accepted."""
+        self.complete_at = time.monotonic()
+        """When the broker last had all messages."""
         self.sent_at = time.time()
         self.begun = False
-        """It is known where the broker is."""
+        """Whether it is known how far the broker has come."""
         self.ordinals: list[int] = []
         """The turns of the stream, oldest first."""
 
-    def note(self, game_id: str, place: Position) -> None:
-        """Something has been sent."""
+    def note(self, game_id: str, position: Position) -> None:
+        """Record that messages of a game were sent, up to a position."""
         self.sent_at = time.time()
-        self.confirmed = (game_id, place)
+        self.confirmed = (game_id, position)
         self.games.pop(game_id, None)
         self.games[game_id] = None
         while len(self.games) > _REMEMBERED_GAMES:
             del self.games[next(iter(self.games))]
 
-    def oldest_wanted(self, max_age_seconds: float) -> int:
-        """The oldest turn that is kept; 0: any. A turn is too old when the one behind it is, or when nothing has come
-        for as long."""
+    def min_ordinal(self, max_age_seconds: float) -> int:
+        """The oldest turn to keep; 0 keeps all.
+
+        A turn is too old if the next one began before the age limit, or if nothing was sent since then.
+        """
         if not max_age_seconds or not self.ordinals:
             return 0
         before_ms = (time.time() - max_age_seconds) * 1000
@@ -115,10 +117,10 @@ class Log:
         return max((ordinal for ordinal in self.ordinals if ordinal <= before_ms), default=0)
 
 
-class Load(NamedTuple):
-    """Messages of one turn, on their way."""
+class QueuedBatch(NamedTuple):
+    """Messages of one turn that wait for the writer or are being sent."""
 
-    log: Log
+    log: OutgoingLog
     ordinal: int
     messages: Sequence[LogMessage]
     lines: Sequence[bytes]
@@ -126,7 +128,7 @@ class Load(NamedTuple):
 
 
 class RedisSink:
-    """All stations of one daemon. `run` it once, until it is cancelled."""
+    """Sends all stations of one daemon. `run` it once."""
 
     def __init__(
         self,
@@ -139,8 +141,11 @@ class RedisSink:
         on_sent: Callable[[str, int], None],
         on_reconnect: Callable[[], None],
     ) -> None:
-        """`stations` is asked again and again: they come and go. `max_messages` is for live logs; a finalized one has
-        half as many for the same time. `on_sent` is told a station and how many messages."""
+        """`stations` returns the present stations by name; it is called often, because they come and go.
+
+        `max_messages` limits a live log. A finalized log is limited to half of that, which spans the same time.
+        `max_age_seconds` of 0 disables the limit. `on_sent` is called with a station and a number of messages.
+        """
         self._address = address
         self._keys = EventKeys(event)
         self._stations = stations
@@ -149,34 +154,36 @@ class RedisSink:
         self._on_sent = on_sent
         self._on_reconnect = on_reconnect
         self._name = secrets.token_hex(8)
-        self._logs: dict[tuple[str, FramesMode], Log] = {}
+        self._logs: dict[tuple[str, FramesMode], OutgoingLog] = {}
         self._log = get_logger()
         self.problem: str | None = f"broker {address}: not connected yet"
-        """Why nothing is sent; `None` when all is well."""
+        """Why nothing can be sent; `None` while connected."""
 
     @property
     def connected(self) -> bool:
-        """The broker takes what is sent."""
+        """Whether the broker accepts messages."""
         return self.problem is None
 
     def lag(self) -> Mapping[str, tuple[float, int]]:
-        """By station: for how many seconds, and by how many bytes of the current game's replay, the broker has been
-        behind. May be asked from any thread."""
+        """By station, the lag of the broker: in seconds, and in bytes of the current game's replay.
+
+        May be called from any thread.
+        """
         lags: dict[str, tuple[float, int]] = {}
-        for station, source in list(self._stations().items()):
+        for station, channel in list(self._stations().items()):
             log = self._logs.get((station, "live"))
-            missing = 0 if log is None else self._missing_bytes(source, log)
-            lags[station] = (time.monotonic() - log.level_at, missing) if log is not None and missing else (0.0, 0)
+            missing = 0 if log is None else self._missing_bytes(channel, log)
+            lags[station] = (time.monotonic() - log.complete_at, missing) if log is not None and missing else (0.0, 0)
         return lags
 
     async def run(self) -> None:
-        """Sends until cancelled."""
+        """Send until cancelled."""
         try:
             await keep_connected(self._address, self._session, self._lost)
         finally:
             if self.connected:
-                with trio.CancelScope(shield=True), trio.move_on_after(_FAREWELL_SECONDS):
-                    await self._say_farewell()
+                with trio.CancelScope(shield=True), trio.move_on_after(_SIGN_OFF_SECONDS):
+                    await self._sign_off()
 
     def _lost(self, reason: str) -> None:
         if self.connected:
@@ -185,105 +192,101 @@ class RedisSink:
             self._log.warning("broker lost", broker=str(self._address), what=reason)
         self.problem = f"broker {self._address}: {reason}"
 
-    async def _say_farewell(self) -> None:
+    async def _sign_off(self) -> None:
         with contextlib.suppress(*BROKER_ERRORS, BaseExceptionGroup):
             async with connected(self._address) as client:
                 await client.delete([self._keys.ingest(self._name)])
-
-    # -- a session ---------------------------------------------------------------------------------------------------
 
     async def _session(self, client: Client) -> None:
         writer = _Writer(client, self._max_age_seconds, self._confirmed)
         running: dict[str, tuple[Channel, trio.CancelScope]] = {}
         async with trio.open_nursery() as nursery:
             nursery.start_soon(writer.run)
-            await self._sign_of_life(client)
+            await self._send_heartbeat(client)
             self.problem = None
             self._log.info("broker connected", broker=str(self._address))
-            told: dict[tuple[str, str], dict[str, Any]] = {}
-            sign_at = trim_at = trio.current_time()
+            sent: dict[tuple[str, str], dict[str, Any]] = {}  # status messages by station and type
+            heartbeat_at = trim_at = trio.current_time()
             while True:
                 now = trio.current_time()
                 stations = self._stations()
-                for station, (source, scope) in list(running.items()):
-                    if stations.get(station) is not source:
+                for station, (channel, scope) in list(running.items()):
+                    if stations.get(station) is not channel:
                         scope.cancel()
                         del running[station]
                         if station not in stations:
-                            await self._forget(client, station, told)
-                for station, source in stations.items():
+                            await self._send_removal(client, station, sent)
+                for station, channel in stations.items():
                     if station not in running:
-                        running[station] = (source, trio.CancelScope())
+                        running[station] = (channel, trio.CancelScope())
                         nursery.start_soon(self._follow, client, writer, station, *running[station])
-                if now >= sign_at:
-                    sign_at = now + _SIGN_OF_LIFE_SECONDS
-                    await self._sign_of_life(client)
+                if now >= heartbeat_at:
+                    heartbeat_at = now + _HEARTBEAT_SECONDS
+                    await self._send_heartbeat(client)
                 if now >= trim_at and self._max_age_seconds:
                     trim_at = now + _TRIM_SECONDS
                     await self._trim(client)
-                await self._tell(client, stations, told)
-                await trio.sleep(_LOOK_SECONDS)
+                await self._send_statuses(client, stations, sent)
+                await trio.sleep(_POLL_SECONDS)
 
     async def _follow(
-        self, client: Client, writer: _Writer, station: str, source: Channel, scope: trio.CancelScope
+        self, client: Client, writer: _Writer, station: str, channel: Channel, scope: trio.CancelScope
     ) -> None:
         structlog.contextvars.bind_contextvars(station=station)
         keys = StationKeys(self._keys.event, station)
         with scope:
             async with trio.open_nursery() as nursery:
                 for mode in MODES:
-                    most = self._max_messages if mode == "live" else self._max_messages // 2
-                    log = self._logs.setdefault((station, mode), Log(keys, mode, most))
-                    nursery.start_soon(_send_log, client, writer, source, log)
+                    max_messages = self._max_messages if mode == "live" else self._max_messages // 2
+                    log = self._logs.setdefault((station, mode), OutgoingLog(keys, mode, max_messages))
+                    nursery.start_soon(_send_log, client, writer, channel, log)
 
-    def _confirmed(self, load: Load) -> None:
-        last = load.messages[-1]
-        log, station = load.log, load.log.keys.station
+    def _confirmed(self, batch: QueuedBatch) -> None:
+        last = batch.messages[-1]
+        log, station = batch.log, batch.log.keys.station
         log.note(last.game_id or "", last.position)
-        self._on_sent(station, len(load.messages))
-        source = self._stations().get(station)
-        if source is not None and not self._missing_bytes(source, log):
-            log.level_at = time.monotonic()
+        self._on_sent(station, len(batch.messages))
+        channel = self._stations().get(station)
+        if channel is not None and not self._missing_bytes(channel, log):
+            log.complete_at = time.monotonic()
 
-    def _missing_bytes(self, source: Channel, log: Log) -> int:
-        """Of the replay of the current game."""
-        game = source.current
+    def _missing_bytes(self, channel: Channel, log: OutgoingLog) -> int:
+        """How many bytes of the current game's replay the broker lacks; 0 if it has all messages."""
+        game = channel.current
         if game is None:
             return 0
         head = game.logs[log.mode].head
-        known, place = log.confirmed or ("", START)
-        if known != game.game_id:
+        game_id, position = log.confirmed or ("", START)
+        if game_id != game.game_id:
             return head.offset + 1
-        return 0 if place >= head else max(1, head.offset - place.offset)
+        return 0 if position >= head else max(1, head.offset - position.offset)
 
-    # -- what is not a log -------------------------------------------------------------------------------------------
+    async def _send_heartbeat(self, client: Client) -> None:
+        await client.set(self._keys.ingest(self._name), b"1", ex=_ALIVE_SECONDS)
 
-    async def _sign_of_life(self, client: Client) -> None:
-        await client.set(self._keys.ingest(self._name), b"1", ex=ALIVE_SECONDS)
-
-    async def _tell(
-        self, client: Client, stations: Mapping[str, Channel], told: dict[tuple[str, str], dict[str, Any]]
+    async def _send_statuses(
+        self, client: Client, stations: Mapping[str, Channel], sent: dict[tuple[str, str], dict[str, Any]]
     ) -> None:
-        """The states that have changed: into the hash of each station, and to those who listen."""
-        news: list[dict[str, Any]] = []
-        for station, source in stations.items():
-            for message in (source.state_message(), source.set_message()):
-                if message is not None and told.get((station, message["type"])) != message:
-                    told[station, message["type"]] = message
-                    news.append(message)
-        if not news:
+        """Send the states and sets that have changed, to the hash of their station and to the stream of statuses."""
+        changed: list[dict[str, Any]] = []
+        for station, channel in stations.items():
+            for message in (channel.state_message(), channel.set_message()):
+                if message is not None and sent.get((station, message["type"])) != message:
+                    sent[station, message["type"]] = message
+                    changed.append(message)
+        if not changed:
             return
         async with client.pipeline(transaction=False) as pipeline:
-            for message in news:
+            for message in changed:
                 station, text = message["station"], _encode(message)
                 pipeline.hset(self._keys.stations, {station: _encode({"ingest": self._name})})
                 pipeline.hset(StationKeys(self._keys.event, station).state, {message["type"]: text})
                 self._announce(pipeline, text)
 
-    async def _forget(self, client: Client, station: str, told: dict[tuple[str, str], dict[str, Any]]) -> None:
-        """A station is there no more. What it has played stays until it is trimmed."""
-        for key in [key for key in told if key[0] == station]:
-            del told[key]
+    async def _send_removal(self, client: Client, station: str, sent: dict[tuple[str, str], dict[str, Any]]) -> None:
+        """Announce that a station was removed. Its messages stay until they are trimmed."""
+        for key in [key for key in sent if key[0] == station]:
+            del sent[key]
         text = _encode({"type": "station", "station": station, "state": "offline", "reason": "the station was removed"})
         async with client.pipeline(transaction=False) as pipeline:
             pipeline.hdel(self._keys.stations, [station])
@@ -300,27 +303,26 @@ class RedisSink:
         )
 
     async def _trim(self, client: Client) -> None:
-        """Logs to which nothing comes grow old too."""
+        """Apply the age limit to all logs, including those that get no messages."""
         async with client.pipeline(transaction=False) as pipeline:
             for log in self._logs.values():
-                oldest = log.oldest_wanted(self._max_age_seconds)
-                if oldest:
-                    pipeline.eval(APPEND, [log.keys.stream(log.mode)], [log.max_messages, oldest])
+                min_ordinal = log.min_ordinal(self._max_age_seconds)
+                if min_ordinal:
+                    pipeline.eval(APPEND, [log.keys.stream(log.mode)], [log.max_messages, min_ordinal])
 
 
-# -- one log -----------------------------------------------------------------------------------------------------------
-
-
-async def _send_log(client: Client, writer: _Writer, source: Channel, log: Log) -> None:
-    """Begins where the broker is, and sends what follows."""
-    ordinal, marks = await begin(client, log)
+async def _send_log(client: Client, writer: _Writer, channel: Channel, log: OutgoingLog) -> None:
+    """Send the messages of one log that the broker does not have yet, until cancelled."""
+    ordinal, offsets = await _begin(client, log)
     log.begun = True
     turn = Turn(ordinal, "", START)
-    places = {mark.cursor.game_id: mark.cursor.position or START for mark in marks}
+    positions = {offset.cursor.game_id: offset.cursor.position or START for offset in offsets}
     taken, taken_at = 0, -_MIN_TURN_SECONDS
-    async for batch in LogConsumer(source, frames=log.mode, offsets=marks):
+    async for batch in LogConsumer(channel, frames=log.mode, offsets=offsets):
         if batch.gone is not None:
-            _say_gone(batch, log.mode)
+            get_logger().warning(
+                "broker misses the rest of a game", game_id=batch.game_id, frames=log.mode, what=batch.gone
+            )
         if not batch.messages:
             continue
         if turn.game_id != batch.game_id:
@@ -329,69 +331,76 @@ async def _send_log(client: Client, writer: _Writer, source: Channel, log: Log) 
                 await writer.emptied(log)
                 turn = Turn(await _take_turn(client, log, turn.ordinal), "", START)
             taken_at = trio.current_time()
-            turn = Turn(turn.ordinal, batch.game_id, places.get(batch.game_id) or _behind(batch.messages[0]))
-            await _record(client, log, turn)
+            position = positions.get(batch.game_id) or _position_before(batch.messages[0])
+            turn = Turn(turn.ordinal, batch.game_id, position)
+            await _record_turn(client, log, turn)
             taken += 1
-            if taken % _TURNS_BETWEEN_LOOKS == 0:
-                await _without_superfluous(client, log, parse_turns(await client.hgetall(log.keys.turns(log.mode))))
+            if taken % _TURNS_PER_PRUNING == 0:
+                await _prune_turns(client, log, parse_turns(await client.hgetall(log.keys.turns(log.mode))))
         await writer.put(log, turn.ordinal, batch.messages)
-        places.pop(batch.game_id, None)
-        places[batch.game_id] = batch.messages[-1].position
-        while len(places) > _KNOWN_GAMES:
-            del places[next(iter(places))]
+        positions.pop(batch.game_id, None)
+        positions[batch.game_id] = batch.messages[-1].position
+        while len(positions) > _KNOWN_GAMES:
+            del positions[next(iter(positions))]
 
 
-async def begin(client: Client, log: Log) -> tuple[int, list[ConsumerOffset]]:
-    """Ends what is still on its way to a log, and asks how far it has come: the ordinal of a turn that was taken, and a
-    bookmark for each game, oldest first."""
+async def _begin(client: Client, log: OutgoingLog) -> tuple[int, list[ConsumerOffset]]:
+    """Take a turn, which stops earlier sessions, and ask how far the broker has come.
+
+    Returns the ordinal of the turn and an offset for each game, oldest game first.
+    """
     stream, turns_key = log.keys.stream(log.mode), log.keys.turns(log.mode)
     ordinal = await _take_turn(client, log)
     turns = parse_turns(await client.hgetall(turns_key))
     turns = await _with_unrecorded(client, log, turns)
-    turns = await _without_superfluous(client, log, turns)
+    turns = await _prune_turns(client, log, turns)
     games = list(by_game(turns).items())[-_KNOWN_GAMES:]
-    found: list[Any] = []
+    requests: list[Any] = []
     async with client.pipeline(transaction=False) as pipeline:
-        for _, of_game in games:
-            first, last = ids_of_turn(of_game[-1].ordinal)
-            found.append(pipeline.xrevrange(stream, last, first, count=1))
-    marks: list[ConsumerOffset] = []
-    for (game_id, of_game), request in zip(games, found, strict=True):
-        place, over = of_game[-1].behind, False
+        for _, turns_of_game in games:
+            first, last = ids_of_turn(turns_of_game[-1].ordinal)
+            requests.append(pipeline.xrevrange(stream, last, first, count=1))
+    offsets: list[ConsumerOffset] = []
+    for (game_id, turns_of_game), request in zip(games, requests, strict=True):
+        position, over = turns_of_game[-1].behind, False
         for entry in entries_of(await request):
-            place, over = unpack(entry.place), _type_of(entry.line) == "metadata"
-        marks.append(ConsumerOffset(Cursor(game_id, log.mode, place), over))
+            position, over = unpack(entry.place), _type_of(entry.line) == "metadata"
+        offsets.append(ConsumerOffset(Cursor(game_id, log.mode, position), over))
     known = {game_id for game_id, _ in games}
-    marks += [ConsumerOffset(Cursor(game_id, log.mode, START)) for game_id in log.games if game_id not in known]
+    offsets += [ConsumerOffset(Cursor(game_id, log.mode, START)) for game_id in log.games if game_id not in known]
     log.ordinals = [turn.ordinal for turn in turns] + [ordinal]
-    log.confirmed = None if not marks else (marks[-1].cursor.game_id, marks[-1].cursor.position or START)
-    return ordinal, marks
+    log.confirmed = None if not offsets else (offsets[-1].cursor.game_id, offsets[-1].cursor.position or START)
+    return ordinal, offsets
 
 
-async def _take_turn(client: Client, log: Log, after: int = 0) -> int:
-    answer: Any = await client.eval(TAKE_TURN, [log.keys.stream(log.mode)], [after])
+async def _take_turn(client: Client, log: OutgoingLog, newest: int = 0) -> int:
+    """Take a turn and return its ordinal. Fails if the newest turn is not `newest`; 0 allows any."""
+    answer: Any = await client.eval(TAKE_TURN, [log.keys.stream(log.mode)], [newest])
     log.ordinals = [*log.ordinals[-63:], int(answer)]
     return int(answer)
 
 
-async def _record(client: Client, log: Log, turn: Turn) -> None:
-    """Said before the first message of the turn: who finds a message finds its turn."""
+async def _record_turn(client: Client, log: OutgoingLog, turn: Turn) -> None:
+    """Record a turn. This comes before its first message, so that each message has a recorded turn."""
     record = turn_record(turn.game_id, log.mode, turn.behind)
     await client.hset(log.keys.turns(log.mode), {str(turn.ordinal): record})
 
 
-async def _without_superfluous(client: Client, log: Log, turns: list[Turn]) -> list[Turn]:
-    """Forgets the turns whose messages are trimmed, but for the newest of each game."""
+async def _prune_turns(client: Client, log: OutgoingLog, turns: list[Turn]) -> list[Turn]:
+    """Delete the records of turns that `turns_to_forget` selects, and return the remaining turns."""
     oldest = entries_of(await client.xrange(log.keys.stream(log.mode), count=1))
-    gone = superfluous(turns, oldest[0].ordinal if oldest else turns[-1].ordinal) if turns else []
-    if gone:
-        await client.hdel(log.keys.turns(log.mode), [str(ordinal) for ordinal in gone])
-    return [turn for turn in turns if turn.ordinal not in gone]
+    forgotten = turns_to_forget(turns, oldest[0].ordinal if oldest else turns[-1].ordinal) if turns else []
+    if forgotten:
+        await client.hdel(log.keys.turns(log.mode), [str(ordinal) for ordinal in forgotten])
+    return [turn for turn in turns if turn.ordinal not in forgotten]
 
 
-async def _with_unrecorded(client: Client, log: Log, turns: list[Turn]) -> list[Turn]:
-    """A cluster keeps the hash on another node than the stream, and that one can lose its last second alone: the newest
-    turn is then known by its messages."""
+async def _with_unrecorded(client: Client, log: OutgoingLog, turns: list[Turn]) -> list[Turn]:
+    """Add the newest turn if its record is missing, which is then written again.
+
+    A cluster keeps the hash on another node than the stream, and that node alone can lose its last second. The turn is
+    derived from its messages.
+    """
     stream = log.keys.stream(log.mode)
     newest = entries_of(await client.xrevrange(stream, count=1))
     if not newest or any(turn.ordinal == newest[0].ordinal for turn in turns):
@@ -402,18 +411,14 @@ async def _with_unrecorded(client: Client, log: Log, turns: list[Turn]) -> list[
         message = parse_line(first[0].line)
     except (IndexError, ProtocolViolation):
         return turns
-    turn = Turn(ordinal, message.game_id or "", _behind(message))
-    await _record(client, log, turn)
+    turn = Turn(ordinal, message.game_id or "", _position_before(message))
+    await _record_turn(client, log, turn)
     return sorted([*turns, turn])
 
 
-def _behind(message: LogMessage) -> Position:
-    """Behind which place a message comes, when nothing more is known."""
+def _position_before(message: LogMessage) -> Position:
+    """The position after which a message comes, if its predecessor is not known."""
     return START if message.type == "game_start" else just_before(message.position)
-
-
-def _say_gone(batch: ConsumedBatch, mode: FramesMode) -> None:
-    get_logger().warning("messages that the broker will not get", game_id=batch.game_id, frames=mode, what=batch.gone)
 
 
 def _type_of(line: bytes) -> str:
@@ -423,86 +428,83 @@ def _type_of(line: bytes) -> str:
         return ""
 
 
-# -- the writer --------------------------------------------------------------------------------------------------------
-
-
 class _Writer:
-    """What all logs send, put together. Within one log the order is that of `put`."""
+    """Sends the messages of all logs over one connection. Messages of one log are sent in the order of `put`."""
 
-    def __init__(self, client: Client, max_age_seconds: float, confirmed: Callable[[Load], None]) -> None:
+    def __init__(self, client: Client, max_age_seconds: float, confirmed: Callable[[QueuedBatch], None]) -> None:
         self._client = client
         self._max_age_seconds = max_age_seconds
         self._confirmed = confirmed
-        self._waiting: list[Load] = []
-        self._waiting_bytes = 0
-        self._under_way: dict[Log, int] = {}
-        """Loads of each log that the broker has not taken yet."""
+        self._queue: list[QueuedBatch] = []
+        self._unconfirmed_bytes = 0
+        self._unconfirmed_batches: dict[OutgoingLog, int] = {}
         self._work = trio.Event()
         self._room = trio.Event()
 
-    async def put(self, log: Log, ordinal: int, messages: Sequence[LogMessage]) -> None:
-        """Takes messages of one turn; waits while too much waits already."""
+    async def put(self, log: OutgoingLog, ordinal: int, messages: Sequence[LogMessage]) -> None:
+        """Queue messages of one turn, once there is room for them."""
         station = log.keys.station
         for part in _parts(messages):
-            while self._waiting_bytes >= _WAITING_BYTES:
+            while self._unconfirmed_bytes >= _MAX_QUEUED_BYTES:
                 await self._room.wait()
             lines = [message.json(station) for message in part]
-            load = Load(log, ordinal, part, lines, sum(map(len, lines)))
-            self._waiting.append(load)
-            self._waiting_bytes += load.size_bytes
-            self._under_way[log] = self._under_way.get(log, 0) + 1
+            batch = QueuedBatch(log, ordinal, part, lines, sum(map(len, lines)))
+            self._queue.append(batch)
+            self._unconfirmed_bytes += batch.size_bytes
+            self._unconfirmed_batches[log] = self._unconfirmed_batches.get(log, 0) + 1
             self._work.set()
         await trio.lowlevel.checkpoint()
 
-    async def emptied(self, log: Log) -> None:
-        """Returns when the broker has everything of a log."""
-        while self._under_way.get(log):
+    async def emptied(self, log: OutgoingLog) -> None:
+        """Return when the broker has accepted all queued messages of a log."""
+        while self._unconfirmed_batches.get(log):
             await self._room.wait()
 
     async def run(self) -> None:
-        """Sends until the connection is lost."""
+        """Send until the connection is lost."""
         while True:
-            if not self._waiting:
+            if not self._queue:
                 self._work = trio.Event()
                 await self._work.wait()
-            loads = self._next()
-            await self._send(loads)
-            for load in loads:
-                self._waiting_bytes -= load.size_bytes
-                self._under_way[load.log] -= 1
-                self._confirmed(load)
+            batches = self._next()
+            await self._send(batches)
+            for batch in batches:
+                self._unconfirmed_bytes -= batch.size_bytes
+                self._unconfirmed_batches[batch.log] -= 1
+                self._confirmed(batch)
             room, self._room = self._room, trio.Event()
             room.set()
 
-    def _next(self) -> list[Load]:
+    def _next(self) -> list[QueuedBatch]:
+        """Take batches for one pipeline off the queue."""
         size = count = 0
-        while count < len(self._waiting) and (not count or size + self._waiting[count].size_bytes <= _PIPELINE_BYTES):
-            size += self._waiting[count].size_bytes
+        while count < len(self._queue) and (not count or size + self._queue[count].size_bytes <= _MAX_PIPELINE_BYTES):
+            size += self._queue[count].size_bytes
             count += 1
-        loads, self._waiting = self._waiting[:count], self._waiting[count:]
-        return loads
+        batches, self._queue = self._queue[:count], self._queue[count:]
+        return batches
 
-    async def _send(self, loads: Iterable[Load]) -> None:
+    async def _send(self, batches: Iterable[QueuedBatch]) -> None:
         async with self._client.pipeline(transaction=False) as pipeline:
-            for load in loads:
-                log, ordinal = load.log, load.ordinal
-                arguments: list[bytes | int] = [log.max_messages, log.oldest_wanted(self._max_age_seconds)]
+            for batch in batches:
+                log, ordinal = batch.log, batch.ordinal
+                arguments: list[bytes | int] = [log.max_messages, log.min_ordinal(self._max_age_seconds)]
                 newest: dict[str, bytes] = {}
-                for message, line in zip(load.messages, load.lines, strict=True):
+                for message, line in zip(batch.messages, batch.lines, strict=True):
                     arguments.append(entry_id(ordinal, message.position))
                     arguments.append(line)
-                    if message.type in _OF_LATE_JOINERS and log.mode == "live":
+                    if message.type in _LATE_JOINER_TYPES and log.mode == "live":
                         newest[message.type] = line
-                if newest:  # before the messages: a late joiner that finds a game there reads what comes of it
+                if newest:  # before the messages, so that a late joiner who finds a game there reads all that follow
                     pipeline.hset(log.keys.state, newest)
                 pipeline.eval(APPEND, [log.keys.stream(log.mode)], arguments)
 
 
 def _parts(messages: Sequence[LogMessage]) -> Iterable[Sequence[LogMessage]]:
-    """In pieces that do not hold the broker up."""
+    """Split messages into parts that do not block the broker for long."""
     begin = size = 0
     for index, message in enumerate(messages):
-        if size > _CALL_BYTES:
+        if size > _MAX_CALL_BYTES:
             yield messages[begin:index]
             begin, size = index, 0
         size += len(message.body)

@@ -1,26 +1,26 @@
-"""How an event lies in the broker: the names of its keys, what entry ids mean, what a turn is. Pure; for both ends.
+"""The layout of an event in the broker: names of keys, entry ids and turns. Pure; ingests and gateways share it.
 
-A station has two streams, one for each `frames` mode: `slpstream:<event>:<station>` is its live log, the same with
-`:finalized` its finalized log. Cursors of the two modes name different places, so each is sent as it was computed, and
-nothing has to be derived at the other end. An entry is one message, `json` its only field: the line as it is on the
-websocket.
+A station has two streams, one for each `frames` mode: `slpstream:<event>:<station>` is its live log, the same key with
+`:finalized` its finalized log. Cursors of the two modes name different positions, so each log is sent as it was
+computed, and a gateway derives nothing. An entry is one message with a single field, `json`: the line as it is sent on
+the websocket.
 
-**Entry ids** have two halves of 64 bits. The second is the message's place in its game's log: 40 bits of file offset,
-24 bits of the count within it. The first is an ordinal that only grows: that of a *turn*, a run of messages of one
-game. Usually a game is one turn. A second turn of the same game begins when another game was sent in between (two
-files of a station that grow at the same time), and with every new connection of the ingest. So an id never depends on
-how often or by whom a message was sent, but on the turn and the place alone: within a turn a message that is sent
-again is refused by the broker.
+**Entry ids** have two halves of 64 bits. The second half is the message's position in its game's log: 40 bits of file
+offset, 24 bits of the count within that offset. The first half is the ordinal of a *turn*, a run of messages of one
+game; ordinals only grow. A game usually has one turn. It gets another one after messages of another game (two files of
+a station may grow at the same time), and with every new connection of the ingest. An id thus depends on nothing but the
+turn and the position. Within a turn, the broker refuses a message that is sent again.
 
-**A turn is taken** with `TAKE_TURN`: the larger of the broker's clock in milliseconds and one more than the newest
-ordinal of the stream, claimed with an entry that is deleted at once, all in one step. From then on the broker refuses
-whatever of older turns is still on its way: a connection that was cut, a process that was killed, a second ingest of
-the same name. Only then is it asked how far each game has come; that answer cannot become wrong any more. The clock is
-there so that an ordinal is not given twice when a broker has lost its last second to a crash: a gateway that has seen
-what was lost stands at an older id than everything that comes.
+**Taking a turn** (`TAKE_TURN`) claims an ordinal: the broker's clock in milliseconds, or one more than the newest
+ordinal of the stream if that is larger. The script adds an entry and deletes it at once, in one step. From then on the
+broker refuses all messages of older turns that are still in transit: from a connection that was cut, a process that was
+killed, or a second ingest of the same name. Only then does the ingest ask how far each game has come; the answer can no
+longer become wrong. The clock ensures that no ordinal is used twice after a broker has lost its last second in a crash:
+a gateway that has read the lost messages is at an older id than all that follow.
 
-**Before** the first message of a turn, `<stream>:turns` (a hash) says which game it is and behind which place it goes
-on. It tells the other end which ids belong to a game, and an ingest where a game is whose messages are all trimmed.
+**Records of turns** are in `<stream>:turns`, a hash. Before the first message of a turn, the ingest records its game
+and the position after which it continues. With the records a gateway knows which ids belong to which game, and an
+ingest knows the position of a game whose messages were all trimmed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from slpstream.model.messages import START, Cursor, FramesMode, Position, parse_
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 FIELD = b"json"
 MAX_TURNS = 4096
-"""Turns that are remembered. It takes two growing files in one station to have more than one for each game."""
+"""Maximum number of recorded turns; most games have only one."""
 
 _GAME_ID = re.compile("[0-9a-f]{32}")
 _COUNT_BITS = 24
@@ -51,13 +51,13 @@ if redis.call('EXISTS', KEYS[1]) == 1 then
     if info[i] == 'last-generated-id' then last = tonumber(string.match(info[i + 1], '^%d+')) end
   end
 end
-if ARGV[1] ~= '0' and tonumber(ARGV[1]) ~= last then return redis.error_reply('ERR another has taken a turn') end
+if ARGV[1] ~= '0' and tonumber(ARGV[1]) ~= last then return redis.error_reply('ERR another ingest has taken a turn') end
 turn = string.format('%.0f', math.max(turn, last + 1))
 redis.call('XADD', KEYS[1], turn .. '-0', 'json', '')
 redis.call('XDEL', KEYS[1], turn .. '-0')
 return turn
 """
-"""KEYS: a stream; ARGV: the turn that must be its newest still (0: whatever). Answers the ordinal."""
+"""KEYS: a stream. ARGV: the turn that must still be its newest (0: any). Returns the new ordinal."""
 
 APPEND = """
 for i = 3, #ARGV, 2 do
@@ -69,103 +69,107 @@ redis.call('XTRIM', KEYS[1], 'MAXLEN', '~', ARGV[1])
 if ARGV[2] ~= '0' then redis.call('XTRIM', KEYS[1], 'MINID', '~', ARGV[2]) end
 return #ARGV
 """
-"""KEYS: a stream; ARGV: most entries, oldest turn (0: any), then id and line of each message. A refused id is an error,
-and nothing of the call is done: ids grow, so the first one is refused or none."""
+"""KEYS: a stream. ARGV: maximum number of entries, oldest turn to keep (0: any), then id and line of each message.
+
+A refused id is an error. Then no message of the call was added: ids grow, so either the first one is refused or none.
+"""
 
 
 class StationKeys(NamedTuple):
-    """The keys of one station. No command and no script names two of them, so they may lie on different nodes of a
-    cluster."""
+    """The keys of one station.
+
+    No command and no script uses two of them, so they may be on different nodes of a cluster.
+    """
 
     event: str
     station: str
 
     def stream(self, mode: FramesMode) -> str:
-        """The log of one mode."""
+        """Stream: the log of one mode."""
         base = f"slpstream:{self.event}:{self.station}"
         return base if mode == "live" else f"{base}:{mode}"
 
     def turns(self, mode: FramesMode) -> str:
-        """Hash: ordinal of a turn to the cursor behind which it begins."""
+        """Hash: ordinal of a turn to the cursor after which it begins."""
         return f"{self.stream(mode)}:turns"
 
     @property
     def state(self) -> str:
-        """Hash for late joiners: the status messages by their type, and the newest `game_start` and `stats`."""
+        """Hash for late joiners, by type: the status messages, and the newest `game_start` and `stats`."""
         return f"{self.stream('live')}:state"
 
 
 class EventKeys(NamedTuple):
-    """The keys of an event. A station's name has no `:` in it and is never empty."""
+    """The keys of an event. They cannot clash with a station's, whose name has no `:` and is not empty."""
 
     event: str
 
     @property
     def stations(self) -> str:
-        """Hash: station to what it is, as JSON."""
+        """Hash: station to the name of its ingest, as JSON."""
         return f"slpstream:{self.event}"
 
     @property
     def status(self) -> str:
-        """Stream of status messages as they come, a few hundred."""
+        """Stream: the newest status messages."""
         return f"slpstream:{self.event}::status"
 
     def ingest(self, name: str) -> str:
-        """There as long as that ingest is alive."""
+        """String that exists while an ingest is alive."""
         return f"slpstream:{self.event}::ingest:{name}"
 
 
 class Turn(NamedTuple):
-    """A run of messages of one game: its ordinal, the game, and the place behind which it begins."""
+    """A run of messages of one game. Its first message comes after the position `behind`."""
 
     ordinal: int
     game_id: str
     behind: Position
 
 
-def entry_id(ordinal: int, place: Position) -> bytes:
-    """The id of the message at a place. Raises `ProtocolViolation` for a place that no file of ours has."""
-    return b"%d-%d" % (ordinal, pack(place))
+def entry_id(ordinal: int, position: Position) -> bytes:
+    """The id of the message at a position. Raises `ProtocolViolation` for a position that has no id."""
+    return b"%d-%d" % (ordinal, pack(position))
 
 
-def pack(place: Position) -> int:
-    """A place as one number that sorts as places do; `START` is 0."""
-    offset, count = place
+def pack(position: Position) -> int:
+    """A position as one number, with the same order; `START` is 0. Raises `ProtocolViolation` if it does not fit."""
+    offset, count = position
     if not (-1 <= offset < 1 << 39 and 0 <= count < 1 << _COUNT_BITS):
-        raise ProtocolViolation(f"a place beyond what the broker can order: {offset}.{count}")
+        raise ProtocolViolation(f"a position that has no entry id: {offset}.{count}")
     return (offset + 1 << _COUNT_BITS) + count
 
 
 def unpack(number: int) -> Position:
-    """The other way round."""
+    """The inverse of `pack`."""
     return Position((number >> _COUNT_BITS) - 1, number & (1 << _COUNT_BITS) - 1)
 
 
 def parse_id(text: bytes) -> tuple[int, int]:
-    """An id to the ordinal of its turn and its packed place."""
-    ordinal, _, place = text.partition(b"-")
-    return int(ordinal), int(place)
+    """The ordinal and the packed position of an entry id."""
+    ordinal, _, position = text.partition(b"-")
+    return int(ordinal), int(position)
 
 
-def ids_of_turn(ordinal: int, behind: int = -1) -> tuple[bytes, bytes]:
-    """First and last id of a turn, or of what of it is behind a packed place."""
-    return b"%d-%d" % (ordinal, behind + 1), b"%d-%d" % (ordinal, _LAST)
+def ids_of_turn(ordinal: int, after: int = -1) -> tuple[bytes, bytes]:
+    """First and last possible id of a turn, or of its part after a packed position."""
+    return b"%d-%d" % (ordinal, after + 1), b"%d-%d" % (ordinal, _LAST)
 
 
-def just_before(place: Position) -> Position:
-    """A place before this one, and behind all that come before it in their log."""
-    return START if pack(place) == 0 else unpack(pack(place) - 1)
+def just_before(position: Position) -> Position:
+    """The greatest position before this one, so no message is in between."""
+    return START if pack(position) == 0 else unpack(pack(position) - 1)
 
 
-def turn_record(game_id: str, mode: FramesMode, behind: Position) -> str:
-    """The value of a turn in its hash: a cursor, or the game alone when it begins with the first message."""
-    return game_id if behind == START else str(Cursor(game_id, mode, behind))
+def turn_record(game_id: str, mode: FramesMode, after: Position) -> str:
+    """The record of a turn: a cursor, or only the game if the turn begins with the first message."""
+    return game_id if after == START else str(Cursor(game_id, mode, after))
 
 
-def parse_turns(hash_: Mapping[bytes, bytes]) -> list[Turn]:
-    """A hash of turns, oldest first. What is none of ours is left out."""
+def parse_turns(records: Mapping[bytes, bytes]) -> list[Turn]:
+    """The turns of a hash of records, oldest first, without invalid records."""
     turns: list[Turn] = []
-    for field, value in hash_.items():
+    for field, value in records.items():
         try:
             ordinal, text = int(field), value.decode()
             cursor = Cursor(text, None, START) if _GAME_ID.fullmatch(text) else parse_cursor(text)
@@ -178,16 +182,19 @@ def parse_turns(hash_: Mapping[bytes, bytes]) -> list[Turn]:
 
 
 def by_game(turns: Iterable[Turn]) -> dict[str, list[Turn]]:
-    """The turns of each game, oldest first; games by their newest turn."""
+    """The turns of each game, oldest first. Games are ordered by their newest turn."""
     games: dict[str, list[Turn]] = {}
     for turn in turns:
         games[turn.game_id] = [*games.pop(turn.game_id, ()), turn]
     return games
 
 
-def superfluous(turns: list[Turn], oldest_kept: int) -> list[int]:
-    """Ordinals that need not be remembered: of what is trimmed only each game's newest turn is, and not too many."""
+def turns_to_forget(turns: list[Turn], oldest_ordinal: int) -> list[int]:
+    """The ordinals whose records can be deleted; `oldest_ordinal` is that of the oldest message in the stream.
+
+    Each game keeps its newest turn even if all its messages were trimmed. At most `MAX_TURNS` turns are kept.
+    """
     newest = {turn.game_id: turn.ordinal for turn in turns}
-    kept = [turn for turn in turns if turn.ordinal >= oldest_kept or newest[turn.game_id] == turn.ordinal]
+    kept = [turn for turn in turns if turn.ordinal >= oldest_ordinal or newest[turn.game_id] == turn.ordinal]
     keep = {turn.ordinal for turn in kept[-MAX_TURNS:]}
     return [turn.ordinal for turn in turns if turn.ordinal not in keep]
