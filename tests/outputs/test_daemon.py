@@ -113,10 +113,11 @@ def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: 
             setup.play(4)
             receiver.wait(lambda: {request.key for request in receiver.accepted} >= set(setup.delivery_keys()))
             until(daemon, setup.complete)
+            none_waits = f'slpstream_webhook_waiting_deliveries{{webhook="{receiver.url.split("/")[2]}"}} 0.0'
+            until(daemon, lambda: none_waits in daemon.text("/metrics"))
             page = daemon.text("/metrics")
             assert 'slpstream_webhook_deliveries_total{outcome="delivered"} ' in page
             assert 'slpstream_jsonl_bytes_total{station="setup"} ' in page
-            assert f'slpstream_webhook_waiting_deliveries{{webhook="{receiver.url.split("/")[2]}"}} 0.0' in page
             until(daemon, lambda: (setup.obs / "state.txt").read_text() == "idle")
             shown = json.loads((setup.obs / "state.json").read_bytes())
             assert shown["gameId"] in {key.split("/")[0] for key in setup.delivery_keys()}

@@ -233,6 +233,6 @@ async def test_games_that_do_not_alternate_have_one_turn_each(broker: RedisProce
         await until_stored(client, "turns", {("main", "live"): sum(len(log.whole()) for log in logs)})
         turns = parse_turns(await client.hgetall(StationKeys("turns", "main").turns("live")))
         assert [turn.game_id for turn in turns] == [log.game_id for log in logs]
-        assert {turn.behind for turn in turns} == {(-1, 0)}
+        assert {turn.after for turn in turns} == {(-1, 0)}
         assert ingest.reconnects == 0
         nursery.cancel_scope.cancel()

@@ -62,7 +62,7 @@ def test_ids_of_a_turn_span_all_its_messages(ordinal: int, position: Position) -
 def test_turns_are_read_back_from_their_records() -> None:
     turns = [Turn(5, game_id(1), START), Turn(9, game_id(2), Position(700, 2)), Turn(12, game_id(1), Position(9, 0))]
     records = {
-        str(turn.ordinal).encode(): turn_record(turn.game_id, "live", turn.behind).encode() for turn in reversed(turns)
+        str(turn.ordinal).encode(): turn_record(turn.game_id, "live", turn.after).encode() for turn in reversed(turns)
     }
     records |= {b"x": b"y", b"3": b"rubbish", b"4": b"\xff", b"6": f"{game_id(1)}/frame:7".encode()}
     assert parse_turns(records) == turns

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import trio
 
-from slpstream.outputs.redis.connection import BROKER_ERRORS, Client, Entry, entries_of
+from slpstream.outputs.redis.connection import BROKER_ERRORS, Client, StreamEntry, entries_of
 
 _RETRY_SECONDS = 0.1
 
@@ -49,12 +49,12 @@ class Broker:
                 if self._client is client:
                     raise
 
-    async def first(self, stream: str) -> Entry | None:
+    async def first(self, stream: str) -> StreamEntry | None:
         """The oldest entry of a stream."""
         found = entries_of(await self.ask(lambda client: client.xrange(stream, count=1)))
         return found[0] if found else None
 
-    async def last(self, stream: str) -> Entry | None:
+    async def last(self, stream: str) -> StreamEntry | None:
         """The newest entry of a stream."""
         found = entries_of(await self.ask(lambda client: client.xrevrange(stream, count=1)))
         return found[0] if found else None

@@ -13,7 +13,7 @@ from slpstream.daemon.gateway.broker import Broker
 from slpstream.daemon.gateway.lines import message_in
 from slpstream.model.errors import CursorGone
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
-from slpstream.outputs.redis.connection import Client, Entry, entries_of
+from slpstream.outputs.redis.connection import Client, StreamEntry, entries_of
 from slpstream.outputs.redis.streams import StationKeys, Turn, ids_of_turn, just_before, pack, parse_turns, unpack
 
 _BATCH = 256
@@ -43,7 +43,7 @@ class History:
         turns = await self._broker.ask(lambda client: client.hgetall(self._keys.turns(self.mode)))
         self.turns = {turn.ordinal: turn for turn in parse_turns(turns)}
 
-    async def turn_of(self, entry: Entry) -> Turn | None:
+    async def turn_of(self, entry: StreamEntry) -> Turn | None:
         """The turn of an entry. An unrecorded turn is derived from its first entry; `None` if that is not a message."""
         turn = self.turns.get(entry.ordinal)
         if turn is not None:
@@ -65,13 +65,13 @@ class History:
             if fresh:
                 await self.refresh()
             turns = self.of_game(game_id)
-            first = next((i for i in reversed(range(len(turns))) if turns[i].behind <= position), None)
+            first = next((i for i in reversed(range(len(turns))) if turns[i].after <= position), None)
             if first is None:
                 if turns:
                     raise CursorGone("the broker no longer has what follows")
                 continue
             for turn in turns[first:]:
-                found = await self._range(turn, max(position, turn.behind), _BATCH)
+                found = await self._range(turn, max(position, turn.after), _BATCH)
                 if found:
                     return found
         return []
@@ -97,37 +97,37 @@ class History:
                 return found[0]
         return None
 
-    async def _forwards(self, turn: Turn, after: int, count: int, client: Client) -> list[Entry]:
+    async def _forwards(self, turn: Turn, after: int, count: int, client: Client) -> list[StreamEntry]:
         first_id, last_id = ids_of_turn(turn.ordinal, after)
         return entries_of(await client.xrange(self.stream, first_id, last_id, count=count))
 
-    async def _backwards(self, turn: Turn, count: int, client: Client) -> list[Entry]:
+    async def _backwards(self, turn: Turn, count: int, client: Client) -> list[StreamEntry]:
         first_id, last_id = ids_of_turn(turn.ordinal)
         return entries_of(await client.xrevrange(self.stream, last_id, first_id, count=count))
 
     async def find_frame(self, game_id: str, number: int) -> Position:
         """The position just before the first `frame` message with this number or a higher one. Raises `CursorGone`."""
-        place = START
+        position = START
         for turn in self.of_game(game_id):
             near = await self._near(turn, number - _MAX_ROLLBACK_FRAMES)
             if near is None:
                 break
-            place = near
+            position = near
         while True:
-            found = await self.messages(game_id, place)
+            found = await self.messages(game_id, position)
             if not found:
                 raise CursorGone(f"frame {number} is not in the game yet")
             for message in found:
                 if message.frame is not None and message.frame >= number:
                     return just_before(message.position)
-            place = found[-1].position
+            position = found[-1].position
 
     async def _near(self, turn: Turn, number: int) -> Position | None:
         """Bisects a turn for a position shortly before the first frame with this number or a higher one; all frames
         before it have lower numbers. `None` if it is before this turn."""
         newest = await self._frame_after(turn, -1)
         if newest is None or newest[1] >= number:
-            return turn.behind if turn.behind == START else None
+            return turn.after if turn.after == START else None
         low, high = newest[0], pack(Position((1 << 39) - 1, 0))
         last = await self.last(turn.game_id)
         if last is not None:
@@ -141,9 +141,9 @@ class History:
                 low = max(found[0], middle)
         return just_before(unpack(low))
 
-    async def _frame_after(self, turn: Turn, place: int) -> tuple[int, int] | None:
+    async def _frame_after(self, turn: Turn, position: int) -> tuple[int, int] | None:
         """Packed position and number of the first frame after a packed position."""
-        for message in messages_of(await self._broker.ask(partial(self._forwards, turn, place, _SAMPLE))):
+        for message in messages_of(await self._broker.ask(partial(self._forwards, turn, position, _SAMPLE))):
             if message.frame is not None:
                 return pack(message.position), message.frame
         return None
@@ -152,7 +152,7 @@ class History:
         """Messages of a turn after a position. Raises `CursorGone` if some were trimmed."""
         first_id, last_id = ids_of_turn(turn.ordinal, pack(after))
 
-        async def query(client: Client) -> tuple[list[Entry], list[Entry]]:
+        async def query(client: Client) -> tuple[list[StreamEntry], list[StreamEntry]]:
             async with client.pipeline(transaction=False) as pipeline:
                 wanted = pipeline.xrange(self.stream, first_id, last_id, count=count)
                 oldest = pipeline.xrange(self.stream, count=1)
@@ -160,14 +160,14 @@ class History:
 
         wanted, oldest = await self._broker.ask(query)
         found = messages_of(wanted)
-        if oldest and (oldest[0].ordinal, oldest[0].place) > (turn.ordinal, pack(after)):
+        if oldest and (oldest[0].ordinal, oldest[0].position) > (turn.ordinal, pack(after)):
             begins_with_it = bool(found) and after == START and found[0].type == "game_start"
             if not begins_with_it and oldest[0].ordinal >= turn.ordinal:
                 raise CursorGone("the broker no longer has what follows")
         return found
 
 
-def messages_of(entries: Sequence[Entry]) -> list[LogMessage]:
+def messages_of(entries: Sequence[StreamEntry]) -> list[LogMessage]:
     """The messages of some entries, without entries that are not messages."""
     found: list[LogMessage] = []
     for entry in entries:

@@ -23,7 +23,7 @@ from slpstream.daemon.gateway.history import History, messages_of
 from slpstream.daemon.gateway.lines import message_in, object_in
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import FramesMode, LogMessage, Position
-from slpstream.outputs.redis.connection import Client, Entry, entries_of
+from slpstream.outputs.redis.connection import Client, StreamEntry, entries_of
 from slpstream.outputs.redis.streams import MODES, StationKeys, Turn, by_game, just_before
 from slpstream.stream import Channel, Game
 from slpstream.stream.games import Locate
@@ -124,7 +124,7 @@ class GatewayStation:
         for mode, tail in tails.items():
             await self.histories[mode].refresh()
             if tail:
-                self._at[mode] = (tail[0].ordinal, tail[0].place)
+                self._at[mode] = (tail[0].ordinal, tail[0].position)
         start = message_in(state.get(b"game_start", b""))
         for message in messages_of(tails["live"][::-1]):
             start = message if message.type == "game_start" else start
@@ -144,7 +144,7 @@ class GatewayStation:
         return (await state, *[entries_of(await tail) for tail in tails])
 
     async def _open_current(
-        self, start: LogMessage, stats: LogMessage | None, tails: Mapping[FramesMode, Sequence[Entry]]
+        self, start: LogMessage, stats: LogMessage | None, tails: Mapping[FramesMode, Sequence[StreamEntry]]
     ) -> None:
         game = self._game(start.game_id or "")
         _set_rate(game, start)
@@ -192,7 +192,7 @@ class GatewayStation:
         """The entry id after which to read on."""
         return b"%d-%d" % self._at[mode]
 
-    async def take(self, mode: FramesMode, entries: Sequence[Entry]) -> int:
+    async def take(self, mode: FramesMode, entries: Sequence[StreamEntry]) -> int:
         """Publishes the next entries of a stream; returns the number of messages."""
         history = self.histories[mode]
         at, taken = 0, 0
@@ -205,7 +205,7 @@ class GatewayStation:
                 messages = messages_of(entries[at:end])
                 self._publish(mode, turn, messages)
                 taken += len(messages)
-            self._at[mode] = (entries[end - 1].ordinal, entries[end - 1].place)
+            self._at[mode] = (entries[end - 1].ordinal, entries[end - 1].position)
             at = end
         progress, self._progress = self._progress, trio.Event()
         progress.set()
@@ -230,8 +230,8 @@ class GatewayStation:
         if (game, mode) not in self._known:
             self._known = {(g, m) for g, m in self._known if g in channel.games}
             self._known.add((game, mode))
-            log.head = log.dropped_through = turn.behind
-        elif turn.behind > log.head or mode in self._doubted:
+            log.head = log.dropped_through = turn.after
+        elif turn.after > log.head or mode in self._doubted:
             messages = [message for message in messages if message.position > log.head]
             if not messages:
                 return
@@ -245,7 +245,7 @@ class GatewayStation:
         """Checks, after a pause or a large batch, whether the broker has trimmed entries that were not read. If it has,
         live subscribers go back to reading from the broker with the next messages."""
         oldest = await self._broker.first(self._keys.stream(mode))
-        if oldest is None or (oldest.ordinal, oldest.place) <= self._at[mode] or self._at[mode] == (0, 0):
+        if oldest is None or (oldest.ordinal, oldest.position) <= self._at[mode] or self._at[mode] == (0, 0):
             return
         channel, history = self.channel, self.histories[mode]
         await history.refresh()
@@ -269,7 +269,7 @@ class GatewayStation:
     async def _synchronise(self, game_id: str) -> None:
         for mode in MODES:
             newest = await self._broker.last(self._keys.stream(mode))
-            while newest is not None and self._at[mode] < (newest.ordinal, newest.place):
+            while newest is not None and self._at[mode] < (newest.ordinal, newest.position):
                 await self._progress.wait()
 
     async def _locate(self, game_id: str) -> None:

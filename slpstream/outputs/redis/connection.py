@@ -124,22 +124,22 @@ async def connected(address: Address) -> AsyncIterator[Client]:
         yield client
 
 
-class Entry(NamedTuple):
-    """One entry of a stream: the ordinal of its turn, its packed position (`place`) and its line."""
+class StreamEntry(NamedTuple):
+    """One entry of a stream: the ordinal of its turn, its packed position and its line."""
 
     ordinal: int
-    place: int
+    position: int
     line: bytes
 
     @property
     def id(self) -> bytes:
         """The entry id."""
-        return b"%d-%d" % (self.ordinal, self.place)
+        return b"%d-%d" % (self.ordinal, self.position)
 
 
-def entries_of(answer: Sequence[Any] | None) -> list[Entry]:
+def entries_of(answer: Sequence[Any] | None) -> list[StreamEntry]:
     """The entries in the answer to XRANGE and similar commands. An entry without a line gets an empty one."""
-    return [Entry(*parse_id(entry.identifier), entry.field_values.get(FIELD, b"")) for entry in answer or ()]
+    return [StreamEntry(*parse_id(entry.identifier), entry.field_values.get(FIELD, b"")) for entry in answer or ()]
 
 
 def reason_of(error: BaseException) -> str:

@@ -362,9 +362,9 @@ async def _begin(client: Client, log: OutgoingLog) -> tuple[int, list[ConsumerOf
             requests.append(pipeline.xrevrange(stream, last, first, count=1))
     offsets: list[ConsumerOffset] = []
     for (game_id, turns_of_game), request in zip(games, requests, strict=True):
-        position, over = turns_of_game[-1].behind, False
+        position, over = turns_of_game[-1].after, False
         for entry in entries_of(await request):
-            position, over = unpack(entry.place), _type_of(entry.line) == "metadata"
+            position, over = unpack(entry.position), _type_of(entry.line) == "metadata"
         offsets.append(ConsumerOffset(Cursor(game_id, log.mode, position), over))
     known = {game_id for game_id, _ in games}
     offsets += [ConsumerOffset(Cursor(game_id, log.mode, START)) for game_id in log.games if game_id not in known]
@@ -382,7 +382,7 @@ async def _take_turn(client: Client, log: OutgoingLog, newest: int = 0) -> int:
 
 async def _record_turn(client: Client, log: OutgoingLog, turn: Turn) -> None:
     """Record a turn. This comes before its first message, so that each message has a recorded turn."""
-    record = turn_record(turn.game_id, log.mode, turn.behind)
+    record = turn_record(turn.game_id, log.mode, turn.after)
     await client.hset(log.keys.turns(log.mode), {str(turn.ordinal): record})
 
 

@@ -120,11 +120,11 @@ class EventKeys(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A run of messages of one game. Its first message comes after the position `behind`."""
+    """A run of messages of one game. Its first message comes after the position `after`."""
 
     ordinal: int
     game_id: str
-    behind: Position
+    after: Position
 
 
 def entry_id(ordinal: int, position: Position) -> bytes:
