@@ -74,7 +74,7 @@ def test_byte_tables_have_no_gaps_and_match_their_class(table: ByteTable, cls: A
     assert all(row.doc and row.sure in {"documented", "observed", "guessed"} for row in table.rows)
 
 
-def test_bit_rows_match_their_class() -> None:
+def test_bit_rows_have_the_fields_of_their_class() -> None:
     for rows, cls in ((FIRST_FIELDS, Body), (RACER_FIELDS, Racer), (CHECKPOINT_FIELDS, Checkpoint)):
         assert all(hasattr(cls, row.name) for row in rows)
         assert all(row.doc and row.sure in {"documented", "observed", "guessed"} for row in rows)
