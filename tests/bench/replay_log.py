@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 from slpstream.cli.play import jump
 from slpstream.formats.slippi.container import MAGIC
+from slpstream.formats.slplog.inputs import GX_PAD, STUNTS_PAD, gx_inputs, stunts_inputs
 from slpstream.formats.slplog.melee import MELEE_PAD, melee_pads
 from slpstream.formats.slplog.pads import Held, pack_track
 from slpstream.formats.slplog.reader import ReplayLog
-from slpstream.formats.slplog.recorded import GX_PAD, STUNTS_PAD, gx_inputs, stunts_inputs
 from slpstream.formats.slplog.writer import pack
 from slpstream.simulate.match import synthetic_match
 from tests.bench.report import Figure, Form
