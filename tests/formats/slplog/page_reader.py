@@ -244,7 +244,7 @@ class Frames:
                 speed = rows.get(row, 0x35 if own == 0x45 and flying else own)
                 return p if 0 < hitlag < 1 << 31 else self.moved(p, speed, rows.get(row, attack))
         simple: dict[str, Callable[[], int]] = {
-            "stands": lambda: p,
+            "constant": lambda: p,
             "linear": lambda: self.linear(p, g),
             "straight": lambda: p if p == g or not finite(p, g) else pattern(2 * number(p) - number(g), p),
             "countdown": lambda: p if not finite(p) else pattern(number(p) - 1, p) if number(p) >= 1 else 0,

@@ -115,7 +115,7 @@ def test_stream_round_trips_and_asserts_its_values(
     compared.assert_octets("o", octets)
 
 
-def test_assertion_names_the_value_that_differs() -> None:
+def test_an_assertion_names_what_differs() -> None:
     stream = MemoryStream()
     stream.write_number(7)
     stream.write_float(0.0)
