@@ -236,8 +236,10 @@ class SlippiLogWriter(LogWriter):
 
 
 class WholeFileLogWriter(LogWriter):
-    """Writes the log of a replay of another format in one go: its inputs in a PADS block if they are known, the rest
-    in RAW blocks."""
+    """Writes the log of a replay of another format in one go.
+
+    Its inputs go into a PADS block if the format's inputs are supported, everything else into RAW blocks.
+    """
 
     def __init__(self, format: str, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> None:
         super().__init__(format, name, keyframe_frames)

@@ -36,8 +36,11 @@ from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized, Gam
 
 
 class CarSettings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A car. `car` is its four-character id, `car_name` its name, known for stock cars only. `color` is the number of
-    the paint job; `transmission` is `manual` or `automatic`."""
+    """A car.
+
+    `car` is its four-character id, and `car_name` its name, which only stock cars have. `color` is the number of the
+    paint job. `transmission` is `manual` or `automatic`.
+    """
 
     car: str
     color: int
