@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import trio
 
 from slpstream.formats.registry import of_name
-from slpstream.formats.slplog.chain import Chain, ReplayedLog
+from slpstream.formats.slplog.hash_chain import Chain, ReplayedLog
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import FramesMode
 from slpstream.system.files import open_regular

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 from slpstream.cli.play import jump
 from slpstream.formats.slplog.container import HEADER_BYTES, SOURCE_KINDS
+from slpstream.formats.slplog.inputs import gx_inputs, stunts_inputs
 from slpstream.formats.slplog.reader import ReplayLog
-from slpstream.formats.slplog.recorded import gx_inputs, stunts_inputs
 from slpstream.formats.slplog.writer import pack
 from tests.bench.report import Figure, Form
 from tests.shared_data import SHARED, SLP

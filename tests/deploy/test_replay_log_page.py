@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from slpstream.formats.slplog import container, plan
-from slpstream.formats.slplog.recorded import GX_PAD, STUNTS_PAD
+from slpstream.formats.slplog.inputs import GX_PAD, STUNTS_PAD
 from tests.project import ROOT
 
 PAGE = (ROOT / "deploy" / "docs" / "replay_log.md").read_text(encoding="utf-8")

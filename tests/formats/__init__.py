@@ -1,1 +1,1 @@
-"""The formats beside Slippi, through everything that treats them like Slippi."""
+"""Tests of the formats, and of the commands and the daemon with formats other than Slippi."""

@@ -1,5 +1,4 @@
-"""One game of each format that is written in one go, by name: the real ones where they are, and ones that the project's
-own writers make."""
+"""Games of the formats whose files are written in one go: synthetic ones, and real ones if these are available."""
 
 from __future__ import annotations
 
@@ -18,11 +17,11 @@ REAL = ("gci/real_body_ta_sonic_oval.gci", "stunts/1st_Akoss_Poo.rpl", "stunts/D
 
 @cache
 def games() -> Mapping[str, bytes]:
-    """File name to content."""
-    made = {
+    """Contents of the files by name."""
+    synthetic = {
         "race.gci": gci_writer.encode(time_attack(700)),
         "race.rpl": stunts_writer.encode(stunts.replay(ticks=300)),
         f"{mk8.FILE_NAME}.dat": mk8.ghost(),
     }
     real = [SHARED / name for name in REAL] + sorted((SHARED / "mk8").glob("gs*0000.dat"))
-    return made | {path.name: path.read_bytes() for path in real if path.is_file()}
+    return synthetic | {path.name: path.read_bytes() for path in real if path.is_file()}

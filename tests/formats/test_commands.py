@@ -1,4 +1,4 @@
-"""The commands over every format: the same options, the same shape of what they print."""
+"""The commands with all formats: the same options, and output of the same form."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", sorted(games()))
-def test_the_log_has_the_order_of_logs(name: str, folder: Path) -> None:
+def test_messages_have_the_same_order_in_all_formats(name: str, folder: Path) -> None:
     log = [json.loads(message.json()) for message in messages(folder / name)]
     types = [message["type"] for message in log]
     assert types[0] == "game_start"
@@ -62,7 +62,7 @@ def test_dump_info_and_verify(name: str, folder: Path) -> None:
     assert same.returncode == 0, same.stdout + same.stderr
 
 
-def test_verify_names_what_differs(folder: Path) -> None:
+def test_verify_names_the_first_difference(folder: Path) -> None:
     data = bytearray((folder / "race.rpl").read_bytes())
     data[-100] ^= 1
     (folder / "other.rpl").write_bytes(data)
@@ -74,14 +74,14 @@ def test_verify_names_what_differs(folder: Path) -> None:
     assert [line.split(":")[0] for line in around[3:]] == ["    frame 201", "    frame 202"]
 
 
-def test_the_track_is_drawn(folder: Path) -> None:
+def test_info_draws_the_track(folder: Path) -> None:
     drawn = command("info", "--track", folder / "race.rpl")
     assert drawn.returncode == 0
     assert len([line for line in drawn.stdout.splitlines() if len(line) == 30]) >= 30
     assert command("info", "--track", folder / "race.gci").returncode == 1
 
 
-def test_strict_refuses_a_wrong_checksum(folder: Path) -> None:
+def test_strict_rejects_a_wrong_checksum(folder: Path) -> None:
     data = bytearray((folder / "race.gci").read_bytes())
     data[-1] ^= 1
     (folder / "bad.gci").write_bytes(data)
@@ -93,17 +93,17 @@ def test_strict_refuses_a_wrong_checksum(folder: Path) -> None:
     assert strict.stderr.count("\n") == 1
 
 
-def test_what_identifies_a_person_is_left_out(folder: Path) -> None:
+def test_personal_data_is_left_out_unless_requested(folder: Path) -> None:
     ghost = folder / f"{mk8.FILE_NAME}.dat"
     assert "profileId" not in command("info", "--json", ghost).stdout
     assert "profileId" in command("info", "--json", "--personal", ghost).stdout
 
 
-def test_a_format_is_chosen_by_ending_and_bytes() -> None:
+def test_format_is_chosen_by_suffix_and_bytes() -> None:
     for name, data in games().items():
         expected = {".gci": "gci", ".rpl": "stunts", ".dat": "mk8"}[Path(name).suffix]
-        for asked in (name, name.upper()):
-            chosen = choose(asked, data[:0x500], len(data))
+        for file_name in (name, name.upper()):
+            chosen = choose(file_name, data[:0x500], len(data))
             assert chosen is not None
             assert chosen.name == expected
     ghost = games()[f"{mk8.FILE_NAME}.dat"]
@@ -114,7 +114,7 @@ def test_a_format_is_chosen_by_ending_and_bytes() -> None:
     assert [format_.name for format_ in formats()][:4] == ["slippi", "gci", "stunts", "mk8"]
 
 
-def test_sniffing_never_raises_and_never_guesses_noise() -> None:
+def test_sniff_never_raises() -> None:
     for head in (b"", b"\0", b"{", b"{U\x03raw[$U#l", bytes(0x500), b"\xff" * 0x500):
         for format_ in formats():
             assert format_.sniff is not None
@@ -122,13 +122,13 @@ def test_sniffing_never_raises_and_never_guesses_noise() -> None:
 
 
 @needs_shared
-def test_every_bad_file_is_one_clear_line_or_a_diagnostic() -> None:
+def test_bad_files_give_one_error_line_or_a_log() -> None:
     paths = [p for room in ("gci", "stunts", "mk8") for p in sorted((SHARED / room / "bad").iterdir())]
     paths = [path for path in paths if path.suffix != ".json"]
     done = command("dump", *paths, "--topics", "game")
     assert done.returncode == 1
-    said = done.stderr.splitlines()
-    assert all(re.fullmatch(r"slpstream: .+: .+, at offset \d+", line) for line in said)
-    ends = done.stdout.count('"type":"game_end"')
-    assert len(said) > 10
-    assert len(said) + ends == len(paths)
+    errors = done.stderr.splitlines()
+    assert all(re.fullmatch(r"slpstream: .+: .+, at offset \d+", line) for line in errors)
+    logs = done.stdout.count('"type":"game_end"')
+    assert len(errors) > 10
+    assert len(errors) + logs == len(paths)

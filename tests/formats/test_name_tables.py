@@ -1,4 +1,4 @@
-"""The tables of names: their form, when they are read, and that no name stands in the code as well."""
+"""The tables of names: their form, when they are read, and that the code does not repeat their names."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ DATA_FILES = [*FILES, SOURCES / "outputs" / "startgg.json"]
 CONFIDENCES = {"documented", "observed", "guessed"}
 
 ENGLISH_WORDS = {"Damage", "game", "items", "left", "online", "right", "start", "unknown"}
-"""Names that are words of the language too, and stand in Python and JavaScript as such."""
+"""Names that are also ordinary words, and occur as such in both Python and JavaScript."""
 WORDS_OF_THE_PAGES = {"Default", "Escape", "TH"}
-"""Literals in JavaScript that only look like a name: a costume without a colour of its own, a key, a tag."""
+"""Literals in JavaScript that only look like names: the costume without a colour, a key, and a tag."""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -38,18 +38,18 @@ def tables(content: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def is_text(value: Any) -> bool:
-    """A text, or the lines of one."""
+    """Whether a value is a non-empty text, or the lines of one."""
     lines = value if isinstance(value, list) else [value]
     return bool(lines) and all(isinstance(line, str) and line.strip() for line in lines)
 
 
-def test_the_formats_have_tables() -> None:
+def test_formats_have_tables() -> None:
     assert set(name_folders()) >= {"slippi", "gci", "stunts", "mk8"}
     assert len(FILES) > 15
 
 
 @pytest.mark.parametrize("path", DATA_FILES, ids=lambda path: str(path.relative_to(SOURCES)))
-def test_a_file_says_what_it_is_where_it_comes_from_and_how_sure_that_is(path: Path) -> None:
+def test_file_has_a_description_a_source_and_a_confidence(path: Path) -> None:
     content = read(path)
     assert is_text(content["about"])
     assert is_text(content["source"])
@@ -79,7 +79,7 @@ def test_tables_have_the_documented_form(path: Path) -> None:
             assert is_text(row.get("name", "none"))
 
 
-def test_the_wheel_has_all_tables(tmp_path: Path) -> None:
+def test_wheel_has_all_tables(tmp_path: Path) -> None:
     build = "import sys, hatchling.build; print(hatchling.build.build_wheel(sys.argv[1]))"
     done = subprocess.run(
         [sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
@@ -90,7 +90,7 @@ def test_the_wheel_has_all_tables(tmp_path: Path) -> None:
         assert {str(path.relative_to(ROOT)) for path in DATA_FILES} <= set(archive.namelist())
 
 
-def test_a_reader_that_names_nothing_reads_no_table() -> None:
+def test_tables_are_read_on_first_use() -> None:
     program = """
 import sys
 opened = []
@@ -108,7 +108,7 @@ assert len([path for path in opened if path.endswith(".json")]) == 1
 
 
 def names() -> set[str]:
-    """All names in the tables: of rows, and whatever else a row calls a thing."""
+    """All names in the tables: of rows, in other columns of names, and of blocks."""
 
     def texts(value: Any) -> Iterator[str]:
         if isinstance(value, str):
@@ -144,7 +144,7 @@ def page_text() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
-def test_no_name_is_written_in_python_and_in_javascript() -> None:
+def test_no_name_is_in_both_python_and_javascript() -> None:
     pages = page_text()
     page_literals = {text[1:-1] for text in re.findall(r'"[^"\n]*"|\'[^\'\n]*\'|`[^`$]*`', pages)}
     in_both = names() & python_literals() & page_literals
@@ -152,7 +152,7 @@ def test_no_name_is_written_in_python_and_in_javascript() -> None:
     capitalised = {name for name in names() if not name.islower() and len(name) > 1}
     assert capitalised & page_literals <= WORDS_OF_THE_PAGES, "pages read names from the tables"
 
-    # In comments and longer texts too, as far as a name is no ordinary word.
+    # The same for comments and longer texts, except for names that are ordinary words.
     python = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py"))
     for name in sorted(capitalised - ENGLISH_WORDS - WORDS_OF_THE_PAGES):
         word = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")

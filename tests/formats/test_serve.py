@@ -1,4 +1,4 @@
-"""`serve` and the websocket with files that are written in one go: each that appears is one finished game."""
+"""`serve` and the websocket with files that are written in one go: each new file is one finished game."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.daemon_process import LogReader, running
 from tests.formats.games import games
 
 STREAMED = [name for name in games() if name not in ("DEFAULT_zct5.rpl", "real_body_ta_sonic_oval.gci")]
-"""Long games say nothing more than short ones here."""
+"""Short games; longer ones would test nothing more."""
 
 
 def ended(count: int = 1) -> Callable[[LogReader], bool]:
-    """So many games have ended."""
+    """A condition: `count` games have ended."""
     return lambda log: sum(line.startswith(b'{"type":"game_end"') for line in log.lines) >= count
 
 
@@ -29,7 +29,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("frames", ["live", "finalized"])
-def test_each_game_is_streamed_as_dump_prints_it(frames: str, folder: Path) -> None:
+def test_games_are_streamed_as_dump_prints_them(frames: str, folder: Path) -> None:
     with running(folder) as daemon:
         daemon.wait_ready()
         log = LogReader("arcade", frames)
@@ -40,7 +40,7 @@ def test_each_game_is_streamed_as_dump_prints_it(frames: str, folder: Path) -> N
         expected = [m.json() for name in STREAMED for m in messages(folder / name, frames=frames)]  # type: ignore[arg-type]
         assert log.lines == expected
         assert daemon.get("/v1/stations/arcade")["files"]["inProgress"] == 0
-        # from the start of the first one again, and from the middle of another: the same lines
+        # Resuming after the first message and in the middle gives the same lines.
         again = LogReader("arcade", frames)
         again.cursor = json.loads(log.lines[0])["cursor"]
         assert again.read(daemon, lambda reader: len(reader.lines) >= len(expected) - 1)
@@ -52,7 +52,7 @@ def test_each_game_is_streamed_as_dump_prints_it(frames: str, folder: Path) -> N
         assert again.lines == expected[middle + 1 :]
 
 
-def test_a_copy_that_takes_its_time_is_one_game(folder: Path) -> None:
+def test_slow_copy_is_one_game(folder: Path) -> None:
     data = games()["race.gci"]
     with running(folder) as daemon:
         daemon.wait_ready()
@@ -66,8 +66,8 @@ def test_a_copy_that_takes_its_time_is_one_game(folder: Path) -> None:
         assert log.lines == [message.json() for message in messages(folder / "slow.gci")]
 
 
-def test_paced_in_real_time(folder: Path) -> None:
-    data = games()["race.rpl"]  # 300 tics of 20 a second: 15 seconds
+def test_pace_streams_in_real_time(folder: Path) -> None:
+    data = games()["race.rpl"]  # 300 tics at 20 Hz: 15 seconds
     with running(folder, arguments=("--pace",)) as daemon:
         daemon.wait_ready()
         (folder / "race.rpl").write_bytes(data)
@@ -80,7 +80,7 @@ def test_paced_in_real_time(folder: Path) -> None:
         assert daemon.get("/v1/stations/arcade")["state"] == "playing"
 
 
-def test_other_files_with_the_same_ending_are_left_alone(folder: Path) -> None:
+def test_other_files_with_the_same_suffix_are_ignored(folder: Path) -> None:
     with running(folder) as daemon:
         daemon.wait_ready()
         (folder / "settings.dat").write_bytes(b"not a ghost at all" * 100)
@@ -91,7 +91,7 @@ def test_other_files_with_the_same_ending_are_left_alone(folder: Path) -> None:
         daemon.until(lambda: daemon.get("/v1/stations/arcade")["files"]["inProgress"] == 0)
 
 
-def test_a_damaged_file_is_said_and_does_no_harm(folder: Path) -> None:
+def test_damaged_file_is_logged_and_the_next_one_streamed(folder: Path) -> None:
     with running(folder) as daemon:
         daemon.wait_ready()
         (folder / "cut.rpl").write_bytes(games()["race.rpl"][:-5])
@@ -101,7 +101,7 @@ def test_a_damaged_file_is_said_and_does_no_harm(folder: Path) -> None:
         assert log.read(daemon, ended())
 
 
-def test_games_that_were_there_before_are_known_and_not_streamed(folder: Path) -> None:
+def test_existing_games_are_known_but_not_streamed(folder: Path) -> None:
     (folder / "old.gci").write_bytes(games()["race.gci"])
     first = next(messages(folder / "old.gci"))
     with running(folder) as daemon:

@@ -1,4 +1,4 @@
-"""Files that are written in one go, and go or change while they are read or played out: the station goes on."""
+"""Files that vanish or are replaced while they are read or played: the station continues with the next file."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def frames(game: Game | None) -> int:
-    """The newest frame's number; -1 before there is one."""
+    """The number of the newest frame, -1 before the first one."""
     newest = None if game is None else game.newest_frame
     return -1 if newest is None or newest.frame is None else newest.frame
 
 
-async def plays_another(station: Station, folder: Path) -> None:
-    """It goes on: the next file is played to its end."""
+async def check_next_file(station: Station, folder: Path) -> None:
+    """Check that the station plays another file."""
     before = station.channel.current
     (folder / "next.gci").write_bytes(games()["race.gci"])
     await until(lambda: station.channel.current is not before and station.channel.current is not None)
@@ -39,7 +39,7 @@ async def plays_another(station: Station, folder: Path) -> None:
     await until(lambda: frames(station.channel.current) >= 10)
 
 
-async def test_gone_before_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_file_vanishes_before_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = read_regular
     tried: list[Path] = []
 
@@ -53,12 +53,12 @@ async def test_gone_before_it_was_read(tmp_path: Path, monkeypatch: pytest.Monke
     async with running_station(tmp_path) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(lambda: bool(tried) and station.active_files == 0)
-        assert station.channel.current is None, "nothing was said of it"
-        await plays_another(station, tmp_path)
+        assert station.channel.current is None, "no message was published"
+        await check_next_file(station, tmp_path)
         assert len(tried) == 1
 
 
-async def test_gone_while_it_was_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_file_vanishes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = read_regular
     reading, lost = threading.Event(), threading.Event()
 
@@ -78,10 +78,10 @@ async def test_gone_while_it_was_read(tmp_path: Path, monkeypatch: pytest.Monkey
         lost.set()
         await trio.sleep(0.05)
         assert station.channel.current is None
-        await plays_another(station, tmp_path)
+        await check_next_file(station, tmp_path)
 
 
-async def test_gone_while_it_is_played(tmp_path: Path) -> None:
+async def test_file_vanishes_while_it_is_played(tmp_path: Path) -> None:
     async with running_station(tmp_path, pace=True) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
         await until(lambda: frames(station.channel.current) >= 5)
@@ -91,13 +91,13 @@ async def test_gone_while_it_is_played(tmp_path: Path) -> None:
         (tmp_path / "race.rpl").unlink()
         await until(lambda: game.lost)
         assert (station.state, station.active_files) == ("idle", 0)
-        told = frames(game)
-        await plays_another(station, tmp_path)
-        assert frames(game) == told, "nothing more is said of it"
+        newest = frames(game)
+        await check_next_file(station, tmp_path)
+        assert frames(game) == newest, "no further frame was published"
         assert not game.ended
 
 
-async def test_gone_while_a_piece_is_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_file_vanishes_while_frames_are_expanded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     expand = Pipeline.more
     expanding, lost = threading.Event(), threading.Event()
 
@@ -117,11 +117,11 @@ async def test_gone_while_a_piece_is_expanded(tmp_path: Path, monkeypatch: pytes
         (tmp_path / "race.rpl").unlink()
         await until(lambda: game.lost)
         lost.set()
-        await plays_another(station, tmp_path)
+        await check_next_file(station, tmp_path)
         assert frames(game) == -1
 
 
-async def test_another_game_is_written_over_it_while_it_is_played(tmp_path: Path) -> None:
+async def test_file_is_replaced_while_it_is_played(tmp_path: Path) -> None:
     async with running_station(tmp_path, pace=True) as station:
         path = tmp_path / "race.rpl"
         data = games()["race.rpl"]
@@ -136,8 +136,8 @@ async def test_another_game_is_written_over_it_while_it_is_played(tmp_path: Path
         assert station.active_files == 1
 
 
-async def test_a_file_that_is_none_of_ours_is_let_go(tmp_path: Path) -> None:
+async def test_file_of_another_format_is_released(tmp_path: Path) -> None:
     async with running_station(tmp_path) as station:
         (tmp_path / "settings.rpl").write_bytes(b"not a replay " * 100)
         await until(lambda: station.describe()["files"]["finished"] == 1 and station.active_files == 0)
-        await plays_another(station, tmp_path)
+        await check_next_file(station, tmp_path)

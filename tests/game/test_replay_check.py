@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from slpstream.cli import main
 from slpstream.formats.registry import of_name
-from slpstream.formats.slplog.chain import Chain, ReplayedLog
+from slpstream.formats.slplog.hash_chain import Chain, ReplayedLog
 from slpstream.game.log_reader import MODES
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.replay_check import ReplayCheck

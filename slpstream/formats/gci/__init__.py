@@ -1,7 +1,7 @@
-"""F-Zero GX replays: a `.gci`, which is a file of a GameCube memory card, written in one go when the race is over.
+"""F-Zero GX replays, `.gci`: GameCube memory card files, written in one go when the race is over.
 
-The container is byte aligned; the body behind it is a stream of bits, with the racers, checkpoints and runs of inputs.
-Source: the community's pages on the `.gci` of F-Zero GX and the project fgx-re, checked against a real body. Sans-IO.
+The container is byte aligned. The body after it is a bit stream of racers, checkpoints and runs of inputs. Source: the
+community's pages on the `.gci` files of F-Zero GX and the project fgx-re, checked against a real body. Sans-IO.
 """
 
 from slpstream.formats.gci.container import sniff

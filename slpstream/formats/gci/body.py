@@ -1,8 +1,8 @@
 """The replay body: racers, checkpoints and runs of inputs, as rows of a bit stream.
 
-Which fields are there depends on the racer array type (5 in every replay that was seen) and on whether a racer is
-human. A stream that ends early still gives what came before: `Body` has what was read, `Reading.damage` says where it
-ended. Only the first fields, up to the number of laps, must be there.
+The racer array type (5 in all known replays) determines which fields are present, and so does whether a racer is human.
+The fields up to the number of laps are required. A stream that ends later is not an error: `Body` has the fields
+before the end, and `Reading.damage` the place where it ended.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from slpstream.formats.gci.rows import BitRow, as_float, take_rows
 from slpstream.model.errors import FormatError
 
 FRAMES_PER_SECOND = 60
-"""Nominal."""
+"""Nominal rate."""
 GO_FRAME = 182
-"""The native frame at which the race timer starts; 0 is the start of the countdown."""
+"""Native frame at which the race timer starts. Native frame 0 is the start of the countdown."""
 GRAND_PRIX, TIME_ATTACK = 1, 2
 USUAL_TYPE = 5
 """The racer array type of every known replay."""
@@ -28,10 +28,10 @@ PLACES = 4
 
 FIRST_FIELDS = (
     BitRow("tick_low", 8, "Low byte of the console's tick counter."),
-    BitRow("array_type", 7, "Racer array type; it decides which fields there are.", sure="observed"),
-    BitRow("course", 6, "Course id; there are gaps."),
+    BitRow("array_type", 7, "Racer array type; determines which fields are present.", sure="observed"),
+    BitRow("course", 6, "Course id; not all ids are in use."),
     BitRow("unknown_a", 32, "Unknown.", sure="guessed"),
-    BitRow("unknown_b", 32, "Unknown; begins with CAE8 often.", sure="guessed"),
+    BitRow("unknown_b", 32, "Unknown; often begins with CAE8.", sure="guessed"),
     BitRow("racer_count", 5, "1 in Time Attack, 30 in Grand Prix."),
     BitRow("difficulty", 3, "0 Novice to 3 Master; 0 in Time Attack.", sure="observed"),
     BitRow("mode", 2, "1 Grand Prix, 2 Time Attack."),
@@ -41,11 +41,11 @@ FIRST_FIELDS = (
 
 RACER_FIELDS = (
     BitRow("human", 1, "1 for a human, 0 for a CPU."),
-    BitRow("machine", 6, "Machine id; 50 is built of custom parts."),
-    BitRow("ai", 5, "How the CPU drives; 0 in Time Attack.", since=4, sure="observed"),
-    BitRow("slider", 7, "Acceleration (0) to maximum speed (100); the game discards that of a CPU.", since=3),
+    BitRow("machine", 6, "Machine id; 50 is a machine of custom parts."),
+    BitRow("ai", 5, "Behaviour of a CPU racer; 0 in Time Attack.", since=4, sure="observed"),
+    BitRow("slider", 7, "Acceleration (0) to maximum speed (100); the game ignores that of a CPU.", since=3),
     BitRow("color", 2, "Color swap, 0 to 3.", human_only=True),
-    BitRow("old_slider", 7, "The slider of older types; in no known replay.", until=1, human_only=True),
+    BitRow("old_slider", 7, "The slider in older types; in no known replay.", until=1, human_only=True),
     BitRow("custom_flag", 1, "1 when the block of a custom machine follows.", human_only=True),
 )
 
@@ -56,32 +56,32 @@ CHECKPOINT_COUNT = BitRow("checkpoint_count", 8, "4.", sure="observed")
 
 CHECKPOINT_FIELDS = (
     BitRow("frame1", 14, "Native frame of the positions 1 and 3; the first checkpoint has 182."),
-    BitRow("frame2", 14, "Native frame of the positions 2 and 4; smaller than frame1: the checkpoint is off."),
+    BitRow("frame2", 14, "Native frame of the positions 2 and 4; if less than frame1, the checkpoint is disabled."),
     BitRow("unknown_1", 4, "Unknown.", sure="guessed"),
     *(BitRow(f"unknown_{number}", 5, "Unknown.", sure="guessed") for number in range(2, 7)),
 )
 _COORDINATES = 3 * PLACES
 CHECKPOINT_BITS = sum(row.bits for row in CHECKPOINT_FIELDS) + 32 * _COORDINATES
 
-LAST_INPUT = BitRow("last_input", 14, "Number of input runs less 1.")
+LAST_INPUT = BitRow("last_input", 14, "Number of input runs minus 1.")
 
 INPUT_FIELDS = (
     BitRow("buttons", 8, "0x80 side attack, 0x40 boost, 0x20 spin attack, 0x10 both strafe triggers; low bits 4."),
-    BitRow("strafe", 8, "Right less left trigger, signed: -100 to 100."),
+    BitRow("strafe", 8, "Right minus left trigger, signed: -100 to 100."),
     BitRow("accel", 7, "0 to 100."),
     BitRow("brake", 7, "0 to 100."),
-    BitRow("frames", 8, "For how many frames it holds, less 1."),
+    BitRow("frames", 8, "Number of frames that the run lasts, minus 1."),
     BitRow("steer_x", 8, "Signed: -100 to 100, right positive.", sure="observed"),
-    BitRow("steer_y", 8, "Signed: -100 to 100; which way is up nobody has written down.", sure="observed"),
+    BitRow("steer_y", 8, "Signed: -100 to 100; the positive direction is not documented.", sure="observed"),
 )
 INPUT_BITS = sum(row.bits for row in INPUT_FIELDS)
 
 Place = tuple[int, int, int]
-"""x, y (up), z as 32-bit patterns."""
+"""A position: x, y (up) and z as the 32-bit patterns of floats."""
 
 
 class Racer(msgspec.Struct, frozen=True, kw_only=True):
-    """A racer: the rows of `RACER_FIELDS`, `None` for those that the stream does not have."""
+    """A racer: the rows of `RACER_FIELDS`, `None` for fields that the stream does not have."""
 
     human: int = 1
     machine: int = 6
@@ -93,10 +93,10 @@ class Racer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the machine must be at a frame. The game compares the first place only.
+    """The position that the machine must have at a frame. The game checks only the first of the places.
 
-    `places`: the player at frame1, the player at frame2; in Grand Prix the CPU with racer index 1 at both frames, in
-    Time Attack the player again.
+    `places` are the player's at `frame1` and at `frame2`, then two more at these frames: in Grand Prix those of the CPU
+    with racer index 1, in Time Attack the player's again.
     """
 
     frame1: int
@@ -111,19 +111,19 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unknown(self) -> tuple[int, ...]:
-        """The six numbers of unknown meaning."""
+        """The six values of unknown meaning."""
         return (
             self.unknown_1, self.unknown_2, self.unknown_3, self.unknown_4, self.unknown_5, self.unknown_6,
         )  # fmt: skip
 
     @property
     def enabled(self) -> bool:
-        """Whether the game looks at it."""
+        """Whether the game checks it."""
         return self.frame2 >= self.frame1
 
     @property
     def positions(self) -> list[tuple[float, ...]]:
-        """The places as numbers; may be NaN or infinite."""
+        """The places as floats, which may be NaN or infinite."""
         return [tuple(as_float(pattern) for pattern in place) for place in self.places]
 
     @property
@@ -133,7 +133,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class InputRun(NamedTuple):
-    """The same inputs for 1 to 256 frames, as the file has them: signed where signed."""
+    """The same inputs for 1 to 256 frames, in the file's own values, signed ones as signed integers."""
 
     buttons: int = 4
     strafe: int = 0
@@ -145,7 +145,7 @@ class InputRun(NamedTuple):
 
 
 class Body(msgspec.Struct, frozen=True, kw_only=True):
-    """What a replay body says. `human_flags` and `human_pairs` have one number for each human."""
+    """The values of a replay body. `human_flags` and `human_pairs` have one number for each human racer."""
 
     tick_low: int = 0
     array_type: int = USUAL_TYPE
@@ -160,11 +160,11 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
     human_flags: tuple[int, ...] = ()
     human_pairs: tuple[int, ...] = ()
     total_frames: int | None = None
-    """`None` when the racer array type has no such field, or the stream ends before it."""
+    """`None` when the racer array type does not have the field, or the stream ends before it."""
     checkpoints: tuple[Checkpoint, ...] = ()
     inputs: tuple[InputRun, ...] = ()
     rest: bytes = b""
-    """What is behind the last run and not zero: from the byte of the next bit on, the bits before it cleared."""
+    """The bytes from the end of the last run on, without trailing zeros; the run's own bits are cleared."""
 
     @property
     def humans(self) -> tuple[int, ...]:
@@ -173,21 +173,23 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reading(NamedTuple):
-    """A body, and where its parts are: bits counted from the start of the body."""
+    """A body, and the positions of its parts in bits from the start of the body."""
 
     body: Body
     racer_bits: tuple[int, ...]
     checkpoints_bit: int
     inputs_bit: int
-    """Of the number of runs."""
+    """Position of the number of runs, which precedes them."""
     end_bit: int
     damage: FormatError | None
-    """Where the stream ended early; what was read until then is in `body`."""
+    """The error where the stream ended early, or `None`. `body` has the fields before it."""
 
 
 def read_body(data: bytes, *, file_offset: int = 0) -> Reading:
-    """`data` goes to the end of the file, which has it at `file_offset`. Raises `OutOfBits` when not even the first
-    fields are there; later ends are `damage`."""
+    """Read a body. `data` begins at `file_offset` and goes to the end of the file.
+
+    Raises `OutOfBits` when the stream ends inside the first fields; when it ends later, `Reading.damage` is set.
+    """
     reader = BitReader(data, file_offset=file_offset)
     first = take_rows(reader, FIRST_FIELDS, USUAL_TYPE)
     racer_count, array_type = first.pop("racer_count"), first["array_type"]
@@ -253,8 +255,9 @@ def _take_checkpoint(reader: BitReader, index: int) -> Checkpoint:
 
 
 def _as_run(element: int) -> InputRun:
-    """An input element of 54 bits; the shifts are the widths of `INPUT_FIELDS` from the right. This runs 16,384 times
-    for the longest file, hence no loop over the rows."""
+    """Decode an input element of 54 bits."""
+    # The shifts follow from the widths in INPUT_FIELDS. There is no loop over the rows, because the longest file has
+    # 16,384 elements.
     strafe, x, y = element >> 38 & 0xFF, element >> 8 & 0xFF, element & 0xFF
     return InputRun(
         element >> 46,

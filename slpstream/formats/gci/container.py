@@ -1,10 +1,8 @@
-"""The GameCube container of a `.gci`: directory entry, checksum, title, comment, banner and icon; and which kind of
-F-Zero GX file it holds.
+"""The GameCube container of a `.gci`: directory entry, checksum, file type, title, comment, banner and icon.
 
-A `.gci` is the 64 bytes of the memory card's directory entry and then the file's blocks of 8,192 bytes. Everything here
-is big-endian and byte aligned; the kind of the file decides what follows at 0x20A0. The two offsets that the directory
-entry has (of the image and of the comment) are the same in every file of this game, and the game reads them at fixed
-places; so does this module.
+A `.gci` is the 64 bytes of the memory card's directory entry followed by the file's blocks of 8,192 bytes. Everything
+here is big-endian and byte aligned; the data at 0x20A0 depends on the file type. The directory entry has the offsets of
+the image and of the comment, but the game uses fixed offsets, equal to these in all of its files. So does this module.
 """
 
 from __future__ import annotations
@@ -24,13 +22,13 @@ from slpstream.model.errors import FramingError, Unsupported, WrongFormat
 BLOCK_BYTES = 0x2000
 ENTRY_BYTES = 0x40
 BODY_AT = 0x20A0
-"""Where the replay body begins; what a file needs at least."""
+"""Offset of the replay body, and the minimum length of a file."""
 
+# The largest possible body (31 custom machines, 16,384 inputs) takes about 1.1 MiB.
 MAX_BYTES = 2 << 20
-"""The largest body that can be written (31 custom machines, 16,384 inputs) takes about 1.1 MiB."""
 
 REGIONS: Mapping[str, str] = {"GFZE": "NTSC-U", "GFZP": "PAL", "GFZJ": "NTSC-J"}
-"""By game code."""
+"""Regions by game code."""
 
 REPLAY = 0x0504
 """The file type of replays."""
@@ -42,7 +40,7 @@ FILE_KINDS: Mapping[int, str] = {
     0x0401: "emblem",
     REPLAY: "replay",
 }
-"""The kinds of file that the game writes to a memory card, by file type."""
+"""The kinds of files that the game writes to a memory card, by file type."""
 
 CHECKSUM_AT = 0x40
 CHECKED_FROM = 0x42
@@ -53,7 +51,7 @@ BANNER_AT, BANNER_SIZE = 0xA0, (96, 32)
 ICON_AT, ICON_SIZE = 0x18A0, (32, 32)
 
 EPOCH = dt.datetime(2000, 1, 1)
-"""Of the console's clock, which has no zone."""
+"""Epoch of the console's clock, which has no time zone."""
 TICKS_PER_SECOND = 40_500_000
 
 ENTRY = ByteTable(
@@ -68,13 +66,13 @@ ENTRY = ByteTable(
         ByteRow("icon_format", 0x30, "H", "2.", sure="observed"),
         ByteRow("animation_speed", 0x32, "H", "3.", sure="observed"),
         ByteRow("permissions", 0x34, "B", "4.", sure="observed"),
-        ByteRow("copy_count", 0x35, "B", "How often it was copied."),
-        ByteRow("first_block", 0x36, "H", "Where it lay on the card."),
-        ByteRow("block_count", 0x38, "H", "Blocks of 8,192 bytes behind the entry."),
+        ByteRow("copy_count", 0x35, "B", "Number of times the file was copied."),
+        ByteRow("first_block", 0x36, "H", "The file's first block on the card."),
+        ByteRow("block_count", 0x38, "H", "Number of blocks of 8,192 bytes after the entry."),
         ByteRow("unused_3a", 0x3A, "H", "0xFFFF.", sure="observed"),
         ByteRow("comment_offset", 0x3C, "I", "4, counted from 0x40.", sure="observed"),
         ByteRow("checksum", 0x40, "H", "CRC-16/X-25 of everything from 0x42 on, padding included."),
-        ByteRow("file_type", 0x42, "H", "Which kind of file of the game it is; 0x0504 is a replay."),
+        ByteRow("file_type", 0x42, "H", "Kind of file; 0x0504 is a replay."),
         ByteRow("title", 0x44, "32s", "Title: F-ZERO GX, NUL padded; cp1252, cp932 in Japan."),
         ByteRow("comment", 0x64, "60s", "Comment: the time of creation, YY/MM/DD HH:MM.", sure="observed"),
     ]
@@ -85,7 +83,7 @@ _REPLAY_NAME = re.compile(r"fzr[0-9A-Fa-f]{8}([0-9A-Fa-f]{14})\.dat", re.ASCII)
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """What precedes the pictures: the rows of `ENTRY`, texts as the file's own bytes."""
+    """The fields before the pictures: the rows of `ENTRY`. Texts are kept as bytes."""
 
     game_code: bytes = b"GFZE"
     maker: bytes = b"8P"
@@ -109,7 +107,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def encoding(self) -> str:
-        """Of title and comment. Plain Shift JIS would refuse the full-width minus."""
+        """The encoding of title and comment."""
+        # Not plain Shift JIS, which cannot decode the full-width minus.
         return "cp932" if self.game_code == b"GFZJ" else "cp1252"
 
     @property
@@ -129,12 +128,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def modified_at(self) -> dt.datetime:
-        """Console local time; a copy of the file has the time of the copy."""
+        """When the file was written or copied, console local time."""
         return EPOCH + dt.timedelta(seconds=self.modified)
 
     @property
     def created_at(self) -> dt.datetime | None:
-        """To the minute, from the comment; `None` when that says something else."""
+        """The time in the comment, to the minute; `None` when the comment is not a time."""
         match = _CREATED.fullmatch(self.comment_text)
         if match is None:
             return None
@@ -146,8 +145,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def named_at(self) -> dt.datetime | None:
-        """To the second, from the clock ticks in the name of a replay; `None` for other names. Anybody may rename a
-        file."""
+        """The time in the file name of a replay, to the second; `None` for any other file name."""
         match = _REPLAY_NAME.fullmatch(self.file_name_text)
         if match is None:
             return None
@@ -155,8 +153,11 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def saved_at(self) -> dt.datetime:
-        """When the replay was saved, console local time: the minute of the comment, with the seconds of whichever other
-        time falls into it; without a comment the time of the directory entry."""
+        """When the replay was saved, console local time.
+
+        This is the minute in the comment, with the seconds of `modified_at` or `named_at` if one of them falls into
+        that minute. Without a time in the comment it is `modified_at`.
+        """
         created = self.created_at
         if created is None:
             return self.modified_at
@@ -165,7 +166,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Container(NamedTuple):
-    """The parts of a file, and what the checksum should be."""
+    """The parts of a file, and the correct checksum of its bytes."""
 
     entry: Entry
     banner: bytes
@@ -175,18 +176,19 @@ class Container(NamedTuple):
 
 
 def checksum(data: bytes) -> int:
-    """CRC-16/X-25 of everything from 0x42 on.
-
-    It is the CRC-CCITT of the standard library with all bits the other way round: of the bytes and of the result. So
-    the loop over the bytes is C, which a file of 2 MiB needs.
-    """
+    """Return the CRC-16/X-25 of everything from 0x42 on."""
+    # This is the standard library's CRC-CCITT with the bits of each byte and of the result reversed. It loops in C,
+    # which matters for a file of 2 MiB.
     crc = binascii.crc_hqx(data[CHECKED_FROM:].translate(REVERSED_BITS), 0xFFFF)
     return int(f"{crc:016b}"[::-1], 2) ^ 0xFFFF
 
 
 def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no", "maybe"]:
-    """Whether the first bytes are a file of F-Zero GX: `yes` for its known kinds, also those that are then refused by
-    name. Needs 0x44 bytes to be sure; with fewer that fit so far, or of an unknown kind, `maybe`. Never raises."""
+    """Tell whether a file is one of F-Zero GX from its first bytes.
+
+    `yes` for all known kinds of files, including those that `read_container` rejects; `maybe` for unknown kinds, and
+    when fewer than 0x44 bytes are given and these fit. Never raises.
+    """
     code = head[:4]
     if size_bytes == 0 or not code:
         return "maybe" if size_bytes != 0 and name.lower().endswith(".gci") else "no"
@@ -198,8 +200,11 @@ def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no"
 
 
 def read_container(data: bytes) -> Container:
-    """The parts of a replay file. Raises `WrongFormat`, `Unsupported` for the other kinds, `FramingError` for a length
-    that cannot be."""
+    """Split a replay file into its parts.
+
+    Raises `WrongFormat` for a file of another game, `Unsupported` for another kind of file, and `FramingError` for a
+    file that is too short or too long.
+    """
     if data[:4].decode("latin-1") not in REGIONS:
         raise WrongFormat(f"not a file of F-Zero GX: the game code is {data[:4]!r}", offset=0)
     if len(data) < FILE_TYPE_AT + 2:
@@ -219,7 +224,7 @@ def read_container(data: bytes) -> Container:
 
 
 def length_of(block_count: int) -> int:
-    """Bytes of a file with that many blocks."""
+    """Return the length in bytes of a file with `block_count` blocks."""
     return ENTRY_BYTES + BLOCK_BYTES * block_count
 
 

@@ -1,10 +1,10 @@
 """The block of a custom machine: its parts and colours, its pilot, its four emblems.
 
-The game copies the block out of the stream byte by byte. Four emblem slots are always there, whatever the count of used
-ones says. Pictures stay bytes: who wants one asks for it by its hash.
+The game copies the block out of the stream byte by byte. It always has four emblem slots, regardless of the number in
+use. Pictures stay bytes and are identified by their hash.
 
-Part ids that the game does not have are how a published exploit overwrites its memory. Here they are numbers like any
-others, and `strange_parts` names them.
+A published exploit uses invalid part ids to overwrite the game's memory. Here they are plain numbers, and
+`invalid_parts` lists them.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ LAST_PART = 74
 ORIGINAL = b"\xc0\0\0\0\0"
 PILOT_EXCLUSIVE = b"\x80\0\0\0\0"
 KINDS = {ORIGINAL: "original", PILOT_EXCLUSIVE: "pilot_exclusive"}
-"""Original machines are built of parts; pilot-exclusive ones are those of the game, with emblems."""
+"""Original machines are built from parts; pilot-exclusive ones are machines of the game, with emblems."""
 
 EMBLEM = ByteTable(
     [
-        ByteRow("part", 0, "H", "Where it is: 0 body, 1 cockpit, 2 booster."),
+        ByteRow("part", 0, "H", "Part that has the emblem: 0 body, 1 cockpit, 2 booster."),
         ByteRow("unknown_2", 2, "2s", "Unknown.", sure="guessed"),
         ByteRow("unknown_4", 4, "I", "Unknown number.", sure="guessed"),
         ByteRow("rotation_vertical", 8, "H", "0x0800 to 0x3FFF, which is the default."),
         ByteRow("rotation_horizontal", 10, "H", "0x10000 is a whole turn; 0 is the default.", sure="observed"),
         ByteRow("unknown_12", 12, "4s", "Unknown.", sure="guessed"),
-        ByteRow("base_x", 16, "I", "Position of some kind; depends on the part.", sure="guessed"),
-        ByteRow("base_y", 20, "I", "Position of some kind; depends on the part.", sure="guessed"),
+        ByteRow("base_x", 16, "I", "Some kind of position; depends on the part.", sure="guessed"),
+        ByteRow("base_y", 20, "I", "Some kind of position; depends on the part.", sure="guessed"),
         ByteRow("unknown_24", 24, "16s", "Unknown.", sure="guessed"),
-        ByteRow("position_1", 40, "I", "Has to do with the position.", sure="guessed"),
-        ByteRow("position_2", 44, "I", "Has to do with the position.", sure="guessed"),
-        ByteRow("position_3", 48, "I", "5.0 in all that was seen.", sure="observed"),
-        ByteRow("position_4", 52, "I", "Has to do with the position.", sure="guessed"),
-        ByteRow("position_5", 56, "I", "Has to do with the position.", sure="guessed"),
+        ByteRow("position_1", 40, "I", "Related to the position.", sure="guessed"),
+        ByteRow("position_2", 44, "I", "Related to the position.", sure="guessed"),
+        ByteRow("position_3", 48, "I", "5.0 in all known replays.", sure="observed"),
+        ByteRow("position_4", 52, "I", "Related to the position.", sure="guessed"),
+        ByteRow("position_5", 56, "I", "Related to the position.", sure="guessed"),
         ByteRow("unknown_60", 60, "4s", "Unknown.", sure="guessed"),
         ByteRow("width", 64, "I", "0.05 to 0.35 in the game's menu."),
         ByteRow("height", 68, "I", "0.05 to 0.35 in the game's menu."),
@@ -56,10 +56,10 @@ CUSTOM = ByteTable(
     [
         ByteRow("kind", 0, "5s", "C0 00 00 00 00 original, 80 00 00 00 00 pilot-exclusive."),
         ByteRow("machine", 5, "B", "Machine id; 50 is an original machine."),
-        ByteRow("color_swap", 6, "B", "Has to do with the color swap: 1 or 2.", sure="observed"),
-        ByteRow("emblem_count", 7, "B", "Emblem slots that are used, 0 to 4."),
+        ByteRow("color_swap", 6, "B", "Related to the color swap: 1 or 2.", sure="observed"),
+        ByteRow("emblem_count", 7, "B", "Number of emblem slots in use, 0 to 4."),
         ByteRow("unknown_8", 8, "7s", "03 or 01, then 00 and `AV   `.", sure="observed"),
-        ByteRow("slider", 15, "B", "Acceleration (0) to maximum speed (100); the one that the game uses."),
+        ByteRow("slider", 15, "B", "Acceleration (0) to maximum speed (100); the value that the game uses."),
         ByteRow("unknown_16", 16, "16s", "Zeros.", sure="observed"),
         ByteRow("emblem_blocks", 32, f"{EMBLEM_SLOTS * EMBLEM_BYTES}s", "Four emblems, used or not."),
         ByteRow("pilot", 33184, "B", "Pilot id."),
@@ -79,7 +79,7 @@ CUSTOM = ByteTable(
 
 
 class Emblem(msgspec.Struct, frozen=True, kw_only=True):
-    """An emblem slot: the rows of `EMBLEM`. Numbers with a fraction are kept as their 32-bit pattern."""
+    """An emblem slot: the rows of `EMBLEM`. Floats are kept as their 32-bit patterns."""
 
     part: int = 0
     unknown_2: bytes = bytes(2)
@@ -103,17 +103,17 @@ class Emblem(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def pixels_sha256(self) -> str:
-        """The name of the picture as a blob."""
+        """The hash that identifies the picture."""
         return hashlib.sha256(self.pixels).hexdigest()
 
     @property
     def base(self) -> tuple[float, float]:
-        """The two numbers; may be NaN or infinite."""
+        """`base_x` and `base_y` as floats, which may be NaN or infinite."""
         return as_float(self.base_x), as_float(self.base_y)
 
     @property
     def size(self) -> tuple[float, float]:
-        """Width and height; may be NaN or infinite."""
+        """Width and height as floats, which may be NaN or infinite."""
         return as_float(self.width), as_float(self.height)
 
 
@@ -143,32 +143,32 @@ class CustomMachine(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def kind_name(self) -> str | None:
-        """`original` or `pilot_exclusive`; `None` for a kind that nobody has seen."""
+        """`original` or `pilot_exclusive`; `None` for an unknown kind."""
         return KINDS.get(self.kind)
 
     @property
     def emblems(self) -> tuple[Emblem, ...]:
         """All four slots, used or not."""
         starts = range(0, EMBLEM_SLOTS * EMBLEM_BYTES, EMBLEM_BYTES)
-        return tuple(Emblem(**EMBLEM.unpack(self.emblem_blocks, at)) for at in starts)
+        return tuple(Emblem(**EMBLEM.unpack(self.emblem_blocks, start)) for start in starts)
 
     @property
     def sha256(self) -> str:
-        """Of the whole block: the same machine has the same hash in every replay."""
+        """The hash of the whole block, equal in all replays with the same machine."""
         return hashlib.sha256(write_custom(self)).hexdigest()
 
     @property
-    def strange_parts(self) -> dict[str, int]:
-        """Part ids that the game does not have, by the name of the part."""
+    def invalid_parts(self) -> dict[str, int]:
+        """Part ids that the game does not have, by part."""
         parts = {"body": self.body, "cockpit": self.cockpit, "booster": self.booster}
         return {name: part for name, part in parts.items() if part > LAST_PART}
 
 
 def read_custom(block: bytes) -> CustomMachine:
-    """A machine of its 33,216 bytes."""
+    """Decode the 33,216 bytes of a machine."""
     return CustomMachine(**CUSTOM.unpack(block))
 
 
 def write_custom(machine: CustomMachine) -> bytes:
-    """The mirror of `read_custom`. Raises `ValueError` for what does not fit."""
+    """The inverse of `read_custom`. Raises `ValueError` for a value that does not fit its field."""
     return CUSTOM.pack(machine)

@@ -1,4 +1,4 @@
-"""The frames of a replay: runs of inputs, made into one entry for each frame when somebody takes it."""
+"""The frames of a replay: runs of inputs, expanded to one entry a frame on request."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from slpstream.formats.gci.body import GO_FRAME, InputRun
 from slpstream.model.events import Inputs, State
 
 BUTTONS: Mapping[int, str] = {0x80: "side_attack", 0x40: "boost", 0x20: "spin_attack", 0x10: "both_strafe"}
-"""Keys of the buttons in messages, by bit. The low four bits were 4 in every replay that was seen."""
+"""Names of the buttons in messages, by bit. The low four bits are 4 in all known replays."""
 FULL = 100
-"""What the game's calibration makes of a stick or trigger at its end."""
+"""Value of a stick or trigger at its end, after the game's calibration."""
 
 
 class RawInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """The file's own values, signed where signed."""
+    """The file's own values, signed ones as signed integers."""
 
     buttons: int
     strafe: int
@@ -30,8 +30,11 @@ class RawInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=Fa
 
 
 class WireInputs(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """The inputs of a frame. Axes in [-1, 1], right positive (which way is up for `pitch` nobody has written down),
-    throttle and brake in [0, 1]; values that the game never makes are cut, `raw` has them."""
+    """The inputs of a frame.
+
+    `steer`, `pitch` and `strafe` are in [-1, 1], right positive (the positive direction of `pitch` is not documented);
+    `throttle` and `brake` are in [0, 1]. Values outside the game's range are clipped; `raw` has the original ones.
+    """
 
     steer: float
     pitch: float
@@ -49,7 +52,7 @@ class PlayerFrame(msgspec.Struct, frozen=True, kw_only=True, rename={"wire_input
 
     @property
     def inputs(self) -> Inputs:
-        """In the words that all games share."""
+        """The inputs in the form that all formats share."""
         wire = self.wire_inputs
         return Inputs(
             steer=wire.steer,
@@ -62,12 +65,12 @@ class PlayerFrame(msgspec.Struct, frozen=True, kw_only=True, rename={"wire_input
 
     @property
     def state(self) -> State | None:
-        """Positions are stored for checkpoints only."""
+        """Always `None`: positions are stored for checkpoints only."""
         return None
 
 
 class FrameEntry(msgspec.Struct, kw_only=True, rename="camel", gc=False):
-    """A frame. `frame` 0 is GO; `native_frame` is the game's own number, 182 more. `players` by racer index."""
+    """A frame. `frame` 0 is GO; `native_frame` is the game's own number, 182 more. `players` are by racer index."""
 
     frame: int
     native_frame: int
@@ -76,7 +79,7 @@ class FrameEntry(msgspec.Struct, kw_only=True, rename="camel", gc=False):
 
 
 class RunFrames:
-    """The runs on the line of frames: which run holds at a frame, and when it ends."""
+    """The frames that a sequence of runs expands to."""
 
     def __init__(self, runs: Sequence[InputRun], player_index: int) -> None:
         self._runs = runs
@@ -85,12 +88,14 @@ class RunFrames:
 
     @property
     def frames(self) -> int:
-        """All runs together; 0 without runs."""
+        """The length of all runs in frames; 0 without runs."""
         return self._stops[-1] if self._stops else 0
 
     def between(self, first: int, stop: int) -> Iterator[tuple[int, FrameEntry]]:
-        """The entries of the native frames `first` to `stop - 1`, each with the index of its run. There is at least
-        one run; the last one is held for as long as frames are asked for."""
+        """Yield the entries of the native frames `first` to `stop - 1`, each with the index of its run.
+
+        There must be at least one run. Frames after the last run have its inputs.
+        """
         last = len(self._runs) - 1
         index = min(bisect_right(self._stops, first), last)
         players = self._players(index)
@@ -106,7 +111,7 @@ class RunFrames:
 
 
 def wire_inputs(run: InputRun) -> WireInputs:
-    """A run in the words of the wire."""
+    """Return the inputs of a run as messages have them."""
     return WireInputs(
         steer=_axis(run.steer_x),
         pitch=_axis(run.steer_y),
@@ -126,7 +131,7 @@ def wire_inputs(run: InputRun) -> WireInputs:
 
 
 def in_range(run: InputRun) -> bool:
-    """Whether the game could have made these values."""
+    """Whether all values are in the game's range."""
     return (
         -FULL <= run.strafe <= FULL
         and -FULL <= run.steer_x <= FULL
@@ -138,7 +143,7 @@ def in_range(run: InputRun) -> bool:
 
 @lru_cache(maxsize=256)
 def button_names(buttons: int) -> tuple[str, ...]:
-    """The names of the bits that are set, the highest first."""
+    """Return the names of the bits that are set, the highest bit first."""
     return tuple(name for bit, name in BUTTONS.items() if buttons & bit)
 
 

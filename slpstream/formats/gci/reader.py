@@ -1,9 +1,9 @@
-"""The bytes of a replay to its events: Game Start with all that precedes the race, the frames, checkpoints and laps
-where they fall, Game End.
+"""The reader of F-Zero GX replays: from a whole file to Game Start, frames, checkpoints and laps, and Game End.
 
-Frame numbers are native numbers less 182, so that 0 is GO. The inputs are those of the human; the other racers are not
-recorded. Nothing says that the race was finished: the game saves replays of finished races, so we assume it and say so
-(`basis`). A body that is damaged gives what precedes the damage, and a diagnostic; the start and the end always come.
+Frame numbers are native numbers minus 182, so that 0 is GO. The inputs are those of the human player; those of the
+other racers are not recorded. The file does not record that the race was finished, but the game saves only replays of
+finished races, so `finished` is `assumed`. A damaged body gives the events before the damage and a diagnostic; Game
+Start and Game End are always present.
 """
 
 from __future__ import annotations
@@ -46,20 +46,20 @@ FORMAT = "gci"
 RATE = (FRAMES_PER_SECOND, 1)
 
 MAX_FRAMES = 100_000
-"""About 28 minutes. The runs of a small file can ask for four million frames."""
+"""About 28 minutes. The runs of even a small file can add up to four million frames."""
 
 LAP_TOLERANCE_FRAMES = 2
-"""How far the last checkpoint may be from the finish for the checkpoints to be laps."""
+"""Maximum distance of the last checkpoint from the finish if checkpoints are laps."""
 
 
 class ChecksumError(FieldError):
-    """The checksum is not that of the bytes."""
+    """The stored checksum is wrong."""
 
     code = "checksum"
 
 
 class GciRecording(Recording):
-    """One replay. `replay` has all its values, also those that no message has."""
+    """One replay, read from a complete file. `replay` has all its values, including those in no message."""
 
     def __init__(self, data: bytes, container: Container, reading: Reading) -> None:
         self.replay = Replay(
@@ -75,9 +75,9 @@ class GciRecording(Recording):
         race_frames = self._native_frames()
         self._frame_count = min(race_frames, MAX_FRAMES) if body.inputs else 0
         self._start_offset = _offset_past(reading.inputs_bit + (LAST_INPUT.bits if body.inputs else 0), len(data))
-        falling = _events_by_frame(body)
-        self._falling = {native: items for native, items in falling.items() if native < self._frame_count}
-        late = [item for native, items in sorted(falling.items()) if native >= self._frame_count for item in items]
+        by_frame = _events_by_frame(body)
+        self._events_by_frame = {native: items for native, items in by_frame.items() if native < self._frame_count}
+        late = [item for native, items in sorted(by_frame.items()) if native >= self._frame_count for item in items]
         start = GameStart(
             self._start_offset,
             FORMAT,
@@ -85,29 +85,29 @@ class GciRecording(Recording):
             settings_of(self.replay),
             RATE,
         )
-        odd = (*_oddities_of_container(data, container), *_oddities_of_body(reading, self._runs.frames))
-        self.head = [start, *(Diagnostic(self._start_offset, *oddity) for oddity in odd)]
+        findings = (*_check_container(data, container), *_check_body(reading, self._runs.frames))
+        self.head = [start, *(Diagnostic(self._start_offset, *finding) for finding in findings)]
         self.tail = [*_game_events(len(data), late), self._game_end(len(data), race_frames)]
 
     @property
     def frame_count(self) -> int:
-        """As many as the race has, at most 100,000."""
+        """The number of frames of the race, at most `MAX_FRAMES`."""
         return self._frame_count
 
     def frame_events(self, first: int, stop: int) -> list[Event]:
-        """The events of the frames with native number `first` to `stop - 1`."""
+        """Return the events of the native frames `first` to `stop - 1`."""
         made: list[Event] = []
         if first >= stop:
             return made
         first_run_bit = self._reading.inputs_bit + LAST_INPUT.bits
-        falling = self._falling
+        by_frame = self._events_by_frame
         for run, entry in self._runs.between(first, stop):
             end_offset = BODY_AT + (first_run_bit + INPUT_BITS * (run + 1) + 7) // 8
             number = entry.frame
             made.append(Frame(end_offset, number, 0, entry))
             made.append(FrameFinalized(end_offset, number))
-            if entry.native_frame in falling:
-                made += _game_events(end_offset, falling[entry.native_frame])
+            if entry.native_frame in by_frame:
+                made += _game_events(end_offset, by_frame[entry.native_frame])
         return made
 
     def _native_frames(self) -> int:
@@ -131,8 +131,11 @@ class GciRecording(Recording):
 
 
 class GciReader(WholeFileReader):
-    """Reads one replay. `strict` refuses a wrong checksum and a body that ends early, which otherwise are warnings;
-    `name` and `personal` are what all formats of this kind are given, and nothing here depends on them."""
+    """Reads one replay.
+
+    `strict` rejects a wrong checksum and a body that ends early, which otherwise give warnings. `name` and `personal`
+    are parameters of all whole-file formats; this one ignores them.
+    """
 
     format: ClassVar[str] = FORMAT
     max_bytes: ClassVar[int] = MAX_BYTES
@@ -144,39 +147,42 @@ class GciReader(WholeFileReader):
         self.personal = personal
 
     def read(self, data: bytes) -> GciRecording:
-        """A complete file. Raises `WrongFormat`, `Unsupported` for other kinds of F-Zero GX files, and further
-        `FormatError`s for a file that is too short or too long."""
+        """Read a complete file.
+
+        Raises `WrongFormat` for a file of another game, `Unsupported` for another kind of F-Zero GX file, and other
+        `FormatError`s for a file that is too short or too long, or, if `strict`, damaged.
+        """
         container = read_container(data)
         reading = read_body(container.body, file_offset=BODY_AT)
         if self.strict:
-            _refuse_damage(container, reading)
+            _reject_damage(container, reading)
         return GciRecording(data, container, reading)
 
 
 def lap_frames(body: Body) -> list[tuple[int, int]]:
-    """The native frames at which each lap begins and ends, where that can be concluded; else nothing.
+    """Return the native frames at which each lap begins and ends, or an empty list when they cannot be inferred.
 
-    In Time Attack the checkpoints are the start and the end of each lap. That was seen in a real replay, so it is
-    believed only where everything fits: as many checkpoints, rising, the last one at the finish.
+    In Time Attack the checkpoints are the start and the end of each lap. This was observed in one real replay, so it is
+    assumed only if everything fits: the number of checkpoints, their order, and the last one at the finish.
     """
-    at = [checkpoint.frame1 for checkpoint in body.checkpoints]
-    laps = list(pairwise(at))
+    frames = [checkpoint.frame1 for checkpoint in body.checkpoints]
+    laps = list(pairwise(frames))
     if body.mode != TIME_ATTACK or not laps or len(laps) != body.laps or body.total_frames is None:
         return []
-    rising = all(begin < end for begin, end in laps)
-    return laps if rising and abs(at[-1] - body.total_frames) <= LAP_TOLERANCE_FRAMES else []
+    ascending = all(begin < end for begin, end in laps)
+    return laps if ascending and abs(frames[-1] - body.total_frames) <= LAP_TOLERANCE_FRAMES else []
 
 
-_Falling = tuple[str, int, dict[str, Any]]
-"""Kind, frame number, values."""
+_EventValues = tuple[str, int, dict[str, Any]]
+"""Kind, frame number and values of a game event."""
 
 
-def _events_by_frame(body: Body) -> dict[int, list[_Falling]]:
-    """Checkpoints and laps by native frame; a lap behind the checkpoint that ends it."""
-    falling: defaultdict[int, list[_Falling]] = defaultdict(list)
+def _events_by_frame(body: Body) -> dict[int, list[_EventValues]]:
+    """Return checkpoints and laps by native frame, each lap after the checkpoint that ends it."""
+    by_frame: defaultdict[int, list[_EventValues]] = defaultdict(list)
     for index, checkpoint in enumerate(body.checkpoints):
-        at = checkpoint.frame1
-        falling[at].append(("checkpoint", at - GO_FRAME, _checkpoint_values(index, checkpoint)))
+        native = checkpoint.frame1
+        by_frame[native].append(("checkpoint", native - GO_FRAME, _checkpoint_values(index, checkpoint)))
     for index, (begin, end) in enumerate(lap_frames(body)):
         values = {
             "index": index,
@@ -185,8 +191,8 @@ def _events_by_frame(body: Body) -> dict[int, list[_Falling]]:
             "milliseconds": round((end - begin) * 1000 / FRAMES_PER_SECOND),
             "millisecondsBasis": "estimated",
         }
-        falling[end].append(("lap", end - GO_FRAME, values))
-    return falling
+        by_frame[end].append(("lap", end - GO_FRAME, values))
+    return by_frame
 
 
 def _checkpoint_values(index: int, checkpoint: Checkpoint) -> dict[str, Any]:
@@ -204,15 +210,15 @@ def _checkpoint_values(index: int, checkpoint: Checkpoint) -> dict[str, Any]:
     return values
 
 
-def _game_events(end_offset: int, falling: Iterable[_Falling]) -> list[GameEvent]:
-    return [GameEvent(end_offset, kind, frame, values) for kind, frame, values in falling]
+def _game_events(end_offset: int, items: Iterable[_EventValues]) -> list[GameEvent]:
+    return [GameEvent(end_offset, kind, frame, values) for kind, frame, values in items]
 
 
 def _offset_past(bit: int, length_bytes: int) -> int:
     return min(BODY_AT + (bit + 7) // 8, length_bytes)
 
 
-def _refuse_damage(container: Container, reading: Reading) -> None:
+def _reject_damage(container: Container, reading: Reading) -> None:
     if container.entry.checksum != container.computed_checksum:
         raise ChecksumError(_checksum_message(container), offset=CHECKSUM_AT)
     if reading.damage is not None:
@@ -225,76 +231,77 @@ def _checksum_message(container: Container) -> str:
     )
 
 
-Oddity = tuple[Severity, str, int, str]
-"""Severity, code, file offset, message."""
+_Finding = tuple[Severity, str, int, str]
+"""Severity, code, file offset and message of a diagnostic."""
 
 
-def _oddities_of_container(data: bytes, container: Container) -> Iterator[Oddity]:
+def _check_container(data: bytes, container: Container) -> Iterator[_Finding]:
     expected = length_of(container.entry.block_count)
     if len(data) != expected:
         blocks = container.entry.block_count
-        what = f"{blocks} blocks make a file of {expected} bytes; it has {len(data)}"
-        yield "warning", "size_mismatch", BLOCK_COUNT_AT, what
+        message = f"{blocks} blocks make a file of {expected} bytes; it has {len(data)}"
+        yield "warning", "size_mismatch", BLOCK_COUNT_AT, message
     if container.entry.checksum != container.computed_checksum:
         yield "warning", "checksum", CHECKSUM_AT, _checksum_message(container)
 
 
-def _oddities_of_body(reading: Reading, run_frames: int) -> Iterator[Oddity]:
+def _check_body(reading: Reading, run_frames: int) -> Iterator[_Finding]:
     body, damage = reading.body, reading.damage
     if body.array_type != USUAL_TYPE:
         yield "warning", "racer_array_type", BODY_AT + 1, f"the racer array type is {body.array_type}, not {USUAL_TYPE}"
-    yield from _oddities_of_racers(reading)
+    yield from _check_racers(reading)
     for index, checkpoint in enumerate(body.checkpoints):
         if not checkpoint.finite:
-            at = _byte_at(reading.checkpoints_bit + CHECKPOINT_BITS * index)
-            yield "warning", "position", at, f"checkpoint {index} has a position that is no finite number"
+            offset = _file_offset(reading.checkpoints_bit + CHECKPOINT_BITS * index)
+            yield "warning", "position", offset, f"checkpoint {index} has a position that is no finite number"
             break
     if damage is not None:
         yield "warning", damage.code, damage.offset, damage.what
         if not body.inputs:
             return
-    yield from _oddities_of_inputs(reading, run_frames)
+    yield from _check_inputs(reading, run_frames)
 
 
-def _oddities_of_racers(reading: Reading) -> Iterator[Oddity]:
+def _check_racers(reading: Reading) -> Iterator[_Finding]:
     body = reading.body
     if len(body.humans) > 1:
-        at = _byte_at(reading.racer_bits[body.humans[1]])
-        yield "warning", "humans", at, f"{len(body.humans)} racers are human; the inputs are taken for the first one's"
+        message = f"{len(body.humans)} racers are human; the inputs are taken for the first one's"
+        yield "warning", "humans", _file_offset(reading.racer_bits[body.humans[1]]), message
     elif not body.humans and reading.damage is None:
         yield "warning", "humans", BODY_AT, "no racer is human; the inputs are given for racer index 0"
     for index, racer in enumerate(body.racers):
-        strange = {} if racer.custom is None else racer.custom.strange_parts
-        if strange:
-            parts = ", ".join(f"{name} {part}" for name, part in strange.items())
-            what = f"racer {index} has parts that the game does not have: {parts}"
-            yield "warning", "part_id", _byte_at(reading.racer_bits[index]), what
+        invalid = {} if racer.custom is None else racer.custom.invalid_parts
+        if invalid:
+            parts = ", ".join(f"{name} {part}" for name, part in invalid.items())
+            message = f"racer {index} has parts that the game does not have: {parts}"
+            yield "warning", "part_id", _file_offset(reading.racer_bits[index]), message
             break
 
 
-def _oddities_of_inputs(reading: Reading, run_frames: int) -> Iterator[Oddity]:
+def _check_inputs(reading: Reading, run_frames: int) -> Iterator[_Finding]:
     body = reading.body
-    at = _byte_at(reading.inputs_bit)
+    offset = _file_offset(reading.inputs_bit)
     native_frames = run_frames if body.total_frames is None else body.total_frames
     if body.total_frames is not None and native_frames < GO_FRAME:
-        yield "warning", "total_frames", at, f"{native_frames} frames end before GO, which is after {GO_FRAME}"
+        yield "warning", "total_frames", offset, f"{native_frames} frames end before GO, which is after {GO_FRAME}"
     if native_frames > MAX_FRAMES:
-        what = f"{native_frames} frames: only the first {MAX_FRAMES} are given"
-        yield "warning", "clamped", at, what
+        message = f"{native_frames} frames: only the first {MAX_FRAMES} are given"
+        yield "warning", "clamped", offset, message
     elif run_frames > native_frames:
-        what = f"the inputs last {run_frames} frames; what is behind the {native_frames} of the race is left out"
-        yield "info", "clamped", at, what
+        message = f"the inputs last {run_frames} frames; what is behind the {native_frames} of the race is left out"
+        yield "info", "clamped", offset, message
     elif run_frames < native_frames and reading.damage is None:
-        what = f"the inputs last {run_frames} frames; the last one is held until frame {native_frames}"
-        yield "info", "held", at, what
-    strange = [index for index, run in enumerate(body.inputs) if not in_range(run)]
-    if strange:
-        at = _byte_at(reading.inputs_bit + LAST_INPUT.bits + INPUT_BITS * strange[0])
-        what = f"{len(strange)} of {len(body.inputs)} runs have values that the game does not make"
-        yield "warning", "input_range", at, what
+        message = f"the inputs last {run_frames} frames; the last one is held until frame {native_frames}"
+        yield "info", "held", offset, message
+    out_of_range = [index for index, run in enumerate(body.inputs) if not in_range(run)]
+    if out_of_range:
+        first_bit = reading.inputs_bit + LAST_INPUT.bits + INPUT_BITS * out_of_range[0]
+        message = f"{len(out_of_range)} of {len(body.inputs)} runs have values that the game does not make"
+        yield "warning", "input_range", _file_offset(first_bit), message
     if body.rest:
-        yield "warning", "padding", _byte_at(reading.end_bit), "what is behind the inputs is not all zero"
+        yield "warning", "padding", _file_offset(reading.end_bit), "what is behind the inputs is not all zero"
 
 
-def _byte_at(bit: int) -> int:
+def _file_offset(bit: int) -> int:
+    """Return the offset of the byte that contains a bit of the body."""
     return BODY_AT + bit // 8

@@ -1,6 +1,6 @@
 """Rows of this format's tables: fields at byte offsets, and fields of a bit stream.
 
-One row is documentation, decoder input and test subject at once, as in `slpstream.model.fields`. The tables there
+A row is documentation, decoder input and test subject at once, as in `slpstream.model.fields`. The tables there
 describe events with a command byte and a declared size, which this format does not have.
 """
 
@@ -14,8 +14,11 @@ from slpstream.formats.gci.bits import BitReader
 
 
 class ByteRow(NamedTuple):
-    """A field at a byte offset. `code` is its `struct` code, big-endian; floats are kept as their 32-bit pattern (`I`),
-    because a NaN would not come back as it was."""
+    """A field at a byte offset.
+
+    `code` is its `struct` code, big-endian. Floats are kept as their 32-bit patterns (`I`), because a NaN might not
+    survive a conversion unchanged.
+    """
 
     name: str
     offset: int
@@ -24,10 +27,10 @@ class ByteRow(NamedTuple):
     sure: str = "documented"
 
     def pack(self, value: Any) -> bytes:
-        """The field's bytes. Raises `ValueError` for what does not fit."""
+        """Encode a value. Raises `ValueError` when it does not fit the field."""
         size_bytes = struct.calcsize(self.code)
         if self.code.endswith("s"):
-            # `struct` would cut or pad silently.
+            # struct would truncate or pad silently.
             if len(value) != size_bytes:
                 raise ValueError(f"{self.name}: exactly {size_bytes} bytes are needed, not {len(value)}")
             return bytes(value)
@@ -38,25 +41,27 @@ class ByteRow(NamedTuple):
 
 
 class ByteTable:
-    """Rows that cover a block from its first byte to its last, with no gap."""
+    """Rows that cover a block from its first byte to its last, without gaps."""
 
     def __init__(self, rows: Sequence[ByteRow]) -> None:
         self.rows = tuple(rows)
         self._struct = struct.Struct(">" + "".join(row.code for row in rows))
         self.size_bytes = self._struct.size
 
-    def unpack(self, data: bytes, at: int = 0) -> dict[str, Any]:
-        """The values by row name; `data` has the whole block at `at`."""
-        return dict(zip((row.name for row in self.rows), self._struct.unpack_from(data, at), strict=True))
+    def unpack(self, data: bytes, offset: int = 0) -> dict[str, Any]:
+        """Return the values by row name. `data` must have the whole block at `offset`."""
+        return dict(zip((row.name for row in self.rows), self._struct.unpack_from(data, offset), strict=True))
 
     def pack(self, values: object) -> bytes:
-        """The block of an object that has an attribute for each row. Raises `ValueError` for what does not fit."""
+        """Encode an object that has an attribute for each row. Raises `ValueError` for a value that does not fit."""
         return b"".join(row.pack(getattr(values, row.name)) for row in self.rows)
 
 
 class BitRow(NamedTuple):
-    """A field of the bit stream. It is there when the racer array type lies in `since` to `until`, and for
-    `human_only` when the racer is one."""
+    """A field of the bit stream.
+
+    It is present when the racer array type is in `since` to `until` and, if `human_only` is set, the racer is human.
+    """
 
     name: str
     bits: int
@@ -67,12 +72,12 @@ class BitRow(NamedTuple):
     sure: str = "documented"
 
     def present(self, array_type: int, human: bool = True) -> bool:
-        """Whether the field is there."""
+        """Whether the field is present."""
         return self.since <= array_type <= self.until and (human or not self.human_only)
 
 
 def take_rows(reader: BitReader, rows: Sequence[BitRow], array_type: int, human: bool = True) -> dict[str, int]:
-    """The values of the rows that are there, by name."""
+    """Read the rows that are present, by name."""
     return {row.name: reader.take(row.bits, row.name) for row in rows if row.present(array_type, human)}
 
 

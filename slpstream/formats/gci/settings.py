@@ -1,6 +1,7 @@
-"""What a replay says before its frames, in the words of the wire: the `settings` of `game_start`.
+"""The values of a replay, and the `settings` of `game_start` made from them.
 
-Ids that nobody has named have the name null. Pictures are named by their SHA-256; `Replay.pictures` has the bytes.
+Ids without a known name have the name null. Messages identify pictures by their SHA-256; `Replay.pictures` has the
+pixels.
 """
 
 from __future__ import annotations
@@ -20,14 +21,14 @@ from slpstream.formats.gci.custom import EMBLEM_PIXELS, ORIGINAL, CustomMachine,
 
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is in a file: what the reader gets out of it and what the writer makes it of."""
+    """All values of a file."""
 
     entry: Entry = Entry()
     banner: bytes = bytes(2 * BANNER_SIZE[0] * BANNER_SIZE[1])
     icon: bytes = bytes(2 * ICON_SIZE[0] * ICON_SIZE[1])
     body: Body = Body()
     length_bytes: int = 0x4040
-    """Of the whole file."""
+    """Length of the whole file."""
 
     @property
     def pictures(self) -> dict[str, Picture]:
@@ -40,7 +41,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Picture(NamedTuple):
-    """Pixels as RGB5A3, big-endian, in tiles of 4 by 4, and the size in pixels."""
+    """A picture: pixels as RGB5A3, big-endian, in tiles of 4 by 4, and its size in pixels."""
 
     pixels: bytes
     width: int
@@ -48,18 +49,18 @@ class Picture(NamedTuple):
 
 
 class _Wire(msgspec.Struct, frozen=True, kw_only=True, rename="camel", gc=False):
-    """Base of what goes onto the wire."""
+    """Base of the objects in messages."""
 
 
 class Named(_Wire, frozen=True, gc=False):
-    """A number and what it is called, null when nobody knows."""
+    """An id and its name, null when it is unknown."""
 
     id: int
     name: str | None
 
 
 class PictureReference(_Wire, frozen=True, gc=False):
-    """A picture that is not in the message."""
+    """A picture by its hash, without the pixels."""
 
     width: int
     height: int
@@ -75,8 +76,7 @@ class Part(_Wire, frozen=True, gc=False):
 
 
 class EmblemSettings(_Wire, frozen=True, gc=False):
-    """An emblem slot. `base` and `size` are null where they are no finite numbers; `raw` then has the four 32-bit
-    patterns."""
+    """An emblem slot. NaN and infinities in `base` and `size` are null; `raw` then has all four 32-bit patterns."""
 
     part: Named
     rotation_vertical: int
@@ -131,11 +131,11 @@ class Settings(_Wire, frozen=True, gc=False):
     mode_name: str | None
     difficulty: int
     difficulty_name: str | None
-    """Null but in Grand Prix; Time Attack has none, and stores 0."""
+    """Null except in Grand Prix: Time Attack has no difficulty, and stores 0."""
     laps: int
     racers: list[RacerSettings]
     total_frames: int | UnsetType
-    """From the start of the countdown to the finish line, 60 a second; GO is after 182."""
+    """From the start of the countdown to the finish line, 60 a second. GO is at 182."""
     checkpoint_count: int
     input_runs: int
     racer_array_type: int
@@ -149,7 +149,7 @@ class Settings(_Wire, frozen=True, gc=False):
 
 
 def settings_of(replay: Replay) -> Settings:
-    """What the wire says of a replay."""
+    """Return the settings of a replay."""
     entry, body = replay.entry, replay.body
     game_code = entry.game_code.decode("ascii", errors="replace")
     return Settings(
@@ -185,12 +185,12 @@ def settings_of(replay: Replay) -> Settings:
 
 
 def named(number: int, table: Mapping[int, str]) -> Named:
-    """A number with its name."""
+    """Return an id with its name."""
     return Named(id=number, name=table.get(number))
 
 
 def finite_or_none(value: float) -> float | None:
-    """JSON has no NaN and no infinity."""
+    """Replace NaN and infinities, which JSON does not have, by `None`."""
     return value if math.isfinite(value) else None
 
 
@@ -227,7 +227,7 @@ def _custom(machine: CustomMachine) -> CustomSettings:
 
 
 def _part(machine: CustomMachine, part: int, color: bytes, table: Mapping[int, str]) -> Part:
-    """Only original machines are built of parts; the others have 0 there, which is also the id of a body."""
+    # Other kinds of machines have no parts, and 0 in these fields, which is also the id of a body.
     name = table.get(part) if machine.kind == ORIGINAL else None
     return Part(id=part, name=name, color=(color[0], color[1], color[2]))
 

@@ -1,8 +1,8 @@
-"""Mario Kart 8 (Wii U) ghosts, `.dat`: file name, outer header, body header, laps, and sections that stay closed.
+"""Mario Kart 8 (Wii U) ghosts, `.dat`: file name, outer header, body header, lap times, and opaque sections.
 
 Source: the page "Ghost Data (File Format)" of the Mario Kart 8 modding wiki, corrected by one real header and by the
-code of two public tools. How the sections hold positions and inputs is not public, so there are no frames: nothing here
-is guessed. Sans-IO.
+code of two public tools. The sections hold positions and inputs, but their coding is not public and is not guessed
+here, so there are no frames. Sans-IO.
 """
 
 from slpstream.formats.mk8.sniff import sniff

@@ -1,7 +1,8 @@
-"""What the name of a ghost says. In the game's menus it overrides the content, so both are reported.
+"""The data in a ghost's file name. In the game's menus it overrides the content, so both are reported.
 
-A stem of 100 or 102 characters is from game 1 to 3, one of 114 from game 4, which put the laps 6 and 7 behind. All is
-hexadecimal after the two letters of the kind. Times are one digit of minutes, two of seconds, three of milliseconds.
+A stem of 100 or 102 characters is from versions 1 to 3 of the game. One of 114 characters is from version 4, which
+appended the laps 6 and 7. The two letters of the kind are followed by hexadecimal digits only. A time is one digit of
+minutes, two of seconds and three of milliseconds.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from slpstream.formats.mk8.text import decode_name
 from slpstream.formats.mk8.times import RaceTime, driven
 
 LAYOUTS = {100: "v3-short", 102: "v3", 114: "v4"}
-"""By length of the stem."""
+"""Layouts by the number of characters in the stem."""
 
-# Not int(x, 16) alone: that takes signs, blanks and underscores too.
+# The digits are checked here because int(x, 16) also accepts signs, blanks and underscores.
 _PATTERN = re.compile(r"(?:sg|gs|dg|rp)(?:[0-9a-f]{98}|[0-9a-f]{100}|[0-9a-f]{112})", re.IGNORECASE | re.ASCII)
 _NUMBERS = {
     "number": 2,
@@ -31,15 +32,18 @@ _NUMBERS = {
     "country": 94,
     "motion": 96,
 }
-_TOTAL_AT = 18
-_LAPS_AT = (24, 30, 36, 42, 48)
-_LAPS_AT_V4 = (*_LAPS_AT, 102, 108)
-_NAME_AT, _NAME_END = 54, 94
+_TOTAL_INDEX = 18
+_LAP_INDICES = (24, 30, 36, 42, 48)
+_LAP_INDICES_V4 = (*_LAP_INDICES, 102, 108)
+_PLAYER_NAME = slice(54, 94)
 
 
 class FileName(msgspec.Struct, frozen=True, kw_only=True):
-    """A parsed name. `kind` is `sg`, `gs`, `dg` or `rp`; `number` is the track id less 16, or the slot of a downloaded
-    ghost; `motion` is 1 with motion controls; `laps` are 5, from game 4 on 7, fillers included."""
+    """The fields of a ghost's file name.
+
+    `kind` is `sg`, `gs`, `dg` or `rp`. `number` is the track id minus 16, or the slot of a downloaded ghost. `motion`
+    is 1 with motion controls. `laps` are 5 times, 7 since version 4 of the game, fillers included.
+    """
 
     layout: str
     kind: str
@@ -64,13 +68,13 @@ class FileName(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_file_name(name: str) -> FileName | None:
-    """The name of a file, with or without folders and ending; `None` when it is not a ghost's."""
+    """Parse a file name, with or without folders and suffix. Returns `None` when it is not the name of a ghost."""
     stem = PurePath(name).stem
     if _PATTERN.fullmatch(stem) is None:
         return None
     layout = LAYOUTS[len(stem)]
-    total = _time(stem, _TOTAL_AT)
-    laps = tuple(_time(stem, at) for at in (_LAPS_AT_V4 if layout == "v4" else _LAPS_AT))
+    total = _time(stem, _TOTAL_INDEX)
+    laps = tuple(_time(stem, index) for index in (_LAP_INDICES_V4 if layout == "v4" else _LAP_INDICES))
     if not all(time.valid for time in (total, *laps)):
         return None
     return FileName(
@@ -78,10 +82,10 @@ def parse_file_name(name: str) -> FileName | None:
         kind=stem[:2].lower(),
         total=total,
         laps=laps,
-        player_name=decode_name(bytes.fromhex(stem[_NAME_AT:_NAME_END]), "be"),
-        **{key: int(stem[at : at + 2], 16) for key, at in _NUMBERS.items()},
+        player_name=decode_name(bytes.fromhex(stem[_PLAYER_NAME]), "be"),
+        **{key: int(stem[index : index + 2], 16) for key, index in _NUMBERS.items()},
     )
 
 
-def _time(stem: str, at: int) -> RaceTime:
-    return RaceTime(int(stem[at], 16), int(stem[at + 1 : at + 3], 16), int(stem[at + 3 : at + 6], 16))
+def _time(stem: str, index: int) -> RaceTime:
+    return RaceTime(int(stem[index], 16), int(stem[index + 1 : index + 3], 16), int(stem[index + 3 : index + 6], 16))

@@ -1,7 +1,7 @@
-"""The two headers of a ghost: the outer one, which some carriers lack, and the body's, which says what was driven.
+"""The two headers of a ghost: the outer one, which some files lack, and the body's, which describes the race.
 
-Everything is big-endian but the Mii's name. The tables below say where a value is, what it is and how sure we are:
-`observed` was seen in the one real header that could be had, `documented` is the wiki's word alone.
+Everything except the Mii's name is big-endian. Each row of the tables below has the offset and the meaning of a value,
+and how sure we are of it: `observed` in the one real header that is available, or `documented` by the wiki alone.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ FOREIGN_MAGICS: Mapping[bytes, str] = {
 }
 
 DRIVERS = 12
-DRIVERS_AT, DRIVER_BYTES = 0x2C, 0x1C
-MII_AT, MII_BYTES, MII_NAME_AT = 0x244, 92, 0x1A
-MII_CRC_AT = 0x2A2
+DRIVERS_OFFSET, DRIVER_BYTES = 0x2C, 0x1C
+MII_OFFSET, MII_BYTES, MII_NAME_OFFSET = 0x244, 92, 0x1A
+MII_CRC_OFFSET = 0x2A2
 NAME_UNITS_BYTES = 20
-LAPS_AT = (0x330, 0x33C, 0x348, 0x354, 0x360, 0x384, 0x390)
-"""Where the seven laps are. The wiki puts the sixth to 0x378 and the seventh to 0x384."""
-WIKI_LAPS_AT = (0x330, 0x33C, 0x348, 0x354, 0x360, 0x378, 0x384)
-TOTAL_AT = 0x36C
+LAP_OFFSETS = (0x330, 0x33C, 0x348, 0x354, 0x360, 0x384, 0x390)
+"""Offsets of the seven laps. The wiki has the sixth at 0x378 and the seventh at 0x384."""
+WIKI_LAP_OFFSETS = (0x330, 0x33C, 0x348, 0x354, 0x360, 0x378, 0x384)
+TOTAL_OFFSET = 0x36C
 
 
 def _row(name: str, offset: int, kind: Kind, doc: str, sure: str = "observed") -> Field:
@@ -48,10 +48,10 @@ OUTER: Sequence[Field] = (
     _row("magic", 0x00, octets(4), "`CTG0`."),
     _row("version", 0x04, octets(4), "Version of the game.", "documented"),
     _row("file_size", 0x08, U32, "Length of the whole file."),
-    _row("crc", 0x38, U32, "CRC-32 of everything behind this header."),
+    _row("crc", 0x38, U32, "CRC-32 of everything after this header."),
 )
 BODY: Sequence[Field] = (
-    _row("version_raw", 0x006, octets(2), "0x0800 for 4.x; what the older ones have is not settled."),
+    _row("version_raw", 0x006, octets(2), "0x0800 in version 4.x of the game; sources differ on older versions."),
     _row("payload_size", 0x008, U32, "Length of the body.", "guessed"),
     _row("year", 0x00C, U32, "Local time of the console."),
     _row("month", 0x010, U32, "1 to 12."),
@@ -68,12 +68,12 @@ BODY: Sequence[Field] = (
     _row("cc", 0x190, U32, "0 to 3: 50, 100, 150, 200 cc."),
     _row("mirror", 0x194, U8, "1 in mirror mode."),
     _row("team", 0x195, U8, "1 in team play."),
-    _row("driver_count", 0x1A8, U32, "Drivers that are not empty."),
-    _row("mii", MII_AT, octets(MII_BYTES), "The Mii: personal."),
-    _row("mii_crc", MII_CRC_AT, U16, "CRC-16/XMODEM of the Mii and the two bytes behind it."),
+    _row("driver_count", 0x1A8, U32, "Number of driver slots that are in use."),
+    _row("mii", MII_OFFSET, octets(MII_BYTES), "The Mii (personal)."),
+    _row("mii_crc", MII_CRC_OFFSET, U16, "CRC-16/XMODEM of the Mii and the two bytes after it."),
     _row("country", 0x2A4, U8, "Country id."),
-    _row("region", 0x2A5, U8, "Region within the country: personal."),
-    _row("profile", 0x2F4, octets(16), "UUID of the user's profile: personal."),
+    _row("region", 0x2A5, U8, "Region within the country (personal)."),
+    _row("profile", 0x2F4, octets(16), "UUID of the user's profile (personal)."),
     _row("player_name", 0x304, octets(NAME_UNITS_BYTES), "10 units of UTF-16, big-endian."),
 )
 DRIVER: Sequence[Field] = (
@@ -82,16 +82,16 @@ DRIVER: Sequence[Field] = (
     _row("glider", 0x08, U32, "Glider id."),
     _row("character", 0x0C, U32, "Character id."),
     _row("variant", 0x10, U8, "Colour or costume of the character."),
-    _row("mii_weight", 0x11, U8, "0 light, 1 medium, 2 heavy; of Miis only."),
-    _row("cpu", 0x14, U32, "0 human, 1 computer, 3 the ghost driven against, 4 empty."),
-    _row("team", 0x18, U32, "0 red, 1 blue, 2 alone."),
+    _row("mii_weight", 0x11, U8, "0 light, 1 medium, 2 heavy; only for Miis."),
+    _row("cpu", 0x14, U32, "0 human, 1 computer, 3 the opposing ghost, 4 unused slot."),
+    _row("team", 0x18, U32, "0 red, 1 blue, 2 no team."),
 )
 
 EMPTY_DRIVER = 4
 
 
 class OuterHeader(msgspec.Struct, frozen=True):
-    """`version` is eight hex digits; `computed_crc` is what `crc` should be."""
+    """The outer header. `version` is eight hex digits; `crc` should equal `computed_crc`."""
 
     version: str
     file_size: int
@@ -113,12 +113,12 @@ class Driver(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def empty(self) -> bool:
-        """Nobody drives in this slot."""
+        """The slot is unused."""
         return self.cpu == EMPTY_DRIVER
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What the body's header says, as stored. `mii`, `region` and `profile` are `None` unless they were asked for."""
+    """The body's header, as stored. `mii`, `region` and `profile` are `None` unless personal data was requested."""
 
     version_raw: str
     payload_size: int
@@ -154,7 +154,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def recorded_at(self) -> str | None:
-        """Local time of the console, ISO 8601 without a zone; `None` when the values are no date."""
+        """Local time of the console, ISO 8601 without a zone; `None` when the values are not a valid date."""
         try:
             moment = datetime(self.year, self.month, self.day, self.hour, self.minute, self.second)
         except (ValueError, OverflowError):
@@ -165,15 +165,14 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     def driven_laps(self) -> tuple[RaceTime, ...]:
         """The laps that were driven.
 
-        Their sum must be the total. Where the wiki's places of the laps 6 and 7 add up and ours do not, the wiki's are
-        taken.
+        Laps 6 and 7 are read at the wiki's offsets if only those make the laps add up to the total time.
         """
         ours, theirs = driven(self.laps), driven(self.wiki_laps)
         return theirs if not self._adds_up(ours) and self._adds_up(theirs) else ours
 
     @property
     def laps_add_up(self) -> bool:
-        """The driven laps take the total time together."""
+        """The driven laps add up to the total time."""
         return self._adds_up(self.driven_laps)
 
     def _adds_up(self, laps: Sequence[RaceTime]) -> bool:
@@ -181,10 +180,10 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_outer(data: bytes) -> OuterHeader | None:
-    """The outer header of a file, `None` when it has none and begins with the body.
+    """Read the outer header of a file. Returns `None` when the file has none and begins with the body.
 
-    Raises `Unsupported` for MKTV replays and Deluxe ghosts, `WrongFormat` for what is no ghost, `FramingError` when the
-    header is cut off.
+    Raises `Unsupported` for MKTV replays and Deluxe ghosts, `WrongFormat` for other files that are not ghosts, and
+    `FramingError` when the header is cut off.
     """
     foreign = FOREIGN_MAGICS.get(data[:4])
     if foreign is not None:
@@ -202,7 +201,11 @@ def read_outer(data: bytes) -> OuterHeader | None:
 
 
 def read_header(data: bytes, at: int, *, personal: bool) -> Header:
-    """The body's header, which begins at `at`. Raises `FramingError` when it is cut off or begins otherwise."""
+    """Read the body's header, which begins at `at`.
+
+    `personal` includes the Mii, the region and the profile. Raises `FramingError` when the header is cut off or does
+    not begin with its magic bytes.
+    """
     if not data.startswith(BODY_MAGIC, at):
         raise FramingError("no ghost behind the outer header", offset=at)
     if len(data) - at < BODY_BYTES:
@@ -215,25 +218,25 @@ def read_header(data: bytes, at: int, *, personal: bool) -> Header:
         "region": values["region"] if personal else None,
         "profile": values["profile"] if personal else None,
     }
-    drivers = range(at + DRIVERS_AT, at + DRIVERS_AT + DRIVERS * DRIVER_BYTES, DRIVER_BYTES)
+    drivers = range(at + DRIVERS_OFFSET, at + DRIVERS_OFFSET + DRIVERS * DRIVER_BYTES, DRIVER_BYTES)
     return Header(
         **values,
         body_size=len(data) - at,
         drivers=tuple(Driver(**unpack_rows(DRIVER, data, driver)) for driver in drivers),
-        computed_mii_crc=binascii.crc_hqx(data[at + MII_AT : at + MII_CRC_AT], 0),
+        computed_mii_crc=binascii.crc_hqx(data[at + MII_OFFSET : at + MII_CRC_OFFSET], 0),
         mii=mii if personal else None,
-        mii_name=decode_name(mii[MII_NAME_AT : MII_NAME_AT + NAME_UNITS_BYTES], "le"),
-        laps=tuple(read_time(data, at + lap) for lap in LAPS_AT),
-        wiki_laps=tuple(read_time(data, at + lap) for lap in WIKI_LAPS_AT),
-        total=read_time(data, at + TOTAL_AT),
+        mii_name=decode_name(mii[MII_NAME_OFFSET : MII_NAME_OFFSET + NAME_UNITS_BYTES], "le"),
+        laps=tuple(read_time(data, at + lap) for lap in LAP_OFFSETS),
+        wiki_laps=tuple(read_time(data, at + lap) for lap in WIKI_LAP_OFFSETS),
+        total=read_time(data, at + TOTAL_OFFSET),
     )
 
 
 def read_time(data: bytes, at: int) -> RaceTime:
-    """One of the time records: u16 minutes, u8 seconds, a zero, u16 milliseconds, six bytes that mean nothing known."""
+    """Read a time record: u16 minutes, u8 seconds, a zero byte, u16 milliseconds, and six bytes of unknown meaning."""
     return RaceTime(*struct.unpack_from(">HBxH", data, at))
 
 
 def unpack_rows(rows: Sequence[Field], data: bytes, at: int) -> dict[str, Any]:
-    """The values of a table whose offsets count from `at`."""
+    """Read the values of a table whose offsets count from `at`."""
     return {row.name: struct.unpack_from(">" + row.kind.code, data, at + row.offset)[0] for row in rows}

@@ -1,8 +1,8 @@
-"""The reader of a Mario Kart 8 ghost: a whole file to Game Start, laps, closed sections, Game End.
+"""The reader of Mario Kart 8 ghosts: from a whole file to Game Start, laps, sections and Game End.
 
-There are no frames, as the coding of the sections is not public. Of a section is said how large it and its subsections
-are and whether its checksum is right. A damaged replay part costs the sections only: Game Start, laps and Game End come
-from the header.
+There are no frames, because the coding of the sections is not public. The event of a section has its size, the sizes of
+its subsections, and whether its checksum is right. When the replay part is damaged, only sections are lost: Game Start,
+laps and Game End come from the header.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 from slpstream.formats.mk8.file_name import FileName, parse_file_name
 from slpstream.formats.mk8.header import (
     BODY_BYTES,
-    MII_CRC_AT,
+    MII_CRC_OFFSET,
     OUTER_BYTES,
-    TOTAL_AT,
+    TOTAL_OFFSET,
     Header,
     OuterHeader,
     read_header,
@@ -29,11 +29,11 @@ from slpstream.model.errors import FieldError, FormatError
 from slpstream.model.events import Diagnostic, Event, GameEnd, GameEvent, GameStart
 
 _RATE = (60, 1)
-"""Of the game; no message depends on it."""
+"""Frames per second of the game. No event depends on it."""
 
 
 class Mk8Recording(Recording):
-    """One ghost, read. The sections are unpacked when somebody asks for their events."""
+    """One ghost, read from a complete file. Sections are unpacked when their events are requested."""
 
     def __init__(self, data: bytes, name: str, personal: bool) -> None:
         self.outer: OuterHeader | None = read_outer(data)
@@ -41,10 +41,10 @@ class Mk8Recording(Recording):
         self.header: Header = read_header(data, self.body_offset, personal=personal)
         self.file_name: FileName | None = parse_file_name(name)
         self.sections: Sections | None = None
-        """The replay part; `None` when there is none, or its header and tables cannot be followed."""
+        """The replay part; `None` when it is missing, or its header or tables are damaged."""
         self._size_bytes = len(data)
         self._header_end = self.body_offset + BODY_BYTES
-        odd = self._oddities(len(data), name) + self._open_replay(data)
+        diagnostics = self._header_diagnostics(len(data), name) + self._open_replay(data)
         info = self.sections.info if self.sections else None
         start = GameStart(
             self._header_end,
@@ -53,15 +53,15 @@ class Mk8Recording(Recording):
             settings_of(self.header, self.outer, self.file_name, info),
             _RATE,
         )
-        self.head = [start, *odd, *self._laps()]
+        self.head = [start, *diagnostics, *self._laps()]
         self.end = GameEnd(
             len(data),
             "file_end",
             duration_seconds=self.header.total.total_milliseconds / 1000 if self.header.total.valid else None,
             values=self._result(),
         )
-        self._sections_end: int | None = None
-        """The first section that cannot be unpacked, once somebody came upon it."""
+        self._first_damaged_section: int | None = None
+        """The first section that cannot be unpacked, `None` until it is reached."""
 
     @property
     def frame_count(self) -> int:
@@ -74,28 +74,30 @@ class Mk8Recording(Recording):
 
     @property
     def tail(self) -> Sequence[Event]:  # type: ignore[override]
-        """All sections, and Game End. Unpacks what is not unpacked."""
+        """All sections, and Game End. Unpacks the sections that have not been unpacked yet."""
         return [*self.section_events(0, self.section_count), self.end]
 
     @property
     def section_count(self) -> int:
-        """How many sections the header declares."""
+        """The number of sections that the header declares."""
         return len(self.sections) if self.sections else 0
 
     def section_events(self, first: int, stop: int) -> list[Event]:
-        """The events of the sections with index `first` to `stop - 1`. Where the packed data is damaged the sections
-        end, with one diagnostic."""
+        """Return the events of the sections `first` to `stop - 1`.
+
+        The first section that cannot be unpacked gives one diagnostic and ends the sections.
+        """
         sections, events = self.sections, list[Event]()
         if sections is None:
             return events
         at = sections.file_offset(first - 1) if first else self._header_end
         for index in range(first, min(stop, self.section_count)):
-            if self._sections_end is not None and index > self._sections_end:
+            if self._first_damaged_section is not None and index > self._first_damaged_section:
                 break
             try:
                 section = sections.section(index)
             except FormatError as error:
-                self._sections_end = index
+                self._first_damaged_section = index
                 events.append(_damaged(at, error, f", so sections {index} to {len(sections) - 1} are lost"))
                 break
             at = sections.file_offset(index)
@@ -112,33 +114,33 @@ class Mk8Recording(Recording):
         except FormatError as error:
             return [_damaged(self._header_end, error, "")]
         self.sections = Sections(part, info, self._header_end)
-        return self._checksum("the replay part's header", info.crc, info.computed_crc, self._header_end, 8)
+        return self._check_crc("the replay part's header", info.crc, info.computed_crc, self._header_end, 8)
 
-    def _oddities(self, size_bytes: int, name: str) -> list[Diagnostic]:
-        """What is odd about the headers and the name."""
-        outer, header, at = self.outer, self.header, self.body_offset
-        odd: list[Diagnostic] = []
+    def _header_diagnostics(self, size_bytes: int, name: str) -> list[Diagnostic]:
+        """Return the warnings about the headers and the file name."""
+        outer, header, body = self.outer, self.header, self.body_offset
+        found: list[Diagnostic] = []
         if outer is not None:
-            odd += self._size("the outer header", outer.file_size, "the file", size_bytes, 8)
-            odd += self._checksum("the outer header", outer.crc, outer.computed_crc, 0x38, 8)
-        odd += self._size("the header", header.payload_size, "the body", header.body_size, at + 8)
-        odd += self._checksum("the Mii", header.mii_crc, header.computed_mii_crc, at + MII_CRC_AT, 4)
+            found += self._check_size("the outer header", outer.file_size, "the file", size_bytes, 8)
+            found += self._check_crc("the outer header", outer.crc, outer.computed_crc, 0x38, 8)
+        found += self._check_size("the header", header.payload_size, "the body", header.body_size, body + 8)
+        found += self._check_crc("the Mii", header.mii_crc, header.computed_mii_crc, body + MII_CRC_OFFSET, 4)
         if name and self.file_name is None:
-            odd.append(self._warning("file_name", 0, "the file's name is not one that the game gives to ghosts"))
+            found.append(self._warning("file_name", 0, "the file's name is not one that the game gives to ghosts"))
         if not header.total.valid or not header.laps_add_up:
-            odd.append(self._warning("lap_sum", at + TOTAL_AT, "the laps do not add up to the total time"))
-        return odd
+            found.append(self._warning("lap_sum", body + TOTAL_OFFSET, "the laps do not add up to the total time"))
+        return found
 
-    def _checksum(self, what: str, stored: int, computed: int, offset: int, digits: int) -> list[Diagnostic]:
+    def _check_crc(self, part: str, stored: int, computed: int, offset: int, digits: int) -> list[Diagnostic]:
         if stored == computed:
             return []
-        message = f"the checksum of {what} is {stored:0{digits}x}; the bytes give {computed:0{digits}x}"
+        message = f"the checksum of {part} is {stored:0{digits}x}; the bytes give {computed:0{digits}x}"
         return [self._warning("checksum", offset, message)]
 
-    def _size(self, who: str, declared: int, what: str, real: int, offset: int) -> list[Diagnostic]:
+    def _check_size(self, header: str, declared: int, part: str, real: int, offset: int) -> list[Diagnostic]:
         if declared == real:
             return []
-        return [self._warning("size_mismatch", offset, f"{who} declares {declared} bytes; {what} has {real}")]
+        return [self._warning("size_mismatch", offset, f"{header} declares {declared} bytes; {part} has {real}")]
 
     def _warning(self, code: str, offset: int, message: str) -> Diagnostic:
         return Diagnostic(self._header_end, "warning", code, offset, message)
@@ -162,8 +164,8 @@ class Mk8Recording(Recording):
 class Mk8Reader(WholeFileReader):
     """Reads one ghost.
 
-    `name` is the file's name, which carries data. `strict` refuses wrong checksums, and therefore unpacks the sections
-    at once. `personal` reports the Mii, the profile's id and the region.
+    `name` is the file's name, which carries data. `strict` rejects wrong checksums, and therefore unpacks all sections
+    at once. `personal` adds the Mii, the profile's id and the region to the settings.
     """
 
     format: ClassVar[str] = "mk8"
@@ -175,10 +177,10 @@ class Mk8Reader(WholeFileReader):
         self.personal = personal
 
     def read(self, data: bytes) -> Mk8Recording:
-        """A complete file.
+        """Read a complete file.
 
-        Raises `WrongFormat` for what is no ghost, `Unsupported` for MKTV replays and Deluxe ghosts, `FramingError` when
-        the headers are cut off, and, when `strict`, `FieldError` for a wrong checksum.
+        Raises `WrongFormat` when it is not a ghost, `Unsupported` for MKTV replays and Deluxe ghosts, `FramingError`
+        when the headers are cut off, and, if `strict`, `FieldError` for a wrong checksum.
         """
         recording = Mk8Recording(data, self.name, self.personal)
         if self.strict:
@@ -188,7 +190,7 @@ class Mk8Reader(WholeFileReader):
         return recording
 
     def more(self, max_frames: int) -> list[Event]:
-        """As many sections as hold `max_frames` frames, at least one; behind the last one, Game End."""
+        """Return the events of as many sections as hold `max_frames` frames, at least one; after the last, Game End."""
         recording = self._recording
         if not isinstance(recording, Mk8Recording) or self._tail_taken:
             return []

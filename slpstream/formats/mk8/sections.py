@@ -1,11 +1,11 @@
-"""The replay part of a ghost: its header, the packed blocks, and the sections inside, which stay closed.
+"""The replay part of a ghost: its header, the packed blocks, and the sections in them, which stay opaque.
 
-The blocks hold one image of data, packed in pieces of 0x8000 bytes. The image is cut into sections, said to be 64
-frames each; a section has a checksum, a table of sizes, and the subsections (positions, wheels, sounds). How those are
-coded is not public.
+The blocks hold one image of data, packed in pieces of 0x8000 bytes. The image is divided into sections, probably of 64
+frames each. A section has a checksum, a table of sizes, and subsections (positions, wheels, sounds), whose coding is
+not public.
 
-All counts are held against the bytes that there are before anything is unpacked. Unpacking is slow in Python, so it is
-done section by section, as far as somebody asks. Offsets in the tables count from the start of this part.
+All counts are checked against the available bytes before anything is unpacked. Unpacking is slow in Python, so blocks
+are unpacked when a section in them is requested. Offsets in the tables count from the start of the replay part.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ from slpstream.model.fields import U32, Field
 
 INFO_BYTES = 0x8C
 BLOCK_BYTES = 0x8000
-"""What a block holds when it is unpacked; the last one less."""
+"""Unpacked size of a block; the last one may be smaller."""
 FRAMES_PER_SECTION = 64
-"""By the wiki, likely."""
+"""Likely, according to the wiki."""
 
 MAX_BLOCKS = 256
 MAX_SECTIONS = 4096
 MAX_SUBSECTIONS = 32
 MAX_IMAGE_BYTES = 8 << 20
 MAX_WORK = 700_000
-"""Of unpacking, for all blocks together: less than a tenth of a second; a ghost of 73 seconds takes a quarter of it."""
+"""Limit for unpacking all blocks, less than a tenth of a second. A ghost of 73 seconds takes a quarter of it."""
 
 ABSENT_MARKERS = (0xFFFF, 0x00FF)
-"""The size of a subsection that is not there. The wiki prints 0xFF for a field of two bytes; both are tried."""
+"""Sizes that mark an absent subsection. The wiki prints 0xFF for a field of two bytes, so both are tried."""
 
 
 def _row(name: str, offset: int, doc: str, sure: str = "documented") -> Field:
@@ -45,24 +45,24 @@ def _row(name: str, offset: int, doc: str, sure: str = "documented") -> Field:
 
 
 INFO: Sequence[Field] = (
-    _row("crc", 0x00, "CRC-32 of what follows up to the first block."),
+    _row("crc", 0x00, "CRC-32 of the bytes after it, up to the first block."),
     _row("first", 0x04, "Offset of the first block."),
     _row("unknown_08", 0x08, "0x4ABB8."),
-    _row("unknown_0c", 0x0C, "The same as at 0x60: a count of frames, perhaps.", "guessed"),
+    _row("unknown_0c", 0x0C, "The same as at 0x60; perhaps a number of frames.", "guessed"),
     _row("subsections", 0x10, "Subsections in a section: 15 for two wheels, 16 for three, 17 for four."),
-    _row("unknown_18", 0x18, "0x8C: the size of this header, perhaps.", "guessed"),
+    _row("unknown_18", 0x18, "0x8C; perhaps the size of this header.", "guessed"),
     _row("unknown_1c", 0x1C, "0x30."),
     _row("subsections_again", 0x28, "The same as at 0x10."),
-    _row("image_end", 0x58, "Offset of the first block plus the size of all data unpacked."),
-    _row("sections", 0x5C, "Sections in the image."),
+    _row("image_end", 0x58, "Offset of the first block plus the unpacked size of all data."),
+    _row("sections", 0x5C, "Number of sections in the image."),
     _row("unknown_60", 0x60, "The same as at 0x0C."),
     _row("unknown_64", 0x64, "The largest finite float."),
-    _row("blocks", 0x68, "Packed blocks."),
+    _row("blocks", 0x68, "Number of packed blocks."),
 )
 
 
 class ReplayInfo(msgspec.Struct, frozen=True, kw_only=True):
-    """The header of the replay part with its two tables. `block_sizes` is what the blocks declare to hold."""
+    """The header of the replay part with its two tables. `block_sizes` are the unpacked sizes the blocks declare."""
 
     crc: int
     computed_crc: int
@@ -84,8 +84,11 @@ class ReplayInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True):
-    """One section. `raw_sizes` is its table; `absent_marker` is the size that stands for "not there", `None` when no
-    reading of the table adds up to the section, which then has no `sizes`."""
+    """One section.
+
+    `raw_sizes` is its table of sizes. `absent_marker` is the size that marks an absent subsection; it is `None`, and so
+    is `sizes`, when the table does not add up to the section with either marker.
+    """
 
     index: int
     size_bytes: int
@@ -95,39 +98,39 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def sizes(self) -> tuple[int | None, ...] | None:
-        """The size of each subsection in bytes, `None` for one that is not there."""
+        """The size of each subsection in bytes, `None` for an absent one."""
         if self.absent_marker is None:
             return None
         return tuple(None if size == self.absent_marker else size for size in self.raw_sizes)
 
 
 def read_info(part: bytes, offset: int) -> ReplayInfo:
-    """The header of the replay part; `offset` is where the part is in the file, for errors.
+    """Read the header of the replay part. `offset` is the position of the part in the file, for errors.
 
-    Raises `FramingError` when the part is cut off, a count is larger than can be, a table does not ascend or leaves the
-    file, or the blocks do not hold together what the header says.
+    Raises `FramingError` when the part is cut off, a count is out of range, the offsets of a table do not ascend or
+    point outside, or the blocks do not add up to the size in the header.
     """
     if len(part) < INFO_BYTES:
         raise FramingError(
             f"the replay part ends after {len(part)} of the {INFO_BYTES} bytes of its header", offset=offset
         )
     values = unpack_rows(INFO, part, 0)
-    _hold(1 <= values["blocks"] <= MAX_BLOCKS, f"{values['blocks']} blocks", offset + 0x68)
-    _hold(1 <= values["sections"] <= MAX_SECTIONS, f"{values['sections']} sections", offset + 0x5C)
-    _hold(1 <= values["subsections"] <= MAX_SUBSECTIONS, f"{values['subsections']} subsections", offset + 0x10)
+    _check(1 <= values["blocks"] <= MAX_BLOCKS, f"{values['blocks']} blocks", offset + 0x68)
+    _check(1 <= values["sections"] <= MAX_SECTIONS, f"{values['sections']} sections", offset + 0x5C)
+    _check(1 <= values["subsections"] <= MAX_SUBSECTIONS, f"{values['subsections']} subsections", offset + 0x10)
     first, sections, blocks = values["first"], values["sections"], values["blocks"]
     tables_end = INFO_BYTES + 4 * (sections + blocks)
     if not tables_end <= first <= len(part):
-        what = (
-            f"the tables of {sections} sections and {blocks} blocks end at {tables_end}, the first block is at {first}"
+        tables = f"the tables of {sections} sections and {blocks} blocks end at {tables_end}"
+        raise FramingError(
+            f"{tables}, the first block is at {first}, the replay part ends at {len(part)}", offset=offset + 4
         )
-        raise FramingError(f"{what}, the replay part ends at {len(part)}", offset=offset + 4)
     section_offsets = struct.unpack_from(f">{sections}I", part, INFO_BYTES)
     block_offsets = struct.unpack_from(f">{blocks}I", part, INFO_BYTES + 4 * sections)
     image_bytes = values["image_end"] - first
-    _hold(0 < image_bytes <= MAX_IMAGE_BYTES, f"{image_bytes} bytes of data", offset + 0x58)
-    _ascending(section_offsets, first, values["image_end"], "sections", offset + INFO_BYTES)
-    _ascending(block_offsets, first, len(part), "blocks", offset + INFO_BYTES + 4 * sections)
+    _check(0 < image_bytes <= MAX_IMAGE_BYTES, f"{image_bytes} bytes of data", offset + 0x58)
+    _check_ascending(section_offsets, first, values["image_end"], "sections", offset + INFO_BYTES)
+    _check_ascending(block_offsets, first, len(part), "blocks", offset + INFO_BYTES + 4 * sections)
     block_sizes = tuple(
         declared_size(part[start:end], max_bytes=BLOCK_BYTES, offset=offset + start)
         for start, end in pairwise((*block_offsets, len(part)))
@@ -146,7 +149,7 @@ def read_info(part: bytes, offset: int) -> ReplayInfo:
 
 
 class Sections:
-    """The sections of a replay part, unpacked as far as they were asked for."""
+    """The sections of a replay part. Blocks are unpacked when the first section in them is requested."""
 
     def __init__(self, part: bytes, info: ReplayInfo, offset: int) -> None:
         self.info = info
@@ -156,40 +159,40 @@ class Sections:
         self._block_bounds = (*info.block_offsets, len(part))
         self._unpacked_ends = list(accumulate(info.block_sizes))
         self._image = bytearray()
-        self._blocks_done = 0
+        self._unpacked_blocks = 0
         self._work_left = MAX_WORK
 
     def __len__(self) -> int:
-        """How many sections the header declares."""
+        """The number of sections that the header declares."""
         return self.info.sections
 
     def section(self, index: int) -> Section:
-        """What can be said of a section. Raises `FramingError` when its blocks cannot be unpacked."""
+        """Return a section. Raises `FramingError` when its blocks cannot be unpacked."""
         data = self.data(index)
         count = self.info.subsections
         table_end = 4 + 2 * count
         if len(data) < table_end:
             return Section(index=index, size_bytes=len(data), crc_ok=_crc_ok(data), raw_sizes=(), absent_marker=None)
         raw_sizes = struct.unpack_from(f">{count}H", data, 4)
-        marker = next((m for m in ABSENT_MARKERS if table_end + _sum(raw_sizes, m) == len(data)), None)
+        marker = next((m for m in ABSENT_MARKERS if table_end + _sum_of_sizes(raw_sizes, m) == len(data)), None)
         return Section(
             index=index, size_bytes=len(data), crc_ok=_crc_ok(data), raw_sizes=raw_sizes, absent_marker=marker
         )
 
     def data(self, index: int) -> bytes:
-        """The bytes of a section, checksum and table included. Raises `FramingError` as `section` does."""
+        """Return the bytes of a section, checksum and table included. Raises `FramingError` as `section` does."""
         start, end = (bound - self.info.first for bound in self._bounds[index : index + 2])
         self._unpack_to(end)
         return bytes(self._image[start:end])
 
     def file_offset(self, index: int) -> int:
-        """Where the last block of a section ends in the file."""
+        """Return where the last block of a section ends in the file."""
         block = bisect_left(self._unpacked_ends, self._bounds[index + 1] - self.info.first)
         return self._offset + self._block_bounds[block + 1]
 
     def _unpack_to(self, size_bytes: int) -> None:
         while len(self._image) < size_bytes:
-            start, end = self._block_bounds[self._blocks_done : self._blocks_done + 2]
+            start, end = self._block_bounds[self._unpacked_blocks : self._unpacked_blocks + 2]
             data, work = decompress(
                 self._part[start:end],
                 max_bytes=BLOCK_BYTES,
@@ -198,23 +201,23 @@ class Sections:
             )
             self._image += data
             self._work_left -= work
-            self._blocks_done += 1
+            self._unpacked_blocks += 1
 
 
-def _hold(holds: bool, count: str, offset: int) -> None:
-    if not holds:
+def _check(in_range: bool, count: str, offset: int) -> None:
+    if not in_range:
         raise FramingError(f"{count}: none, or more than a ghost can have", offset=offset)
 
 
-def _ascending(offsets: Sequence[int], first: int, end: int, what: str, offset: int) -> None:
+def _check_ascending(offsets: Sequence[int], first: int, end: int, items: str, offset: int) -> None:
     if offsets[0] != first:
-        raise FramingError(f"the {what} begin at {offsets[0]}, not at the first block, {first}", offset=offset)
+        raise FramingError(f"the {items} begin at {offsets[0]}, not at the first block, {first}", offset=offset)
     for index, (start, stop) in enumerate(pairwise((*offsets, end))):
         if stop <= start:
-            raise FramingError(f"the {what} do not ascend: {start}, then {stop}", offset=offset + 4 * index)
+            raise FramingError(f"the {items} do not ascend: {start}, then {stop}", offset=offset + 4 * index)
 
 
-def _sum(raw_sizes: Sequence[int], marker: int) -> int:
+def _sum_of_sizes(raw_sizes: Sequence[int], marker: int) -> int:
     return sum(size for size in raw_sizes if size != marker)
 
 

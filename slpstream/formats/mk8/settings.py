@@ -1,4 +1,4 @@
-"""A ghost's settings as they are on the wire: ids with names, nothing personal but the player's name."""
+"""A ghost's settings as messages carry them: ids with names, and no personal data except the player's name."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ from slpstream.formats.mk8.header import Driver, Header, OuterHeader
 from slpstream.formats.mk8.sections import ReplayInfo
 
 CUBIC_CENTIMETRES: Mapping[int, int] = {0: 50, 1: 100, 2: 150, 3: 200}
-"""By engine class."""
+"""Engine size by engine class."""
 _FOUR_WHEEL_SUBSECTIONS = 17
 
 
 class Named(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An id, and its name where there is one."""
+    """An id, and its name if it is known."""
 
     id: int
     name: str | None = None
 
 
 class Version(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """`body` is the version of the body as four hex digits; `game` that of the game as eight, when there is an outer
-    header, and `game_name` what people call it."""
+    """Versions of a ghost.
+
+    `body` is the version of the body as four hex digits. A file with an outer header also has `game`, the version of
+    the game as eight hex digits, and `game_name`, its usual name if it is known.
+    """
 
     body: str
     game: str | None = None
@@ -33,7 +36,7 @@ class Version(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class Vehicle(msgspec.Struct, frozen=True):
-    """What somebody drives."""
+    """The parts of a vehicle."""
 
     kart: Named
     wheels: Named
@@ -41,7 +44,7 @@ class Vehicle(msgspec.Struct, frozen=True):
 
 
 class DriverSettings(Vehicle, frozen=True, rename="camel"):
-    """A driver slot that is not empty. `index` 0 is the ghost itself; `cpu` 3 is the ghost it drove against."""
+    """A driver slot in use. `index` 0 is the ghost itself; `cpu` 3 is the ghost that it drove against."""
 
     index: int
     character: Named
@@ -52,7 +55,7 @@ class DriverSettings(Vehicle, frozen=True, rename="camel"):
 
 
 class Player(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """Whose ghost it is. `region`, `mii` (hex), `mii_name` and `profile_id` are there only when they were asked for."""
+    """The player who drove. `region`, `mii` (hex), `mii_name` and `profile_id` are present only on request."""
 
     name: str
     country: Named
@@ -63,7 +66,7 @@ class Player(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
 
 class NameSettings(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
-    """What the file name says; in the game's menus it overrides the content. Times are in milliseconds."""
+    """The data in the file name, which overrides the content in the game's menus. Times are in milliseconds."""
 
     kind: str
     number: int
@@ -80,8 +83,11 @@ class NameSettings(msgspec.Struct, frozen=True, rename="camel", kw_only=True):
 
 
 class ReplaySettings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The replay part: how many sections and subsections there are. What the subsections are for is known where there
-    are 17 (`null` for those of which nothing is known)."""
+    """The replay part: the numbers of its sections, subsections in each section, and blocks.
+
+    `subsection_names` are known only for vehicles with 17 subsections; in these, `null` is a subsection of unknown
+    purpose.
+    """
 
     sections: int
     subsections: int
@@ -91,8 +97,11 @@ class ReplaySettings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
 
 
 class Mk8Settings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """The settings of a ghost. What is not known is left out: `kind` without a file name, `cc` of an unknown class,
-    `recorded_at` when it is no date, `replay` when that part is missing or damaged."""
+    """The settings of a ghost.
+
+    Unknown values are left out: `kind` without a ghost's file name, `cc` for an unknown class, `recorded_at` when it is
+    not a valid date, `replay` when that part is missing or damaged.
+    """
 
     kind: str | None = None
     kind_name: str | None = None
@@ -114,7 +123,7 @@ class Mk8Settings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 def settings_of(
     header: Header, outer: OuterHeader | None, file_name: FileName | None, replay: ReplayInfo | None
 ) -> Mk8Settings:
-    """Everything that was read, put together."""
+    """Combine the parts of a ghost. `outer`, `file_name` and `replay` are `None` when absent or unreadable."""
     kind = file_name.kind if file_name else None
     return Mk8Settings(
         kind=kind,

@@ -1,4 +1,4 @@
-"""Whether some first bytes can be a ghost's."""
+"""Recognise a ghost by the first bytes of its file."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ SUFFIX = ".dat"
 
 
 def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no", "maybe"]:
-    """`yes` for a ghost, and for what the reader refuses by name: MKTV replays, Deluxe ghosts. Never raises.
+    """Return `yes` for a ghost, and for the related files that the reader rejects: MKTV replays and Deluxe ghosts.
 
-    Size and name say nothing: other files are called `.dat`, and the pattern of the name alone is not enough.
+    Size and name are not considered: other files are called `.dat` too, and a name that fits the pattern proves
+    nothing. Never raises.
     """
     known = head.startswith((BODY_MAGIC, OUTER_MAGIC, *FOREIGN_MAGICS))
     return "yes" if known else "no"

@@ -1,4 +1,4 @@
-"""Race times, as file names and records have them: minutes, seconds, milliseconds."""
+"""Race times as file names and headers have them: minutes, seconds, milliseconds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class RaceTime(NamedTuple):
-    """A time as stored, valid or not."""
+    """A time as stored, which may be out of range."""
 
     minutes: int
     seconds: int
@@ -15,12 +15,12 @@ class RaceTime(NamedTuple):
 
     @property
     def valid(self) -> bool:
-        """Seconds and milliseconds are within their ranges."""
+        """Seconds and milliseconds are in range."""
         return self.seconds <= 59 and self.milliseconds <= 999
 
     @property
     def used(self) -> bool:
-        """A time that was driven: neither invalid nor one of the two fillers, 9:59.999 and 0:00.000."""
+        """The time was driven: it is valid, and not one of the two fillers for unused laps."""
         return self.valid and self not in FILLERS
 
     @property
@@ -33,6 +33,6 @@ FILLERS = (RaceTime(9, 59, 999), RaceTime(0, 0, 0))
 
 
 def driven(laps: Sequence[RaceTime]) -> tuple[RaceTime, ...]:
-    """The first laps, up to one that was not driven."""
+    """Return the laps before the first one that was not driven."""
     count = next((index for index, lap in enumerate(laps) if not lap.used), len(laps))
     return tuple(laps[:count])

@@ -1,11 +1,11 @@
-"""Yaz0, bounded: a block never becomes larger than it may, and never takes longer than it may.
+"""Yaz0 decompression, with limits on the size of the output and on the work it takes.
 
-16 bytes of header (`Yaz0`, u32 size, 8 bytes ignored), then groups: a flag byte read from its top bit, where 1 is a
-literal byte and 0 a copy of earlier output. A copy is two bytes, 4 bits of length and 12 of distance; length 0 takes a
-third byte. What follows the last byte of output is padding.
+A block has a header of 16 bytes (`Yaz0`, u32 size, 8 ignored bytes), then groups. A group is a flag byte and 8 items,
+one for each bit from the top: 1 for a literal byte, 0 for a copy of earlier output. A copy is two bytes, 4 bits of
+length and 12 of distance; with length 0 a third byte holds the length. Bytes after the last byte of output are padding.
 
-A group without third bytes is read with one `struct` call, since its flag byte then says where everything is; what is
-odd about a group (third bytes, the end of the block, a copy of what is not there) is left to the slow way.
+The flag byte gives the layout of a group in which no copy has a third byte, so such a group is read with one `struct`
+call. Every other group (third bytes, the end of the block, a copy from before the start) is read item by item.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from slpstream.model.errors import FramingError
 
 MAGIC = b"Yaz0"
 HEADER_BYTES = 16
+# A group of 25 bytes makes at most 8 copies of 273 bytes each, less than 88 bytes of output for each of its own.
 MAX_RATIO = 88
-"""A group of 25 bytes makes 8 copies of 273 bytes at most, which is less than 88 for one."""
 
 
 def declared_size(block: bytes, *, max_bytes: int, offset: int) -> int:
-    """The size that the header of a block declares.
+    """Return the size that the header of a block declares.
 
-    `offset` is where the block is in the file, for errors. Raises `FramingError` for no header, a size above
-    `max_bytes`, and a size that so few bytes cannot make.
+    `offset` is the position of the block in the file, for errors. Raises `FramingError` when the header is missing, the
+    size is above `max_bytes`, or a block of this length cannot contain that much.
     """
     if len(block) < HEADER_BYTES:
         raise FramingError(f"a Yaz0 block of {len(block)} bytes has no room for its header", offset=offset)
@@ -40,31 +40,31 @@ def declared_size(block: bytes, *, max_bytes: int, offset: int) -> int:
 
 
 def decompress(block: bytes, *, max_bytes: int, max_work: int, offset: int) -> tuple[bytes, int]:
-    """A block to its content and the work that it was (see `_WORK`).
+    """Return the content of a block, and the work it took to unpack (see `_WORK`).
 
-    Raises `FramingError` as `declared_size` does, for a block that ends before its content, a copy from before the
-    start, and more than `max_work` (looked at before each group).
+    Raises `FramingError` as `declared_size` does, and when the block ends too early, a copy begins before the start of
+    the output, or the work exceeds `max_work` (checked at each group).
     """
     size = declared_size(block, max_bytes=max_bytes, offset=offset)
     out = bytearray()
     at, work, produced, end = HEADER_BYTES, 0, 0, len(block)
     while produced < size:
         if at >= end:
-            raise _cut_off(produced, size, offset + end)
+            raise _ends_early(produced, size, offset + end)
         flags = block[at]
         at += 1
         work += _WORK[flags]
         if work > max_work:
             raise FramingError("unpacking is more work than is allowed", offset=offset + at)
         group = _GROUPS[flags]
-        for part in group.unpack_from(block, at) if at + group.size <= end else _ODD:
-            if part.__class__ is bytes:
-                out += part
+        for item in group.unpack_from(block, at) if at + group.size <= end else _PAST_THE_END:
+            if item.__class__ is bytes:
+                out += item
                 continue
-            start = len(out) - (part & 0xFFF) - 1
-            if part < _MIN_PAIR or start < 0:
+            start = len(out) - (item & 0xFFF) - 1
+            if item < _MIN_PAIR or start < 0:
                 break
-            length = (part >> 12) + 2
+            length = (item >> 12) + 2
             copy = out[start : start + length]
             if len(copy) < length:
                 work += 1
@@ -75,14 +75,14 @@ def decompress(block: bytes, *, max_bytes: int, max_work: int, offset: int) -> t
             produced = len(out)
             continue
         del out[produced:]
-        work += _WORK_BY_PARTS
-        at = _by_parts(block, at, flags, out, size, offset)
+        work += _WORK_BY_ITEM
+        at = _unpack_by_item(block, at, flags, out, size, offset)
         produced = len(out)
     return bytes(out[:size]), work
 
 
-def _by_parts(block: bytes, at: int, flags: int, out: bytearray, size: int, offset: int) -> int:
-    """One group, as far as `size` asks for it; where the next one begins."""
+def _unpack_by_item(block: bytes, at: int, flags: int, out: bytearray, size: int, offset: int) -> int:
+    """Unpack one group, stopping when `out` has `size` bytes. Returns where the next group begins."""
     try:
         for bit in range(7, -1, -1):
             if len(out) >= size:
@@ -102,16 +102,16 @@ def _by_parts(block: bytes, at: int, flags: int, out: bytearray, size: int, offs
                 raise FramingError(f"a copy from {-start} bytes before the start of a Yaz0 block", offset=offset + at)
             out += (out[start:] * (length // distance + 1))[:length]
     except IndexError:
-        raise _cut_off(len(out), size, offset + len(block)) from None
+        raise _ends_early(len(out), size, offset + len(block)) from None
     return at
 
 
-def _cut_off(produced: int, size: int, offset: int) -> FramingError:
+def _ends_early(produced: int, size: int, offset: int) -> FramingError:
     return FramingError(f"a Yaz0 block ends after {produced} of the {size} bytes it declares", offset=offset)
 
 
 def _group(flags: int) -> struct.Struct:
-    """What a flag byte says: literals that follow each other as bytes, copies as integers."""
+    """Return the layout that a flag byte stands for: each run of literals as bytes, each copy as an integer."""
     bits = f"{flags:08b}"
     return struct.Struct(">" + "".join(f"{len(run)}s" if run[0] == "1" else "H" * len(run) for run in _RUNS(bits)))
 
@@ -119,11 +119,11 @@ def _group(flags: int) -> struct.Struct:
 _RUNS = re.compile("1+|0+").findall
 _GROUPS = tuple(_group(flags) for flags in range(0x100))
 _MIN_PAIR = 0x1000
-"""A pair below has a third byte."""
-_ODD = (0,)
-"""Stands for a group that does not fit into the block."""
+"""A copy of a smaller value has a third byte."""
+_PAST_THE_END = (0,)
+"""Replaces the items of a group that does not fit into the block, and is below `_MIN_PAIR`."""
 
-# In units of about a tenth of a microsecond: a group is one, a run of literals too, a copy two, one
-# that goes on into itself three.
+# Units of about 0.1 microseconds: 1 for a group, 1 for a run of literals, 2 for a copy, 3 for a copy that overlaps
+# its own output.
 _WORK = tuple(1 + len(re.findall("1+", f"{flags:08b}")) + 2 * f"{flags:08b}".count("0") for flags in range(0x100))
-_WORK_BY_PARTS = 40
+_WORK_BY_ITEM = 40

@@ -11,7 +11,7 @@ from slpstream.model.errors import FieldError
 
 _FLUSH_BITS = 4096
 _MAX_PREFIX = 40
-"""Leading zeros of an escaped number: no more than these are ever written."""
+"""Maximum number of leading zeros in an Exp-Golomb code; no longer codes are written."""
 _VARINT_BITS = 7
 _MAX_VARINT_BYTES = 10
 
@@ -29,15 +29,15 @@ class BitPacker:
         self._count = 0
 
     def __len__(self) -> int:
-        """How many bits were put."""
+        """The number of bits that have been put."""
         return 8 * len(self._done) + self._count
 
     def put_bit(self, value: bool) -> None:
-        """One bit."""
+        """Put one bit."""
         self.put(int(value), 1)
 
     def put(self, value: int, bits: int) -> None:
-        """An unsigned integer of `bits` bits. Raises `ValueError` when it does not fit."""
+        """Put an unsigned integer of `bits` bits. Raises `ValueError` when it does not fit."""
         if value < 0 or value >> bits:
             raise ValueError(f"{value} does not fit {bits} bits")
         self._pending = self._pending << bits | value
@@ -46,46 +46,49 @@ class BitPacker:
             self._flush()
 
     def put_number(self, value: int, shift: int = 0) -> None:
-        """Any number from 0 on, short when it is small: Exp-Golomb of order `shift`. 0 takes `1 + shift` bits."""
+        """Put a number from 0 on in Exp-Golomb code of order `shift`. Small numbers are short: 0 takes `1 + shift`
+        bits."""
         value += 1 << shift
         width = value.bit_length()
         self.put(value, 2 * width - shift - 1)
 
     def put_delta(self, value: int, shift: int = 0) -> None:
-        """Any signed number, short when it is near 0."""
+        """Put a signed number as the `put_number` code of its zigzag number, short for numbers close to 0."""
         self.put_number(2 * value if value >= 0 else -2 * value - 1, shift)
 
     def to_bytes(self) -> bytes:
-        """All bits; the last byte is filled with zeros."""
+        """Return all bits; the last byte is filled with zeros."""
         self._flush()
         tail = (self._pending << (8 - self._count)).to_bytes(1, "big") if self._count else b""
         return bytes(self._done) + tail
 
     def _flush(self) -> None:
-        kept = self._count & 7
-        self._done += (self._pending >> kept).to_bytes((self._count - kept) // 8, "big")
-        self._pending &= (1 << kept) - 1
-        self._count = kept
+        rest = self._count & 7
+        self._done += (self._pending >> rest).to_bytes((self._count - rest) // 8, "big")
+        self._pending &= (1 << rest) - 1
+        self._count = rest
 
 
 class BitUnpacker:
-    """Reads what `BitPacker` wrote. Every read raises `FieldError` behind the last bit."""
+    """Reads the output of a `BitPacker`. Each method raises `FieldError` at the end of the data.
+
+    `offset` is the position of `data` in its file, for errors.
+    """
 
     def __init__(self, data: bytes, *, offset: int = 0) -> None:
-        """`offset`: where `data` begins, for the offsets of errors."""
         self._data = data
         self._offset = offset
         self._size = 8 * len(data)
         self.at = 0
-        """The bit that comes next."""
+        """The position of the next bit."""
 
     @property
     def left(self) -> int:
-        """Bits that were not taken yet."""
+        """The number of bits that have not been read."""
         return self._size - self.at
 
     def take_bit(self) -> bool:
-        """One bit."""
+        """Read one bit."""
         at = self.at
         if at >= self._size:
             raise self._end()
@@ -93,18 +96,18 @@ class BitUnpacker:
         return bool(self._data[at >> 3] >> (7 - (at & 7)) & 1)
 
     def take(self, bits: int) -> int:
-        """An unsigned integer of `bits` bits."""
+        """Read an unsigned integer of `bits` bits."""
         at = self.at
-        past = at + bits
-        if past > self._size:
+        end = at + bits
+        if end > self._size:
             raise self._end()
-        self.at = past
-        last = (past + 7) >> 3
+        self.at = end
+        last = (end + 7) >> 3
         window = int.from_bytes(self._data[at >> 3 : last], "big")
-        return window >> (8 * last - past) & ((1 << bits) - 1)
+        return window >> (8 * last - end) & ((1 << bits) - 1)
 
     def take_number(self, shift: int = 0) -> int:
-        """The mirror of `put_number`."""
+        """The inverse of `put_number`."""
         zeros = 0
         while not self.take_bit():
             zeros += 1
@@ -113,7 +116,7 @@ class BitUnpacker:
         return (1 << (zeros + shift) | self.take(zeros + shift)) - (1 << shift)
 
     def take_delta(self, shift: int = 0) -> int:
-        """The mirror of `put_delta`."""
+        """The inverse of `put_delta`."""
         value = self.take_number(shift)
         return value >> 1 if not value & 1 else -(value + 1) >> 1
 
@@ -128,7 +131,7 @@ class MemoryStream:
     """
 
     def __init__(self, data: bytes = b"", *, offset: int = 0) -> None:
-        """`offset`: where `data` begins, for the offsets of errors."""
+        """`offset` is the position of `data` in its file, for errors."""
         self._data = bytearray(data)
         self._offset = offset
         self.at = 0
@@ -138,15 +141,15 @@ class MemoryStream:
 
     @property
     def left(self) -> int:
-        """Bytes that were not read yet."""
+        """The number of bytes that have not been read."""
         return len(self._data) - self.at
 
     def to_bytes(self) -> bytes:
-        """All that was written."""
+        """Return the whole stream."""
         return bytes(self._data)
 
     def write_number(self, value: int) -> None:
-        """An integer from 0 on: 7 bits a byte, the lowest first, the high bit set on all but the last byte."""
+        """Write an integer from 0 on: 7 bits a byte, the lowest first, with the high bit set in all but the last."""
         if value < 0:
             raise ValueError(f"{value} is negative")
         while value >> _VARINT_BITS:
@@ -155,20 +158,20 @@ class MemoryStream:
         self._data.append(value)
 
     def write_signed(self, value: int) -> None:
-        """Any integer: its zigzag number."""
+        """Write an integer as its zigzag number."""
         self.write_number(2 * value if value >= 0 else -2 * value - 1)
 
     def write_octets(self, value: bytes) -> None:
-        """Bytes, with their number in front."""
+        """Write the number of bytes, then the bytes."""
         self.write_number(len(value))
         self._data += value
 
     def write_bits(self, packer: BitPacker) -> None:
-        """What a bit packer holds, with its number of bytes in front."""
+        """Write the bits of a bit packer as `write_octets` does."""
         self.write_octets(packer.to_bytes())
 
-    def read_number(self, most: int | None = None) -> int:
-        """The mirror of `write_number`. Raises `FieldError` for one above `most`."""
+    def read_number(self, max_value: int | None = None) -> int:
+        """The inverse of `write_number`. Raises `FieldError` for a number above `max_value`."""
         value, shift = 0, 0
         while True:
             byte = self.read_raw(1)[0]
@@ -178,26 +181,26 @@ class MemoryStream:
             shift += _VARINT_BITS
             if shift >= _VARINT_BITS * _MAX_VARINT_BYTES:
                 raise FieldError("a number is too long", offset=self._offset + self.at)
-        if most is not None and value > most:
-            raise FieldError(f"the number {value} is larger than {most}", offset=self._offset + self.at)
+        if max_value is not None and value > max_value:
+            raise FieldError(f"the number {value} is larger than {max_value}", offset=self._offset + self.at)
         return value
 
     def read_signed(self) -> int:
-        """The mirror of `write_signed`."""
+        """The inverse of `write_signed`."""
         value = self.read_number()
         return value >> 1 if not value & 1 else -(value + 1) >> 1
 
-    def read_octets(self, most: int | None = None) -> bytes:
-        """The mirror of `write_octets`."""
-        return self.read_raw(self.read_number(most))
+    def read_octets(self, max_bytes: int | None = None) -> bytes:
+        """The inverse of `write_octets`. Raises `FieldError` for more than `max_bytes`."""
+        return self.read_raw(self.read_number(max_bytes))
 
     def read_bits(self) -> BitUnpacker:
-        """The mirror of `write_bits`."""
+        """The inverse of `write_bits`."""
         data = self.read_octets()
         return BitUnpacker(data, offset=self._offset + self.at - len(data))
 
     def read_raw(self, count: int) -> bytes:
-        """The next `count` bytes."""
+        """Read `count` bytes."""
         if count > self.left:
             raise FieldError("the stream ends too early", offset=self._offset + len(self._data))
         at = self.at

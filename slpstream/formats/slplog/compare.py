@@ -1,9 +1,9 @@
-"""Assert mode: two Slippi replays compared event by event and field by field, down to the last bit.
+"""Finding the first difference between two Slippi replays, event by event and field by field.
 
-Both files are walked by their own Event Payloads, in step. Of the first event whose bytes differ the field is named
-with the frame and the player that it belongs to, and what that field was in the frames around it. Bytes that no field
-covers are named as such: nothing that differs is passed over. What is not an event (metadata, raw length, what stands
-behind the end) is compared last, so that an event that is missing is not told as a raw length.
+Both files are walked in step, each by its own Event Payloads. The result for the first events that differ names the
+field, its frame and player, and the values in the surrounding frames. Bytes outside of all fields are compared too.
+Everything that is not an event (metadata, raw length, bytes after the end) is compared last, so that a missing event is
+not reported as a different raw length.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from slpstream.model.errors import FieldError, FormatError
 from slpstream.model.fields import Field, Kind
 
 CONTEXT_FRAMES = 2
-"""How many frames before and behind a difference are shown."""
+"""Number of frames shown before and after a difference."""
 _SHOWN_BYTES = 16
 
 _PLAYERS = {PRE_FRAME.command, POST_FRAME.command}
@@ -55,11 +55,11 @@ _TITLES = {
 
 
 _Row = tuple[int, Field, int | None]
-"""Offset, field, and whose it is where the event is of all players."""
+"""Offset, field, and its player if the event has fields of several players."""
 
 
 class Context(NamedTuple):
-    """The field in one of the frames around a difference, in both files."""
+    """The values of a field in both files, in one of the frames around a difference."""
 
     frame: int
     a: str
@@ -67,18 +67,18 @@ class Context(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The first difference."""
+    """The first difference between two replays."""
 
     event: str
-    """What it is in: the title of an event, `metadata`, `header`, `file`."""
+    """The title of an event, or `metadata`, `header` or `file`."""
     field: str
     """`post.percent`, `event bytes`, ..."""
     a: str
     b: str
     offset: int
-    """In A; in B, when only B has it."""
+    """Offset in A, or in B for an event that only B has."""
     number: int | None = None
-    """Which event of the file, from 1 on (Event Payloads is the first)."""
+    """Number of the event in the file. Event Payloads is 1."""
     frame: int | None = None
     player: int | None = None
     follower: bool = False
@@ -86,7 +86,7 @@ class Found(NamedTuple):
 
     @property
     def place(self) -> str:
-        """Frame and player, as far as there are any, and the field."""
+        """Frame, player and field as text; frame and player only if known."""
         parts = []
         if self.frame is not None:
             parts.append(f"frame {self.frame}")
@@ -95,11 +95,11 @@ class Found(NamedTuple):
         return ", ".join([*parts, self.field])
 
     def lines(self) -> list[str]:
-        """For people: the difference on one line, then the frames around it."""
-        where = f"{self.event} at offset {self.offset}"
+        """Return readable lines: the difference, then the frames around it."""
+        event = f"{self.event} at offset {self.offset}"
         if self.number is not None:
-            where = f"event {self.number}, {where}"
-        lines = [f"{where}: {self.place}: A has {self.a}, B has {self.b}"]
+            event = f"event {self.number}, {event}"
+        lines = [f"{event}: {self.place}: A has {self.a}, B has {self.b}"]
         for frame, a, b in self.context:
             mark = "   <-- here" if frame == self.frame else ""
             lines.append(f"    frame {frame}: {a}" + ("" if a == b else f"  |  {b}") + mark)
@@ -107,7 +107,7 @@ class Found(NamedTuple):
 
 
 def first_difference(a: bytes, b: bytes) -> Found | None:
-    """The first difference between two Slippi replays; `None` when all bytes are equal.
+    """Return the first difference between two Slippi replays, `None` when all bytes are equal.
 
     Raises `FormatError` when one of them does not begin like a replay.
     """
@@ -117,17 +117,17 @@ def first_difference(a: bytes, b: bytes) -> Found | None:
     found = _sizes(left, right) or _events(left, right)
     if found is not None:
         return found
-    return _behind(left, right) or _raw_length(a, b) or _bytes("file", a, b, 0, "bytes")
+    return _after_events(left, right) or _raw_length(a, b) or _bytes("file", a, b, 0, "bytes")
 
 
 class _Event(NamedTuple):
     command: int
-    at: int
-    past: int
+    start: int
+    end: int
 
 
 class _Walk:
-    """The events of one file."""
+    """A walk over the events of one file."""
 
     def __init__(self, data: bytes) -> None:
         container.check_magic(data)
@@ -141,7 +141,7 @@ class _Walk:
         self.payloads: EventPayloads = read_event_payloads(data[at : at + width])
         self.first = at + width
         self.end = self.first
-        """Past the last whole event that was walked."""
+        """The end of the last whole event that was walked."""
 
     def events(self) -> Iterator[_Event]:
         """All whole events behind Event Payloads."""
@@ -181,26 +181,26 @@ def _events(left: _Walk, right: _Walk) -> Found | None:
             break
         if a.command != b.command:
             return _other_event(left, right, a, b, number)
-        if left.data[a.at : a.past] != right.data[b.at : b.past]:
+        if left.data[a.start : a.end] != right.data[b.start : b.end]:
             return _in_event(left, right, a, b, number)
     if a is b:
         return None
     event, walk, only = (a, left, "A") if a is not None else (b, right, "B")
     if event is None:
         return None
-    title, frame, player, follower = _whose(walk.data, event)
-    has = ("the event", "nothing") if only == "A" else ("nothing", "the event")
-    return Found(title, "the whole event", *has, event.at, number, frame, player, follower)
+    title, frame, player, follower = _owner(walk.data, event)
+    values = ("the event", "nothing") if only == "A" else ("nothing", "the event")
+    return Found(title, "the whole event", *values, event.start, number, frame, player, follower)
 
 
 def _other_event(left: _Walk, right: _Walk, a: _Event, b: _Event, number: int) -> Found:
-    title, frame, player, follower = _whose(left.data, a)
-    ours, theirs = _named(left.data, a), _named(right.data, b)
-    return Found(title, "command", ours, theirs, a.at, number, frame, player, follower)
+    title, frame, player, follower = _owner(left.data, a)
+    ours, theirs = _description(left.data, a), _description(right.data, b)
+    return Found(title, "command", ours, theirs, a.start, number, frame, player, follower)
 
 
-def _named(data: bytes, event: _Event) -> str:
-    title, frame, player, follower = _whose(data, event)
+def _description(data: bytes, event: _Event) -> str:
+    title, frame, player, follower = _owner(data, event)
     parts = [f"{event.command:#04x} {title}"]
     if frame is not None:
         parts.append(f"of frame {frame}")
@@ -209,38 +209,39 @@ def _named(data: bytes, event: _Event) -> str:
     return " ".join(parts)
 
 
-def _whose(data: bytes, event: _Event) -> tuple[str, int | None, int | None, bool]:
-    """Title, frame, player and whether it is a follower."""
-    command, at, past = event
+def _owner(data: bytes, event: _Event) -> tuple[str, int | None, int | None, bool]:
+    """Return an event's title, its frame and player, and whether that is a follower."""
+    command, start, end = event
     title = _TITLES.get(command, f"unknown event {command:#04x}")
-    frame = int.from_bytes(data[at + 1 : at + 5], "big", signed=True) if command in _FRAMED and past >= at + 5 else None
-    if command in _PLAYERS and past >= at + 7:
-        return title, frame, data[at + 5], data[at + 6] != 0
+    has_frame = command in _FRAMED and end >= start + 5
+    frame = int.from_bytes(data[start + 1 : start + 5], "big", signed=True) if has_frame else None
+    if command in _PLAYERS and end >= start + 7:
+        return title, frame, data[start + 5], data[start + 6] != 0
     return title, frame, None, False
 
 
 def _in_event(left: _Walk, right: _Walk, a: _Event, b: _Event, number: int) -> Found:
-    title, frame, player, follower = _whose(left.data, a)
-    width = a.past - a.at
-    for offset, kind, name, owner in _rows(a.command, width):
-        ours = left.data[a.at + offset : a.at + offset + kind.width_bytes]
-        theirs = right.data[b.at + offset : b.at + offset + kind.width_bytes]
+    title, frame, player, follower = _owner(left.data, a)
+    width = a.end - a.start
+    for offset, kind, name, field_player in _rows(a.command, width):
+        ours = left.data[a.start + offset : a.start + offset + kind.width_bytes]
+        theirs = right.data[b.start + offset : b.start + offset + kind.width_bytes]
         if ours == theirs:
             continue
         shown = _shown(kind, ours), _shown(kind, theirs)
         if shown[0] == shown[1]:
             shown = f"0x{ours.hex()}", f"0x{theirs.hex()}"
         context = _around(left, right, a, b, offset, kind) if frame is not None else ()
-        whose = player if owner is None else owner
-        return Found(title, name, *shown, a.at + offset, number, frame, whose, follower, context)
-    found = _bytes(title, left.data[a.at : a.past], right.data[b.at : b.past], a.at, "event bytes")
+        found_player = player if field_player is None else field_player
+        return Found(title, name, *shown, a.start + offset, number, frame, found_player, follower, context)
+    found = _bytes(title, left.data[a.start : a.end], right.data[b.start : b.end], a.start, "event bytes")
     if found is None:
-        raise AssertionError("two events that differ have no byte that differs")
+        raise AssertionError("two different events have no different byte")
     return found._replace(number=number, frame=frame, player=player, follower=follower)
 
 
 def _rows(command: int, width: int) -> Iterator[tuple[int, Kind, str, int | None]]:
-    """The fields of an event by their offset: offset, kind, name, and whose it is."""
+    """Yield the fields of an event in order of their offsets: offset, kind, name and player."""
     prefix = _PREFIXES.get(command, "")
     if command == GAME_START:
         rows: list[_Row] = [(f.offset, f, None) for f in game_start.FIELDS]
@@ -272,40 +273,42 @@ def _shown(kind: Kind, octets: bytes) -> str:
 
 
 def _around(left: _Walk, right: _Walk, a: _Event, b: _Event, offset: int, kind: Kind) -> tuple[Context, ...]:
-    """The same field of the same player in the frames around."""
-    key = left.data[a.at + 5 : a.at + 7] if a.command in _PLAYERS else b""
+    """Return the values of the same field and player in the surrounding frames."""
+    key = left.data[a.start + 5 : a.start + 7] if a.command in _PLAYERS else b""
     ours, theirs = _near(left, a, key), _near(right, b, key)
     context = []
-    for ours_at, theirs_at in zip(ours, theirs, strict=False):
+    for our_start, their_start in zip(ours, theirs, strict=False):
         values = [
-            _shown(kind, walk.data[at + offset : at + offset + kind.width_bytes])
-            for walk, at in ((left, ours_at), (right, theirs_at))
+            _shown(kind, walk.data[start + offset : start + offset + kind.width_bytes])
+            for walk, start in ((left, our_start), (right, their_start))
         ]
-        number = int.from_bytes(left.data[ours_at + 1 : ours_at + 5], "big", signed=True)
+        number = int.from_bytes(left.data[our_start + 1 : our_start + 5], "big", signed=True)
         context.append(Context(number, values[0], values[1]))
     return tuple(context)
 
 
 def _near(walk: _Walk, event: _Event, key: bytes) -> list[int]:
-    """Where the events of the same kind and player are (`key` is what the latter begin with behind the frame number):
-    the last few before this one, it, and the next few."""
+    """Return the offsets of this event and of the nearest ones of the same kind and player, before and after it.
+
+    `key` is the player index and follower flag, which follow the frame number; it is empty for other events.
+    """
     data = walk.data
     before: list[int] = []
-    behind: list[int] = []
-    for command, at, _ in _Walk(data).events():
-        if command != event.command or at == event.at or data[at + 5 : at + 5 + len(key)] != key:
+    after: list[int] = []
+    for command, start, _ in _Walk(data).events():
+        if command != event.command or start == event.start or data[start + 5 : start + 5 + len(key)] != key:
             continue
-        if at < event.at:
-            before = [*before[1 - CONTEXT_FRAMES :], at]
+        if start < event.start:
+            before = [*before[1 - CONTEXT_FRAMES :], start]
         else:
-            behind.append(at)
-            if len(behind) == CONTEXT_FRAMES:
+            after.append(start)
+            if len(after) == CONTEXT_FRAMES:
                 break
-    return [*before, event.at, *behind]
+    return [*before, event.start, *after]
 
 
-def _behind(left: _Walk, right: _Walk) -> Found | None:
-    """What follows the events: the metadata, or bytes that nobody knows."""
+def _after_events(left: _Walk, right: _Walk) -> Found | None:
+    """Compare the bytes after the events: the metadata, or unknown bytes."""
     a, b = left.data[left.end :], right.data[right.end :]
     if a == b:
         return None
@@ -343,9 +346,9 @@ def _raw_length(a: bytes, b: bytes) -> Found | None:
 
 
 def _bytes(event: str, a: bytes, b: bytes, offset: int, field: str, number: int | None = None) -> Found | None:
-    """The first byte that differs; both files have these bytes at about `offset`."""
+    """Find the first byte that differs in two parts of the files. `offset` is the offset of `a` in its file."""
     if a == b:
         return None
-    at = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
-    ours, theirs = (f"0x{part.hex()}" if part else "nothing" for part in (a[at:][:_SHOWN_BYTES], b[at:][:_SHOWN_BYTES]))
-    return Found(event, field, ours, theirs, offset + at, number)
+    index = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    ours, theirs = (f"0x{part[index:][:_SHOWN_BYTES].hex()}" if part[index:] else "nothing" for part in (a, b))
+    return Found(event, field, ours, theirs, offset + index, number)

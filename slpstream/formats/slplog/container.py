@@ -1,10 +1,11 @@
-"""The blocks of a `.slplog`: how they are marked, checked and found.
+"""The container of a `.slplog`: file header, blocks, index and end.
 
     file header | block | block | ... | index | end
 
-Every block has a header of its own with a checksum, and stands alone: a reader that finds one damaged looks for the
-next mark and goes on. Blocks are only appended. The index and the end are the last two of a finished log; without them
-(the game still runs, or the writer was killed) the blocks are found one after the other, up to the last whole one.
+Each block has its own header with checksums and can be read independently of the others. After a damaged block the
+reader searches for the mark of the next one. Blocks are only ever appended. The last two blocks of a finished log are
+the index and the end. In an unfinished log (the game is still running, or the writer was killed) blocks are found by
+their headers, up to the last complete one.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from enum import IntEnum
 from typing import NamedTuple
 
 from slpstream.formats.slplog.bits import MemoryStream
-from slpstream.formats.slplog.frames import expand, squeeze
+from slpstream.formats.slplog.frames import compress, decompress
 from slpstream.model.errors import FieldError, FormatError, FramingError, Unsupported, WrongFormat
 
 MAGIC = b"\x93SLPLOG\n"
@@ -27,7 +28,7 @@ MAX_PAYLOAD_BYTES = 8 << 20
 MAX_SOURCE_BYTES = 1 << 32
 _MARK = b"\xb1K"
 _HEAD = struct.Struct(">2sBIIIiiI")
-"""Mark, kind, bytes of the payload, offset in the replay, bytes there, first and last frame, CRC-32 of the payload."""
+"""Mark, kind, payload length, offset and length in the replay, first and last frame, CRC-32 of the payload."""
 _CHECK = struct.Struct(">H")
 HEADER_BYTES = _HEAD.size + _CHECK.size
 _END = struct.Struct(">32sQQI")
@@ -38,75 +39,77 @@ _INDEX_ENTRY_BYTES = 32
 _SCAN_BYTES = 1 << 16
 
 ReadAt = Callable[[int, int], bytes]
-"""(offset, size) to the bytes there; fewer at the end."""
+"""Returns the bytes at (offset, size) in the log, fewer at its end."""
 
 
 class Kind(IntEnum):
-    """What a block has."""
+    """Kind of a block."""
 
     RAW = 1
-    """Bytes of the replay."""
+    """Bytes of the replay, compressed."""
     FRAMES = 2
-    """Events of Slippi frames."""
+    """Events of Slippi frames, as columns."""
     STRIPES = 3
-    """Events of one width, the middle of each split off."""
+    """Events of equal width, with their middle parts joined."""
     PADS = 4
-    """The bytes of a replay's inputs, from what the pads did."""
+    """Inputs of a replay of another format, coded in bits."""
     REWRITE = 5
-    """Bytes at the start of the replay that were written again; they take the place of the first ones."""
+    """The first bytes of the replay as they were rewritten later; they replace the original ones."""
     INDEX = 6
     END = 7
 
 
 SOURCE_KINDS = frozenset({Kind.RAW, Kind.FRAMES, Kind.STRIPES, Kind.PADS})
-"""Blocks that stand for bytes of the replay."""
+"""Kinds of blocks that contain a part of the replay."""
 
 
 class LogHeader(NamedTuple):
-    """What a log says of its replay at the start."""
+    """The file header of a log."""
 
     format: str
+    """Name of the replay's format; empty when it is unknown."""
     name: str
-    """The file's name. Some formats keep data in it."""
+    """Name of the replay file. In some formats it carries data."""
     keyframe_frames: int
 
 
 class Block(NamedTuple):
-    """A block: what it is and where, without its payload."""
+    """A block without its payload: its position in the log and the fields of its header."""
 
     kind: int
     offset: int
-    """Of its header in the log."""
+    """Offset of the block's header in the log."""
     payload_bytes: int
     source_offset: int
     source_bytes: int
     first_frame: int = 0
     last_frame: int = -1
-    """Lowest and highest number of its frames; the last one is the lower when it has none."""
+    """Lowest and highest frame number. In a block without frames `last_frame` is less than `first_frame`."""
     checksum: int = 0
 
     @property
-    def past(self) -> int:
+    def next_offset(self) -> int:
         """Offset of the next block."""
         return self.offset + HEADER_BYTES + self.payload_bytes
 
     @property
     def has_frames(self) -> bool:
-        """It is a keyframe."""
+        """The block has frames, so it is a keyframe."""
         return self.last_frame >= self.first_frame
 
 
 class End(NamedTuple):
-    """What the last block says: of the whole replay."""
+    """The payload of the last block: hash and length of the whole replay, and the position of the index."""
 
     sha256: bytes
     source_bytes: int
     index_offset: int
     blocks: int
+    """Number of blocks before the index."""
 
 
 def write_header(header: LogHeader) -> bytes:
-    """The bytes before the first block."""
+    """Encode the file header: all bytes before the first block."""
     stream = MemoryStream()
     stream.write_octets(header.format.encode())
     stream.write_octets(header.name.encode("utf-8", "surrogateescape")[:_MAX_NAME_BYTES])
@@ -117,7 +120,11 @@ def write_header(header: LogHeader) -> bytes:
 
 
 def read_header(read_at: ReadAt) -> tuple[LogHeader, int]:
-    """The header, and where the blocks begin. Raises `WrongFormat`, `Unsupported` for another version."""
+    """Read the file header. Returns it with the offset of the first block.
+
+    Raises `WrongFormat` when the file is not a replay log, `Unsupported` for another version of the format, and
+    `FramingError` or `FieldError` when the header is damaged.
+    """
     fixed = len(MAGIC) + 1 + _LENGTH.size
     head = read_at(0, fixed)
     if not head.startswith(MAGIC):
@@ -125,7 +132,9 @@ def read_header(read_at: ReadAt) -> tuple[LogHeader, int]:
     if len(head) < fixed:
         raise FramingError("the replay log ends inside its header", offset=len(head))
     if head[len(MAGIC)] != VERSION:
-        raise Unsupported(f"a replay log of version {head[len(MAGIC)]}; {VERSION} is known", offset=len(MAGIC))
+        raise Unsupported(
+            f"a replay log of version {head[len(MAGIC)]}; only version {VERSION} is supported", offset=len(MAGIC)
+        )
     (size,) = _LENGTH.unpack(head[-_LENGTH.size :])
     rest = read_at(fixed, size + 4)
     if len(rest) < size + 4 or zlib.crc32(head + rest[:size]) != int.from_bytes(rest[size:], "big"):
@@ -134,13 +143,13 @@ def read_header(read_at: ReadAt) -> tuple[LogHeader, int]:
     try:
         format_ = stream.read_octets(_MAX_NAME_BYTES).decode()
     except UnicodeDecodeError:
-        raise FieldError("the format of the replay is no text", offset=fixed) from None
+        raise FieldError("the name of the replay's format is not UTF-8", offset=fixed) from None
     name = stream.read_octets(_MAX_NAME_BYTES).decode("utf-8", "surrogateescape")
     return LogHeader(format_, name, stream.read_number()), fixed + size + 4
 
 
 def write_block(block: Block, payload: bytes) -> bytes:
-    """A block with its payload; the two lengths and checksums of `block` are set here."""
+    """Encode a block. The length and the checksum of the payload are computed here, not taken from `block`."""
     head = _HEAD.pack(
         _MARK,
         block.kind,
@@ -155,7 +164,7 @@ def write_block(block: Block, payload: bytes) -> bytes:
 
 
 def parse_block(head: bytes, offset: int) -> Block | None:
-    """The block whose header these bytes are; `None` when they are none."""
+    """Decode the header of a block at `offset`. Returns `None` when the bytes are not a valid header."""
     if len(head) < HEADER_BYTES or head[:2] != _MARK:
         return None
     if _CHECK.unpack_from(head, _HEAD.size)[0] != binascii.crc_hqx(head[: _HEAD.size], 0xFFFF):
@@ -166,8 +175,8 @@ def parse_block(head: bytes, offset: int) -> Block | None:
     return Block(kind, offset, payload_bytes, source_offset, source_bytes, first, last, checksum)
 
 
-def payload_of(read_at: ReadAt, block: Block, number: int) -> bytes:
-    """The checked payload of a block. Raises `FramingError`, which names the block."""
+def read_payload(read_at: ReadAt, block: Block, number: int) -> bytes:
+    """Read the payload of a block and check it. Raises `FramingError`, which refers to the block by `number`."""
     payload = read_at(block.offset + HEADER_BYTES, block.payload_bytes)
     if len(payload) < block.payload_bytes:
         raise FramingError(f"block {number} is cut off", offset=block.offset)
@@ -177,17 +186,17 @@ def payload_of(read_at: ReadAt, block: Block, number: int) -> bytes:
 
 
 def scan(read_at: ReadAt, start: int, size: int) -> Iterator[Block | FormatError]:
-    """All blocks in order of the file, found by their marks; an error for each place where something else stands."""
+    """Yield all blocks in file order, found by their headers, and an error for each part without a valid header."""
     at, number = start, 0
     while at < size:
         block = parse_block(read_at(at, HEADER_BYTES), at)
-        if block is not None and block.past <= size:
+        if block is not None and block.next_offset <= size:
             yield block
-            at, number = block.past, number + 1
+            at, number = block.next_offset, number + 1
             continue
         found = _next_mark(read_at, at + 1, size)
-        what = f"block {number} is cut off" if found is None else f"block {number} has no header"
-        yield FramingError(what, offset=at)
+        problem = "is cut off" if found is None else "has no header"
+        yield FramingError(f"block {number} {problem}", offset=at)
         if found is None:
             return
         at, number = found, number + 1
@@ -198,18 +207,18 @@ def _next_mark(read_at: ReadAt, at: int, size: int) -> int | None:
         data = read_at(at, _SCAN_BYTES + HEADER_BYTES)
         if not data:
             return None
-        place = data.find(_MARK)
-        while place >= 0:
-            block = parse_block(data[place : place + HEADER_BYTES], at + place)
-            if block is not None and block.past <= size:
-                return at + place
-            place = data.find(_MARK, place + 1)
+        index = data.find(_MARK)
+        while index >= 0:
+            block = parse_block(data[index : index + HEADER_BYTES], at + index)
+            if block is not None and block.next_offset <= size:
+                return at + index
+            index = data.find(_MARK, index + 1)
         at += _SCAN_BYTES
     return None
 
 
 def write_index(blocks: list[Block]) -> bytes:
-    """The payload of the index: of each block kind, payload, bytes of the replay, frames."""
+    """Encode the payload of the index: for each block its kind, lengths and range of frames."""
     stream = MemoryStream()
     stream.write_number(len(blocks))
     frame = 0
@@ -222,14 +231,16 @@ def write_index(blocks: list[Block]) -> bytes:
             stream.write_signed(block.first_frame - frame)
             stream.write_number(block.last_frame - block.first_frame)
             frame = block.last_frame + 1
-    return squeeze(stream.to_bytes())
+    return compress(stream.to_bytes())
 
 
 def read_index(payload: bytes, start: int, size: int) -> list[Block]:
-    """The blocks of an index; `start` is where the first of them is, `size` that of the log. Their checksums are in
-    their own headers. Raises `FieldError`."""
+    """Decode the payload of an index. `start` is the offset of the first block, `size` the length of the log.
+
+    The blocks have no checksums, which are only in their own headers. Raises `FieldError`.
+    """
     max_blocks = size // HEADER_BYTES
-    stream = MemoryStream(expand(payload, _INDEX_ENTRY_BYTES * (max_blocks + 1)))
+    stream = MemoryStream(decompress(payload, _INDEX_ENTRY_BYTES * (max_blocks + 1)))
     blocks: list[Block] = []
     at, source_offset, frame = start, 0, 0
     for _ in range(stream.read_number(max_blocks)):
@@ -241,30 +252,30 @@ def read_index(payload: bytes, start: int, size: int) -> list[Block]:
             first = frame + stream.read_signed()
             last = first + stream.read_number(1 << 32)
             frame = last + 1
-        begins = source_offset if kind in SOURCE_KINDS else 0
-        block = Block(kind, at, payload_bytes, begins, source_bytes, first, last)
+        offset = source_offset if kind in SOURCE_KINDS else 0
+        block = Block(kind, at, payload_bytes, offset, source_bytes, first, last)
         blocks.append(block)
-        at = block.past
+        at = block.next_offset
         if kind in SOURCE_KINDS:
             source_offset += source_bytes
     if at > size:
-        raise FieldError("the index has more blocks than the log", offset=start)
+        raise FieldError("the blocks of the index do not fit into the log", offset=start)
     return blocks
 
 
 def write_end(end: End) -> bytes:
-    """The payload of the end."""
+    """Encode the payload of the last block."""
     return _END.pack(*end)
 
 
 def read_end(read_at: ReadAt, size: int) -> End | None:
-    """What the last bytes of a log say; `None` when it has no end (yet)."""
+    """Read the last block of a log. Returns `None` when the log is not finished, or its last block is damaged."""
     if size < END_BYTES:
         return None
     block = parse_block(read_at(size - END_BYTES, HEADER_BYTES), size - END_BYTES)
-    if block is None or block.kind != Kind.END or block.past != size:
+    if block is None or block.kind != Kind.END or block.next_offset != size:
         return None
     try:
-        return End(*_END.unpack(payload_of(read_at, block, 0)))
+        return End(*_END.unpack(read_payload(read_at, block, 0)))
     except FormatError:
         return None

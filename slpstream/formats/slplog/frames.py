@@ -1,13 +1,14 @@
-"""A block of frames: its events as columns, and back.
+"""Blocks of frames: Slippi events coded as columns of prediction errors.
 
-1. *Units*: the events of a frame, one behind the other. A unit begins with each Frame Start, and where the frame number
-   changes. Which events it has, in which order, is its template; most units of a game share a handful of them. Unknown
-   commands are events like others, without columns of their own.
-2. *Rows*: all events of one command (and of one player) are a matrix.
-3. *Columns*: each field of a matrix is predicted, and what the prediction missed is kept (`plan`, `predict`).
-4. *Parts*: the planes of these differences, those of zeros left out, and LZMA over all of them.
+1. *Units*: a unit is the consecutive events of one frame. A new one begins with each Frame Start, and where the frame
+   number changes. The kinds and the order of its events are its template; most units of a game share a few templates.
+   Events of unknown commands are included, without columns of their own.
+2. *Rows*: all events of one command (and one player) are the rows of a matrix.
+3. *Columns*: each field of a matrix is predicted, and the differences to the predictions are stored (`plan`,
+   `predict`).
+4. *Parts*: the byte planes of these differences, without those of zeros, are compressed with LZMA.
 
-A block stands alone: nothing in it needs another block.
+A block can be decoded without any other block.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from typing import NamedTuple
 
 from slpstream.formats.slplog import plan, predict
 from slpstream.formats.slplog.bits import MemoryStream
-from slpstream.formats.slplog.planes import PartsReader, PartsWriter, column, set_column
+from slpstream.formats.slplog.byte_planes import PartsReader, PartsWriter, column, set_column
 from slpstream.formats.slplog.rows import Rows, frame_parents, same_parents
 from slpstream.model.errors import FieldError
 
 MAX_SOURCE_BYTES = 1 << 20
-"""A block never stands for more of the replay."""
-_ROOM_BYTES = 1 << 16
-_WIDEST = 0x10000
+"""Maximum size of the part of a replay in one block."""
+_EXTRA_BYTES = 1 << 16
+"""Allowance for a small block, which may expand to more than four times its part of the replay."""
+_MAX_WIDTH = 0x10000
 _MIN_WINDOW_BYTES, _MAX_WINDOW_BYTES = 1 << 12, 1 << 20
 _LZMA = {"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "dict_size": _MAX_WINDOW_BYTES}
 _PLANES = _LZMA | {"lc": 0, "lp": 0, "pb": 0}
@@ -34,27 +36,27 @@ _PLAIN = _LZMA | {"lc": 3, "lp": 0, "pb": 2}
 _LCG, _PLAIN_SEEDS = 1, 0
 
 Template = tuple[int, ...]
-"""The keys of a unit's events: command << 16, with player index << 8 and the follower byte."""
+"""The keys of a unit's events, in order. A key is command << 16 | player index << 8 | follower byte."""
 
 
 class FrameRange(NamedTuple):
-    """Which frames a block has: the lowest and the highest number, and how many units."""
+    """The frames in a block: the lowest and the highest number, and the number of units."""
 
     first: int
     last: int
     units: int
 
 
-def squeeze(data: bytes, *, planes: bool = False) -> bytes:
-    """Raw LZMA2 of some bytes."""
-    # A window that is larger than the data costs time and gains nothing; who reads has the largest.
+def compress(data: bytes, *, planes: bool = False) -> bytes:
+    """Compress bytes to a raw LZMA2 stream. `planes` selects the parameters for byte planes."""
+    # A window larger than the data would cost time for nothing. Decompression always uses the maximum.
     window = min(max(1 << len(data).bit_length(), _MIN_WINDOW_BYTES), _MAX_WINDOW_BYTES)
     filters = [(_PLANES if planes else _PLAIN) | {"dict_size": window}]
     return lzma.compress(data, format=lzma.FORMAT_RAW, filters=filters)
 
 
-def expand(data: bytes, max_bytes: int, *, planes: bool = False) -> bytes:
-    """The mirror of `squeeze`. Raises `FieldError` for anything else, or when it is more than `max_bytes`."""
+def decompress(data: bytes, max_bytes: int, *, planes: bool = False) -> bytes:
+    """The inverse of `compress`. Raises `FieldError` for damaged data, or when the result exceeds `max_bytes`."""
     try:
         decompressor = lzma.LZMADecompressor(lzma.FORMAT_RAW, filters=[_PLANES if planes else _PLAIN])
         found = decompressor.decompress(data, max_bytes + 1)
@@ -68,10 +70,12 @@ def expand(data: bytes, max_bytes: int, *, planes: bool = False) -> bytes:
 
 
 class FrameBlock:
-    """Events on their way into a block: `add` them in order, then `encode`."""
+    """Collects the events of a block. `add` them in order, then call `encode`.
+
+    `widths` is the width of an event in bytes for each command, 0 for undeclared commands.
+    """
 
     def __init__(self, widths: Sequence[int]) -> None:
-        """`widths`: of each command the bytes of its events, 0 for none."""
         self._widths = widths
         self._matrices: dict[int, bytearray] = {}
         self._templates: dict[Template, int] = {}
@@ -82,11 +86,11 @@ class FrameBlock:
 
     @property
     def units(self) -> int:
-        """How many frames have begun."""
+        """The number of units so far."""
         return len(self._frames)
 
     def begins_unit(self, data: bytes, at: int) -> bool:
-        """Whether the event at `data[at]` begins another frame."""
+        """Return whether the event at `data[at]` begins a new unit."""
         command = data[at]
         if command == plan.START and self._widths[command] >= plan.FRAMED_BYTES:
             return True
@@ -97,7 +101,7 @@ class FrameBlock:
         return False
 
     def add(self, data: bytes, at: int) -> None:
-        """The event at `data[at]`, whole."""
+        """Append the event at `data[at]`, which must be complete."""
         command = data[at]
         width = self._widths[command]
         key = command << 16
@@ -121,11 +125,11 @@ class FrameBlock:
 
     @property
     def range(self) -> FrameRange:
-        """Which frames these are."""
+        """The frames of the events so far."""
         return FrameRange(min(self._frames, default=0), max(self._frames, default=0), len(self._frames))
 
     def encode(self) -> bytes:
-        """The payload of the block."""
+        """Encode the payload of the block."""
         self._close()
         keys = list(self._matrices)
         templates = list(self._templates)
@@ -135,19 +139,19 @@ class FrameBlock:
         for key in keys:
             head.write_number(key)
             head.write_number(self._widths[key >> 16])
-        places = {key: place for place, key in enumerate(keys)}
+        indices = {key: index for index, key in enumerate(keys)}
         head.write_number(len(templates))
         for template in templates:
             head.write_number(len(template))
             for key in template:
-                head.write_number(places[key])
+                head.write_number(indices[key])
         head.write_number(len(self._frames))
         for unit in self._units:
             head.write_number(unit)
-        before = 0
+        expected = 0
         for frame in self._frames:
-            head.write_signed(frame - before)
-            before = frame + 1
+            head.write_signed(frame - expected)
+            expected = frame + 1
         groups = _groups(keys, self._widths, templates, self._units, self._frames)
         for group in groups.values():
             group.matrix = self._matrices[group.key]
@@ -155,21 +159,21 @@ class FrameBlock:
         _put_seeds(groups, templates, self._units, parts)
         for group in _in_order(groups):
             _put_columns(group, parts)
-        present, kept = parts.to_bytes()
+        present, stored = parts.to_bytes()
         head.write_octets(present)
-        return squeeze(head.to_bytes() + kept, planes=True)
+        return compress(head.to_bytes() + stored, planes=True)
 
 
 def decode_block(payload: bytes, source_bytes: int) -> bytes:
-    """The events of a block, as they were in the file. Raises `FieldError`."""
+    """Return the events of a block as they were in the file, `source_bytes` in total. Raises `FieldError`."""
     if source_bytes > MAX_SOURCE_BYTES:
-        raise FieldError(f"a block of {source_bytes} bytes", offset=0)
-    stream = MemoryStream(expand(payload, 4 * source_bytes + _ROOM_BYTES, planes=True))
+        raise FieldError(f"a block of {source_bytes} bytes, the maximum is {MAX_SOURCE_BYTES}", offset=0)
+    stream = MemoryStream(decompress(payload, 4 * source_bytes + _EXTRA_BYTES, planes=True))
     if stream.read_number() != plan.PLAN:
-        raise FieldError("the block has a plan that is not known", offset=0)
+        raise FieldError("the block has an unknown plan", offset=0)
     keys, widths = [], [0] * 256
     for _ in range(stream.read_number(source_bytes)):
-        key, width = stream.read_number(0xFFFFFF), stream.read_number(_WIDEST)
+        key, width = stream.read_number(0xFFFFFF), stream.read_number(_MAX_WIDTH)
         command = key >> 16
         _check_width(command, key, width)
         if widths[command] not in (0, width):
@@ -187,21 +191,21 @@ def decode_block(payload: bytes, source_bytes: int) -> bytes:
     units = [stream.read_number() for _ in range(count)]
     sizes = [sum(widths[key >> 16] for key in template) for template in templates]
     if any(unit >= len(sizes) for unit in units) or sum(sizes[unit] for unit in units) != source_bytes:
-        raise FieldError("the frames of the block are not as long as it says", offset=0)
-    frames, before = [], 0
+        raise FieldError("the frames of the block do not have its length", offset=0)
+    frames, frame = [], 0
     for _ in range(count):
-        before += stream.read_signed()
-        if not -(1 << 31) <= before < 1 << 31:
-            raise FieldError(f"the frame number {before}", offset=0)
-        frames.append(before)
-        before += 1
+        frame += stream.read_signed()
+        if not -(1 << 31) <= frame < 1 << 31:
+            raise FieldError(f"the frame number {frame} is out of range", offset=0)
+        frames.append(frame)
+        frame += 1
     present = stream.read_octets()
     parts = PartsReader(present, stream.read_raw(stream.left))
     groups = _groups(keys, widths, templates, units, frames)
     if len(groups) != len(keys) or any(not group.count for group in groups.values()):
-        raise FieldError("a kind of event that no frame has", offset=0)
+        raise FieldError("the block declares a kind of event that no frame has", offset=0)
     for group in groups.values():
-        _fill(group)
+        _fill_known_bytes(group)
     _take_seeds(groups, templates, units, parts)
     for group in _in_order(groups):
         _take_columns(group, parts)
@@ -209,16 +213,16 @@ def decode_block(payload: bytes, source_bytes: int) -> bytes:
     return _joined(groups, templates, units)
 
 
-def _pick(keys: list[int], place: int) -> int:
-    if place >= len(keys):
-        raise FieldError(f"there is no kind of event {place}", offset=0)
-    return keys[place]
+def _pick(keys: list[int], index: int) -> int:
+    if index >= len(keys):
+        raise FieldError(f"the kind of event {index} is not declared", offset=0)
+    return keys[index]
 
 
 def _check_width(command: int, key: int, width: int) -> None:
-    player = command in plan.PLAYERS and width >= plan.PLAYER_BYTES
-    if not width or (key & 0xFFFF and not player):
-        raise FieldError(f"the kind of event {key:#08x} with {width} bytes", offset=0)
+    has_player = command in plan.PLAYERS and width >= plan.PLAYER_BYTES
+    if not width or (key & 0xFFFF and not has_player):
+        raise FieldError(f"the kind of event {key:#08x} cannot have {width} bytes", offset=0)
 
 
 def _groups(
@@ -228,12 +232,13 @@ def _groups(
     units: Sequence[int],
     frames: Sequence[int],
 ) -> dict[int, Rows]:
-    places: dict[int, list[int]] = {key: [] for key in keys}
-    appends = [[places[key].append for key in template] for template in templates]
-    for place, unit in enumerate(units):
-        for append in appends[unit]:
-            append(place)
-    groups = {key: Rows(key, widths[key >> 16], places[key], frames) for key in keys}
+    """Return the rows of each key, with their units and parents but no bytes."""
+    row_units: dict[int, list[int]] = {key: [] for key in keys}
+    appends = [[row_units[key].append for key in template] for template in templates]
+    for unit, template in enumerate(units):
+        for append in appends[template]:
+            append(unit)
+    groups = {key: Rows(key, widths[key >> 16], row_units[key], frames) for key in keys}
     for key, group in groups.items():
         command = key >> 16
         if command in plan.PLAYERS and group.width >= plan.PLAYER_BYTES:
@@ -244,7 +249,7 @@ def _groups(
 
 
 def _in_order(groups: dict[int, Rows]) -> list[Rows]:
-    """Post-frames first: pre-frames are predicted from them."""
+    """Return the groups in coding order: Post-Frame Updates first, as Pre-Frame Updates are predicted from them."""
     return sorted(groups.values(), key=lambda group: (group.key >> 16 != plan.POST, group.key))
 
 
@@ -258,11 +263,11 @@ def _put_columns(group: Rows, parts: PartsWriter) -> None:
         for row in range(group.count):
             parts.put(bytes(group.matrix[row * width + 1 : (row + 1) * width]))
         return
-    for place, (offset, size, method) in enumerate(plan.columns(command, width)):
+    for index, (offset, size, method) in enumerate(plan.columns(command, width)):
         values = column(group.matrix, width, offset, size)
         method.put(group, values, size, parts)
         group.values[offset] = values
-        if not place and command in plan.IDENTITY_AT:
+        if index == 0 and command in plan.IDENTITY_AT:
             group.parents = same_parents(values)
 
 
@@ -272,31 +277,31 @@ def _take_columns(group: Rows, parts: PartsReader) -> None:
         for row in range(group.count):
             group.matrix[row * width + 1 : (row + 1) * width] = parts.take(width - 1)
         return
-    for place, (offset, size, method) in enumerate(plan.columns(command, width)):
+    for index, (offset, size, method) in enumerate(plan.columns(command, width)):
         values = method.take(group, size, parts)
         set_column(group.matrix, width, offset, size, values)
         group.values[offset] = values
-        if not place and command in plan.IDENTITY_AT:
+        if index == 0 and command in plan.IDENTITY_AT:
             group.parents = same_parents(values)
 
 
-def _fill(group: Rows) -> None:
-    """What is known of the rows before their columns: command, frame, player."""
+def _fill_known_bytes(group: Rows) -> None:
+    """Fill in the bytes that are known without the columns: command, frame number and player."""
     command, width = group.key >> 16, group.width
     group.matrix = matrix = bytearray(width * group.count)
     matrix[0::width] = bytes([command]) * group.count
     if _framed(group):
-        set_column(matrix, width, 1, 4, group.own_frames_as_words())
+        set_column(matrix, width, 1, 4, group.frame_words())
         if command in plan.PLAYERS and width >= plan.PLAYER_BYTES:
             matrix[5::width] = bytes([group.key >> 8 & 0xFF]) * group.count
             matrix[6::width] = bytes([group.key & 0xFF]) * group.count
 
 
 def _seeded(groups: dict[int, Rows], templates: Sequence[Template], units: Sequence[int]) -> list[int]:
-    """The keys of all events that have a seed, in the order of the file."""
-    having = {key for key, group in groups.items() if plan.has_seed(key >> 16, group.width)}
-    each = [[key for key in template if key in having] for template in templates]
-    return list(chain.from_iterable(each[unit] for unit in units))
+    """Return the keys of all events that have a seed, in the order of the file."""
+    seeded = {key for key, group in groups.items() if plan.has_seed(key >> 16, group.width)}
+    by_template = [[key for key in template if key in seeded] for template in templates]
+    return list(chain.from_iterable(by_template[unit] for unit in units))
 
 
 def _put_seeds(

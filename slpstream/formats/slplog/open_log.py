@@ -1,4 +1,4 @@
-"""Replay logs on disk: a `.slplog` opened at any frame, or read as the replay that it is of."""
+"""Replay logs in files: opened for reading frames, or read as the replay that they contain."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from slpstream.system.files import open_regular
 
 
 def is_log(path: Path) -> bool:
-    """By its name."""
+    """Return whether a path has the suffix of replay logs."""
     return path.suffix.lower() == SUFFIX
 
 
 def log_in(file: BinaryIO) -> ReplayLog:
-    """The log in an open file. Raises `FormatError`, `OSError`."""
+    """Return the replay log in an open file. Raises `FormatError`, `OSError`."""
 
     def read_at(offset: int, size: int) -> bytes:
         file.seek(offset)
@@ -29,7 +29,10 @@ def log_in(file: BinaryIO) -> ReplayLog:
 
 
 def as_replay(file: BinaryIO) -> BinaryIO:
-    """The same file; of a log the replay that it is of, in memory. Raises `FormatError`."""
+    """Return the file itself or, if it is a replay log, close it and return the replay in memory.
+
+    Raises `FormatError`.
+    """
     head = file.read(len(MAGIC))
     file.seek(0)
     if head != MAGIC:
@@ -39,7 +42,10 @@ def as_replay(file: BinaryIO) -> BinaryIO:
 
 
 def replay_name(path: Path) -> str:
-    """The name of a replay, without its folder; of a log that of its replay. Raises `OSError`."""
+    """Return the name of a replay file, without its folder; for a replay log, the one in its header.
+
+    Raises `OSError`.
+    """
     if not is_log(path):
         return path.name
     with open_regular(path) as file:

@@ -1,8 +1,8 @@
-"""Plan 1: which columns the events of a frame have, in which order they are coded, and how each is predicted.
+"""Plan 1: the columns of the events of a frame, their order, and how each of them is predicted.
 
-The plan is part of the format of a `.slplog`, so it never changes: a plan with other columns has another number. It
-needs no table of fields, only the declared width of an event: columns that end behind it are absent, bytes that no
-column covers are columns of one byte. All offsets count from the command byte.
+The plan is part of the `.slplog` format, so it never changes: other columns would be a plan with another number. It
+depends only on the declared width of an event: columns that extend past it are absent, and each byte outside of all
+columns is a column of its own. All offsets count from the command byte.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ PLAN = 1
 
 PRE, POST, START, ITEM, BOOKEND, PLATFORM, WHISPY, STADIUM = 0x37, 0x38, 0x3A, 0x3B, 0x3C, 0x3F, 0x40, 0x41
 FRAMED_BYTES = 5
-"""Command byte and frame number: what these events begin with."""
+"""Command byte and frame number, with which the `FRAMED` events begin."""
 PLAYER_BYTES = 7
-"""And player index and follower flag, in the events of players."""
+"""The same with player index and follower flag, in the `PLAYERS` events."""
 PLAYERS = frozenset({PRE, POST})
 FRAMED = frozenset({PRE, POST, START, ITEM, BOOKEND, PLATFORM, WHISPY, STADIUM})
 SEED_AT = {START: 5, PRE: 7}
-"""Seeds are one column of the whole block, in the order of the file."""
+"""Offsets of random seeds. All seeds of a block are one column, in the order of the file."""
 IDENTITY_AT = {ITEM: (0x22, 4), PLATFORM: (0x5, 1)}
-"""Offset and width of what makes two rows the same thing. This column is coded first, against the row before."""
+"""Offset and width of the field that identifies an item or platform. It is coded first, against the row before."""
 
 _STATE, _COUNTER, _HITLAG, _AIRBORNE = 0x08, 0x22, 0x49, 0x2F
 _AIR_X, _SPEED_Y, _ATTACK_X, _ATTACK_Y, _GROUND_X = 0x35, 0x39, 0x3D, 0x41, 0x45
@@ -47,21 +47,21 @@ def _always(step: predict.Step) -> Stepped:
 
 
 def _position(ground: int, air: int, attack: int) -> Stepped:
-    """By the speeds, where the event has them; else on as before."""
+    """A player's position, predicted from the speeds if the event has them, and as a straight line otherwise."""
 
     def step_of(rows: Rows) -> predict.Step:
-        ground_speeds, air_speeds, attack_speeds = rows.own(ground), rows.own(air), rows.own(attack)
-        airborne = rows.own(_AIRBORNE)
+        ground_speeds, air_speeds, attack_speeds = rows.column(ground), rows.column(air), rows.column(attack)
+        airborne = rows.column(_AIRBORNE)
         if ground_speeds is None or air_speeds is None or attack_speeds is None or airborne is None:
             return predict.straight
-        own = [a if flying else g for a, g, flying in zip(air_speeds, ground_speeds, airborne, strict=True)]
-        return predict.moved((own, attack_speeds), rows.own(_HITLAG))
+        speeds = [a if flying else g for a, g, flying in zip(air_speeds, ground_speeds, airborne, strict=True)]
+        return predict.moved((speeds, attack_speeds), rows.column(_HITLAG))
 
     return Stepped(step_of)
 
 
 def _drift(speed: int) -> Stepped:
-    """An item's position, by its speed."""
+    """An item's position, predicted from its speed."""
     return Stepped(lambda rows: predict.moved((rows.values[speed],), None))
 
 
@@ -71,16 +71,16 @@ def _state_counter(rows: Rows) -> predict.Step:
 
 
 def _ground_speed(rows: Rows) -> list[int]:
-    """On the ground that in the air, in the air 0."""
+    """The ground speed: equal to the air speed on the ground, and 0 in the air."""
     air, airborne = rows.values[_AIR_X], rows.values[_AIRBORNE]
     return [0 if flying else speed for speed, flying in zip(air, airborne, strict=True)]
 
 
 def _stick(raw_x: int, raw_y: int, axis: int, *, alone: bool = False) -> Grid:
-    """From the raw stick, as far as the event has it. `alone`: x without y is better than nothing."""
+    """A stick axis, predicted from the raw stick if the event has it. `alone`: x is enough, without y."""
 
     def guess(rows: Rows) -> list[int]:
-        x, y = rows.own(raw_x), rows.own(raw_y)
+        x, y = rows.column(raw_x), rows.column(raw_y)
         if x is None or (y is None and not alone):
             return [0] * rows.count
         both = zip(x, y, strict=True) if y is not None else ((value, 0) for value in x)
@@ -95,9 +95,9 @@ def _codes(rows: Rows, offset: int, grid: predict.GridOf) -> list[int]:
 
 
 def _trigger(rows: Rows) -> list[int]:
-    """The deeper of the two physical ones; full when one clicks."""
-    clicks = rows.own(_PHYSICAL)
-    if clicks is None or rows.own(_RIGHT) is None:
+    """The trigger: the larger of the two physical triggers, or the maximum if L or R is pressed."""
+    clicks = rows.column(_PHYSICAL)
+    if clicks is None or rows.column(_RIGHT) is None:
         return [0] * rows.count
     left, right = _codes(rows, _LEFT, _TRIGGERS), _codes(rows, _RIGHT, _TRIGGERS)
     deepest = map(max, left, right)
@@ -108,8 +108,8 @@ def _trigger(rows: Rows) -> list[int]:
 
 
 def _buttons(rows: Rows) -> list[int]:
-    """The physical ones, the directions of the sticks, the trigger."""
-    physical = rows.own(_PHYSICAL)
+    """The processed buttons: physical buttons, directions of the sticks, and the trigger."""
+    physical = rows.column(_PHYSICAL)
     if physical is None:
         return [0] * rows.count
     directions = [
@@ -123,23 +123,23 @@ def _buttons(rows: Rows) -> list[int]:
     return [a | b | c | d for a, b, c, d in zip(physical, *directions, pressed, strict=True)]
 
 
-def _last_state(offset: int) -> Float:
-    return Float(lambda rows: rows.last_state(offset))
+def _previous_post(offset: int) -> Float:
+    return Float(lambda rows: rows.previous_post(offset))
 
 
-def _last_state_bits(offset: int) -> Bits:
-    return Bits(lambda rows: rows.last_state(offset))
+def _previous_post_bits(offset: int) -> Bits:
+    return Bits(lambda rows: rows.previous_post(offset))
 
 
-_SAME, _STANDS = Same(), _always(_parent)
+_SAME, _CONSTANT = Same(), _always(_parent)
 
 _COLUMNS: dict[int, tuple[tuple[int, int, Method], ...]] = {
     POST: (
         (0x07, 1, _SAME),  # internal character id
         (_STATE, 2, _SAME),
         (0x12, 4, _SAME),  # facing direction
-        (0x16, 4, _STANDS),  # percent
-        (0x1A, 4, _STANDS),  # shield size
+        (0x16, 4, _CONSTANT),  # percent
+        (0x1A, 4, _CONSTANT),  # shield size
         (0x1E, 1, _SAME),  # last attack landed
         (0x1F, 1, _SAME),  # current combo count
         (0x20, 1, _SAME),  # last hit by
@@ -150,7 +150,7 @@ _COLUMNS: dict[int, tuple[tuple[int, int, Method], ...]] = {
         (0x28, 1, _SAME),
         (0x29, 1, _SAME),
         (0x2A, 1, _SAME),
-        (0x2B, 4, _always(predict.countdown)),  # misc action state: what remains of hitstun
+        (0x2B, 4, _always(predict.countdown)),  # misc action state: the rest of hitstun
         (_AIRBORNE, 1, _SAME),
         (0x30, 2, _SAME),  # last ground id
         (0x32, 1, _SAME),  # jumps remaining
@@ -169,11 +169,11 @@ _COLUMNS: dict[int, tuple[tuple[int, int, Method], ...]] = {
         (0x0E, 4, _position(_SPEED_Y, _SPEED_Y, _ATTACK_Y)),
     ),
     PRE: (
-        (0x0B, 2, _last_state_bits(_STATE)),
-        (0x0D, 4, _last_state(0x0A)),
-        (0x11, 4, _last_state(0x0E)),
-        (0x15, 4, _last_state(0x12)),
-        (0x3C, 4, _last_state(0x16)),
+        (0x0B, 2, _previous_post_bits(_STATE)),
+        (0x0D, 4, _previous_post(0x0A)),
+        (0x11, 4, _previous_post(0x0E)),
+        (0x15, 4, _previous_post(0x12)),
+        (0x3C, 4, _previous_post(0x16)),
         (_RAW_X, 1, Delta()),
         (_RAW_Y, 1, Delta()),
         (_RAW_CX, 1, Delta()),
@@ -206,7 +206,7 @@ _COLUMNS: dict[int, tuple[tuple[int, int, Method], ...]] = {
         (0x2A, 1, _SAME),
         (0x2B, 2, _SAME),  # instance id
     ),
-    BOOKEND: ((0x5, 4, Bits(Rows.own_frames_as_words)),),
+    BOOKEND: ((0x5, 4, Bits(Rows.frame_words)),),
     PLATFORM: ((0x6, 4, _always(predict.linear)),),
     WHISPY: ((0x5, 1, _SAME),),
     STADIUM: ((0x5, 2, _SAME), (0x7, 2, _SAME)),
@@ -215,8 +215,10 @@ _COLUMNS: dict[int, tuple[tuple[int, int, Method], ...]] = {
 
 @functools.cache
 def columns(command: int, width: int) -> Sequence[Column]:
-    """The columns of a command's events, `width` bytes wide with the command byte, in the order in which they are
-    coded. The frame number, player and follower, and the seed are coded elsewhere."""
+    """Return the columns of a command's events in coding order, for events of `width` bytes with the command byte.
+
+    Frame number, player, follower flag and seed are not included: they are coded elsewhere.
+    """
     found: list[Column] = []
     covered = {0}
     if command in FRAMED:
@@ -236,9 +238,9 @@ def columns(command: int, width: int) -> Sequence[Column]:
 
 
 def has_seed(command: int, width: int) -> bool:
-    """Whether events of this width have a seed."""
+    """Return whether a command's events have a seed if they are `width` bytes long."""
     return _has(command, SEED_AT, 4, width)
 
 
-def _has(command: int, places: dict[int, int], size: int, width: int) -> bool:
-    return command in places and places[command] + size <= width
+def _has(command: int, offsets: dict[int, int], size: int, width: int) -> bool:
+    return command in offsets and offsets[command] + size <= width

@@ -1,12 +1,12 @@
-"""The predictions of the columns: what a value should be by those before it, and the difference to what it is.
+"""Predictions of column values, and the differences between values and predictions.
 
-All values are unsigned integers of 1, 2 or 4 bytes; a float is its bit pattern. So every prediction may be wrong and
-nothing is lost: what is kept is the difference. Where floats are added, the sum is taken in double precision and
-rounded once to single precision (ties to even); an operand or a result that is not finite makes the prediction the
-parent's value. With that every machine predicts the same bits.
+All values are unsigned integers of 1, 2 or 4 bytes; floats are bit patterns. The differences are exact, so a wrong
+prediction costs space but loses nothing. Predictions must have the same bits on every machine: sums of floats are
+calculated in double precision and rounded once to single precision (ties to even), and when an operand or the result is
+not finite, the prediction is the parent's value.
 
-A row's *parent* is the row before it of the same player or thing (`frames` says which). Parents are given as places in
-a list of values that has a 0 in front: place 0 stands for "none".
+A row's *parent* is the preceding row of the same player or item (see `rows`). Parents are indices into a list of values
+with a 0 in front, so index 0 means no parent.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ _SIGN, _EXPONENT = 0x80000000, 0x7F800000
 _F32, _U32 = struct.Struct(">f"), struct.Struct(">I")
 
 Step = Callable[[int, int, int], int]
-"""(row, parent's value, grandparent's value) to the predicted value."""
+"""Called with (row, parent's value, grandparent's value); returns the predicted value."""
 
 
 def as_float(pattern: int) -> float:
-    """The float of a bit pattern."""
+    """Return the float with a bit pattern."""
     value: float = _F32.unpack(_U32.pack(pattern))[0]
     return value
 
 
 def finite(pattern: int) -> bool:
-    """Neither infinite nor NaN."""
+    """Return whether the float with a bit pattern is neither infinite nor NaN."""
     return pattern & _EXPONENT != _EXPONENT
 
 
 def rounded(value: float, otherwise: int) -> int:
-    """The bit pattern of the nearest float; `otherwise` when that would not be finite."""
+    """Return the bit pattern of the nearest float, or `otherwise` if that is not finite."""
     try:
         pattern: int = _U32.unpack(_F32.pack(value))[0]
     except OverflowError:
@@ -46,32 +46,28 @@ def rounded(value: float, otherwise: int) -> int:
 
 
 def fold(pattern: int) -> int:
-    """A float's pattern as a number that grows with the float, modulo 2^32: neighbours differ by 1."""
+    """Map a float's bit pattern to an integer that increases with the float, modulo 2^32. Neighbours differ by 1."""
     return pattern ^ WORD if pattern & _SIGN else pattern | _SIGN
 
 
 def unfold(number: int) -> int:
-    """The mirror of `fold`."""
+    """The inverse of `fold`."""
     return number ^ _SIGN if number & _SIGN else number ^ WORD
 
 
 def zigzag(difference: int) -> int:
-    """A difference modulo 2^32 as a number that is small when it is near 0 on either side."""
+    """Map a difference modulo 2^32 to a number that is small if the difference is close to 0 on either side."""
     difference &= WORD
     return (2 * difference if difference < _SIGN else 2 * (WORD - difference) + 1) & WORD
 
 
 def unzigzag(number: int) -> int:
-    """The mirror of `zigzag`."""
+    """The inverse of `zigzag`."""
     return number >> 1 if not number & 1 else WORD - (number >> 1)
 
 
-# -- differences to a prediction that is known beforehand
-# ------------------------------------------------------------------------
-
-
 def float_differences(values: Sequence[int], predicted: Sequence[int]) -> list[int]:
-    """Zigzag differences of the folded patterns."""
+    """Return the differences of floats to their predictions, as zigzag numbers of folded patterns."""
     return [
         0 if value == guess else zigzag(fold(value) - fold(guess))
         for value, guess in zip(values, predicted, strict=True)
@@ -79,70 +75,62 @@ def float_differences(values: Sequence[int], predicted: Sequence[int]) -> list[i
 
 
 def from_float_differences(differences: Sequence[int], predicted: Sequence[int]) -> list[int]:
-    """The mirror of `float_differences`."""
+    """The inverse of `float_differences`."""
     return [
         guess if not difference else unfold((fold(guess) + unzigzag(difference)) & WORD)
         for difference, guess in zip(differences, predicted, strict=True)
     ]
 
 
-# -- differences to the parent
-# ------------------------------------------------------------------------
-
-
 def parents_of(values: Sequence[int], parents: Sequence[int] | None) -> list[int]:
-    """Each row's parent's value; `None` for rows that simply follow each other."""
+    """Return the value of each row's parent. Without `parents` this is the row before."""
     if parents is None:
         return [0, *values[:-1]] if values else []
     padded = [0, *values]
-    return [padded[place] for place in parents]
+    return [padded[parent] for parent in parents]
 
 
 def undo_delta(differences: Sequence[int], parents: Sequence[int] | None, mask: int) -> list[int]:
-    """Values from their differences to the parent, modulo `mask + 1`."""
+    """Restore values from their differences to the parent's value, modulo `mask + 1`."""
     if parents is None:
         return [value & mask for value in accumulate(differences)]
     values = [0]
-    for difference, place in zip(differences, parents, strict=True):
-        values.append((values[place] + difference) & mask)
+    for difference, parent in zip(differences, parents, strict=True):
+        values.append((values[parent] + difference) & mask)
     return values[1:]
 
 
 def undo_xor(differences: Sequence[int], parents: Sequence[int] | None) -> list[int]:
-    """Values from what differs in bits from the parent."""
+    """Restore values from the bits that differ from the parent's value."""
     if parents is None:
         return list(accumulate(differences, xor))
     values = [0]
-    for difference, place in zip(differences, parents, strict=True):
-        values.append(values[place] ^ difference)
+    for difference, parent in zip(differences, parents, strict=True):
+        values.append(values[parent] ^ difference)
     return values[1:]
 
 
-# -- predictions that go from row to row
-# ------------------------------------------------------------------------
-
-
 def stepped(values: Sequence[int], parents: Sequence[int] | None, step: Step) -> list[int]:
-    """What `step` predicts for each row."""
+    """Return the prediction of `step` for each row."""
     padded = [0, *values]
-    places = range(len(values)) if parents is None else parents
-    grand = [0, *places]
-    return [step(row, padded[place], padded[grand[place]]) for row, place in enumerate(places)]
+    parents = range(len(values)) if parents is None else parents
+    grand = [0, *parents]
+    return [step(row, padded[parent], padded[grand[parent]]) for row, parent in enumerate(parents)]
 
 
 def undo_steps(differences: Sequence[int], parents: Sequence[int] | None, step: Step) -> list[int]:
-    """Float patterns from their differences to what `step` predicts."""
+    """Restore float patterns from their differences to the predictions of `step`."""
     values = [0]
-    places = range(len(differences)) if parents is None else parents
-    grand = [0, *places]
-    for row, (difference, place) in enumerate(zip(differences, places, strict=True)):
-        guess = step(row, values[place], values[grand[place]])
+    parents = range(len(differences)) if parents is None else parents
+    grand = [0, *parents]
+    for row, (difference, parent) in enumerate(zip(differences, parents, strict=True)):
+        guess = step(row, values[parent], values[grand[parent]])
         values.append(guess if not difference else unfold((fold(guess) + unzigzag(difference)) & WORD))
     return values[1:]
 
 
 def linear(row: int, parent: int, grand: int) -> int:
-    """On by the same difference as last time, but not through zero: a speed that is slowed down stops there."""
+    """Predict the same change as last time, but not past zero: a speed that decreases stops there."""
     if parent == grand:
         return parent
     if not (finite(parent) and finite(grand)):
@@ -153,14 +141,14 @@ def linear(row: int, parent: int, grand: int) -> int:
 
 
 def straight(row: int, parent: int, grand: int) -> int:
-    """On by the same difference as last time."""
+    """Predict the same change as last time."""
     if parent == grand or not (finite(parent) and finite(grand)):
         return parent
     return rounded(2 * as_float(parent) - as_float(grand), parent)
 
 
 def countdown(row: int, parent: int, grand: int) -> int:
-    """One less, down to 0."""
+    """Predict 1 less than the parent's value, down to 0."""
     if not finite(parent):
         return parent
     before = as_float(parent)
@@ -168,7 +156,7 @@ def countdown(row: int, parent: int, grand: int) -> int:
 
 
 def moved(speeds: Sequence[Sequence[int]], stopped: Sequence[int] | None) -> Step:
-    """A position: on by the sum of these speeds, unless `stopped` (hitlag) is above 0."""
+    """Predict a position that changes by the sum of these speeds, unless `stopped` (hitlag) is above 0."""
 
     def step(row: int, parent: int, grand: int) -> int:
         if stopped is not None and stopped[row] and not stopped[row] & _SIGN:
@@ -186,7 +174,11 @@ def moved(speeds: Sequence[Sequence[int]], stopped: Sequence[int] | None) -> Ste
 
 
 def counted(states: Sequence[int], before: Sequence[int]) -> Step:
-    """The counter of a state: 0 when the state is another than `before`, else on by what it went on by, or by 1."""
+    """Predict the counter of an action state.
+
+    It is 0 when the state differs from the one `before`. Otherwise it increases as much as last time, or by 1 if it
+    decreased.
+    """
 
     def step(row: int, parent: int, grand: int) -> int:
         if states[row] != before[row]:
@@ -194,27 +186,26 @@ def counted(states: Sequence[int], before: Sequence[int]) -> Step:
         if not (finite(parent) and finite(grand)):
             return parent
         now = as_float(parent)
-        by = now - as_float(grand)
-        return rounded(now + (by if by >= 0 else 1.0), parent)
+        change = now - as_float(grand)
+        return rounded(now + (change if change >= 0 else 1.0), parent)
 
     return step
 
 
-# -- floats that are steps of a grid
-# ------------------------------------------------------------------------
-
-
 class GridOf:
-    """A grid of `steps` steps from 0 to 1, of which those from `lowest` to `highest` are coded in one byte, in two's
-    complement. `escape` is the code of what is not on it."""
+    """A grid of `steps` steps between 0 and 1.
+
+    The steps from `lowest` to `highest` have codes of one byte, in two's complement. `escape` is the code of values
+    that are not on the grid.
+    """
 
     def __init__(self, steps: int, lowest: int, highest: int, escape: int) -> None:
         self.escape = escape
         self.step_of = {rounded(step / steps, 0): step for step in range(lowest, highest + 1)}
-        """The step of each pattern."""
+        """Steps by bit pattern."""
         self.code_of = {pattern: step & 0xFF for pattern, step in self.step_of.items()}
         self.patterns = [0] * 256
-        """The pattern of each code."""
+        """Bit patterns by code."""
         for pattern, code in self.code_of.items():
             self.patterns[code] = pattern
 
@@ -224,7 +215,7 @@ TRIGGER_GRID = GridOf(140, 0, 140, 0xFF)
 
 
 def on_grid(values: Sequence[int], grid: GridOf) -> tuple[list[int], list[int]]:
-    """The codes of values, and those that have none, in order."""
+    """Return the codes of values, and a list of the values that are not on the grid."""
     codes, escape = grid.code_of, grid.escape
     found = [codes.get(value, escape) for value in values]
     escaped = [value for value, code in zip(values, found, strict=True) if code == escape] if escape in found else []
@@ -235,7 +226,7 @@ _DEAD_ZONE, _RIM = 23, 80
 
 
 def stick(raw_x: int, raw_y: int) -> tuple[int, int]:
-    """What the game makes of a stick's raw position: inside the rim, and nothing near the middle."""
+    """Process a stick's raw position as the game does: limited to the rim, and 0 in the dead zone of each axis."""
     x, y = raw_x - ((raw_x & 0x80) << 1), raw_y - ((raw_y & 0x80) << 1)
     squared = x * x + y * y
     if squared > _RIM * _RIM:
@@ -245,7 +236,10 @@ def stick(raw_x: int, raw_y: int) -> tuple[int, int]:
 
 
 def direction(x: int, y: int, up: int) -> int:
-    """The bit of a stick's direction: `up`, then down, left, right; 0 near the middle."""
+    """Return the button bit of a stick's direction: `up`, or one of the next bits for down, left and right.
+
+    In the dead zone it is 0.
+    """
     x, y = x - ((x & 0x80) << 1), y - ((y & 0x80) << 1)
     if max(abs(x), abs(y)) < _DEAD_ZONE:
         return 0
@@ -254,9 +248,7 @@ def direction(x: int, y: int, up: int) -> int:
     return up << 2 if x < 0 else up << 3
 
 
-# -- the game's random numbers
-# ------------------------------------------------------------------------
-
+# The game's random number generator: seed * 214013 + 2531011 modulo 2^32.
 _FACTOR, _ADDEND = 214013, 2531011
 
 
@@ -269,11 +261,11 @@ def _doublings() -> list[tuple[int, int]]:
 
 
 _JUMPS = _doublings()
-"""Of 1, 2, 4, ... draws: seed * factor + addend."""
+"""Factors and addends that advance a seed by 1, 2, 4, ... draws at once."""
 
 
 def draws_of(seed: int) -> int:
-    """How many draws lead from the seed 0 to this one: every seed has exactly one number, below 2^32."""
+    """Return the number of draws that lead from seed 0 to this one. It is below 2^32 and unique for each seed."""
     count, now = 0, 0
     for bit, (factor, addend) in enumerate(_JUMPS):
         if (now ^ seed) >> bit & 1:
@@ -283,7 +275,7 @@ def draws_of(seed: int) -> int:
 
 
 def seed_after(draws: int) -> int:
-    """The mirror of `draws_of`."""
+    """The inverse of `draws_of`."""
     now, bit = 0, 0
     while draws:
         if draws & 1:

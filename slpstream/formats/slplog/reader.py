@@ -1,4 +1,4 @@
-"""A `.slplog` read: whole, or at any frame."""
+"""Reading a `.slplog`: the whole replay, or some of its frames."""
 
 from __future__ import annotations
 
@@ -7,20 +7,23 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from slpstream.formats.slplog import container
-from slpstream.formats.slplog.blocks import decode
 from slpstream.formats.slplog.container import SOURCE_KINDS, Block, Kind, ReadAt
+from slpstream.formats.slplog.payloads import decode
 from slpstream.model.errors import FieldError, FormatError, FramingError
 
 _UNKNOWN_HASH = bytes(32)
 _MAX_REWRITTEN_BYTES = 1 << 10
 _MAX_LOST_BYTES = 256 << 20
-"""A larger hole in a replay is no hole, but a lie."""
+"""Maximum gap between two readable blocks. An offset that makes a larger one is considered damaged."""
 
 
 class FrameSpan(NamedTuple):
-    """What it takes to read some frames: `lead`, the replay up to its first frame, but for events that were split; then
-    `data`, which is at `offset` in the replay and begins with a frame. `whole`: there is nothing to jump over, and
-    `data` is the whole replay."""
+    """The parts of a replay that are needed to read some frames.
+
+    `lead` is the replay up to its first frame, without events that were split. `data` is at `offset` in the replay and
+    begins with a frame; it is empty when the replay does not have the frames. `whole` is set when the log has no blocks
+    of frames: then `data` is the whole replay.
+    """
 
     lead: bytes
     offset: int
@@ -29,30 +32,32 @@ class FrameSpan(NamedTuple):
 
 
 class ReplayLog:
-    """A log. `read_at` gives bytes of it; nothing is read that is not asked for, beside the header and the index.
+    """A replay log of `size` bytes, read with `read_at`.
 
-    A finished log has its blocks in the index. Without one, or with one that is damaged, they are searched for.
+    Only the header and the index are read at once, everything else on request. The list of blocks comes from the index.
+    In an unfinished log, or one with a damaged index, blocks are found by their headers.
+
+    Raises `WrongFormat` when the file is not a replay log, and other `FormatError`s for a damaged header.
     """
 
     def __init__(self, read_at: ReadAt, size: int) -> None:
-        """Raises `WrongFormat` when it is none, and further `FormatError`s for a damaged header."""
         self._read_at = read_at
         self.header, self._start = container.read_header(read_at)
         self.end = container.read_end(read_at, size)
         self.problems: list[FormatError] = []
-        """What is wrong with the blocks, as far as it was seen."""
+        """The damage that was found so far."""
         self.blocks = self._from_index(size) or self._from_scan(size)
         self._numbers = {block.offset: number for number, block in enumerate(self.blocks)}
         self._frames = [block for block in self.blocks if block.kind == Kind.FRAMES]
 
     @classmethod
     def of(cls, data: bytes) -> ReplayLog:
-        """A log in memory."""
-        return cls(lambda at, size: data[at : at + size], len(data))
+        """Open a log in memory."""
+        return cls(lambda offset, size: data[offset : offset + size], len(data))
 
     @property
     def finished(self) -> bool:
-        """The log has its end."""
+        """The log is complete: it has its last block."""
         return self.end is not None
 
     def _from_index(self, size: int) -> list[Block]:
@@ -60,15 +65,15 @@ class ReplayLog:
             return []
         at = self.end.index_offset
         block = container.parse_block(self._read_at(at, container.HEADER_BYTES), at)
-        if block is None or block.kind != Kind.INDEX or block.past != size - container.END_BYTES:
+        if block is None or block.kind != Kind.INDEX or block.next_offset != size - container.END_BYTES:
             return []
         try:
-            payload = container.payload_of(self._read_at, block, self.end.blocks)
+            payload = container.read_payload(self._read_at, block, self.end.blocks)
             blocks = container.read_index(payload, self._start, size)
         except FormatError as error:
             self.problems.append(error)
             return []
-        return blocks if not blocks or blocks[-1].past == at else []
+        return blocks if not blocks or blocks[-1].next_offset == at else []
 
     def _from_scan(self, size: int) -> list[Block]:
         blocks = []
@@ -80,14 +85,14 @@ class ReplayLog:
         return blocks
 
     def decode(self, block: Block) -> bytes:
-        """The bytes of the replay that a block stands for. Raises `FormatError`, which says which block."""
+        """Return the part of the replay in a block. Raises `FormatError`, which names the block."""
         number = self._numbers[block.offset]
         head = container.parse_block(self._read_at(block.offset, container.HEADER_BYTES), block.offset)
         if head is None:
             raise FramingError(f"block {number} has no header", offset=block.offset)
         if head._replace(checksum=0) != block._replace(checksum=0):
-            raise FramingError(f"block {number} is another one than the index says", offset=block.offset)
-        payload = container.payload_of(self._read_at, head, number)
+            raise FramingError(f"block {number} does not match the index", offset=block.offset)
+        payload = container.read_payload(self._read_at, head, number)
         if head.kind == Kind.REWRITE:
             return payload
         try:
@@ -96,9 +101,10 @@ class ReplayLog:
             raise FieldError(f"block {number}: {error.what}", offset=block.offset) from error
 
     def pieces(self, *, partial: bool = False) -> Iterator[tuple[int, bytes]]:
-        """The replay in order: offset and bytes. Raises `FormatError` for the first block that is broken or missing.
+        """Yield the replay in order, as offsets and bytes.
 
-        `partial`: what cannot be read is left out and added to `problems`.
+        Raises `FormatError` for the first block that is damaged or missing. With `partial` such blocks are left out,
+        and the errors are added to `problems`.
         """
         if self.problems and not partial:
             raise self.problems[0]
@@ -117,8 +123,8 @@ class ReplayLog:
                 gap = block.source_offset - at
                 if gap and (not partial or not 0 <= gap <= _MAX_LOST_BYTES):
                     raise FramingError(
-                        f"block {self._numbers[block.offset]} goes on at {block.source_offset} of the replay, "
-                        f"where {at} comes next",
+                        f"block {self._numbers[block.offset]} begins at byte {block.source_offset} of the replay, "
+                        f"expected {at}",
                         offset=block.offset,
                     )
                 data = self.decode(block)
@@ -133,17 +139,19 @@ class ReplayLog:
             at = block.source_offset + len(data)
 
     def _rewritten(self) -> bytes:
-        """The first bytes of the replay, where they were written again."""
+        """Return the rewritten first bytes of the replay, or no bytes if it has no REWRITE block."""
         last = next((block for block in reversed(self.blocks) if block.kind == Kind.REWRITE), None)
         if last is None:
             return b""
         if last.payload_bytes > _MAX_REWRITTEN_BYTES:
-            raise FieldError("more of the replay is rewritten than can be", offset=last.offset)
+            raise FieldError("too much of the replay is rewritten", offset=last.offset)
         return self.decode(last)
 
     def chunks(self) -> Iterator[bytes]:
-        """The whole replay, piece by piece; behind the last one its length and hash are compared with the log's end.
-        Raises `FormatError`."""
+        """Yield the whole replay in chunks.
+
+        Raises `FormatError`, also after the last chunk if the length or the hash of the replay is wrong.
+        """
         digest, size = hashlib.sha256(), 0
         for _, data in self.pieces():
             digest.update(data)
@@ -152,26 +160,29 @@ class ReplayLog:
         if self.end is None:
             return
         if size != self.end.source_bytes:
-            raise FramingError(f"the replay has {size} bytes, the log says {self.end.source_bytes}", offset=0)
+            raise FramingError(f"the replay has {size} bytes, expected {self.end.source_bytes}", offset=0)
         if self.end.sha256 not in (_UNKNOWN_HASH, digest.digest()):
-            raise FramingError(f"the replay's SHA-256 is {digest.hexdigest()}, the log says another", offset=0)
+            raise FramingError(
+                f"the replay's SHA-256 is {digest.hexdigest()}, expected {self.end.sha256.hex()}", offset=0
+            )
 
     def unpack(self) -> bytes:
-        """The whole replay. Raises `FormatError`."""
+        """Return the whole replay. Raises `FormatError`."""
         return b"".join(self.chunks())
 
     def span(self, first: int, last: int) -> FrameSpan:
-        """What it takes to read the frames `first` to `last`: of a Slippi replay the blocks that have any of them, with
-        every sending of them; behind the last frame of a block the next one too, because without bookends a frame ends
-        where the next begins.
+        """Return the parts of a Slippi replay that are needed to read the frames `first` to `last`.
+
+        These are all blocks that have any of the frames, so every sending of a frame is included, and one more block if
+        the last frame is at the end of its block: without bookends a frame ends where the next one begins.
 
         Raises `FormatError`.
         """
-        wanted = [block for block in self._frames if block.last_frame >= first and block.first_frame <= last]
-        if not wanted or self.header.format != "slippi":
+        found = [block for block in self._frames if block.last_frame >= first and block.first_frame <= last]
+        if not found or self.header.format != "slippi":
             return FrameSpan(b"", 0, self.unpack() if not self._frames else b"", not self._frames)
-        begin, stop = self._frames.index(wanted[0]), self._frames.index(wanted[-1])
-        stop += wanted[-1].last_frame <= last
+        begin, stop = self._frames.index(found[0]), self._frames.index(found[-1])
+        stop += found[-1].last_frame <= last
         lead = bytearray()
         for block in self.blocks:
             if block.source_offset >= self._frames[0].source_offset and block.kind in SOURCE_KINDS:

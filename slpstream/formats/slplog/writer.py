@@ -1,11 +1,11 @@
-"""A replay's bytes in, the bytes of its log out.
+"""Writers of replay logs: the bytes of a replay go in, the bytes of its log come out.
 
-A writer is fed the file from its first byte on, cut anywhere, and returns what is to be appended to the log. A Slippi
-replay becomes blocks of frames as it grows, so what a kill leaves behind is readable up to the last whole block. The
-other formats are written in one go, and so are their logs.
+A writer is fed the replay in pieces of any size, and returns the bytes to append to the log. The log of a Slippi replay
+gets a block of frames whenever enough of them have been written, so after a crash it is readable up to the last block.
+Replays of the other formats are written in one go, and so are their logs.
 
-Every block is decoded again before it is given away; one that would not give the same bytes is kept as plain bytes. So
-whatever is in a file, its log gives it back.
+Each block is decoded again before it is returned. If the result differs, the block is replaced by one of plain
+compressed bytes. So a log always restores its replay, even if that is damaged or not a replay at all.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from slpstream.formats.slippi.commands import EVENT_PAYLOADS, MESSAGE_SPLITTER
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.formats.slplog import container, plan
-from slpstream.formats.slplog.blocks import decode
 from slpstream.formats.slplog.container import Block, Kind, LogHeader
-from slpstream.formats.slplog.frames import MAX_SOURCE_BYTES, FrameBlock, squeeze
+from slpstream.formats.slplog.frames import MAX_SOURCE_BYTES, FrameBlock, compress
+from slpstream.formats.slplog.inputs import GX, STUNTS, encode_pads, gx_inputs, stunts_inputs
 from slpstream.formats.slplog.pads import KEYFRAME_FRAMES
-from slpstream.formats.slplog.recorded import GX, STUNTS, encode_pads, gx_inputs, stunts_inputs
+from slpstream.formats.slplog.payloads import decode
 from slpstream.formats.slplog.stripes import encode_stripes
 from slpstream.model.errors import FormatError
 
@@ -33,16 +33,19 @@ _UNKNOWN_HASH = bytes(32)
 
 
 class LogWriter(ABC):
-    """Writes the log of one replay. `feed` its bytes in order; `finish` when there are no more."""
+    """Writes the log of one replay. `feed` its bytes in order, then call `finish`.
+
+    `name` is the replay's file name without its folder. Raises `ValueError` when `keyframe_frames`, the number of
+    frames in a block, is out of range.
+    """
 
     def __init__(self, format: str, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> None:
-        """`name`: the file's, without its folder. Raises `ValueError` for an interval that cannot be."""
         if not 1 <= keyframe_frames <= MAX_KEYFRAME_FRAMES:
-            raise ValueError(f"a keyframe every {keyframe_frames} frames; 1 to {MAX_KEYFRAME_FRAMES} can be")
+            raise ValueError(f"a keyframe every {keyframe_frames} frames, expected 1 to {MAX_KEYFRAME_FRAMES}")
         self.keyframe_frames = keyframe_frames
         self.blocks: list[Block] = []
         self.source_bytes = 0
-        """How much of the replay is in the log."""
+        """The number of bytes of the replay that are in the log."""
         self._hash: hashlib._Hash | None = hashlib.sha256()
         self._out = bytearray(container.write_header(LogHeader(format, name, keyframe_frames)))
         self._at = len(self._out)
@@ -50,35 +53,39 @@ class LogWriter(ABC):
 
     @abstractmethod
     def feed(self, data: bytes) -> bytes:
-        """The next bytes of the replay; returns what to append to the log."""
+        """Take the next bytes of the replay, and return the bytes to append to the log."""
 
     @abstractmethod
     def _flush(self) -> None:
-        """Writes what is still held back."""
+        """Write the buffered part of the replay."""
 
     def rewrite(self, head: bytes) -> bytes:
-        """The first bytes of the replay have changed to `head`. The hash of the whole is then not known to the writer,
-        unless `finish` is told."""
+        """Record that the first bytes of the replay have changed to `head`.
+
+        After this the writer does not know the hash of the replay, so the caller should pass it to `finish`.
+        """
         self._hash = None
         self._append(Kind.REWRITE, head, 0, len(head))
-        return self._taken()
+        return self._take_output()
 
     def finish(self, sha256: bytes = b"") -> bytes:
-        """No more bytes will come: what is held back, the index, the end. `sha256`: of the whole replay, where the
-        caller knows it."""
+        """Return the rest of the log: buffered blocks, the index and the end.
+
+        `sha256` is the hash of the whole replay, needed only after `rewrite`.
+        """
         self._flush()
         index_offset, count = self._at, len(self.blocks)
         self._append(Kind.INDEX, container.write_index(self.blocks), 0, 0)
         digest = sha256 or (self._hash.digest() if self._hash is not None else _UNKNOWN_HASH)
         end = container.End(digest, self.source_bytes, index_offset, count)
         self._append(Kind.END, container.write_end(end), 0, 0)
-        return self._taken()
+        return self._take_output()
 
-    def _hashed(self, data: bytes) -> None:
+    def _update_hash(self, data: bytes) -> None:
         if self._hash is not None:
             self._hash.update(data)
 
-    def _taken(self) -> bytes:
+    def _take_output(self) -> bytes:
         out = bytes(self._out)
         self._out.clear()
         return out
@@ -88,50 +95,49 @@ class LogWriter(ABC):
     ) -> None:
         block = Block(kind, self._at, len(payload), source_offset, size, first, last)
         self._out += container.write_block(block, payload)
-        self._at = block.past
+        self._at = block.next_offset
         self.blocks.append(block)
 
     def _put(self, kind: Kind, payload: bytes, data: bytes, first: int = 0, last: int = -1) -> None:
-        """A block that stands for `data`; kept plain when it would not give the same bytes, or plain is smaller."""
+        """Write a block for `data`; a RAW block if `payload` does not decode to `data`, or if RAW is smaller."""
         if kind is not Kind.RAW:
             try:
                 same = decode(kind, payload, len(data)) == data
             except FormatError:
                 same = False
-            plain = b"" if same and kind is Kind.FRAMES else squeeze(data)
+            plain = b"" if same and kind is Kind.FRAMES else compress(data)
             if not same or 0 < len(plain) < len(payload):
                 kind, payload = Kind.RAW, plain
         self._append(kind, payload, self.source_bytes, len(data), first, last)
         self.source_bytes += len(data)
 
     def _put_raw(self, data: bytes, max_bytes: int = _RAW_BYTES) -> None:
-        for at in range(0, len(data), max_bytes):
-            part = data[at : at + max_bytes]
-            self._put(Kind.RAW, squeeze(part), part)
+        for start in range(0, len(data), max_bytes):
+            part = data[start : start + max_bytes]
+            self._put(Kind.RAW, compress(part), part)
 
 
 class SlippiLogWriter(LogWriter):
-    """The log of a Slippi replay: what precedes the frames, blocks of frames, and plain bytes from there on where no
-    event follows any more."""
+    """Writes the log of a Slippi replay: RAW and STRIPES blocks before the frames, blocks of frames, RAW after them."""
 
     def __init__(self, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> None:
         super().__init__("slippi", name, keyframe_frames)
         self._buffer = b""
         self._widths: list[int] | None = None
         self._framed = True
-        """Event boundaries are known."""
+        """The bytes up to here are whole events, so the next one can be found."""
         self._lead = bytearray()
-        """Before the frames: bytes that were not written yet, all splitter events or none of them."""
+        """Unwritten bytes before the frames, either all of Message Splitter events or none."""
         self._lead_splits = False
         self._block: FrameBlock | None = None
         self._block_data = bytearray()
 
     def feed(self, data: bytes) -> bytes:
-        """The next bytes of the replay; returns what to append to the log."""
-        self._hashed(data)
+        """Take the next bytes of the replay, and return the bytes to append to the log."""
+        self._update_hash(data)
         self._buffer += data
         self._advance()
-        return self._taken()
+        return self._take_output()
 
     def _flush(self) -> None:
         self._close_lead()
@@ -166,12 +172,12 @@ class SlippiLogWriter(LogWriter):
         except FormatError:
             self._framed = False
             return
-        past = HEADER_BYTES + (width or 0)
-        if not width or len(data) < past:
+        end = HEADER_BYTES + (width or 0)
+        if not width or len(data) < end:
             return
-        self._widths = read_event_payloads(data[HEADER_BYTES:past]).widths
-        self._lead += data[:past]
-        self._buffer = data[past:]
+        self._widths = read_event_payloads(data[HEADER_BYTES:end]).widths
+        self._lead += data[:end]
+        self._buffer = data[end:]
 
     def _read_events(self, widths: list[int]) -> None:
         data, at, size = self._buffer, 0, len(self._buffer)
@@ -230,8 +236,10 @@ class SlippiLogWriter(LogWriter):
 
 
 class WholeFileLogWriter(LogWriter):
-    """The log of a replay that is written in one go: its inputs as pads where they are known, all else as plain
-    bytes."""
+    """Writes the log of a replay of another format in one go.
+
+    Its inputs go into a PADS block if the format's inputs are supported, everything else into RAW blocks.
+    """
 
     def __init__(self, format: str, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> None:
         super().__init__(format, name, keyframe_frames)
@@ -239,10 +247,10 @@ class WholeFileLogWriter(LogWriter):
         self._data = bytearray()
 
     def feed(self, data: bytes) -> bytes:
-        """The next bytes of the replay; nothing of it is written before the last."""
-        self._hashed(data)
+        """Take the next bytes of the replay. They are written by `finish`."""
+        self._update_hash(data)
         self._data += data
-        return self._taken()
+        return self._take_output()
 
     def _flush(self) -> None:
         data = bytes(self._data)
@@ -255,10 +263,10 @@ class WholeFileLogWriter(LogWriter):
 
 
 def _pads_of(format: str, data: bytes) -> tuple[int, int, bytes]:
-    """Which bytes of a file are inputs, and their payload; none when `start` is `stop`."""
+    """Return the range of bytes that are inputs, and the payload of a block for them. The range may be empty."""
     if format == "gci" and (gx := gx_inputs(data)) is not None:
-        first_bit, past_bit, runs = gx
-        start, stop = (first_bit + 7) // 8, past_bit // 8
+        first_bit, end_bit, runs = gx
+        start, stop = (first_bit + 7) // 8, end_bit // 8
         if stop > start:
             return start, stop, encode_pads(GX, first_bit % 8, runs)
     if format == "stunts" and (stunts := stunts_inputs(data)) is not None:
@@ -267,13 +275,13 @@ def _pads_of(format: str, data: bytes) -> tuple[int, int, bytes]:
 
 
 def new_writer(format: str, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> LogWriter:
-    """A writer for a replay of this format."""
+    """Return a writer for a replay of a format; an empty `format` is an unknown one."""
     if format == "slippi":
         return SlippiLogWriter(name, keyframe_frames)
     return WholeFileLogWriter(format, name, keyframe_frames)
 
 
 def pack(data: bytes, format: str, name: str = "", keyframe_frames: int = KEYFRAME_FRAMES) -> bytes:
-    """The log of a whole replay."""
+    """Return the log of a whole replay."""
     writer = new_writer(format, name, keyframe_frames)
     return writer.feed(data) + writer.finish()

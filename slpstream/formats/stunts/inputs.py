@@ -1,7 +1,7 @@
-"""One input byte a tic: its bits, the runs of equal bytes, and what a byte means as inputs.
+"""The input bytes of a replay, one a tic: their bits, their meaning as inputs, and runs of equal bytes.
 
-A byte drives the step of the simulation from its tic to the next one. People hold keys for long, so a replay is kept as
-runs (a race has 6 to 8 tics a run) and expanded as its frames are taken.
+A byte drives the step of the simulation from its tic to the next one. Players hold keys for several tics (6 to 8 on
+average in a race), so a replay is stored as runs, which are expanded as frames are requested.
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ from slpstream.model import events
 
 ACCELERATE, BRAKE, RIGHT, LEFT, GEAR_UP, GEAR_DOWN = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
 USED_BITS = 0x3F
-"""The game ignores the other two."""
+"""The bits that the game uses; it ignores the other two."""
 
 
 class Raw(msgspec.Struct, frozen=True, gc=False):
-    """What the file has of one tic: `byte`, 0 to 255."""
+    """The file's own value for a tic: `byte`, 0 to 255."""
 
     byte: int
 
 
 class StuntsInputs(msgspec.Struct, frozen=True, gc=False):
-    """What the player's hands did in one tic.
+    """The inputs of a tic.
 
-    `steer` is -1 (left), 0 or 1 (right); both bits together, whose meaning nobody has seen, give 0. `throttle` and
-    `brake` are 0 or 1 and never both: the game takes the two pedals together as neither. `buttons` has `gear_up` or
-    `gear_down`, with a manual transmission only; up wins. `raw` has everything.
+    `steer` is -1 (left), 0 or 1 (right); it is 0 for both bits together, whose effect is unknown. `throttle` and
+    `brake` are 0 or 1, and both 0 when both pedals are pressed, which the game treats as neither. `buttons` has
+    `gear_up` or `gear_down`, only with a manual transmission; if both bits are set, it has `gear_up`. `raw` has all
+    bits.
     """
 
     steer: float
@@ -44,26 +45,26 @@ class StuntsInputs(msgspec.Struct, frozen=True, gc=False):
 
 
 class StuntsPlayerFrame(msgspec.Struct, frozen=True, gc=False):
-    """The player's part of a frame. There is no state: where the car is only the game's own physics know."""
+    """The player's part of a frame. There is no state: only the game's physics engine can compute positions."""
 
-    hands: StuntsInputs = msgspec.field(name="inputs")
+    wire_inputs: StuntsInputs = msgspec.field(name="inputs")
 
     @property
     def inputs(self) -> events.Inputs:
-        """The same as every other game's inputs."""
-        hands = self.hands
+        """The inputs in the form that all formats share."""
+        wire = self.wire_inputs
         return events.Inputs(
-            steer=hands.steer, throttle=hands.throttle, brake=hands.brake, buttons=frozenset(hands.buttons)
+            steer=wire.steer, throttle=wire.throttle, brake=wire.brake, buttons=frozenset(wire.buttons)
         )
 
     @property
     def state(self) -> None:
-        """The format has none."""
+        """Always `None`: the format has no state."""
         return None
 
 
 class StuntsFrame(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """One tic: `frame` and `native_frame` are its number, from 0 (GO)."""
+    """A tic. Both `frame` and `native_frame` are its number, counted from 0 (GO)."""
 
     frame: int
     native_frame: int
@@ -73,34 +74,34 @@ class StuntsFrame(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 @functools.lru_cache(maxsize=512)
 def players_of(byte: int, manual: bool) -> Mapping[int, StuntsPlayerFrame]:
-    """The players of a tic with this input byte; the same object for all such tics."""
+    """Return the players of a tic with this input byte. All tics with the same byte share one object."""
     accelerates, brakes = bool(byte & ACCELERATE), bool(byte & BRAKE)
     buttons: tuple[str, ...] = ()
     if manual and byte & (GEAR_UP | GEAR_DOWN):
         buttons = ("gear_up",) if byte & GEAR_UP else ("gear_down",)
-    hands = StuntsInputs(
+    wire = StuntsInputs(
         steer=float(bool(byte & RIGHT) - bool(byte & LEFT)),
         throttle=float(accelerates and not brakes),
         brake=float(brakes and not accelerates),
         buttons=buttons,
         raw=Raw(byte),
     )
-    return {0: StuntsPlayerFrame(hands)}
+    return {0: StuntsPlayerFrame(wire)}
 
 
 class InputRuns:
-    """The input bytes of a replay, kept as runs. Equal when the bytes are."""
+    """The input bytes of a replay, stored as runs. Instances compare equal when their bytes are equal."""
 
     def __init__(self, data: bytes = b"") -> None:
-        starts, values, at = array("I"), bytearray(), 0
+        starts, values, count = array("I"), bytearray(), 0
         for byte, same in groupby(data):
-            starts.append(at)
+            starts.append(count)
             values.append(byte)
-            at += sum(1 for _ in same)
-        self._starts, self._values, self._count = starts, bytes(values), at
+            count += sum(1 for _ in same)
+        self._starts, self._values, self._count = starts, bytes(values), count
 
     def __len__(self) -> int:
-        """How many tics."""
+        """The number of tics."""
         return self._count
 
     def __eq__(self, other: Any) -> bool:
@@ -113,7 +114,7 @@ class InputRuns:
         return self.expand(0, self._count)
 
     def expand(self, first: int, stop: int) -> bytes:
-        """The bytes of the tics `first` to `stop - 1`, those that there are."""
+        """Return the bytes of the tics `first` to `stop - 1`, as far as they exist."""
         stop = min(stop, self._count)
         parts = []
         index = max(bisect_right(self._starts, first) - 1, 0)
@@ -127,7 +128,7 @@ class InputRuns:
 
     @property
     def trailing_idle_frames(self) -> int:
-        """How many tics at the end have none of the bits that the game looks at."""
+        """The number of tics at the end that have none of the bits that the game uses."""
         stop = self._count
         for start, byte in zip(reversed(self._starts), reversed(self._values), strict=True):
             if byte & USED_BITS:
@@ -137,8 +138,9 @@ class InputRuns:
 
 
 def likely_finished(inputs: InputRuns, frequency_hz: int) -> bool:
-    """The hint whether the race was finished: the game records one second after the line, in which no key counts.
+    """Return whether the race was likely finished: the last second of the replay has no inputs.
 
-    A player who let go of everything for the last second looks the same, so `False` only means that nobody knows.
+    The game records one second after the finish line, in which keys have no effect. But a player may also have pressed
+    no key for a second, so this is a hint, and `False` means unknown.
     """
     return 0 < frequency_hz < len(inputs) and inputs.trailing_idle_frames >= frequency_hz

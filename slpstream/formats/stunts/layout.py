@@ -1,9 +1,9 @@
-"""The header of a Stunts replay in both layouts, and how they are told apart.
+"""The header of a Stunts replay in its two layouts, and how to distinguish them.
 
-A replay is a header, a copy of the track file, and one input byte a tic; little-endian, without a magic number or a
-checksum. The layout of 1990 has no frequency, which makes its header two bytes shorter. Only the file's length says
-which one it is: the tic count must account for every byte. Both fit when the frequency is the tic count plus two;
-then the new layout is taken and the reader says so.
+A replay is a header, a copy of the track file, and one input byte a tic. It is little-endian and has no magic number or
+checksum. The old layout, of 1990, has no frequency, so its header is two bytes shorter. Only the length of the file
+distinguishes the two: it must agree with the tic count. Both agree when the frequency is the tic count plus two; then
+the reader assumes the new layout and gives a diagnostic.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ LayoutName = Literal["new", "old"]
 OLD_FREQUENCY_HZ = 20
 USUAL_FREQUENCIES_HZ = (20, 10)
 BUFFER_TICKS = 12000
-"""What the game's own buffer holds: ten minutes at 20 Hz. Beyond it the game writes over other things."""
+"""Size of the game's own buffer: ten minutes at 20 Hz. Longer recordings overwrite other data of the game."""
 
 
 class Row(NamedTuple):
-    """A field of the header: name, `struct` code, what it is, how sure we are, and whether the old layout has it."""
+    """A field of the header: name, `struct` code, meaning, how sure we are, and whether the old layout has it."""
 
     name: str
     code: str
@@ -37,14 +37,14 @@ class Row(NamedTuple):
 ROWS: tuple[Row, ...] = (
     Row("car", "4s", "Id of the player's car, printable ASCII."),
     Row("color", "B", "Paint job of the player's car, 0 to 6 for stock cars."),
-    Row("transmission", "B", "0 manual, else automatic."),
-    Row("opponent_id", "B", "0 none, 1 to 6 stock opponents."),
+    Row("transmission", "B", "0 manual, other values automatic."),
+    Row("opponent_id", "B", "0 solo, 1 to 6 stock opponents."),
     Row("opponent_car", "4s", "Id of the opponent's car; solo: 0xFF and three leftover bytes.", "observed"),
     Row("opponent_color", "B", "Paint job of the opponent's car; may be set when solo.", "observed"),
-    Row("opponent_transmission", "B", "0 manual, else automatic."),
+    Row("opponent_transmission", "B", "0 manual, other values automatic."),
     Row("track_name", "9s", "Ends at the first NUL; leftover bytes follow.", "observed"),
     Row("frequency_hz", "H", "Tics a second, 20 or 10.", "documented", False),
-    Row("ticks", "H", "Input bytes in the file."),
+    Row("ticks", "H", "Number of input bytes in the file."),
 )
 
 
@@ -60,12 +60,12 @@ class Layout:
         self.inputs_offset = self.header_bytes + TRACK_BYTES
 
     def offset_of(self, name: str) -> int:
-        """Where a field of the header is."""
-        at = self.names.index(name)
-        return struct.calcsize("<" + "".join(row.code for row in ROWS[:at]))
+        """Return the offset of a field of the header."""
+        index = self.names.index(name)
+        return struct.calcsize("<" + "".join(row.code for row in ROWS[:index]))
 
     def fits(self, head: bytes, size_bytes: int) -> bool:
-        """Whether the tic count accounts for a file of this size; `head` is at least its header."""
+        """Return whether the tic count agrees with a file of this size. `head` has at least the header."""
         if len(head) < self.header_bytes or size_bytes < self.inputs_offset:
             return False
         ticks = int.from_bytes(head[self.header_bytes - 2 : self.header_bytes], "little")
@@ -74,7 +74,7 @@ class Layout:
 
 NEW, OLD = Layout("new"), Layout("old")
 LAYOUTS: tuple[Layout, ...] = (NEW, OLD)
-"""In the order in which they are preferred."""
+"""The layouts in order of preference."""
 
 MIN_BYTES = OLD.inputs_offset
 MAX_BYTES = NEW.inputs_offset + 0xFFFF
@@ -98,17 +98,20 @@ class StuntsReplay(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def manual(self) -> bool:
-        """The player changes gears."""
+        """The player changes the gears."""
         return self.transmission == 0
 
 
 def fitting(head: bytes, size_bytes: int) -> list[Layout]:
-    """The layouts that fit a file of `size_bytes` whose first bytes are `head`, the preferred one first."""
+    """Return the layouts that fit a file of `size_bytes` which begins with `head`, the preferred one first."""
     return [layout for layout in LAYOUTS if layout.fits(head, size_bytes)]
 
 
 def plausible(head: bytes, layout: Layout) -> bool:
-    """Whether the first bytes could be a replay's: asked where no file name says it, as there is no magic number."""
+    """Return whether the first bytes could be those of a replay.
+
+    This replaces a magic number when the file name does not identify a replay.
+    """
     if len(head) < layout.header_bytes:
         return False
     values = dict(zip(layout.names, layout.struct.unpack_from(head), strict=True))
@@ -119,7 +122,7 @@ def plausible(head: bytes, layout: Layout) -> bool:
 
 
 def unpack(data: bytes, layout: Layout) -> StuntsReplay:
-    """A whole file that `fits` the layout."""
+    """Decode a whole file, which must fit the layout."""
     values = dict(zip(layout.names, layout.struct.unpack_from(data), strict=True))
     del values["ticks"]
     track = Track(data[layout.header_bytes : layout.inputs_offset])
@@ -127,5 +130,6 @@ def unpack(data: bytes, layout: Layout) -> StuntsReplay:
 
 
 def text(raw: bytes) -> str:
-    """A text of the header: up to the first NUL, in the DOS code page, in which every byte is a character."""
+    """Decode a text of the header, up to the first NUL."""
+    # The DOS code page, in which every byte is a character.
     return raw.partition(b"\0")[0].decode("cp437")

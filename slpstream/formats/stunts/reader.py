@@ -1,7 +1,7 @@
-"""The reader of a Stunts replay: a whole file to Game Start, one frame a tic, Game End.
+"""The reader of Stunts replays: from a whole file to Game Start, one frame a tic, and Game End.
 
-A frame is a tic and tic 0 is GO. The format has no positions, laps or times: those come out of the game's physics,
-which are not the same in every version. So Game End says how long the replay is, and whether its last second looks like
+A frame is a tic, and tic 0 is GO. The format has no positions, laps or times: the game computes them with its physics,
+which differ between versions. So Game End only has the length of the replay, and whether the last second looks like
 that of a finished race.
 """
 
@@ -36,8 +36,11 @@ from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized, Gam
 
 
 class CarSettings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """A car: its four-character id and, for stock cars, its name; `color` is the number of the paint job;
-    `transmission` is `manual` or `automatic`."""
+    """A car.
+
+    `car` is its four-character id, and `car_name` its name, which only stock cars have. `color` is the number of the
+    paint job. `transmission` is `manual` or `automatic`.
+    """
 
     car: str
     color: int
@@ -46,14 +49,14 @@ class CarSettings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
 
 
 class OpponentSettings(CarSettings, frozen=True, rename="camel", omit_defaults=True, kw_only=True):
-    """The opponent that the computer drives: 1 to 6 have names. What it did is not in the file."""
+    """The opponent, driven by the computer. Opponents 1 to 6 have names. The file does not have its inputs."""
 
     id: int
     name: str | None = None
 
 
 class TrackSettings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The track: its name, the SHA-256 of its 1,802 bytes in hex, the horizon's number and name."""
+    """The track: its name, the SHA-256 of its 1,802 bytes in hex, and the number and name of its horizon."""
 
     name: str
     sha256: str
@@ -62,7 +65,7 @@ class TrackSettings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 
 class StuntsSettings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The settings of a replay; `opponent` is absent when the player drove alone."""
+    """The settings of a replay. `opponent` is absent when the player drove alone."""
 
     layout: str
     ticks: int
@@ -73,7 +76,7 @@ class StuntsSettings(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
 
 
 class StuntsRecording(Recording):
-    """One replay, read. `replay` is what the writer takes."""
+    """One replay, read from a complete file. `replay` has all its values."""
 
     def __init__(self, data: bytes, layout: Layout, both_fit: bool) -> None:
         self.replay = replay = unpack(data, layout)
@@ -85,16 +88,16 @@ class StuntsRecording(Recording):
             settings_of(replay),
             (replay.frequency_hz, 1),
         )
-        self.head = [start, *_oddities(replay, layout, both_fit)]
+        self.head = [start, *_diagnostics(replay, layout, both_fit)]
         self.tail = [_game_end(replay, len(data))]
 
     @property
     def frame_count(self) -> int:
-        """How many tics."""
+        """The number of tics."""
         return len(self.replay.inputs)
 
     def frame_events(self, first: int, stop: int) -> list[Event]:
-        """`Frame` and `FrameFinalized` of each tic."""
+        """Return `Frame` and `FrameFinalized` for each of the tics `first` to `stop - 1`."""
         manual, offset = self.replay.manual, self._inputs_offset + 1
         events: list[Event] = []
         for number, byte in enumerate(self.replay.inputs.expand(first, stop), first):
@@ -105,9 +108,11 @@ class StuntsRecording(Recording):
 
 
 class StuntsReader(WholeFileReader):
-    """Reads one replay. `name` is the file's name: with `.rpl` a wrong length is damage, without it another format.
+    """Reads one replay.
 
-    `strict` changes nothing, as there is no checksum; neither does `personal`, as there are no people in it.
+    `name` is the file's name: a file of the wrong length is a damaged replay if its name ends with `.rpl`, and of
+    another format otherwise. `strict` has no effect, because there is no checksum, and neither does `personal`, because
+    there is no personal data.
     """
 
     format: ClassVar[str] = "stunts"
@@ -120,22 +125,22 @@ class StuntsReader(WholeFileReader):
         self.personal = personal
 
     def read(self, data: bytes) -> StuntsRecording:
-        """A complete file.
+        """Read a complete file.
 
-        Raises `WrongFormat` when neither the name nor the bytes say that it is a replay, `FramingError` when the name
-        does and the length is wrong.
+        Raises `FramingError` when the name is that of a replay but the length is wrong, and `WrongFormat` when neither
+        the name nor the bytes are those of a replay.
         """
         layouts = fitting(data, len(data))
-        named = has_suffix(self.name)
+        suffix_fits = has_suffix(self.name)
         if not layouts:
-            raise _wrong_length(data, named)
-        if not named and not plausible(data, layouts[0]):
+            raise _wrong_length(data, suffix_fits)
+        if not suffix_fits and not plausible(data, layouts[0]):
             raise WrongFormat("the length is that of a Stunts replay, but not the header and the terrain", offset=0)
         return StuntsRecording(data, layouts[0], len(layouts) > 1)
 
 
 def settings_of(replay: StuntsReplay) -> StuntsSettings:
-    """The settings as they are on the wire."""
+    """Return the settings of a replay for Game Start."""
     opponent = None
     if replay.opponent_id:
         car = text(replay.opponent_car)
@@ -177,35 +182,36 @@ def _game_end(replay: StuntsReplay, size_bytes: int) -> GameEnd:
     )
 
 
-def _oddities(replay: StuntsReplay, layout: Layout, both_fit: bool) -> list[Diagnostic]:
-    """What is odd about a replay that can be read."""
+def _diagnostics(replay: StuntsReplay, layout: Layout, both_fit: bool) -> list[Diagnostic]:
+    """Return warnings about unusual values."""
     ticks, frequency_hz = len(replay.inputs), replay.frequency_hz
-    odd: list[tuple[str, str, str]] = []
+    found: list[tuple[str, str, str]] = []
     if both_fit:
-        odd.append(("layout_ambiguous", "ticks", "the length fits the old layout as well; the new one is taken"))
+        found.append(("layout_ambiguous", "ticks", "the length fits the old layout as well; the new one is taken"))
     if frequency_hz not in USUAL_FREQUENCIES_HZ:
-        odd.append(("frequency", "frequency_hz", f"{frequency_hz} tics a second; the game writes 20 or 10"))
+        found.append(("frequency", "frequency_hz", f"{frequency_hz} tics a second; the game writes 20 or 10"))
     if ticks > BUFFER_TICKS:
-        odd.append(("over_buffer", "ticks", f"{ticks} tics; the game's own buffer ends at {BUFFER_TICKS}"))
+        found.append(("over_buffer", "ticks", f"{ticks} tics; the game's own buffer ends at {BUFFER_TICKS}"))
     if replay.transmission > 1:
-        odd.append(("transmission", "transmission", f"transmission {replay.transmission}; the game writes 0 or 1"))
+        found.append(("transmission", "transmission", f"transmission {replay.transmission}; the game writes 0 or 1"))
     if not all(0x20 <= byte <= 0x7E for byte in replay.car):
-        odd.append(("car_id", "car", f"car id {replay.car.hex(' ')} is not printable"))
+        found.append(("car_id", "car", f"car id {replay.car.hex(' ')} is not printable"))
     return [
         Diagnostic(layout.inputs_offset, "warning", code, layout.offset_of(field), message)
-        for code, field, message in odd
+        for code, field, message in found
     ]
 
 
-def _wrong_length(data: bytes, named: bool) -> FormatError:
-    """Why no layout fits, as well as it can be said; the offset is where the file should have ended, or does end."""
-    what, offset = _what_is_wrong(data)
-    if named:
-        return FramingError(what, offset=offset)
-    return WrongFormat(f"not a Stunts replay: {what}", offset=0)
+def _wrong_length(data: bytes, suffix_fits: bool) -> FormatError:
+    """Return the error for a file that fits no layout. `suffix_fits`: it has the name of a replay."""
+    problem, offset = _length_problem(data)
+    if suffix_fits:
+        return FramingError(problem, offset=offset)
+    return WrongFormat(f"not a Stunts replay: {problem}", offset=0)
 
 
-def _what_is_wrong(data: bytes) -> tuple[str, int]:
+def _length_problem(data: bytes) -> tuple[str, int]:
+    """Explain why no layout fits, with the offset where the file should have ended, or where it does end."""
     size = len(data)
     if size == TRACK_BYTES:
         return f"{size} bytes are a plain Stunts track, not a replay", 0
@@ -215,8 +221,8 @@ def _what_is_wrong(data: bytes) -> tuple[str, int]:
     if frequency_hz in USUAL_FREQUENCIES_HZ:
         if NEW.header_bytes + ticks == size:
             return f"{size} bytes are a header and {ticks} tics: the track between them is missing", NEW.header_bytes
-        wanted = NEW.inputs_offset + ticks
-        return f"{size} bytes: with {ticks} tics there should be {wanted}", min(size, wanted)
+        expected = NEW.inputs_offset + ticks
+        return f"{size} bytes: with {ticks} tics there should be {expected}", min(size, expected)
     return f"{size} bytes: neither layout has that length with the tics it declares", size
 
 

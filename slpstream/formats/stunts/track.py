@@ -1,7 +1,7 @@
 """The track inside a replay: the 1,802 bytes of a track file, and a drawing of it as text.
 
-900 element codes (30 rows of 30), one byte for the horizon, 900 terrain codes, one byte of filling. Columns run from
-west to east in both. **The rows of the elements are stored south to north, those of the terrain north to south.**
+A track has 900 element codes (30 rows of 30), one byte for the horizon, 900 terrain codes, and one filler byte. Columns
+run from west to east. **Rows of elements are stored from south to north, rows of terrain from north to south.**
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class Track(msgspec.Struct, frozen=True):
 
 
 def draw(track: Track) -> str:
-    """The track as text, north at the top: 30 lines of 30 signs, the horizon, and a legend of the signs that occur.
+    """Draw a track as text, north at the top: 30 lines of 30 signs, the horizon, and a legend of the signs that occur.
 
     A tile shows the element on it, or else its terrain. A filler tile shows its part of the element it belongs to.
     """
@@ -76,7 +76,7 @@ def draw(track: Track) -> str:
 
 
 def _element_sign(elements: tuple[bytes, ...], y: int, x: int, code: int) -> str:
-    """The sign of the element that covers a tile; a space when it does not show there."""
+    """Return the sign of the element that covers a tile, or a space when the element has no sign there."""
     south, east = FILLERS.get(code, (0, 0))
     if y < south or x < east:
         return UNKNOWN_SIGN

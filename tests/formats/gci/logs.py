@@ -1,4 +1,4 @@
-"""The events of a replay, read in different ways; and replays that the project's own writer makes."""
+"""Reading the events of a replay in different ways, and synthetic replays made by the project's own writer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GCI = SHARED / "gci"
 
 
 def files(folder: Path = GCI) -> list[Path]:
-    """The files of a data folder. Empty outside CI when they are not here, for `parametrize`."""
+    """The files of a data folder. Outside CI this may be empty, so that `parametrize` works without the data."""
     found = sorted(folder.glob("*.gci"))
     if not found and IN_CI:
         raise FileNotFoundError(f"no files in {folder}")
@@ -30,7 +30,7 @@ def files(folder: Path = GCI) -> list[Path]:
 
 
 def read(data: bytes, *, strict: bool = False, pieces: Iterable[bytes] | None = None) -> GciReader:
-    """A reader that has taken all pieces of `data`, before `more`."""
+    """A reader that was fed all of `data`, optionally in pieces, but not finished."""
     reader = GciReader(strict=strict)
     for piece in (data,) if pieces is None else pieces:
         assert reader.feed(piece) == []
@@ -40,7 +40,7 @@ def read(data: bytes, *, strict: bool = False, pieces: Iterable[bytes] | None = 
 def events_of(
     data: bytes, *, strict: bool = False, pieces: Iterable[bytes] | None = None, step: int = 997
 ) -> list[Event]:
-    """All events."""
+    """All events of a file. `step` is the number of frames to expand at a time."""
     reader = read(data, strict=strict, pieces=pieces)
     events = reader.finish()
     while reader.pending:
@@ -60,7 +60,7 @@ def of_kind(events: Iterable[Event], kind: str) -> list[GameEvent]:
 
 
 def lines(events: Iterable[Event]) -> list[tuple[int, bytes]]:
-    """What the wire says, with the offset of each message."""
+    """Offset, type and body of each message."""
     made = []
     for event in events:
         kind, body, _ = body_of(event)
@@ -69,13 +69,13 @@ def lines(events: Iterable[Event]) -> list[tuple[int, bytes]]:
 
 
 def payload(event: Event) -> dict[str, object]:
-    """The payload of an event as a subscriber sees it."""
+    """The body of an event's message, decoded."""
     decoded: dict[str, object] = msgspec.json.decode(b"{" + body_of(event)[1])
     return decoded
 
 
 def with_checksum(data: bytes) -> bytes:
-    """The same bytes with the checksum that is theirs."""
+    """The same bytes with the correct checksum."""
     return data[:CHECKSUM_AT] + checksum(data).to_bytes(2, "big") + data[CHECKSUM_AT + 2 :]
 
 
@@ -97,35 +97,35 @@ def custom_machine() -> CustomMachine:
 
 
 def runs(count: int, seed: int = 1) -> list[InputRun]:
-    """Inputs of any value the game makes."""
-    random_ = random.Random(seed)
+    """Random runs of inputs in the game's range."""
+    dice = random.Random(seed)
     return [
         InputRun(
-            buttons=random_.choice((0x04, 0x44, 0x84, 0x24, 0x14)),
-            strafe=random_.randint(-100, 100),
-            accel=random_.randint(0, 100),
-            brake=random_.randint(0, 100),
-            frames=random_.randint(1, 9),
-            steer_x=random_.randint(-100, 100),
-            steer_y=random_.randint(-100, 100),
+            buttons=dice.choice((0x04, 0x44, 0x84, 0x24, 0x14)),
+            strafe=dice.randint(-100, 100),
+            accel=dice.randint(0, 100),
+            brake=dice.randint(0, 100),
+            frames=dice.randint(1, 9),
+            steer_x=dice.randint(-100, 100),
+            steer_y=dice.randint(-100, 100),
         )
         for _ in range(count)
     ]
 
 
 def equal_checkpoints(count: int) -> list[Checkpoint]:
-    """Checkpoints all over the race."""
+    """Checkpoints at the same position, one each second."""
     places = (place(1.0, 2.0, 3.0),) * 4
-    return [Checkpoint(frame1=182 + 60 * at, frame2=182 + 60 * at, places=places) for at in range(count)]
+    return [Checkpoint(frame1=182 + 60 * index, frame2=182 + 60 * index, places=places) for index in range(count)]
 
 
 def time_attack(count: int = 120) -> Replay:
-    """A Time Attack of one racer."""
+    """A Time Attack with one racer."""
     return new_replay(runs(count))
 
 
 def grand_prix() -> Replay:
-    """A Grand Prix: a human, 29 CPUs, checkpoints that are no laps."""
+    """A Grand Prix with a human and 29 CPUs, whose checkpoints are not laps."""
     racers = [Racer(color=1, ai=1), *(Racer(human=0, machine=index, ai=index, slider=0) for index in range(1, 30))]
     return new_replay(runs(150), racers=racers, mode=1, difficulty=3, course=17)
 

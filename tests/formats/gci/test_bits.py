@@ -1,4 +1,4 @@
-"""The bit stream: what is put comes back, wherever it begins; and it is the order that the format has."""
+"""The bit stream: round trips at any bit position, and the bit order of the format."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ FIELDS = st.lists(
 )
 
 
-def one_by_one(data: bytes) -> str:
-    """The stream as text, by the words of the format: each byte from its least significant bit up."""
+def bits_of(data: bytes) -> str:
+    """The bits of a stream as text: each byte from its least significant bit up."""
     return "".join(str(byte >> bit & 1) for byte in data for bit in range(8))
 
 
-def test_the_first_bit_is_the_lowest_of_the_byte_and_the_highest_of_the_field() -> None:
+def test_first_bit_is_lowest_of_byte_and_highest_of_field() -> None:
     reader = BitReader(bytes([0b0000_0001, 0b1000_0000]))
     assert reader.take(1) == 1
     assert reader.take(7) == 0
@@ -33,15 +33,15 @@ def test_the_first_bit_is_the_lowest_of_the_byte_and_the_highest_of_the_field() 
 
 
 @given(FIELDS)
-def test_fields_come_back_and_stand_where_the_format_says(fields: list[tuple[int, int]]) -> None:
+def test_fields_round_trip_in_the_bit_order_of_the_format(fields: list[tuple[int, int]]) -> None:
     writer = BitWriter()
     for value, bits in fields:
         writer.put(value, bits)
     assert writer.at == sum(bits for _, bits in fields)
     data = writer.finish()
     stream = "".join(f"{value:0{bits}b}" for value, bits in fields)
-    assert one_by_one(data)[: len(stream)] == stream
-    assert set(one_by_one(data)[len(stream) :]) <= {"0"}
+    assert bits_of(data)[: len(stream)] == stream
+    assert set(bits_of(data)[len(stream) :]) <= {"0"}
     reader = BitReader(data)
     assert [reader.take(bits) for _, bits in fields] == [value for value, _ in fields]
 
@@ -59,7 +59,7 @@ def test_many_at_once_are_the_same_as_one_by_one(data: bytes, before: int, bits:
 
 
 @given(st.binary(min_size=1, max_size=60), st.integers(0, 8), st.data())
-def test_octets_begin_at_any_bit(data: bytes, before: int, draw: st.DataObject) -> None:
+def test_octets_can_begin_at_any_bit(data: bytes, before: int, draw: st.DataObject) -> None:
     reader, single = BitReader(data), BitReader(data)
     assert reader.take(before) == single.take(before)
     count = draw.draw(st.integers(0, reader.left_bits // 8))
@@ -74,7 +74,7 @@ def test_octets_begin_at_any_bit(data: bytes, before: int, draw: st.DataObject) 
 
 
 @given(st.binary(max_size=30), st.data())
-def test_what_is_left_comes_back_behind_what_was_taken(data: bytes, draw: st.DataObject) -> None:
+def test_rest_of_the_stream_round_trips(data: bytes, draw: st.DataObject) -> None:
     reader = BitReader(data)
     writer = BitWriter()
     bits = draw.draw(st.integers(0, min(reader.size_bits, MAX_FIELD_BITS)))
@@ -82,7 +82,7 @@ def test_what_is_left_comes_back_behind_what_was_taken(data: bytes, draw: st.Dat
     assert finish(writer, reader.rest()).ljust(len(data), b"\0") == data
 
 
-def test_the_end_of_the_stream_is_named() -> None:
+def test_error_at_the_end_of_the_stream_names_field_and_offset() -> None:
     reader = BitReader(b"\xff\xff", file_offset=100)
     reader.take(10)
     with pytest.raises(OutOfBits, match=r"inside the laps: 7 bits are needed, 6 are left, at offset 102") as caught:
@@ -92,12 +92,12 @@ def test_the_end_of_the_stream_is_named() -> None:
 
 
 @pytest.mark.parametrize(("value", "bits"), [(8, 3), (-1, 3), (1, 0)])
-def test_what_does_not_fit_is_refused(value: int, bits: int) -> None:
+def test_value_that_does_not_fit_is_rejected(value: int, bits: int) -> None:
     with pytest.raises(ValueError, match="does not fit"):
         BitWriter().put(value, bits)
 
 
-def test_a_rest_that_overlaps_is_refused() -> None:
+def test_overlapping_rest_is_rejected() -> None:
     writer = BitWriter()
     writer.put(1, 3)
     with pytest.raises(ValueError, match="overlaps"):

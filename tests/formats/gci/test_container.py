@@ -1,4 +1,4 @@
-"""The container: checksum, times, texts, kinds of files, and what the first bytes say."""
+"""The container: checksum, field tables, times, texts, rejected files, and `sniff`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from tests.formats.gci.writer import encode
 
 
 def crc_x25(data: bytes) -> int:
-    """CRC-16/X-25 bit by bit, as its definition says."""
+    """CRC-16/X-25 bit by bit, straight from its definition."""
     crc = 0xFFFF
     for byte in data:
         crc ^= byte
@@ -50,13 +50,13 @@ def crc_x25(data: bytes) -> int:
     return crc ^ 0xFFFF
 
 
-def test_the_checksum_has_the_check_value_of_its_definition() -> None:
+def test_checksum_has_the_published_check_value() -> None:
     assert crc_x25(b"123456789") == 0x906E
     assert checksum(bytes(0x42) + b"123456789") == 0x906E
 
 
 @given(st.binary(max_size=300))
-def test_the_checksum_is_that_of_the_definition(data: bytes) -> None:
+def test_checksum_equals_the_definition(data: bytes) -> None:
     assert checksum(data) == crc_x25(data[0x42:])
 
 
@@ -64,12 +64,12 @@ def test_the_checksum_is_that_of_the_definition(data: bytes) -> None:
     ("table", "cls", "size_bytes"),
     [(ENTRY, Entry, BANNER_AT), (CUSTOM, CustomMachine, CUSTOM_BYTES), (EMBLEM, Emblem, EMBLEM_BYTES)],
 )
-def test_byte_tables_have_no_gap_and_the_fields_of_their_class(table: ByteTable, cls: Any, size_bytes: int) -> None:
-    at = 0
+def test_byte_tables_have_no_gaps_and_match_their_class(table: ByteTable, cls: Any, size_bytes: int) -> None:
+    offset = 0
     for row in table.rows:
-        assert row.offset == at, row.name
-        at += ByteTable([row]).size_bytes
-    assert at == table.size_bytes == size_bytes
+        assert row.offset == offset, row.name
+        offset += ByteTable([row]).size_bytes
+    assert offset == table.size_bytes == size_bytes
     assert [row.name for row in table.rows] == [field.name for field in fields(cls)]
     assert all(row.doc and row.sure in {"documented", "observed", "guessed"} for row in table.rows)
 
@@ -85,7 +85,7 @@ def test_bit_rows_have_the_fields_of_their_class() -> None:
     assert sum(row.bits for row in RACER_FIELDS if row.present(5, human=False)) == 19
 
 
-def test_pictures_are_where_their_sizes_say() -> None:
+def test_offsets_of_pictures_match_their_sizes() -> None:
     assert BANNER_AT + 96 * 32 * 2 == ICON_AT
     assert ICON_AT + 32 * 32 * 2 == BODY_AT
 
@@ -93,9 +93,9 @@ def test_pictures_are_where_their_sizes_say() -> None:
 @pytest.mark.parametrize(
     ("comment", "modified", "name", "saved"),
     [
-        # The comment says the minute, the entry agrees and has the seconds.
+        # The time of the directory entry is in the minute of the comment, and has the seconds.
         (b"18/05/08 12:34", 579098096, b"", "2018-05-08T12:34:56"),
-        # A copy: the entry has another time, the name has the seconds.
+        # In a copy the entry has another time, but the file name has the seconds.
         (b"18/05/08 12:34", 600000000, b"fzr000035805352CF304F4256.dat", "2018-05-08T12:34:56"),
         (b"18/05/08 12:34", 600000000, b"anything.dat", "2018-05-08T12:34:00"),
         # No time in the comment.
@@ -104,11 +104,11 @@ def test_pictures_are_where_their_sizes_say() -> None:
         (b"", 0xFFFFFFFF, b"fzrFFFFFFFFFFFFFFFFFFFFFF.dat", "2136-02-07T06:28:15"),
     ],
 )
-def test_when_it_was_saved(comment: bytes, modified: int, name: bytes, saved: str) -> None:
+def test_saved_at_combines_comment_entry_and_file_name(comment: bytes, modified: int, name: bytes, saved: str) -> None:
     assert Entry(comment=comment, modified=modified, file_name=name).saved_at.isoformat() == saved
 
 
-def test_the_name_of_a_replay_has_the_console_clock() -> None:
+def test_file_name_of_a_replay_has_the_console_clock() -> None:
     assert Entry(file_name=b"fzr000035804D31D70EE97E77.dat\0\0\0").named_at == dt.datetime(2016, 12, 31, 12, 37, 15)
     assert Entry(file_name=b"fzg000035804D31D70EE97E77.dat\0\0\0").named_at is None
 
@@ -130,8 +130,8 @@ def test_texts_end_at_the_first_nul(game_code: bytes, raw: bytes, text: str) -> 
 GOOD = encode(time_attack(20))
 
 
-def altered(at: int, octets: bytes) -> bytes:
-    return GOOD[:at] + octets + GOOD[at + len(octets) :]
+def altered(offset: int, octets: bytes) -> bytes:
+    return GOOD[:offset] + octets + GOOD[offset + len(octets) :]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def altered(at: int, octets: bytes) -> bytes:
         (GOOD.ljust(MAX_BYTES + 1, b"\0"), FramingError, MAX_BYTES, "longer"),
     ],
 )
-def test_what_is_refused(data: bytes, error: type[FormatError], offset: int, message: str) -> None:
+def test_other_and_damaged_files_are_rejected(data: bytes, error: type[FormatError], offset: int, message: str) -> None:
     with pytest.raises(error, match=message) as caught:
         read_container(data)
     assert type(caught.value) is error
@@ -174,18 +174,18 @@ def test_what_is_refused(data: bytes, error: type[FormatError], offset: int, mes
         (b"", 0, "a.gci", "no"),
     ],
 )
-def test_what_the_first_bytes_say(head: bytes, size_bytes: int | None, name: str, answer: str) -> None:
+def test_sniff(head: bytes, size_bytes: int | None, name: str, answer: str) -> None:
     assert sniff(head, size_bytes, name) == answer
 
 
 @settings(max_examples=60)
 @given(st.binary(max_size=0x60), st.none() | st.integers(0, 1 << 40), st.sampled_from(["", "a.gci", "\udcff"]))
-def test_sniffing_never_raises(head: bytes, size_bytes: int | None, name: str) -> None:
+def test_sniff_never_raises(head: bytes, size_bytes: int | None, name: str) -> None:
     assert sniff(head, size_bytes, name) in {"yes", "no", "maybe"}
     assert sniff(GOOD[: len(head)] + head, size_bytes, name) in {"yes", "no", "maybe"}
 
 
-def test_texts_of_another_length_are_refused() -> None:
+def test_text_of_another_length_is_rejected() -> None:
     replay = time_attack(5)
     with pytest.raises(ValueError, match="title: exactly 32 bytes"):
         encode(replace(replay, entry=replace(replay.entry, title=b"short")))

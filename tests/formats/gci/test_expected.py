@@ -1,4 +1,4 @@
-"""Every file of the data folder decodes to its expected values: every field of the oracle is compared."""
+"""Each file of the data folder against its expected values, with all fields of the oracle."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ GOOD = [pytest.param(path, id=path.stem) for path in files()]
 
 
 def header_of(container: Container) -> dict[str, Any]:
-    """The container in the words of the oracle."""
+    """The container under the oracle's names."""
     entry = container.entry
     return {
         "game": entry.game_code.decode(),
@@ -48,7 +48,7 @@ def header_of(container: Container) -> dict[str, Any]:
 
 
 def custom_of(machine: CustomMachine) -> dict[str, Any]:
-    """A custom machine in the words of the oracle."""
+    """A custom machine under the oracle's names."""
     return {
         "unknown_0_hex": machine.kind.hex(),
         "machine": machine.machine,
@@ -79,7 +79,7 @@ def custom_of(machine: CustomMachine) -> dict[str, Any]:
 
 
 def racer_of(racer: Racer) -> dict[str, Any]:
-    """A racer in the words of the oracle, which leaves out what a CPU has not."""
+    """A racer under the oracle's names. The oracle leaves out the fields that a CPU does not have."""
     values: dict[str, Any] = {"human": racer.human, "machine": racer.machine, "ai": racer.ai, "slider": racer.slider}
     if racer.human:
         values |= {"color": racer.color, "custom": int(racer.custom is not None)}
@@ -89,7 +89,7 @@ def racer_of(racer: Racer) -> dict[str, Any]:
 
 
 def replay_of(reading: Reading) -> dict[str, Any]:
-    """A body in the words of the oracle."""
+    """A body under the oracle's names."""
     body = reading.body
     return {
         "tick_low": body.tick_low,
@@ -143,7 +143,7 @@ def replay_of(reading: Reading) -> dict[str, Any]:
 
 @needs_shared
 @pytest.mark.parametrize("path", GOOD)
-def test_every_value_is_the_expected_one(path: Path) -> None:
+def test_values_match_the_expected_file(path: Path) -> None:
     expected = json.loads(path.with_name(path.name + ".expected.json").read_text())
     data = path.read_bytes()
     assert expected["file"] == path.name
@@ -171,7 +171,7 @@ WARNINGS_OF_GOOD = {
 
 @needs_shared
 @pytest.mark.parametrize("path", GOOD)
-def test_the_log_says_what_the_oracle_says(path: Path) -> None:
+def test_log_matches_the_expected_file(path: Path) -> None:
     expected = json.loads(path.with_name(path.name + ".expected.json").read_text())
     theirs = expected["replay"]
     data = path.read_bytes()
@@ -196,7 +196,7 @@ def test_the_log_says_what_the_oracle_says(path: Path) -> None:
 
 
 def expected_frames(theirs: dict[str, Any]) -> list[dict[str, Any]]:
-    """The frames of the oracle's runs, expanded here in the plainest way."""
+    """The frames of the oracle's runs, expanded independently of the reader."""
     bits = {0x80: "side_attack", 0x40: "boost", 0x20: "spin_attack", 0x10: "both_strafe"}
     per_frame = [run for run in theirs["inputs"] for _ in range(run["frames_minus_1"] + 1)]
     per_frame += [theirs["inputs"][-1]] * (theirs["total_frames"] - len(per_frame))
@@ -231,10 +231,8 @@ def expected_frames(theirs: dict[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-# -- the bad ones ------------------------------------------------------------------------------------------------------
-
 BAD: dict[str, tuple[list[tuple[str, str]], int | None, list[tuple[str, str]]]] = {
-    # file: diagnostics, frames (None: refused), diagnostics when strict
+    # By file: diagnostics, number of frames (None when the file is rejected), diagnostics of the strict reader.
     "bad_checksum": ([("warning", "checksum")], 6000, [("error", "checksum")]),
     "body_bitflip": ([("warning", "checksum")], 6000, [("error", "checksum")]),
     "padding_not_zero": ([("warning", "padding")], 6000, [("warning", "padding")]),
@@ -254,8 +252,8 @@ BAD: dict[str, tuple[list[tuple[str, str]], int | None, list[tuple[str, str]]]] 
 
 @needs_shared
 @pytest.mark.parametrize("name", BAD)
-def test_every_bad_file_has_its_outcome(name: str) -> None:
-    diagnostics, frames, when_strict = BAD[name]
+def test_bad_file_has_its_outcome(name: str) -> None:
+    diagnostics, frames, strict_diagnostics = BAD[name]
     data = (GCI / "bad" / f"{name}.gci").read_bytes()
     events = events_of(data)
     assert codes(events) == diagnostics
@@ -265,7 +263,7 @@ def test_every_bad_file_has_its_outcome(name: str) -> None:
         assert isinstance(events[0], GameStart)
         assert isinstance(events[-1], GameEnd)
         assert sum(type(event).__name__ == "Frame" for event in events) == frames
-    assert codes(events_of(data, strict=True)) == when_strict
+    assert codes(events_of(data, strict=True)) == strict_diagnostics
 
 
 @needs_shared
@@ -275,7 +273,7 @@ def test_all_bad_files_have_an_outcome() -> None:
 
 
 @needs_shared
-def test_the_names_are_those_of_the_tables() -> None:
+def test_names_match_the_published_tables() -> None:
     tables = json.loads((SHARED.parent / "formats" / "tables.json").read_text())["fzero_gx"]
     by_number = {
         "machines": names.machines(),

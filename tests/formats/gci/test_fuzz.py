@@ -1,7 +1,7 @@
-"""Replays that were changed, cut and mixed: nothing but a `FormatError`, and the log keeps the rules of logs.
+"""Fuzzing: a damaged replay gives a `FormatError` or a log that keeps the rules of all logs.
 
-A normal run tries a few thousand inputs; `python -m tests.formats.gci.test_fuzz --seconds 600` goes on for ten minutes
-and prints how many it tried. `SLPSTREAM_FUZZ_SECONDS` sets roughly how long the normal run may take.
+A normal run tries a few thousand inputs. `python -m tests.formats.gci.test_fuzz --seconds 600` runs for ten minutes
+and prints how many inputs it tried. `SLPSTREAM_FUZZ_SECONDS` sets the approximate duration of a normal run.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ from tests.formats.gci.writer import encode, new_replay, read_replay
 from tests.shared_data import needs_shared
 
 SECONDS = float(os.environ.get("SLPSTREAM_FUZZ_SECONDS", "10"))
+# Measured on a slow machine; hypothesis limits the number of examples, not the time.
 EXAMPLES_PER_SECOND = 60
-"""Measured on a slow machine; hypothesis counts examples, not seconds."""
 
 STEP_FRAMES = 60
 
 Edit = tuple[str, int, int]
-"""What is done, where (cut to the length), and with what."""
+"""Kind of change, offset (limited to the length of the file), and a value."""
 
 
 @cache
 def built() -> tuple[bytes, ...]:
-    """Good files of the project's own writer."""
+    """Good files made by the project's own writer."""
     humans = [Racer(color=0), Racer(color=1, custom=custom_machine()), Racer(human=0)]
     replays = [
         time_attack(40),
@@ -58,11 +58,11 @@ def built() -> tuple[bytes, ...]:
 
 @cache
 def real() -> tuple[bytes, ...]:
-    """The files of the data folder, where they are."""
+    """The files of the data folder."""
     return tuple(path.read_bytes() for path in (*files(), *files(GCI / "bad")))
 
 
-PLACES = st.one_of(
+OFFSETS = st.one_of(
     st.integers(0, 0x80),
     st.integers(0, 40).map(lambda at: BODY_AT + at),
     st.integers(0, 600).map(lambda at: BODY_AT + at),
@@ -71,7 +71,7 @@ PLACES = st.one_of(
 EDITS = st.lists(
     st.tuples(
         st.sampled_from(["bit", "bit", "byte", "fill", "cut", "drop", "repeat", "splice"]),
-        PLACES,
+        OFFSETS,
         st.integers(0, 0xFFFF),
     ),
     min_size=1,
@@ -80,23 +80,23 @@ EDITS = st.lists(
 
 
 def edited(data: bytes, edits: list[Edit], other: bytes) -> bytes:
-    """The file after some edits; the game code and the type stay, unless an edit is about them."""
+    """A file after some edits."""
     buffer = bytearray(data)
-    for what, place, value in edits:
-        at = min(place, max(len(buffer) - 1, 0))
+    for kind, offset, value in edits:
+        at = min(offset, max(len(buffer) - 1, 0))
         if not buffer:
             break
-        if what == "bit":
+        if kind == "bit":
             buffer[at] ^= 1 << (value & 7)
-        elif what == "byte":
+        elif kind == "byte":
             buffer[at] = value & 0xFF
-        elif what == "fill":
+        elif kind == "fill":
             buffer[at : at + value % 300] = bytes([value >> 8]) * min(value % 300, len(buffer) - at)
-        elif what == "cut":
+        elif kind == "cut":
             del buffer[at + value % 64 :]
-        elif what == "drop":
+        elif kind == "drop":
             del buffer[at : at + value % 64]
-        elif what == "repeat":
+        elif kind == "repeat":
             buffer[at:at] = buffer[at : at + value % 512]
         else:
             buffer[at:] = other[at:]
@@ -105,19 +105,19 @@ def edited(data: bytes, edits: list[Edit], other: bytes) -> bytes:
 
 @st.composite
 def inputs_from(draw: st.DrawFn, bases: tuple[bytes, ...]) -> bytes:
-    """A good file, changed; in half of the cases with the checksum that the change needs."""
+    """A damaged file; in half of all cases its checksum is right."""
     data = edited(draw(st.sampled_from(bases)), draw(EDITS), draw(st.sampled_from(bases)))
     return with_checksum(data) if draw(st.booleans()) and len(data) > CHECKSUM_AT + 2 else data
 
 
 def check(data: bytes) -> str:
-    """What must hold for any bytes. Returns what became of them."""
+    """Check the rules that hold for any bytes. Returns `read`, or the code of the error."""
     assert sniff(data[:0x500], len(data), "a.gci") in {"yes", "no", "maybe"}
     for strict in (True, False):
         reader = GciReader(strict=strict)
         events = reader.feed(data) + reader.finish()
         if reader.failure is not None:
-            check_refusal(reader, events, len(data))
+            check_failure(reader, events, len(data))
         else:
             check_log(reader, events, len(data))
     if reader.failure is not None:
@@ -126,14 +126,14 @@ def check(data: bytes) -> str:
     return "read"
 
 
-def check_refusal(reader: GciReader, events: list[Event], size_bytes: int) -> None:
+def check_failure(reader: GciReader, events: list[Event], size_bytes: int) -> None:
     failure = reader.failure
     assert isinstance(failure, FormatError)
     assert 0 <= failure.offset <= size_bytes
     assert failure.code in {"wrong_format", "unsupported", "framing", "truncated", "checksum"}
-    (said,) = events
-    assert isinstance(said, Diagnostic)
-    assert (said.severity, said.code, said.offset) == ("error", failure.code, failure.offset)
+    (event,) = events
+    assert isinstance(event, Diagnostic)
+    assert (event.severity, event.code, event.offset) == ("error", failure.code, failure.offset)
     assert reader.closed
 
 
@@ -142,7 +142,7 @@ def check_log(reader: GciReader, events: list[Event], size_bytes: int) -> None:
     assert recording is not None
     count = recording.frame_count
     assert 0 <= count <= MAX_FRAMES
-    # The frames at the start through the reader, those at the end from the recording: there may be 100,000.
+    # Frames at the start come from the reader, those at the end from the recording; there may be 100,000 in between.
     events += reader.more(STEP_FRAMES)
     if reader.pending:
         events += recording.frame_events(max(count - STEP_FRAMES, STEP_FRAMES), count)
@@ -150,17 +150,17 @@ def check_log(reader: GciReader, events: list[Event], size_bytes: int) -> None:
     assert isinstance(events[0], GameStart)
     assert isinstance(events[-1], GameEnd)
     assert sum(isinstance(event, GameStart | GameEnd) for event in events) == 2
-    said = [event for event in events if isinstance(event, Diagnostic)]
-    assert said == events[1 : 1 + len(said)]
-    assert max(Counter(event.code for event in said).values(), default=0) <= 1
-    assert all(event.severity != "error" and 0 <= event.offset <= size_bytes for event in said)
+    diagnostics = [event for event in events if isinstance(event, Diagnostic)]
+    assert diagnostics == events[1 : 1 + len(diagnostics)]
+    assert max(Counter(event.code for event in diagnostics).values(), default=0) <= 1
+    assert all(event.severity != "error" and 0 <= event.offset <= size_bytes for event in diagnostics)
     offsets = [event.end_offset for event in events]
     assert offsets == sorted(offsets)
     assert offsets[0] > 0
     assert offsets[-1] == size_bytes
     numbers = [event.number for event in events if isinstance(event, Frame)]
-    wanted = [n for n in range(count) if n < STEP_FRAMES or n >= max(count - STEP_FRAMES, STEP_FRAMES)]
-    assert numbers == [native - 182 for native in wanted]
+    expected = [n for n in range(count) if n < STEP_FRAMES or n >= max(count - STEP_FRAMES, STEP_FRAMES)]
+    assert numbers == [native - 182 for native in expected]
     for event in events:
         message: Any = msgspec.json.decode(b"{" + body_of(event)[1])
         if isinstance(event, Frame):
@@ -175,7 +175,7 @@ def check_inputs(inputs: dict[str, Any]) -> None:
 
 
 def check_round_trip(data: bytes) -> None:
-    """What can be read to its end comes back byte for byte, but for a wrong checksum."""
+    """Check that a file that can be read to its end is written back unchanged, except for a wrong checksum."""
     container = read_container(data)
     if read_body(container.body).damage is not None:
         with pytest.raises(OutOfBits):
@@ -188,7 +188,7 @@ def check_round_trip(data: bytes) -> None:
 
 
 def fuzz(bases: tuple[bytes, ...], examples: int, outcomes: Counter[str], seed_: int | None = None) -> None:
-    """Tries that many inputs, and counts what became of them."""
+    """Try `examples` inputs, and count their outcomes."""
 
     @settings(
         max_examples=examples,
@@ -207,14 +207,14 @@ def fuzz(bases: tuple[bytes, ...], examples: int, outcomes: Counter[str], seed_:
     attempt()
 
 
-def test_replays_of_the_writer_that_were_changed() -> None:
+def test_damaged_synthetic_files() -> None:
     outcomes: Counter[str] = Counter()
     fuzz(built(), max(int(SECONDS * EXAMPLES_PER_SECOND / 2), 20), outcomes)
     assert outcomes["read"] > sum(outcomes.values()) // 4
 
 
 @needs_shared
-def test_real_files_that_were_changed() -> None:
+def test_damaged_real_files() -> None:
     outcomes: Counter[str] = Counter()
     fuzz(real(), max(int(SECONDS * EXAMPLES_PER_SECOND / 2), 20), outcomes)
     assert outcomes["read"] > sum(outcomes.values()) // 8
@@ -222,13 +222,13 @@ def test_real_files_that_were_changed() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=400), st.binary(max_size=3))
-def test_bodies_of_any_bytes(body: bytes, head: bytes) -> None:
+def test_random_bodies(body: bytes, head: bytes) -> None:
     check(built()[0][:BODY_AT] + body)
     check(head + body)
 
 
 def main() -> None:
-    """The long form."""
+    """Fuzz for a given time and print the outcomes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=600)
     seconds = parser.parse_args().seconds

@@ -1,4 +1,4 @@
-"""What the worst file costs. How long it takes is measured in `tests/bench/other_formats.py`."""
+"""Memory that the worst files take. Their time is measured in `tests/bench/other_formats.py`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_MEMORY_BYTES = 64 << 20
 
 
 def worst() -> Replay:
-    """The largest body there can be: 31 custom machines, 255 checkpoints, 16,384 runs of 256 frames."""
+    """The largest possible body: 31 custom machines, 255 checkpoints, 16,384 runs of 256 frames."""
     return new_replay(
         [InputRun(buttons=index & 0xFF, frames=256) for index in range(1 << 14)],
         racers=[Racer(machine=50, color=0, custom=custom_machine())] * MAX_RACERS,
@@ -29,7 +29,7 @@ def worst() -> Replay:
 
 
 def assert_cheap(data: bytes, frames: int) -> None:
-    """Reads `data` to its end as a subscriber would, and looks at the most memory that took."""
+    """Read `data` to its end as a subscriber would, and check the peak memory."""
     tracemalloc.start()
     try:
         reader = GciReader()
@@ -49,25 +49,25 @@ def assert_cheap(data: bytes, frames: int) -> None:
     assert peak < MAX_MEMORY_BYTES
 
 
-def test_the_largest_body_needs_little_memory() -> None:
+def test_largest_body_takes_little_memory() -> None:
     data = encode(worst())
     assert 1_100_000 < len(data) < MAX_BYTES
     assert_cheap(data, MAX_FRAMES)
 
 
 @needs_shared
-def test_the_hostile_file_needs_little_memory() -> None:
+def test_hostile_file_takes_little_memory() -> None:
     assert_cheap((GCI / "bad" / "hostile_max_values.gci").read_bytes(), MAX_FRAMES)
 
 
 @pytest.mark.parametrize("octet", [b"\0", b"\xff"])
-def test_files_of_one_byte_value_need_little_memory(octet: bytes) -> None:
+def test_files_of_one_byte_value_take_little_memory(octet: bytes) -> None:
     data = encode(new_replay([InputRun()]))[:BODY_AT].ljust(MAX_BYTES, octet)
     frames = sum(type(event).__name__ == "Frame" for event in events_of(data, step=20_000))
     assert_cheap(data, frames)
 
 
-def test_counts_are_not_believed_before_the_bytes_are_there() -> None:
+def test_declared_counts_allocate_nothing_without_the_bytes() -> None:
     data = encode(worst())[BODY_AT:]
     for length in (20, 2_000, 40_000, 1_020_000):
         tracemalloc.start()

@@ -1,4 +1,4 @@
-"""The events of a replay: the same however the bytes were cut and the frames were taken; and what is odd is said."""
+"""The events of a replay: the same for any split of the input, and with diagnostics for unusual values."""
 
 from __future__ import annotations
 
@@ -43,11 +43,8 @@ def diagnostic(events: list[Event], code: str) -> Diagnostic:
     return found
 
 
-# -- the shape of the log ----------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("replay", [time_attack(), grand_prix(), with_custom()], ids=["ta", "gp", "custom"])
-def test_the_log_is_the_same_however_it_was_read(replay: Replay) -> None:
+def test_log_does_not_depend_on_how_the_file_is_read(replay: Replay) -> None:
     data = encode(replay)
     whole = lines(events_of(data))
     assert lines(events_of(data, pieces=(data[at : at + 1] for at in range(len(data))))) == whole
@@ -58,7 +55,7 @@ def test_the_log_is_the_same_however_it_was_read(replay: Replay) -> None:
         assert lines(events_of(data, step=step)) == whole
 
 
-def test_start_frames_end() -> None:
+def test_log_of_a_time_attack() -> None:
     replay = time_attack()
     total = replay.body.total_frames
     assert total is not None
@@ -80,7 +77,7 @@ def test_start_frames_end() -> None:
     assert offsets == sorted(offsets)
 
 
-def test_the_same_race_has_the_same_id_in_another_container() -> None:
+def test_game_id_does_not_depend_on_the_container() -> None:
     replay = time_attack()
     copied = replace(replay, entry=replace(replay.entry, copy_count=3, modified=600_000_000))
     first, second = events_of(encode(replay))[0], events_of(encode(copied))[0]
@@ -90,7 +87,7 @@ def test_the_same_race_has_the_same_id_in_another_container() -> None:
     assert first.settings.modified_at != second.settings.modified_at
 
 
-def test_nothing_is_said_before_the_end_of_the_file() -> None:
+def test_no_events_before_the_end_of_the_file() -> None:
     data = encode(time_attack())
     reader = read(data)
     assert (reader.recording, reader.pending, reader.more(5)) == (None, False, [])
@@ -102,7 +99,7 @@ def test_nothing_is_said_before_the_end_of_the_file() -> None:
     assert reader.feed(b"more") == []
 
 
-def test_a_copy_goes_on_by_itself() -> None:
+def test_copy_is_independent() -> None:
     data = encode(time_attack())
     whole = lines(events_of(data))
     reader = GciReader()
@@ -123,7 +120,7 @@ def test_a_copy_goes_on_by_itself() -> None:
     assert lines(again) == whole
 
 
-def test_frames_are_not_made_before_somebody_takes_them() -> None:
+def test_frames_are_expanded_on_request() -> None:
     reader = read(encode(new_replay([InputRun(frames=256)] * 390)))
     reader.finish()
     assert reader.recording is not None
@@ -132,7 +129,7 @@ def test_frames_are_not_made_before_somebody_takes_them() -> None:
     assert [frame.number for frame in middle] == [49_818, 49_819]
 
 
-def test_the_pipeline_makes_both_logs_of_it() -> None:
+def test_pipeline_makes_both_logs() -> None:
     data = encode(time_attack(300))
     pipeline = Pipeline(GciReader(), ["live", "finalized"])
     assert not pipeline.feed(data).events
@@ -152,9 +149,6 @@ def test_the_pipeline_makes_both_logs_of_it() -> None:
         message.body for message in live if message.type == "event"
     ]
     assert sum(message.type == "event" for message in live) == 7
-
-
-# -- settings ----------------------------------------------------------------------------------------------------------
 
 
 def test_settings_of_a_grand_prix() -> None:
@@ -206,7 +200,7 @@ def test_settings_of_a_custom_machine() -> None:
     assert b'pixels"' not in msgspec.json.encode(settings)
 
 
-def test_a_machine_of_the_game_has_no_part_names() -> None:
+def test_pilot_exclusive_machine_has_no_part_names() -> None:
     machine = replace(custom_machine(), kind=PILOT_EXCLUSIVE, machine=6, body=0, cockpit=0, booster=0)
     replay = new_replay(runs(20), racers=[Racer(color=0, custom=machine)])
     settings: Any = payload(events_of(encode(replay))[0])["settings"]
@@ -222,10 +216,7 @@ def test_unknown_ids_have_no_name() -> None:
     assert (settings["mode"], settings["modeName"]) == (3, None)
 
 
-# -- frames ------------------------------------------------------------------------------------------------------------
-
-
-def test_inputs_in_the_words_of_all_games() -> None:
+def test_inputs_have_the_form_that_all_formats_share() -> None:
     run = InputRun(buttons=0xD4, strafe=-100, accel=100, brake=25, frames=200, steer_x=50, steer_y=-7)
     frame = events_of(encode(new_replay([run])))[1]
     assert isinstance(frame, Frame)
@@ -255,7 +246,7 @@ def test_inputs_in_the_words_of_all_games() -> None:
     }
 
 
-def test_values_that_the_game_does_not_make_are_cut_and_kept_raw() -> None:
+def test_inputs_out_of_range_are_clipped_and_kept_raw() -> None:
     run = InputRun(strafe=-128, accel=127, brake=101, frames=200, steer_x=127, steer_y=-101)
     wire = wire_inputs(run)
     assert (wire.steer, wire.pitch, wire.strafe, wire.throttle, wire.brake) == (1.0, -1.0, -1.0, 1.0, 1.0)
@@ -269,7 +260,7 @@ def test_values_that_the_game_does_not_make_are_cut_and_kept_raw() -> None:
     ("frames", "total", "taken", "code"),
     [(400, 400, 400, None), (400, 390, 390, "clamped"), (400, 450, 450, "held"), (3000, 181, 181, "total_frames")],
 )
-def test_the_race_decides_how_many_frames_there_are(frames: int, total: int, taken: int, code: str | None) -> None:
+def test_length_of_the_race_sets_the_number_of_frames(frames: int, total: int, taken: int, code: str | None) -> None:
     inputs = [InputRun(accel=1, frames=100)] * (frames // 100 - 1) + [InputRun(accel=2, frames=100)]
     events = events_of(encode(new_replay(inputs, total_frames=total, checkpoints=[])))
     seen = [event.players[0].inputs.throttle for event in events if isinstance(event, Frame)]  # type: ignore[union-attr]
@@ -279,7 +270,7 @@ def test_the_race_decides_how_many_frames_there_are(frames: int, total: int, tak
     assert codes(events) if code else not codes(events)
 
 
-def test_more_frames_than_anybody_drives_are_clamped_and_said() -> None:
+def test_excessive_number_of_frames_is_clamped_with_a_diagnostic() -> None:
     reader = read(encode(new_replay([InputRun(frames=256)] * 16_384, total_frames=(1 << 20) - 1)))
     events = reader.finish()
     found = diagnostic(events, "clamped")
@@ -291,24 +282,21 @@ def test_more_frames_than_anybody_drives_are_clamped_and_said() -> None:
     assert end.last_frame == MAX_FRAMES - 183
 
 
-# -- checkpoints and laps ----------------------------------------------------------------------------------------------
-
-
-def test_checkpoints_and_laps_come_behind_the_frame_they_fall_in() -> None:
+def test_checkpoints_and_laps_follow_their_frame() -> None:
     replay = new_replay(runs(400), total_frames=1082)
     events = events_of(encode(replay))
-    falling = [
+    game_events = [
         (event.kind, event.frame, getattr(events[index - 1], "through", None))
         for index, event in enumerate(events)
         if isinstance(event, GameEvent)
     ]
-    assert falling == [
+    assert game_events == [
         ("checkpoint", 0, 0),
         ("checkpoint", 300, 300),
         ("lap", 300, None),
         ("checkpoint", 600, 600),
         ("lap", 600, None),
-        # One frame behind the finish, as in real replays: behind the last frame, before the end.
+        # As in real replays the last checkpoint is one frame after the finish, so it follows the last frame.
         ("checkpoint", 901, 899),
         ("lap", 901, None),
     ]
@@ -326,14 +314,14 @@ def test_checkpoints_and_laps_come_behind_the_frame_they_fall_in() -> None:
         ({"array_type": 4, "total_frames": None, "human_flags": ()}, "no number of frames"),
     ],
 )
-def test_laps_are_concluded_only_where_everything_fits(change: dict[str, Any], why: str) -> None:
+def test_laps_are_inferred_only_if_everything_fits(change: dict[str, Any], why: str) -> None:
     replay = new_replay(runs(400), total_frames=1082)
     assert len(of_kind(events_of(encode(replay)), "lap")) == 3
     changed = fitted(replace(replay, body=replace(replay.body, **change)))
     assert of_kind(events_of(encode(changed)), "lap") == [], why
 
 
-def test_laps_that_do_not_rise_are_none() -> None:
+def test_checkpoints_not_in_order_give_no_laps() -> None:
     replay = new_replay(runs(400), total_frames=1082)
     first, second, third, last = replay.body.checkpoints
     for order in ((first, third, second, last), (first, second, second, last)):
@@ -341,11 +329,11 @@ def test_laps_that_do_not_rise_are_none() -> None:
         assert of_kind(events_of(encode(changed)), "lap") == []
 
 
-def test_positions_that_are_no_numbers_are_null_and_raw() -> None:
+def test_positions_that_are_not_finite_are_null_and_raw() -> None:
     replay = time_attack()
     first, second, *others = replay.body.checkpoints
-    odd = (NAN, as_pattern(1.5), 0xFF800000)
-    changed = replace(second, places=(odd, *second.places[1:]), frame2=second.frame1 - 1)
+    not_finite = (NAN, as_pattern(1.5), 0xFF800000)
+    changed = replace(second, places=(not_finite, *second.places[1:]), frame2=second.frame1 - 1)
     data = encode(fitted(replace(replay, body=replace(replay.body, checkpoints=(first, changed, *others)))))
     events = events_of(data)
     plain, found = (payload(event) for event in of_kind(events, "checkpoint")[:2])
@@ -357,10 +345,7 @@ def test_positions_that_are_no_numbers_are_null_and_raw() -> None:
     assert encode(read_replay(data)) == data
 
 
-# -- what is odd -------------------------------------------------------------------------------------------------------
-
-
-def test_numbers_of_emblems_that_are_no_numbers_are_null_and_raw() -> None:
+def test_emblem_sizes_that_are_not_finite_are_null_and_raw() -> None:
     emblems = custom_machine().emblems
     machine = replace(custom_machine(), emblem_blocks=write_emblems(replace(emblems[0], width=NAN), *emblems[1:]))
     settings: Any = payload(events_of(encode(new_replay(runs(9), racers=[Racer(color=0, custom=machine)])))[0])
@@ -371,7 +356,7 @@ def test_numbers_of_emblems_that_are_no_numbers_are_null_and_raw() -> None:
     assert EMBLEM.pack(machine.emblems[0])[64:68] == NAN.to_bytes(4, "big")
 
 
-def test_parts_of_the_exploit_are_numbers_and_flagged() -> None:
+def test_invalid_part_ids_give_a_diagnostic() -> None:
     machine = replace(custom_machine(), booster=0xEE)
     events = events_of(encode(new_replay(runs(90), racers=[Racer(color=0, custom=machine)])))
     found = diagnostic(events, "part_id")
@@ -381,21 +366,21 @@ def test_parts_of_the_exploit_are_numbers_and_flagged() -> None:
 
 
 @pytest.mark.parametrize(
-    ("racers", "index", "said"),
+    ("racers", "index", "message"),
     [
         ([Racer(human=0), Racer(color=1), Racer(color=2)], 1, "2 racers are human"),
         ([Racer(human=0)], 0, "no racer is human"),
         ([], 0, "no racer is human"),
     ],
 )
-def test_the_inputs_are_those_of_the_first_human(racers: list[Racer], index: int, said: str) -> None:
+def test_inputs_belong_to_the_first_human(racers: list[Racer], index: int, message: str) -> None:
     events = events_of(encode(new_replay(runs(100), racers=racers)))
     frame = next(event for event in events if isinstance(event, Frame))
     assert list(frame.players) == [index]
-    assert said in diagnostic(events, "humans").message
+    assert message in diagnostic(events, "humans").message
 
 
-def test_types_without_a_number_of_frames_have_those_of_their_inputs() -> None:
+def test_without_total_frames_the_inputs_set_the_number_of_frames() -> None:
     racer = Racer(ai=None, slider=None, old_slider=77, color=1)
     replay = new_replay(runs(100), racers=[racer], array_type=1)
     events = events_of(encode(replay))
@@ -407,24 +392,24 @@ def test_types_without_a_number_of_frames_have_those_of_their_inputs() -> None:
     assert codes(events) == [("warning", "racer_array_type")]
 
 
-def test_wrong_checksums_are_a_warning_and_strictly_an_error() -> None:
+def test_wrong_checksum_is_a_warning_or_an_error_if_strict() -> None:
     data = bytearray(encode(time_attack()))
     data[CHECKSUM_AT] ^= 1
     events = events_of(bytes(data))
     assert diagnostic(events, "checksum").offset == CHECKSUM_AT
     assert isinstance(events[-1], GameEnd)
-    (refused,) = events_of(bytes(data), strict=True)
-    assert isinstance(refused, Diagnostic)
-    assert (refused.severity, refused.code, refused.offset) == ("error", "checksum", CHECKSUM_AT)
+    (rejected,) = events_of(bytes(data), strict=True)
+    assert isinstance(rejected, Diagnostic)
+    assert (rejected.severity, rejected.code, rejected.offset) == ("error", "checksum", CHECKSUM_AT)
 
 
-def test_a_damaged_body_does_not_cost_what_precedes_it() -> None:
+def test_truncated_body_gives_the_events_before_the_end() -> None:
     replay = with_custom()
     data = encode(replay)
-    inputs_at = BODY_AT + 20 + CUSTOM_BYTES + 4 * 56
-    for length, racers, checkpoints, some_frames in (
-        (inputs_at + 100, 1, 4, True),
-        (inputs_at - 100, 1, 2, False),
+    inputs_offset = BODY_AT + 20 + CUSTOM_BYTES + 4 * 56
+    for length, racers, checkpoints, has_frames in (
+        (inputs_offset + 100, 1, 4, True),
+        (inputs_offset - 100, 1, 2, False),
         (BODY_AT + CUSTOM_BYTES - 1000, 0, 0, False),
         (BODY_AT + 16, 0, 0, False),
     ):
@@ -435,26 +420,26 @@ def test_a_damaged_body_does_not_cost_what_precedes_it() -> None:
         assert start.settings.course.id == replay.body.course
         assert len(start.settings.racers) == racers
         assert len(of_kind(events, "checkpoint")) == checkpoints
-        assert any(isinstance(event, Frame) for event in events) == some_frames
+        assert any(isinstance(event, Frame) for event in events) == has_frames
         assert diagnostic(events, "truncated").offset == length
         assert end.values["finished"] == "unknown"
-        assert codes(events[: 1 + len(codes(events))]) == codes(events)  # right behind the start
-        (refused,) = events_of(with_checksum(data[:length]), strict=True)
-        assert isinstance(refused, Diagnostic)
-        assert (refused.severity, refused.code, refused.offset) == ("error", "truncated", length)
+        assert codes(events[: 1 + len(codes(events))]) == codes(events)  # immediately after Game Start
+        (rejected,) = events_of(with_checksum(data[:length]), strict=True)
+        assert isinstance(rejected, Diagnostic)
+        assert (rejected.severity, rejected.code, rejected.offset) == ("error", "truncated", length)
 
 
-def test_what_cannot_say_what_it_is_is_refused() -> None:
+def test_body_that_ends_inside_the_first_fields_is_rejected() -> None:
     data = encode(time_attack())
-    (refused,) = events_of(data[: BODY_AT + 12])
-    assert isinstance(refused, Diagnostic)
-    assert (refused.severity, refused.code, refused.offset) == ("error", "truncated", BODY_AT + 12)
+    (rejected,) = events_of(data[: BODY_AT + 12])
+    assert isinstance(rejected, Diagnostic)
+    assert (rejected.severity, rejected.code, rejected.offset) == ("error", "truncated", BODY_AT + 12)
 
 
-def test_a_file_that_is_too_long_is_refused_before_it_is_kept() -> None:
+def test_file_that_is_too_long_is_rejected() -> None:
     reader = GciReader()
     assert reader.feed(bytes(MAX_BYTES)) == []
-    (refused,) = reader.feed(b"\0")
-    assert isinstance(refused, Diagnostic)
+    (rejected,) = reader.feed(b"\0")
+    assert isinstance(rejected, Diagnostic)
     assert reader.failure is not None
     assert reader.closed

@@ -1,4 +1,4 @@
-"""Values to bytes: what was decoded comes back byte for byte, and what a tool makes can be read."""
+"""The writer: decoded files are written back byte for byte, and new or edited replays can be read."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ from tests.formats.gci.writer import (
 from tests.shared_data import needs_shared
 
 REAL = [pytest.param(path, id=path.stem) for path in (*files(), *files(GCI / "bad"))]
-REFUSED = {"truncated_header", "type_ghost", "other_game", "emblem"}
+REJECTED = {"truncated_header", "type_ghost", "other_game", "emblem"}
 WRONG_CHECKSUM = {"bad_checksum", "body_bitflip"}
 
 
 @needs_shared
-@pytest.mark.parametrize("path", [param for param in REAL if param.id not in REFUSED])
-def test_real_files_come_back_byte_for_byte(path: Path) -> None:
+@pytest.mark.parametrize("path", [param for param in REAL if param.id not in REJECTED])
+def test_real_files_round_trip(path: Path) -> None:
     data = path.read_bytes()
     again = encode(read_replay(data))
     if path.stem in WRONG_CHECKSUM:
@@ -65,7 +65,7 @@ def test_real_files_come_back_byte_for_byte(path: Path) -> None:
 
 
 @pytest.mark.parametrize("replay", [time_attack(), grand_prix(), with_custom()], ids=["ta", "gp", "custom"])
-def test_built_replays_come_back_as_values(replay: Replay) -> None:
+def test_synthetic_replays_round_trip(replay: Replay) -> None:
     data = encode(replay)
     assert read_replay(data) == replay
     assert codes(events_of(data, strict=True)) == []
@@ -109,7 +109,7 @@ MACHINES = st.builds(
 
 @st.composite
 def bodies(draw: st.DrawFn) -> Body:
-    """Any body that the bit stream can hold, of any racer array type."""
+    """Any body that the bit stream can represent, of any racer array type."""
     array_type = draw(st.sampled_from([5, 5, 5, 0, 1, 2, 3, 4, 6, 127]))
     racers = []
     for human in draw(st.lists(bits(0, 1), max_size=6)):
@@ -143,7 +143,7 @@ def bodies(draw: st.DrawFn) -> Body:
 
 @settings(max_examples=40, deadline=None)
 @given(bodies())
-def test_any_body_comes_back(body: Body) -> None:
+def test_any_body_round_trips(body: Body) -> None:
     replay = fitted(Replay(body=body))
     data = encode(replay)
     assert read_replay(data) == replay
@@ -151,7 +151,7 @@ def test_any_body_comes_back(body: Body) -> None:
     assert codes(events_of(data))[:1] != [("warning", "checksum")]
 
 
-def test_a_longer_body_makes_a_longer_file() -> None:
+def test_longer_body_makes_a_longer_file() -> None:
     replay = time_attack(10)
     assert (replay.length_bytes, replay.entry.block_count) == (0x4040, 2)
     edited = replace(replay, body=replace(replay.body, inputs=tuple(runs(3000)), total_frames=9999))
@@ -162,7 +162,7 @@ def test_a_longer_body_makes_a_longer_file() -> None:
     assert codes(events_of(encode(longer), strict=True)) == [("info", "clamped")]
 
 
-def test_the_padding_stays_when_an_edit_keeps_the_length_of_the_body() -> None:
+def test_edit_of_the_same_length_keeps_the_padding() -> None:
     data = bytearray(encode(time_attack(10)))
     data[-1] = 0x80
     data[CHECKSUM_AT : CHECKSUM_AT + 2] = checksum(bytes(data)).to_bytes(2, "big")
@@ -180,7 +180,7 @@ def test_new_replays_have_laps() -> None:
     assert [c.frame1 for c in equal_laps(3, 3314)] == [182, 1226, 2270, 3315]
 
 
-def test_machines_come_back() -> None:
+def test_custom_machines_round_trip() -> None:
     machine = custom_machine()
     assert read_custom(write_custom(machine)) == machine
     assert machine.emblems[0].size == pytest.approx((0.35, 0.2))
@@ -213,12 +213,12 @@ CASES: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("message", CASES)
-def test_what_does_not_fit_is_refused(message: str) -> None:
+def test_body_that_does_not_fit_is_rejected(message: str) -> None:
     with pytest.raises(ValueError, match=message):
         write_body(replace(BODY, **CASES[message]))
 
 
-def test_texts_and_pictures_that_do_not_fit_are_refused() -> None:
+def test_texts_and_pictures_that_do_not_fit_are_rejected() -> None:
     with pytest.raises(ValueError, match="needs 61 bytes"):
         new_replay([RUN], comment="x" * 61)
     with pytest.raises(ValueError, match="banner and icon end"):

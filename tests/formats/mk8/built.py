@@ -1,4 +1,4 @@
-"""Ghosts that are put together here, for tests that need no data. Only what the reader looks at is filled in."""
+"""Synthetic ghosts for tests without real data. Only the fields that the reader uses are filled in."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ import struct
 import zlib
 from collections.abc import Sequence
 
-from slpstream.formats.mk8.header import BODY_BYTES, BODY_MAGIC, LAPS_AT, MII_AT, MII_CRC_AT, MII_NAME_AT, TOTAL_AT
+from slpstream.formats.mk8.header import (
+    BODY_BYTES,
+    BODY_MAGIC,
+    LAP_OFFSETS,
+    MII_CRC_OFFSET,
+    MII_NAME_OFFSET,
+    MII_OFFSET,
+    TOTAL_OFFSET,
+)
 from slpstream.formats.mk8.reader import Mk8Reader
 from slpstream.formats.mk8.sections import BLOCK_BYTES, INFO_BYTES
 from slpstream.model.events import Event
@@ -31,7 +39,9 @@ def time_record(milliseconds: int) -> bytes:
     return struct.pack(">HBxH6x", minutes, *divmod(rest, 1000))
 
 
-def header(body_bytes: int, laps: Sequence[int] = LAPS, laps_at: Sequence[int] = LAPS_AT, track: int = 63) -> bytes:
+def header(
+    body_bytes: int, laps: Sequence[int] = LAPS, lap_offsets: Sequence[int] = LAP_OFFSETS, track: int = 63
+) -> bytes:
     """The body's header; unused laps are 0:00.000."""
     data = bytearray(BODY_BYTES)
 
@@ -45,22 +55,22 @@ def header(body_bytes: int, laps: Sequence[int] = LAPS, laps_at: Sequence[int] =
         put(0x2C + 0x1C * index, "4I2B2x2I", *driver)
     put(0x17C, "6I2B", track, 0, 1, 2, 0, 2, 0, 0)
     put(0x1A8, "I", 1)
-    data[MII_AT + 4 : MII_AT + 8] = b"MII!"
+    data[MII_OFFSET + 4 : MII_OFFSET + 8] = b"MII!"
     name = NAME.encode("utf-16-le")
-    data[MII_AT + MII_NAME_AT : MII_AT + MII_NAME_AT + len(name)] = name
-    put(MII_CRC_AT, "H", binascii.crc_hqx(bytes(data[MII_AT:MII_CRC_AT]), 0))
+    data[MII_OFFSET + MII_NAME_OFFSET : MII_OFFSET + MII_NAME_OFFSET + len(name)] = name
+    put(MII_CRC_OFFSET, "H", binascii.crc_hqx(bytes(data[MII_OFFSET:MII_CRC_OFFSET]), 0))
     put(0x2A4, "2B", 49, 36)
     data[0x2F4:0x304] = b"profile-profile-"
     name = NAME.encode("utf-16-be")
     data[0x304 : 0x304 + len(name)] = name
-    for at, lap in zip(laps_at, laps, strict=False):
+    for at, lap in zip(lap_offsets, laps, strict=False):
         data[at : at + 12] = time_record(lap)
-    data[TOTAL_AT : TOTAL_AT + 12] = time_record(sum(laps))
+    data[TOTAL_OFFSET : TOTAL_OFFSET + 12] = time_record(sum(laps))
     return bytes(data)
 
 
 def yaz0(data: bytes, *, padded: bool = True) -> bytes:
-    """Packs with the nearest earlier copy of the next three bytes, as short as that is to write."""
+    """Compress `data`, copying from the nearest earlier occurrence of the next three bytes."""
     out, at = bytearray(b"Yaz0" + struct.pack(">I8x", len(data))), 0
     while at < len(data):
         flags, group = 0, bytearray()
@@ -106,7 +116,7 @@ def some_sections(count: int = 20, subsections: int = 17, seed: int = 0) -> list
 
 
 def replay_part(sections: Sequence[bytes], subsections: int = 17, blocks: Sequence[bytes] | None = None) -> bytes:
-    """The replay part; `blocks` replaces the packed ones."""
+    """A replay part. `blocks` replaces the packed sections."""
     image = b"".join(sections)
     if blocks is None:
         blocks = [yaz0(image[at : at + BLOCK_BYTES]) for at in range(0, len(image), BLOCK_BYTES)]
@@ -131,7 +141,7 @@ def replay_part(sections: Sequence[bytes], subsections: int = 17, blocks: Sequen
 
 
 def with_outer(body: bytes) -> bytes:
-    """A body behind an outer header."""
+    """A body with an outer header before it."""
     outer = struct.pack(">4s2I44xI12x", b"CTG0", 0x04010004, len(body) + 0x48, zlib.crc32(body))
     return outer + body
 
@@ -144,7 +154,7 @@ def ghost(part: bytes | None = None, laps: Sequence[int] = LAPS, *, outer: bool 
 
 
 def log(reader: Mk8Reader, max_frames: int = 1 << 20) -> list[Event]:
-    """Everything that a reader still has to say."""
+    """Finish a reader and return all its remaining events."""
     events = reader.finish()
     while reader.pending:
         events += reader.more(max_frames)
@@ -152,7 +162,7 @@ def log(reader: Mk8Reader, max_frames: int = 1 << 20) -> list[Event]:
 
 
 def log_of(data: bytes, name: str = "", *, strict: bool = False, personal: bool = False) -> list[Event]:
-    """The log of a file. Raises what is wrong with it."""
+    """All events of a file. Raises the reader's failure."""
     reader = Mk8Reader(name=name, strict=strict, personal=personal)
     events = reader.feed(data) + log(reader)
     if reader.failure is not None:

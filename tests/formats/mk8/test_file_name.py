@@ -1,4 +1,4 @@
-"""What the name of a ghost says, and which names are none."""
+"""Parsing the file names of ghosts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from slpstream.formats.mk8.times import RaceTime
 from tests.formats.mk8.built import FILE_NAME, NAME
 
 
-def test_a_name_of_each_length() -> None:
+def test_file_names_of_all_lengths() -> None:
     for length, layout, laps in ((100, "v3-short", 5), (102, "v3", 5), (114, "v4", 7)):
         name = parse_file_name(FILE_NAME[:length] + ".dat")
         assert name is not None
@@ -40,12 +40,12 @@ def test_a_name_of_each_length() -> None:
         FILE_NAME + "\n",
     ],
 )
-def test_other_names_say_nothing(name: str) -> None:
+def test_other_file_names_are_not_parsed(name: str) -> None:
     assert parse_file_name(name) is None
     assert parse_file_name(name + ".dat") is None
 
 
-def test_a_name_ends_at_an_aligned_zero_unit_only() -> None:
+def test_player_name_ends_at_a_zero_unit_only() -> None:
     assert decode_name("A\u3000\u0042".encode("utf-16-be") + bytes(4), "be") == "A\u3000B"
     assert decode_name("ab".encode("utf-16-le") + bytes(2) + b"xy", "le") == "ab"
     assert decode_name("0123456789".encode("utf-16-be"), "be") == "0123456789"
@@ -55,12 +55,12 @@ def test_a_name_ends_at_an_aligned_zero_unit_only() -> None:
 
 @given(st.binary(min_size=20, max_size=20))
 @settings(max_examples=100, deadline=None)
-def test_any_twenty_bytes_are_a_name_that_json_can_say(raw: bytes) -> None:
+def test_any_player_name_can_be_encoded_as_utf_8(raw: bytes) -> None:
     for order in ("be", "le"):
         decode_name(raw, order).encode()
 
 
-def test_times() -> None:
+def test_race_times() -> None:
     assert RaceTime(9, 59, 999).total_milliseconds == 599_999
     assert [RaceTime(*t).used for t in ((9, 59, 999), (0, 0, 0), (1, 60, 0), (1, 0, 1000), (0, 0, 1))] == [
         False,

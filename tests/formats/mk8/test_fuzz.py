@@ -1,4 +1,4 @@
-"""Damaged files: a log or a `FormatError`, nothing else.
+"""Fuzzing: a damaged file gives a log or a `FormatError`, and nothing else.
 
 python -m tests.formats.mk8.test_fuzz --seconds 600
 """
@@ -32,13 +32,12 @@ def seeds() -> list[bytes]:
         for outer in (True, False)
     ]
     files.append(built.ghost(b""))
-    # Damage in large files is seldom found: most of the time goes to small ones.
+    # Damage to a large file seldom hits anything that matters, so most of the time goes to small ones.
     return files * 4 + [path.read_bytes() for path in sorted((SHARED / "mk8").rglob("*.dat"))]
 
 
 def damaged(dice: random.Random) -> bytes:
-    """A good file with some bytes changed, cut, put in, or exchanged with another one's; most often where the numbers
-    are that others depend on."""
+    """A good file with bytes changed, removed, inserted or taken from another file, most often in the tables."""
     data = bytearray(dice.choice(seeds()))
     part = BODY_BYTES + (0x48 if data[:4] == b"CTG0" else 0)
     for _ in range(dice.randint(0, 4)):
@@ -71,7 +70,7 @@ def damaged(dice: random.Random) -> bytes:
 
 
 def check(data: bytes, name: str, strict: bool, max_frames: int) -> bool:
-    """Whether a file was read; raises when its log is not one."""
+    """Return whether the file could be read. Fails when its log is invalid."""
     assert sniff(data[:0x500], len(data), name) in ("yes", "no")
     reader = Mk8Reader(name=name, strict=strict)
     events = reader.feed(data) + built.log(reader, max_frames)
@@ -89,11 +88,11 @@ def check(data: bytes, name: str, strict: bool, max_frames: int) -> bool:
 
 
 def fuzz(seconds: float, first_seed: int = 0) -> tuple[int, int]:
-    """How many inputs were tried, and how many of them could be read."""
-    until = time.monotonic() + seconds
+    """Return the number of inputs that were tried, and how many of them could be read."""
+    deadline = time.monotonic() + seconds
     read = 0
     for seed in count(first_seed):
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             return seed - first_seed, read
         dice = random.Random(seed)
         data, name = damaged(dice), dice.choice(("", "a.dat", f"{built.FILE_NAME}.dat"))

@@ -1,4 +1,4 @@
-"""The names of Mario Kart 8, compared with the tables of the shared pages."""
+"""The names of Mario Kart 8, compared with the published tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.shared_data import SHARED, needs_shared
 
 
 @needs_shared
-def test_the_names_are_those_of_the_table() -> None:
+def test_names_match_the_published_tables() -> None:
     table: dict[str, Any] = msgspec.json.decode((SHARED.parent / "formats" / "tables.json").read_bytes())
     theirs = table["mario_kart_8"]
     ours: dict[str, Mapping[Any, Any]] = {
@@ -35,7 +35,7 @@ def test_the_names_are_those_of_the_table() -> None:
     assert names.kinds().keys() == theirs["kinds"].keys()
 
 
-def test_a_vehicle_with_four_wheels_has_seventeen_subsections() -> None:
+def test_four_wheeled_vehicle_has_seventeen_subsections() -> None:
     subsections = names.subsections()
     assert len(subsections) == 17
     assert [name for name in subsections if name and "wheel" in name] == list(subsections[5:9])

@@ -1,7 +1,7 @@
-"""Every file of the data folder against its expected values; the bad ones against a table of outcomes.
+"""Each file of the data folder against its expected values, and the bad ones against a table of outcomes.
 
-Not compared: what the two public tools say in words that are theirs alone (`4.0 / 4.1 / 4.2`, names of countries and
-regions), and the version of games before 4, on which they disagree.
+Some values of the two public tools are not compared: those in wording of their own (`4.0 / 4.1 / 4.2`, names of
+countries and regions), and the version of games before 4, on which they disagree.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from tests.shared_data import IN_CI, SHARED, needs_shared
 
 FOLDER = SHARED / "mk8"
 
-REFUSED = {
+REJECTED = {
     "bad/short.dat": ("framing", 48),
     "bad/mktv.dat": ("unsupported", 0),
     "bad/deluxe.dat": ("unsupported", 0),
 }
-"""Of each file that is refused: the code of the error, and the offset it names."""
+"""The code and the offset of the error for each rejected file."""
 
-ODD = {
+DAMAGED = {
     "bad/bad_outer_crc.dat": ([("checksum", 0x38)], 30),
     "bad/bad_replay_crc.dat": ([("checksum", 0x448)], 30),
     "bad/bad_mii_crc.dat": ([("checksum", 0x48 + 0x2A2)], 30),
@@ -43,10 +43,10 @@ ODD = {
     "bad/header_only.dat": ([("size_mismatch", 0x50), ("no_replay", 0x448)], 0),
     "mk8_header_stub_0x400.bin": ([("size_mismatch", 8), ("no_replay", 0x400)], 0),
 }
-"""Of each damaged file that is read: the diagnostics with their offsets, and how many sections are still told."""
+"""The diagnostics with their offsets, and the number of section events, for each damaged file that is read."""
 
-OF_THE_ORACLE = {"outer_crc": 0x38, "replay_crc": OUTER_BYTES + BODY_BYTES}
-"""The warnings that the oracle has a name for, and where we say `checksum`."""
+ORACLE_WARNINGS = {"outer_crc": 0x38, "replay_crc": OUTER_BYTES + BODY_BYTES}
+"""The offset of our `checksum` diagnostic for each warning of the oracle."""
 
 
 @cache
@@ -116,8 +116,8 @@ def replay_values(sections: Sections | None) -> dict[str, Any] | None:
     }
 
 
-def described(path: Path) -> dict[str, Any]:
-    """A file in the words of the oracle."""
+def oracle_values(path: Path) -> dict[str, Any]:
+    """A file's values under the oracle's names."""
     data = path.read_bytes()
     recording = Mk8Reader(name=path.name, personal=True).read(data)
     header, outer, at = recording.header, recording.outer, recording.body_offset
@@ -125,7 +125,7 @@ def described(path: Path) -> dict[str, Any]:
     wrong = [event.offset for event in recording.head if isinstance(event, Diagnostic) and event.code == "checksum"]
     moment = ("year", "month", "day", "weekday", "hour", "minute", "second")
     values: dict[str, Any] = {
-        "warnings": [warning for warning, offset in OF_THE_ORACLE.items() if offset in wrong],
+        "warnings": [warning for warning, offset in ORACLE_WARNINGS.items() if offset in wrong],
         "has_header": outer is not None,
         "version_raw": header.version_raw,
         "payload_size": header.payload_size,
@@ -168,17 +168,17 @@ def described(path: Path) -> dict[str, Any]:
 
 @needs_shared
 @pytest.mark.parametrize("name", decoded())
-def test_a_file_has_its_expected_values(name: str) -> None:
+def test_values_match_the_expected_file(name: str) -> None:
     values = expected()[name]
     data = (FOLDER / name).read_bytes()
     assert (len(data), hashlib.sha256(data).hexdigest()) == (values["size"], values["sha256"])
     assert name_values(parse_file_name(name)) == values["filename"]
-    assert described(FOLDER / name) == values["decoded"]
+    assert oracle_values(FOLDER / name) == values["decoded"]
 
 
 @needs_shared
 @pytest.mark.parametrize("name", [name for name in decoded() if "reference" in expected()[name]])
-def test_a_file_has_the_values_that_public_tools_find(name: str) -> None:
+def test_values_match_public_tools(name: str) -> None:
     reader = Mk8Reader(name=name)
     events = reader.feed((FOLDER / name).read_bytes()) + log(reader)
     start, end = events[0], events[-1]
@@ -237,30 +237,30 @@ def spelled(milliseconds: int) -> str:
 
 
 @needs_shared
-def test_the_oracle_and_the_folder_and_the_tables_name_the_same_files() -> None:
+def test_oracle_folder_and_tables_list_the_same_files() -> None:
     files = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*") if path.suffix in (".dat", ".bin")}
     good = {name for name in expected() if not name.startswith("bad/")}
     assert files == set(expected()) | {"mk8_header_stub_0x400.bin"}
-    assert files - good == REFUSED.keys() | ODD.keys()
-    assert {name for name, values in expected().items() if "error" in values} <= REFUSED.keys() | ODD.keys()
+    assert files - good == REJECTED.keys() | DAMAGED.keys()
+    assert {name for name, values in expected().items() if "error" in values} <= REJECTED.keys() | DAMAGED.keys()
 
 
 @needs_shared
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_refused_file_has_its_outcome(name: str) -> None:
+@pytest.mark.parametrize("name", REJECTED)
+def test_rejected_file_raises_its_error(name: str) -> None:
     with pytest.raises(FormatError) as caught:
         Mk8Reader(name=name).read((FOLDER / name).read_bytes())
-    assert (caught.value.code, caught.value.offset) == REFUSED[name]
+    assert (caught.value.code, caught.value.offset) == REJECTED[name]
 
 
 @needs_shared
-@pytest.mark.parametrize("name", ODD)
-def test_a_damaged_file_keeps_its_header_and_says_what_is_wrong(name: str) -> None:
+@pytest.mark.parametrize("name", DAMAGED)
+def test_damaged_file_keeps_its_header_and_gives_diagnostics(name: str) -> None:
     reader = Mk8Reader()
     events = reader.feed((FOLDER / name).read_bytes()) + log(reader)
-    odd = [(event.code, event.offset) for event in events if isinstance(event, Diagnostic)]
+    diagnostics = [(event.code, event.offset) for event in events if isinstance(event, Diagnostic)]
     sections = [event for event in events if isinstance(event, GameEvent) and event.kind == "section"]
-    assert (odd, len(sections)) == ODD[name]
+    assert (diagnostics, len(sections)) == DAMAGED[name]
     assert all(event.values["crcOk"] for event in sections)
     start, end = events[0], events[-1]
     assert isinstance(start, GameStart)
@@ -269,9 +269,9 @@ def test_a_damaged_file_keeps_its_header_and_says_what_is_wrong(name: str) -> No
 
 
 @needs_shared
-@pytest.mark.parametrize("name", [*ODD, *[name for name in decoded() if not name.startswith("bad/")]])
-def test_strict_refuses_wrong_checksums_and_nothing_else(name: str) -> None:
-    wrong = [offset for code, offset in ODD.get(name, ([], 0))[0] if code == "checksum"]
+@pytest.mark.parametrize("name", [*DAMAGED, *[name for name in decoded() if not name.startswith("bad/")]])
+def test_strict_rejects_only_wrong_checksums(name: str) -> None:
+    wrong = [offset for code, offset in DAMAGED.get(name, ([], 0))[0] if code == "checksum"]
     reader = Mk8Reader(strict=True)
     reader.feed((FOLDER / name).read_bytes())
     reader.finish()

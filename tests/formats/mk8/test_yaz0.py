@@ -1,4 +1,4 @@
-"""Yaz0: what was packed comes back; what is hostile is refused."""
+"""Yaz0: round trips, and rejection of hostile blocks."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def block(size: int, body: bytes) -> bytes:
 
 @given(st.one_of(st.binary(max_size=200), st.lists(st.integers(0, 3), max_size=1500).map(bytes)), st.booleans())
 @settings(max_examples=150, deadline=None)
-def test_what_is_packed_comes_back(data: bytes, padded: bool) -> None:
+def test_round_trip(data: bytes, padded: bool) -> None:
     assert unpacked(yaz0(data, padded=padded)) == data
 
 
@@ -43,13 +43,13 @@ def test_any_bytes_give_the_declared_size_or_a_format_error(body: bytes, size: i
 
 @given(st.lists(st.integers(0, 3), min_size=20, max_size=400).map(bytes), st.integers(1, 15))
 @settings(max_examples=80, deadline=None)
-def test_a_block_that_is_cut_is_refused(data: bytes, cut: int) -> None:
+def test_truncated_block_is_rejected(data: bytes, cut: int) -> None:
     packed = yaz0(data, padded=False)
     with pytest.raises(FramingError):
         unpacked(packed[:-cut])
 
 
-def test_copies_of_every_length_may_overlap() -> None:
+def test_copies_may_overlap_their_own_output() -> None:
     assert unpacked(block(1 + 3, b"\x80A\x10\x00")) == b"AAAA"
     assert unpacked(block(1 + 17, b"\x80A\xf0\x00")) == b"A" * 18
     assert unpacked(block(1 + 18, b"\x80A\x00\x00\x00")) == b"A" * 19
@@ -75,13 +75,13 @@ def test_copies_of_every_length_may_overlap() -> None:
         (block(30, b"\x80A\x00\x00"), 1020, "after 1 of the 30"),
     ],
 )
-def test_what_is_hostile_is_refused(data: bytes, offset: int, words: str) -> None:
+def test_hostile_block_is_rejected(data: bytes, offset: int, words: str) -> None:
     with pytest.raises(FramingError, match=words) as caught:
         unpacked(data)
     assert caught.value.offset == offset
 
 
-def test_work_is_counted_and_bounded() -> None:
+def test_work_is_counted_and_limited() -> None:
     data = bytes(range(256)) * 2
     packed = yaz0(data)
     _, work = decompress(packed, max_bytes=BLOCK_BYTES, max_work=1000, offset=0)

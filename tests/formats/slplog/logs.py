@@ -10,8 +10,8 @@ from tests.formats.slippi.built import varied_replay
 from tests.shared_data import IN_CI, SHARED, replays
 from tests.synthetic.match import synthetic_match
 
-_WHOLE_BYTES = 200_000
-"""Of longer replays only so much is packed here, but in CI; the benchmark packs all of them whole."""
+_MAX_BYTES = 200_000
+"""Outside CI only this much of a longer replay is packed. The benchmark packs all of them whole."""
 
 
 @cache
@@ -21,19 +21,19 @@ def synthetic() -> bytes:
 
 
 def real_files() -> list[Path]:
-    """Every file of the shared data, of all formats, odd ones too."""
+    """All files of the test data, of all formats, including damaged ones."""
     others = [path for folder in ("gci", "stunts", "mk8") for path in sorted((SHARED / folder).rglob("*"))]
     return replays() + [path for path in others if path.is_file() and path.suffix != ".json"]
 
 
 def bytes_of(path: Path) -> bytes:
-    """The file, or its beginning."""
+    """The bytes of a file, or the first ones of a long Slippi replay."""
     data = path.read_bytes()
-    return data if IN_CI or path.suffix != ".slp" or len(data) <= _WHOLE_BYTES else data[:_WHOLE_BYTES]
+    return data if IN_CI or path.suffix != ".slp" or len(data) <= _MAX_BYTES else data[:_MAX_BYTES]
 
 
 def format_of(name: str, data: bytes) -> str:
-    """The name of its format; empty for a file that is no replay."""
+    """The name of a file's format, empty for a file that is not a replay."""
     found = choose(name, data[:0x500], len(data))
     return "" if found is None else found.name
 

@@ -1,7 +1,7 @@
-"""A reader of replay logs made from `deploy/docs/replay_log.md` alone.
+"""A reader of replay logs that was written from `deploy/docs/replay_log.md` alone.
 
-It shares no code with `slpstream.formats.slplog`, which shows that the page is enough. Slow and plain; it trusts its
-input.
+It shares no code with `slpstream.formats.slplog`, so it proves that the page is complete. It is simple and slow, and
+does not check its input.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GRIDS = {80: (-127, 127, 0x80), 140: (0, 140, 0xFF)}
 
 
 def plan() -> dict[int, list[tuple[int, str, str]]]:
-    """Offset, kind and method of each column, by command, as the page has them."""
+    """Offset, type and method of each column on the page, by command."""
     rows = re.findall(r"^\| (0x[0-9A-F]{2}) \| (.*) \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     columns = {}
     for command, text in rows:
@@ -93,7 +93,7 @@ def s8(byte: int) -> int:
 
 
 class Rows:
-    """The rows of one key: the place of each row's unit, and the columns so far."""
+    """The events with one key, the index of each event's unit, and each row's parent."""
 
     def __init__(self, key: int, width: int) -> None:
         self.key, self.width = key, width
@@ -122,19 +122,19 @@ class Frames:
         for _ in self.units:
             self.numbers.append(stream.signed() + (self.numbers[-1] + 1 if self.numbers else 0))
         present = stream.take(stream.varint())
-        self.there = iter([byte >> (7 - bit) & 1 for byte in present for bit in range(8)])
+        self.present = iter([byte >> (7 - bit) & 1 for byte in present for bit in range(8)])
         self.stream, self.kinds, self.plan = stream, {rows.key: rows for rows in kinds}, plan()
         self.order: list[tuple[Rows, int]] = []
-        for place, template in enumerate(self.units):
+        for unit, template in enumerate(self.units):
             for rows in template:
                 event = bytearray(rows.width)
                 event[0] = rows.command
                 if self.framed(rows):
-                    event[1:5] = struct.pack(">i", self.numbers[place])
+                    event[1:5] = struct.pack(">i", self.numbers[unit])
                     if rows.command in (0x37, 0x38) and rows.width >= 7:
                         event[5:7] = (rows.key & 0xFFFF).to_bytes(2, "big")
                 self.order.append((rows, len(rows.events)))
-                rows.units.append(place)
+                rows.units.append(unit)
                 rows.events.append(event)
         self.seeds()
         for rows in sorted(kinds, key=lambda rows: (rows.command != 0x38, rows.key)):
@@ -147,15 +147,15 @@ class Frames:
         return b"".join(rows.events[row] for rows, row in self.order)
 
     def part(self, size: int) -> bytes:
-        return self.stream.take(size) if next(self.there) else bytes(size)
+        return self.stream.take(size) if next(self.present) else bytes(size)
 
     def column(self, count: int, width: int) -> list[int]:
         planes = [self.part(count) for _ in range(width)]
         return [int.from_bytes(bytes(plane[i] for plane in planes), "big") for i in range(count)]
 
     def seeds(self) -> None:
-        at = {0x3A: 5, 0x37: 7}
-        seeded = [(rows, row) for rows, row in self.order if rows.width >= at.get(rows.command, 1 << 20) + 4]
+        offsets = {0x3A: 5, 0x37: 7}
+        seeded = [(rows, row) for rows, row in self.order if rows.width >= offsets.get(rows.command, 1 << 20) + 4]
         draws = self.part(1)[0]
         value = 0
         for (rows, row), difference in zip(seeded, self.column(len(seeded), 4), strict=True):
@@ -165,8 +165,8 @@ class Frames:
                 if left & 1:
                     seed = (seed * a + c) & M
                 left, a, c = left >> 1, a * a & M, (a * c + c) & M
-            place = at[rows.command]
-            rows.events[row][place : place + 4] = (seed if draws else value).to_bytes(4, "big")
+            offset = offsets[rows.command]
+            rows.events[row][offset : offset + 4] = (seed if draws else value).to_bytes(4, "big")
 
     def read(self, rows: Rows) -> None:
         if not self.framed(rows):
@@ -176,9 +176,9 @@ class Frames:
         covered = {0, 1, 2, 3, 4}
         if rows.command in (0x37, 0x38) and rows.width >= 7:
             covered |= {5, 6}
-        seed_at = {0x3A: 5, 0x37: 7}.get(rows.command)
-        if seed_at is not None and seed_at + 4 <= rows.width:
-            covered |= set(range(seed_at, seed_at + 4))
+        seed_offset = {0x3A: 5, 0x37: 7}.get(rows.command)
+        if seed_offset is not None and seed_offset + 4 <= rows.width:
+            covered |= set(range(seed_offset, seed_offset + 4))
         self.find_parents(rows)
         for offset, kind, method in self.plan[rows.command]:
             size = struct.calcsize(LETTERS[kind])
@@ -244,7 +244,7 @@ class Frames:
                 speed = rows.get(row, 0x35 if own == 0x45 and flying else own)
                 return p if 0 < hitlag < 1 << 31 else self.moved(p, speed, rows.get(row, attack))
         simple: dict[str, Callable[[], int]] = {
-            "stands": lambda: p,
+            "constant": lambda: p,
             "linear": lambda: self.linear(p, g),
             "straight": lambda: p if p == g or not finite(p, g) else pattern(2 * number(p) - number(g), p),
             "countdown": lambda: p if not finite(p) else pattern(number(p) - 1, p) if number(p) >= 1 else 0,
@@ -274,15 +274,15 @@ class Frames:
             return 0
         if not finite(p, g):
             return p
-        by = number(p) - number(g)
-        return pattern(number(p) + (by if by >= 0 else 1), p)
+        change = number(p) - number(g)
+        return pattern(number(p) + (change if change >= 0 else 1), p)
 
     def post(self, rows: Rows, row: int, offset: int, size: int) -> int:
         posts, unit = self.kinds.get(0x38 << 16 | rows.key & 0xFFFF), rows.units[row]
         if posts is None or offset + size > posts.width:
             return 0
-        wanted = self.numbers[unit] - 1
-        before = [i for i, u in enumerate(posts.units) if u < unit and self.numbers[u] == wanted]
+        previous = self.numbers[unit] - 1
+        before = [i for i, u in enumerate(posts.units) if u < unit and self.numbers[u] == previous]
         here = [i for i, u in enumerate(posts.units) if u == unit]
         return posts.get(before[-1] if before else here[0] if here else None, offset, size)
 
@@ -297,20 +297,20 @@ class Frames:
             rows.events[row][offset : offset + 4] = octets
 
     def step(self, rows: Rows, row: int, method: str) -> int:
-        what = method.partition("(")[2].rstrip(")")
-        if what == "trigger":
+        source = method.partition("(")[2].rstrip(")")
+        if source == "trigger":
             if not rows.has(0x33, 0x37):
                 return 0
             deeper = max(self.grid_step(rows, row, 0x33, 140), self.grid_step(rows, row, 0x37, 140))
             return 140 if rows.get(row, 0x31, 2) & 0x60 else deeper if deeper >= 43 else 0
-        places = {"stick x": (0x3B, 0x40, 0), "stick y": (0x3B, 0x40, 1), "C-stick x": (0x41, 0x42, 0)}
-        places["C-stick y"] = (0x41, 0x42, 1)
-        if what not in places:
+        raw = {"stick x": (0x3B, 0x40, 0), "stick y": (0x3B, 0x40, 1), "C-stick x": (0x41, 0x42, 0)}
+        raw["C-stick y"] = (0x41, 0x42, 1)
+        if source not in raw:
             return 0
-        x_at, y_at, axis = places[what]
-        if y_at >= rows.width and (what != "stick x" or x_at >= rows.width):
+        raw_x, raw_y, axis = raw[source]
+        if raw_y >= rows.width and (source != "stick x" or raw_x >= rows.width):
             return 0
-        x, y = s8(rows.get(row, x_at, 1)), s8(rows.get(row, y_at, 1)) if y_at < rows.width else 0
+        x, y = s8(rows.get(row, raw_x, 1)), s8(rows.get(row, raw_y, 1)) if raw_y < rows.width else 0
         if x * x + y * y > 6400:
             scale = 80 / math.sqrt(x * x + y * y)
             x, y = int(x * scale), int(y * scale)
@@ -327,8 +327,8 @@ class Frames:
         if not rows.width >= 0x33:
             return 0
         found = rows.get(row, 0x31, 2)
-        for x_at, y_at, up in ((0x19, 0x1D, 0x10000), (0x21, 0x25, 0x100000)):
-            x, y = self.grid_step(rows, row, x_at, 80), self.grid_step(rows, row, y_at, 80)
+        for x_offset, y_offset, up in ((0x19, 0x1D, 0x10000), (0x21, 0x25, 0x100000)):
+            x, y = self.grid_step(rows, row, x_offset, 80), self.grid_step(rows, row, y_offset, 80)
             if max(abs(x), abs(y)) >= 23:
                 found |= (up if y > 0 else up * 2) if abs(y) > abs(x) else (up * 4 if x < 0 else up * 8)
         return found | (0x80000000 if self.grid_step(rows, row, 0x29, 140) >= 43 else 0)
@@ -363,7 +363,7 @@ def stripes(payload: bytes, size: int) -> bytes:
     rows = [bytearray(width) for _ in range(size // width)]
     for row in rows:
         row[start:stop] = data.take(stop - start)
-    for place in (*range(start), *range(stop, width)):
+    for column in (*range(start), *range(stop, width)):
         for row in rows:
-            row[place] = data.take(1)[0]
+            row[column] = data.take(1)[0]
     return b"".join(rows)

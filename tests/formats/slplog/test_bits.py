@@ -1,4 +1,4 @@
-"""The memory stream, the bit packer, and inputs in bits."""
+"""The memory stream, the bit packer, and inputs coded in bits."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ runs = st.lists(
 
 @given(st.lists(fields, max_size=200), st.integers(0, 4))
 @settings(deadline=None)
-def test_what_is_put_is_taken(rows: list[tuple[str | int, int]], shift: int) -> None:
+def test_bit_fields_round_trip(rows: list[tuple[str | int, int]], shift: int) -> None:
     packer = BitPacker()
     for kind, value in rows:
         if kind == "bit":
@@ -72,7 +72,7 @@ def test_what_is_put_is_taken(rows: list[tuple[str | int, int]], shift: int) -> 
         bits.take(8)
 
 
-def test_bits_stand_as_they_are_put() -> None:
+def test_bit_order_of_the_packer() -> None:
     packer = BitPacker()
     packer.put_bit(True)
     packer.put(0b0110, 4)
@@ -83,14 +83,14 @@ def test_bits_stand_as_they_are_put() -> None:
         packer.put(4, 2)
 
 
-def test_a_number_without_an_end_is_refused() -> None:
+def test_number_without_end_is_rejected() -> None:
     with pytest.raises(FieldError, match="too long"):
         BitUnpacker(bytes(100)).take_number()
 
 
 @given(st.lists(st.integers(0, 1 << 60)), st.lists(st.integers(-(1 << 59), 1 << 59)), st.floats(), st.binary())
 @settings(deadline=None)
-def test_a_stream_keeps_its_values_and_asserts_them(
+def test_stream_round_trips_and_asserts_its_values(
     numbers: list[int], signed: list[int], number: float, octets: bytes
 ) -> None:
     stream = AssertingStream()
@@ -134,7 +134,7 @@ def test_an_assertion_names_what_differs() -> None:
 
 @given(runs)
 @settings(max_examples=60, deadline=None)
-def test_runs_come_back(given_runs: list[Held]) -> None:
+def test_runs_round_trip(given_runs: list[Held]) -> None:
     packer = BitPacker()
     put_runs(packer, PAD, given_runs)
     bits = BitUnpacker(packer.to_bytes())
@@ -143,7 +143,7 @@ def test_runs_come_back(given_runs: list[Held]) -> None:
 
 @given(runs, st.integers(1, 200))
 @settings(max_examples=60, deadline=None)
-def test_a_track_is_read_at_any_frame(given_runs: list[Held], keyframe_frames: int) -> None:
+def test_track_is_read_at_any_frame(given_runs: list[Held], keyframe_frames: int) -> None:
     frames = [(run.buttons, run.axes) for run in given_runs for _ in range(run.frames)]
     track = Track(pack_track(PAD, given_runs, keyframe_frames))
     assert track.segments == -(-len(frames) // keyframe_frames)
@@ -156,7 +156,7 @@ def test_a_track_is_read_at_any_frame(given_runs: list[Held], keyframe_frames: i
     assert whole == frames
 
 
-def test_a_pad_that_rests_takes_nearly_nothing() -> None:
+def test_pad_at_rest_takes_few_bits() -> None:
     resting = list(held([(0, (0, 0))] * 5000))
     assert resting == [Held(0, (0, 0), 5000)]
     packer = BitPacker()
@@ -166,7 +166,7 @@ def test_a_pad_that_rests_takes_nearly_nothing() -> None:
 
 @given(st.binary(max_size=200))
 @settings(deadline=None)
-def test_bytes_that_are_no_track_are_refused(data: bytes) -> None:
+def test_random_bytes_as_a_track_raise_only_field_errors(data: bytes) -> None:
     try:
         track = Track(data)
         for segment in range(min(track.segments, 50)):
@@ -176,7 +176,7 @@ def test_bytes_that_are_no_track_are_refused(data: bytes) -> None:
         pass
 
 
-def test_states_that_a_pad_does_not_have() -> None:
+def test_states_that_a_pad_does_not_have_are_rejected() -> None:
     for run in (Held(1 << 12, (0, 0, 0)), Held(0, (256, 0, 0)), Held(0, (0, 0)), Held(0, (0, 0, 0), 0)):
         with pytest.raises(ValueError, match=r"buttons|axis|state"):
             put_runs(BitPacker(), PAD, [run])
@@ -184,30 +184,31 @@ def test_states_that_a_pad_does_not_have() -> None:
 
 @given(st.integers(0, 255), st.integers(0, 255))
 @settings(deadline=None)
-def test_the_table_of_eight_steps_gives_what_was_played(old: int, wanted: int) -> None:
-    index, played = quantise_step(old, wanted)
+def test_quantised_step_restores_the_played_value(old: int, target: int) -> None:
+    index, played = quantise_step(old, target)
     if index is None:
         assert played == old
-        assert abs(wanted - old) < 4
+        assert abs(target - old) < 4
     else:
         assert apply_step(old, index) == played
         assert 0 <= index < len(EIGHT_STEPS) == 8
-        assert abs(wanted - played) < abs(wanted - old) or abs(wanted - old) <= 8
+        assert abs(target - played) < abs(target - old) or abs(target - old) <= 8
 
 
-def test_the_steps_reach_any_value_roughly() -> None:
+def test_repeated_steps_approach_the_target() -> None:
     value = 0
     for _ in range(20):
         value = quantise_step(value, 203)[1]
     assert abs(value - 203) < 4
 
 
-def test_pads_of_a_game_are_its_pre_frames() -> None:
-    """Every sending, every value: on the grid, off it, and with any bits."""
+def test_pads_of_a_game_match_its_pre_frame_updates() -> None:
+    """Values are on the grid, off it, and not finite; one frame is sent twice."""
     game = Built()
-    odd = {"joystick_x": 0.123, "c_stick_y": float("nan"), "physical_r_trigger": -0.0, "trigger": 1.0}
+    off_grid = {"joystick_x": 0.123, "c_stick_y": float("nan"), "physical_r_trigger": -0.0, "trigger": 1.0}
     for number in range(-123, -80):
-        values = odd if number % 7 == 0 else {"joystick_x": (number % 160) / 80 - 1, "physical_l_trigger": 70 / 140}
+        on_grid = {"joystick_x": (number % 160) / 80 - 1, "physical_l_trigger": 70 / 140}
+        values = off_grid if number % 7 == 0 else on_grid
         first = event(PRE_FRAME, frame=number, physical_buttons=number & 0xFFFF, **values)
         game.add(first, pre(number, 1), post(number, 0), post(number, 1))
     game.add(pre(-100, 0, joystick_y=1.0))

@@ -1,4 +1,4 @@
-"""`pack`, `unpack`, `play` and `verify`, in this process."""
+"""The commands `pack`, `unpack`, `play` and `verify`, run in this process."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_pack_and_unpack(run: Command, game: Path, tmp_path: Path) -> None:
     assert run("pack", game, "-o", log, "--keyframe", 0).code == 2
 
 
-def test_every_format_is_packed_into_a_folder(run: Command, tmp_path: Path) -> None:
+def test_all_formats_are_packed_into_a_folder(run: Command, tmp_path: Path) -> None:
     for name, data in games().items():
         (tmp_path / name).write_bytes(data)
     done = run("pack", *(tmp_path / name for name in games()), "-o", tmp_path / "logs")
@@ -94,7 +94,7 @@ def test_every_format_is_packed_into_a_folder(run: Command, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0), (3, 18, 0)])
-def test_play_by_a_jump_gives_the_lines_of_dump(run: Command, tmp_path: Path, version: tuple[int, int, int]) -> None:
+def test_play_prints_the_lines_of_dump(run: Command, tmp_path: Path, version: tuple[int, int, int]) -> None:
     game, log = tmp_path / "Game_1.slp", tmp_path / "a.slplog"
     game.write_bytes(synthetic_match(seed=3, frames=400, version=version, rollbacks=version >= (3, 0, 0)))
     assert run("pack", game, "-o", log, "--keyframe", 40).code == 0
@@ -122,7 +122,7 @@ def test_play_by_a_jump_gives_the_lines_of_dump(run: Command, tmp_path: Path, ve
     assert run("play", log, "--from", 90_000).out == ""
 
 
-def test_dump_info_and_verify_take_a_log(run: Command, game: Path, tmp_path: Path) -> None:
+def test_dump_info_and_verify_read_a_log(run: Command, game: Path, tmp_path: Path) -> None:
     log = tmp_path / "other name.slplog"
     assert run("pack", game, "-o", log).code == 0
     assert run("dump", log).out == run("dump", game).out
@@ -139,7 +139,7 @@ def test_dump_info_and_verify_take_a_log(run: Command, game: Path, tmp_path: Pat
         assert done.err.count("\n") == 1
 
 
-def test_a_broken_log_is_unpacked_in_part(run: Command, game: Path, tmp_path: Path) -> None:
+def test_unpack_partial_leaves_out_damaged_blocks(run: Command, game: Path, tmp_path: Path) -> None:
     log, back = tmp_path / "a.slplog", tmp_path / "back.slp"
     assert run("pack", game, "-o", log).code == 0
     bad = bytearray(log.read_bytes())
@@ -152,14 +152,14 @@ def test_a_broken_log_is_unpacked_in_part(run: Command, game: Path, tmp_path: Pa
     done = run("unpack", "--partial", log, "-o", back)
     assert done.code == 1
     assert done.err.count("\n") == 1
-    data, there = game.read_bytes(), back.read_bytes()
-    assert len(there) == len(data)
-    assert there[: block.source_offset] == data[: block.source_offset]
-    assert there[block.source_offset + block.source_bytes :] == data[block.source_offset + block.source_bytes :]
+    data, unpacked = game.read_bytes(), back.read_bytes()
+    assert len(unpacked) == len(data)
+    assert unpacked[: block.source_offset] == data[: block.source_offset]
+    assert unpacked[block.source_offset + block.source_bytes :] == data[block.source_offset + block.source_bytes :]
 
 
 @pytest.mark.parametrize("name", ["", "..", "../..", "a/\0b.slp", "../Game_2.slp"])
-def test_the_name_in_a_log_is_no_way_out(run: Command, tmp_path: Path, name: str) -> None:
+def test_name_in_a_log_cannot_leave_the_folder(run: Command, tmp_path: Path, name: str) -> None:
     log, folder = tmp_path / "a.slplog", tmp_path / "in" / "folder"
     folder.mkdir(parents=True)
     log.write_bytes(packed(synthetic(), "slippi", name))
@@ -170,7 +170,7 @@ def test_the_name_in_a_log_is_no_way_out(run: Command, tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("suffix", ["slp", "slplog"])
-def test_a_damaged_log_is_no_replay_whatever_its_name(run: Command, tmp_path: Path, suffix: str) -> None:
+def test_damaged_log_is_rejected_under_any_name(run: Command, tmp_path: Path, suffix: str) -> None:
     file = tmp_path / f"Game_1.{suffix}"
     file.write_bytes(MAGIC + b"\x01rubbish")
     for read in (replay_ends, read_game):
@@ -179,7 +179,7 @@ def test_a_damaged_log_is_no_replay_whatever_its_name(run: Command, tmp_path: Pa
     assert run("info", file).code == 1
 
 
-def test_a_log_under_the_name_of_a_replay_is_not_unpacked(run: Command, tmp_path: Path) -> None:
+def test_log_with_the_suffix_of_a_replay_is_not_unpacked(run: Command, tmp_path: Path) -> None:
     file = tmp_path / "Game_1.slp"
     file.write_bytes(packed(synthetic(), "slippi", "Game_1.slp"))
     with open_file(file) as opened:
@@ -189,7 +189,7 @@ def test_a_log_under_the_name_of_a_replay_is_not_unpacked(run: Command, tmp_path
         read_game(file)
 
 
-def test_a_log_without_an_end_is_unpacked_and_said(run: Command, game: Path, tmp_path: Path) -> None:
+def test_unfinished_log_is_unpacked_with_a_note(run: Command, game: Path, tmp_path: Path) -> None:
     log, back = tmp_path / "a.slplog", tmp_path / "back.slp"
     assert run("pack", game, "-o", log).code == 0
     log.write_bytes(log.read_bytes()[:-END_BYTES])
@@ -199,7 +199,7 @@ def test_a_log_without_an_end_is_unpacked_and_said(run: Command, game: Path, tmp
     assert back.read_bytes() == game.read_bytes()
 
 
-def test_verify_names_a_bit_and_the_frames_around_it(run: Command, game: Path, tmp_path: Path) -> None:
+def test_verify_reports_one_changed_bit_with_surrounding_frames(run: Command, game: Path, tmp_path: Path) -> None:
     data = bytearray(game.read_bytes())
     at = data.index(b"\x38" + (200).to_bytes(4, "big") + b"\x01\x00")
     data[at + 0x21] ^= 2
@@ -224,7 +224,7 @@ def test_verify_names_a_bit_and_the_frames_around_it(run: Command, game: Path, t
     assert "    frame 200: 4  |  6   <-- here" in by_messages.out
 
 
-def test_verify_tells_what_is_outside_of_the_log(run: Command, game: Path, tmp_path: Path) -> None:
+def test_verify_reports_differences_outside_of_the_log(run: Command, game: Path, tmp_path: Path) -> None:
     other = tmp_path / "Game_2.slp"
     data = game.read_bytes()
     other.write_bytes(data[:11] + bytes(4) + data[15:])
@@ -236,8 +236,8 @@ def test_verify_tells_what_is_outside_of_the_log(run: Command, game: Path, tmp_p
 
 
 @pytest.mark.trio
-async def test_a_game_is_packed_while_it_is_played(game: Path, tmp_path: Path) -> None:
-    """The log grows with the replay, is readable all the time, and in the end is of the finished file."""
+async def test_growing_replay_is_packed_while_it_is_written(game: Path, tmp_path: Path) -> None:
+    """The log grows with the replay and is readable all the time. In the end it contains the finished replay."""
     live, log = tmp_path / "live" / "Game_1.slp", tmp_path / "live.slplog"
     live.parent.mkdir()
     sizes: list[tuple[int, int]] = []
@@ -254,10 +254,10 @@ async def test_a_game_is_packed_while_it_is_played(game: Path, tmp_path: Path) -
                 await trio.sleep(0.02)
                 if log.exists() and log.stat().st_size > seen:
                     seen = log.stat().st_size
-                    so_far = ReplayLog.of(log.read_bytes())
-                    if not so_far.finished:
-                        there = so_far.unpack()
-                        assert there[15:] == game.read_bytes()[15 : len(there)]
+                    unfinished = ReplayLog.of(log.read_bytes())
+                    if not unfinished.finished:
+                        unpacked = unfinished.unpack()
+                        assert unpacked[15:] == game.read_bytes()[15 : len(unpacked)]
     finished = ReplayLog.of(log.read_bytes())
     assert finished.finished
     assert finished.unpack() == game.read_bytes()
@@ -265,7 +265,7 @@ async def test_a_game_is_packed_while_it_is_played(game: Path, tmp_path: Path) -
     assert seen > 2000
 
 
-def test_follow_is_for_one_file_that_grows(run: Command, game: Path, tmp_path: Path) -> None:
+def test_follow_takes_one_slippi_replay(run: Command, game: Path, tmp_path: Path) -> None:
     assert run("pack", "--follow", game, game, "-o", tmp_path / "x").code == 2
     assert run("pack", "--follow", tmp_path / "a.gci", "-o", tmp_path / "x").code == 2
     done = run("pack", "--follow", game, "-o", tmp_path / "x.slplog")
@@ -278,7 +278,7 @@ def test_follow_is_for_one_file_that_grows(run: Command, game: Path, tmp_path: P
 
 @pytest.mark.trio
 @pytest.mark.parametrize("start", [b"", b"{U\x03raw"])
-async def test_interrupted_before_the_game_it_leaves_no_log(
+async def test_interruption_before_the_game_leaves_no_log(
     start: bytes, tmp_path: Path, autojump_clock: trio.testing.MockClock
 ) -> None:
     live, log = tmp_path / "Game_1.slp", tmp_path / "live.slplog"
@@ -291,7 +291,7 @@ async def test_interrupted_before_the_game_it_leaves_no_log(
 
 
 @pytest.mark.parametrize("command", ["unpack", "play", "info", "stats", "pack"])
-def test_a_pipe_is_not_waited_for(command: str, run: Command, tmp_path: Path) -> None:
+def test_commands_do_not_wait_for_a_pipe(command: str, run: Command, tmp_path: Path) -> None:
     pipe = tmp_path / "x.slplog"
     os.mkfifo(pipe)
     done = run(command, pipe, *(("-o", tmp_path / "out") if command in ("unpack", "pack") else ()))

@@ -1,4 +1,4 @@
-"""Assert mode: one bit that is planted anywhere is found and named."""
+"""Comparing replays: a changed bit anywhere is found and named."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ REPLAY = varied_replay()
 
 
 def events(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """(command, offset, width) of every event behind Event Payloads."""
-    at = container.HEADER_BYTES
-    past = at + 1 + data[at + 1]
-    widths = read_event_payloads(data[at:past]).widths
-    while widths[data[past]]:
-        yield data[past], past, widths[data[past]]
-        past += widths[data[past]]
+    """(command, offset, width) of each event after Event Payloads."""
+    start = container.HEADER_BYTES
+    offset = start + 1 + data[start + 1]
+    widths = read_event_payloads(data[start:offset]).widths
+    while widths[data[offset]]:
+        yield data[offset], offset, widths[data[offset]]
+        offset += widths[data[offset]]
 
 
 def flipped(data: bytes, at: int, bit: int) -> bytes:
@@ -72,12 +72,11 @@ FIRST_OF_COMMAND = {
     )
     for command in TABLES
 }
-PLANTED = [(command, field.name) for command, table in TABLES.items() for field in table.fields]
+FIELDS = [(command, field.name) for command, table in TABLES.items() for field in table.fields]
 
 
-@pytest.mark.parametrize(("command", "name"), PLANTED, ids=lambda value: str(value))
-def test_a_bit_in_any_field_of_any_event_is_found_and_named(command: int, name: str) -> None:
-    """Every bit of the field, one after the other."""
+@pytest.mark.parametrize(("command", "name"), FIELDS, ids=lambda value: str(value))
+def test_changed_bit_in_a_field_is_named(command: int, name: str) -> None:
     at, field = FIRST_OF_COMMAND[command], next(field for field in TABLES[command].fields if field.name == name)
     for bit in range(8 * field.kind.width_bytes):
         found = difference(flipped(REPLAY, at + field.offset + bit // 8, bit % 8))
@@ -96,7 +95,7 @@ def test_a_bit_in_any_field_of_any_event_is_found_and_named(command: int, name: 
         assert f"frame {FRAME}" in found.lines()[0]
 
 
-def test_every_player_and_follower_is_named() -> None:
+def test_player_and_follower_are_named() -> None:
     seen = set()
     for command, at, _ in events(REPLAY):
         if command == POST_FRAME.command:
@@ -108,7 +107,7 @@ def test_every_player_and_follower_is_named() -> None:
     assert seen == {(0, 0), (1, 0), (1, 1)}
 
 
-def test_a_bit_in_any_byte_of_game_start_is_named() -> None:
+def test_changed_bit_in_game_start_is_named() -> None:
     at, width = next((at, width) for command, at, width in events(REPLAY) if command == GAME_START)
     named = {}
     for offset in range(1, width):
@@ -122,10 +121,10 @@ def test_a_bit_in_any_byte_of_game_start_is_named() -> None:
         for player in range(game_start.PLAYERS):
             found = named[field.offset + player * field.stride_bytes]
             assert (found.field, found.player) == (f"gameStart.{field.wire_name}", player)
-    assert {found.field for found in named.values()} >= {"event bytes"}, "bytes that no field covers"
+    assert {found.field for found in named.values()} >= {"event bytes"}, "bytes outside of all fields"
 
 
-def test_bytes_that_no_table_knows_are_event_bytes() -> None:
+def test_bytes_outside_of_all_fields_are_event_bytes() -> None:
     sizes = {POST_FRAME.command: 0x60, 0x99: 4}
     game = Built(sizes=sizes).frame(-123).add(b"\x99abcd").frame(-122)
     data = game.end().closed()
@@ -139,7 +138,7 @@ def test_bytes_that_no_table_knows_are_event_bytes() -> None:
     assert (found.event, found.field, found.offset) == ("unknown event 0x99", "event bytes", unknown)
 
 
-def test_events_that_are_missing_or_others() -> None:
+def test_missing_and_different_events_are_named() -> None:
     one, two = Built().frame(-123).frame(-122), Built().frame(-123)
     found = first_difference(one.so_far(), two.so_far())
     assert found is not None
@@ -160,7 +159,7 @@ def test_events_that_are_missing_or_others() -> None:
     )
 
 
-def test_what_is_not_an_event() -> None:
+def test_differences_outside_of_events_are_named() -> None:
     declared = REPLAY.index(bytes([POST_FRAME.command]), container.HEADER_BYTES) + 2
     assert difference(flipped(REPLAY, declared, 0)).field == "size of 0x38"
     raw_length = difference(flipped(REPLAY, container.HEADER_BYTES - 1, 0))
@@ -184,7 +183,7 @@ def test_what_is_not_an_event() -> None:
 
 @given(st.integers(0, len(REPLAY) - 1), st.integers(0, 7))
 @settings(max_examples=150, deadline=None)
-def test_no_bit_is_passed_over(at: int, bit: int) -> None:
+def test_any_changed_bit_is_found(at: int, bit: int) -> None:
     changed = flipped(REPLAY, at, bit)
     try:
         found = first_difference(REPLAY, changed)

@@ -1,4 +1,4 @@
-"""The figures that must hold, on real replays. Sizes are exact; speed is in the benchmark `replay_log`."""
+"""Size targets, on real replays. Sizes are exact; the benchmark `replay_log` measures speed."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from tests.shared_data import SHARED, needs_shared, replay
 pytestmark = needs_shared
 
 GAMES = ("v3.18", "netplay", "homeRun_jp", "unranked_game2", "dash_back", "test")
-"""Of all ages and lengths, the worst ratios of the benchmark among them."""
+"""Games of various versions and lengths, including those with the worst ratios in the benchmark."""
 
 
 @pytest.mark.parametrize("name", GAMES)
-def test_a_game_is_at_most_nine_tenths_of_zstd_19(name: str) -> None:
+def test_log_takes_at_most_nine_tenths_of_zstd_19(name: str) -> None:
     data, size_of = replay(name), zstd()
     assert size_of is not None, "zstandard is not installed"
     assert len(pack(data, "slippi", f"{name}.slp")) <= RATIO_TARGET * size_of(data)

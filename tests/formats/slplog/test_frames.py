@@ -1,4 +1,4 @@
-"""Blocks of frames: any bytes come back, and damaged ones are refused."""
+"""Blocks of frames: round trips of any events, rejection of damaged blocks, and the predictions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from slpstream.formats.slippi.commands import TABLES
 from slpstream.formats.slplog import plan, predict
-from slpstream.formats.slplog.frames import FrameBlock, decode_block, expand, squeeze
+from slpstream.formats.slplog.frames import FrameBlock, compress, decode_block, decompress
 from slpstream.formats.slplog.rows import Rows, frame_parents, same_parents
 from slpstream.formats.slplog.stripes import decode_stripes, encode_stripes
 from slpstream.model.errors import FieldError
@@ -43,7 +43,7 @@ def widths_of(sizes: dict[int, int]) -> list[int]:
 
 @st.composite
 def some_events(draw: st.DrawFn) -> tuple[list[int], bytes]:
-    """Events of any commands with any widths, most of them of the frames around 100, with any bytes."""
+    """Events of random commands, widths and bytes, most of them in a few frames around 100."""
     commands = draw(st.lists(st.sampled_from([*TABLES, 0x10, 0x3D, 0x55, 0x99]), min_size=1, max_size=6, unique=True))
     widths = {
         command: draw(st.one_of(st.integers(1, 0x58), st.just(size_of_table_at(TABLES[command], (3, 18, 0)) + 1)))
@@ -51,20 +51,20 @@ def some_events(draw: st.DrawFn) -> tuple[list[int], bytes]:
         else draw(st.integers(1, 20))
         for command in commands
     }
-    seed = random.Random(draw(st.integers(0, 1 << 32)))
+    dice = random.Random(draw(st.integers(0, 1 << 32)))
     data = bytearray()
     for _ in range(draw(st.integers(1, 60))):
-        command = seed.choice(commands)
-        body = bytearray(seed.choice((0, 0, 1, 0x3F, 0x80, seed.randrange(256))) for _ in range(widths[command] - 1))
+        command = dice.choice(commands)
+        body = bytearray(dice.choice((0, 0, 1, 0x3F, 0x80, dice.randrange(256))) for _ in range(widths[command] - 1))
         if command in TABLES and len(body) >= 6:
-            body[:6] = struct.pack(">iBB", seed.choice((100, 101, 102, -123)), seed.choice((0, 1, 9)), 0)
+            body[:6] = struct.pack(">iBB", dice.choice((100, 101, 102, -123)), dice.choice((0, 1, 9)), 0)
         data += bytes([command]) + body
     return widths_of(widths), bytes(data)
 
 
 @given(some_events())
 @settings(max_examples=100, deadline=None)
-def test_any_events_come_back(events: tuple[list[int], bytes]) -> None:
+def test_any_events_round_trip(events: tuple[list[int], bytes]) -> None:
     widths, data = events
     block = block_of(data, widths)
     assert decode_block(block.encode(), len(data)) == data
@@ -77,38 +77,38 @@ def events_of_a_replay() -> tuple[list[int], bytes]:
     first = 16 + data[16]
     while data[first] not in plan.FRAMED:
         first += widths[data[first]]
-    past = first
-    while widths[data[past]]:
-        past += widths[data[past]]
-    return widths, data[first:past]
+    end = first
+    while widths[data[end]]:
+        end += widths[data[end]]
+    return widths, data[first:end]
 
 
-def test_a_replay_with_everything_in_it() -> None:
+def test_replay_with_all_kinds_of_events_round_trips() -> None:
     widths, data = events_of_a_replay()
     block = block_of(data, widths)
     assert (block.range.first, block.range.last) == (-123, -93)
     payload = block.encode()
     assert decode_block(payload, len(data)) == data
-    assert len(payload) < len(squeeze(data))
+    assert len(payload) < len(compress(data))
 
 
 @cache
-def inner_of_a_replay() -> tuple[bytes, int]:
-    """What LZMA has in a block, and how many bytes of the replay it stands for."""
+def decompressed_block() -> tuple[bytes, int]:
+    """A block's payload before LZMA compression, and the number of bytes of the replay in it."""
     widths, data = events_of_a_replay()
-    return expand(block_of(data, widths).encode(), 1 << 20, planes=True), len(data)
+    return decompress(block_of(data, widths).encode(), 1 << 20, planes=True), len(data)
 
 
 @given(st.data())
 @settings(max_examples=150, deadline=None)
-def test_a_damaged_block_is_refused_or_gives_other_bytes(data: st.DataObject) -> None:
-    good, true_size = inner_of_a_replay()
+def test_damaged_block_is_rejected_or_gives_other_bytes(data: st.DataObject) -> None:
+    good, true_size = decompressed_block()
     inner = bytearray(good)
     for _ in range(data.draw(st.integers(1, 4))):
         inner[data.draw(st.integers(0, min(len(inner), 400) - 1))] = data.draw(st.integers(0, 255))
     size = data.draw(st.sampled_from([true_size, true_size, true_size - 1, 0, 1 << 20, 1 << 30]))
     try:
-        found = decode_block(squeeze(bytes(inner), planes=True), size)
+        found = decode_block(compress(bytes(inner), planes=True), size)
     except FieldError:
         return
     assert len(found) == size
@@ -116,24 +116,24 @@ def test_a_damaged_block_is_refused_or_gives_other_bytes(data: st.DataObject) ->
 
 @given(st.binary(max_size=100))
 @settings(deadline=None)
-def test_bytes_that_are_no_block(data: bytes) -> None:
+def test_random_bytes_are_rejected(data: bytes) -> None:
     with pytest.raises(FieldError):
         decode_block(data, 1000)
 
 
-def test_what_unpacks_too_large_is_refused() -> None:
-    bomb = squeeze(bytes(8 << 20))
+def test_decompression_bomb_is_rejected() -> None:
+    bomb = compress(bytes(8 << 20))
     assert len(bomb) < 20_000
     with pytest.raises(FieldError, match="more than"):
-        expand(bomb, 1 << 20)
+        decompress(bomb, 1 << 20)
     with pytest.raises(FieldError, match="end where they should"):
-        expand(squeeze(b"abc") + b"d", 100)
+        decompress(compress(b"abc") + b"d", 100)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=30), st.randoms(use_true_random=False), st.booleans())
 @settings(deadline=None)
-def test_steps_are_undone(values: list[int], chance: object, straight: bool) -> None:
-    parents = None if straight else [chance.randint(0, row) for row in range(len(values))]  # type: ignore[attr-defined]
+def test_step_predictions_round_trip(values: list[int], dice: object, straight: bool) -> None:
+    parents = None if straight else [dice.randint(0, row) for row in range(len(values))]  # type: ignore[attr-defined]
     speeds = values[::-1]
     steps = [
         predict.linear,
@@ -152,7 +152,7 @@ def test_steps_are_undone(values: list[int], chance: object, straight: bool) -> 
 
 @given(WORDS, WORDS)
 @settings(deadline=None)
-def test_numbers_of_patterns_are_one_to_one(a: int, b: int) -> None:
+def test_mappings_of_patterns_are_one_to_one(a: int, b: int) -> None:
     assert predict.unfold(predict.fold(a)) == a
     assert predict.unzigzag(predict.zigzag(a)) == a
     assert predict.seed_after(predict.draws_of(a)) == a
@@ -160,13 +160,13 @@ def test_numbers_of_patterns_are_one_to_one(a: int, b: int) -> None:
         assert predict.fold(a) < predict.fold(b)
 
 
-def test_the_random_numbers_are_the_games() -> None:
+def test_next_seed_is_one_draw_later() -> None:
     seed = 0x12345678
     following = (seed * 214013 + 2531011) % 2**32
     assert predict.draws_of(following) - predict.draws_of(seed) == 1
 
 
-def test_the_stick_as_the_game_reads_it() -> None:
+def test_stick_is_processed_as_in_the_game() -> None:
     assert predict.stick(0, 0) == (0, 0)
     assert predict.stick(127, 0) == (80, 0)
     assert predict.stick(0x80, 0) == (-80, 0)
@@ -174,7 +174,7 @@ def test_the_stick_as_the_game_reads_it() -> None:
     assert predict.stick(80, 80) == (56, 56)
 
 
-def test_parents_follow_rollbacks_and_things() -> None:
+def test_parents_follow_rollbacks_and_identities() -> None:
     frames = [5, 6, 7, 6, 7, 8]
     rows = Rows(0x380000, 10, range(6), frames)
     assert frame_parents(rows) == [0, 1, 2, 1, 4, 5]
@@ -182,7 +182,7 @@ def test_parents_follow_rollbacks_and_things() -> None:
     assert same_parents([9, 8, 9, 8, 7]) == [0, 1, 1, 2, 4]
 
 
-def test_stripes() -> None:
+def test_stripes_round_trip() -> None:
     data = bytes(range(256)) * 21
     assert len(data) == 24 * 224
     payload = encode_stripes(data, 24, 1, 17)

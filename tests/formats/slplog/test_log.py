@@ -1,4 +1,4 @@
-"""Replay logs: every replay comes back byte for byte, at any frame, after a crash, and with broken blocks."""
+"""Replay logs: round trips, reading from any frame, unfinished logs, and damaged blocks."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.shared_data import needs_shared
 
 @needs_shared
 @pytest.mark.parametrize("path", real_files(), ids=lambda path: f"{path.parent.name}/{path.name}")
-def test_every_real_file_comes_back(path: Path) -> None:
+def test_real_files_round_trip(path: Path) -> None:
     data = bytes_of(path)
     log = ReplayLog.of(pack(data, format_of(path.name, data), path.name))
     assert log.unpack() == data
@@ -44,46 +44,46 @@ def packed(data: bytes, *, keyframe_frames: int = 120) -> bytes:
 
 
 @pytest.mark.parametrize("keyframe_frames", [1, 50, 10_000])
-def test_made_replays_come_back(keyframe_frames: int) -> None:
+def test_synthetic_replays_round_trip(keyframe_frames: int) -> None:
     for data in (varied_replay(), synthetic()[:60_000]):
         log = ReplayLog.of(packed(data, keyframe_frames=keyframe_frames))
         assert log.unpack() == data
-        frames = [place for place, block in enumerate(log.blocks) if block.kind == Kind.FRAMES]
-        assert all(log.blocks[place].has_frames for place in frames)
+        frames = [index for index, block in enumerate(log.blocks) if block.kind == Kind.FRAMES]
+        assert all(log.blocks[index].has_frames for index in frames)
         assert frames == list(range(frames[0], frames[0] + len(frames)))
         assert data.index(b"\x3a\xff\xff\xff\x85") == log.blocks[frames[0]].source_offset
 
 
-def test_the_log_of_a_match_is_small() -> None:
+def test_log_of_a_match_is_small() -> None:
     data = synthetic()
     assert len(packed(data)) < len(data) / 8
 
 
-def test_a_log_does_not_depend_on_the_cuts() -> None:
+def test_log_does_not_depend_on_how_input_is_split() -> None:
     data = varied_replay()
     whole = packed(data)
-    chance = random.Random(4)
-    for cuts in (range(len(data)), sorted(chance.sample(range(len(data)), 60))):
+    dice = random.Random(4)
+    for cuts in (range(len(data)), sorted(dice.sample(range(len(data)), 60))):
         writer = new_writer("slippi", "Game_1.slp")
         found = b"".join(writer.feed(data[a:b]) for a, b in pairwise([0, *cuts, len(data)]))
         assert found + writer.finish() == whole
 
 
 @pytest.mark.parametrize("data", [b"", b"x", b"{U\x03raw[$U#l", b"{U\x03raw[$U#l\0\0\0\0\x35\x04\x36\0\x02\x36"])
-def test_what_is_hardly_a_replay_comes_back(data: bytes) -> None:
+def test_beginnings_of_replays_round_trip(data: bytes) -> None:
     assert ReplayLog.of(packed(data)).unpack() == data
 
 
 @given(st.binary(max_size=300))
 @settings(deadline=None)
-def test_any_bytes_come_back(data: bytes) -> None:
+def test_any_bytes_round_trip(data: bytes) -> None:
     for format_ in ("slippi", "gci", "stunts", "mk8", ""):
         assert ReplayLog.of(pack(data, format_, "x")).unpack() == data
 
 
 @given(st.data())
 @settings(max_examples=40, deadline=None)
-def test_damaged_replays_come_back(data: st.DataObject) -> None:
+def test_damaged_replays_round_trip(data: st.DataObject) -> None:
     replay = bytearray(varied_replay())
     for _ in range(data.draw(st.integers(1, 5))):
         replay[data.draw(st.integers(0, len(replay) - 1))] = data.draw(st.integers(0, 255))
@@ -91,7 +91,7 @@ def test_damaged_replays_come_back(data: st.DataObject) -> None:
     assert ReplayLog.of(packed(cut, keyframe_frames=10)).unpack() == cut
 
 
-def test_every_frame_is_reached_by_reading_few_blocks() -> None:
+def test_frames_are_read_from_few_blocks() -> None:
     data = synthetic()
     log_bytes = packed(data, keyframe_frames=50)
     read: list[tuple[int, int]] = []
@@ -114,15 +114,15 @@ def test_every_frame_is_reached_by_reading_few_blocks() -> None:
     assert any(block.first_frame <= 311 <= block.last_frame for block in log.blocks if block.has_frames)
 
 
-def test_a_log_that_was_not_finished_is_read_up_to_the_last_whole_block() -> None:
+def test_unfinished_log_is_read_up_to_the_last_whole_block() -> None:
     data = synthetic()
     writer = SlippiLogWriter("Game_1.slp", 60)
     written = b"".join(writer.feed(data[at : at + 4096]) for at in range(0, len(data), 4096))
     log = ReplayLog.of(written)
     assert not log.finished
-    there = log.unpack()
-    assert data.startswith(there)
-    assert len(data) - len(there) < 100 * 2000
+    unpacked = log.unpack()
+    assert data.startswith(unpacked)
+    assert len(data) - len(unpacked) < 100 * 2000
     cut = ReplayLog.of(written[:-10])
     assert [str(problem) for problem in cut.problems] == [
         str(problem) for problem in cut.problems if "cut off" in str(problem)
@@ -130,10 +130,10 @@ def test_a_log_that_was_not_finished_is_read_up_to_the_last_whole_block() -> Non
     assert cut.problems
     readable = b"".join(part for _, part in cut.pieces(partial=True))
     assert data.startswith(readable)
-    assert 0 < len(readable) < len(there)
+    assert 0 < len(readable) < len(unpacked)
 
 
-def test_a_header_that_is_written_again() -> None:
+def test_rewritten_header_replaces_the_first_one() -> None:
     data = varied_replay()
     running = data[: HEADER_BYTES - 4] + bytes(4) + data[HEADER_BYTES:]
     for known in (b"", hashlib.sha256(data).digest()):
@@ -146,7 +146,7 @@ def test_a_header_that_is_written_again() -> None:
         assert log.end.sha256 == (known or bytes(32))
 
 
-def test_a_broken_rewrite_leaves_what_was_written_first() -> None:
+def test_partial_read_ignores_a_damaged_rewrite() -> None:
     data = varied_replay()
     running = data[: HEADER_BYTES - 4] + bytes(4) + data[HEADER_BYTES:]
     writer = SlippiLogWriter("Game_1.slp")
@@ -160,7 +160,7 @@ def test_a_broken_rewrite_leaves_what_was_written_first() -> None:
     assert [problem.offset for problem in log.problems] == [block.offset]
 
 
-def test_broken_blocks_are_named_and_the_others_are_read() -> None:
+def test_damaged_blocks_are_named_and_others_are_read() -> None:
     data = synthetic()
     good = packed(data, keyframe_frames=60)
     blocks = ReplayLog.of(good).blocks
@@ -171,20 +171,20 @@ def test_broken_blocks_are_named_and_the_others_are_read() -> None:
         log = ReplayLog.of(bytes(bad))
         with pytest.raises(FramingError, match=f"block {number} is damaged, at offset {block.offset}"):
             log.unpack()
-        there = bytearray(len(data))
+        unpacked = bytearray(len(data))
         for offset, part in log.pieces(partial=True):
-            there[offset : offset + len(part)] = part
+            unpacked[offset : offset + len(part)] = part
         lost = slice(block.source_offset, block.source_offset + block.source_bytes)
-        assert there[: lost.start] == data[: lost.start]
-        assert there[lost.stop :] == data[lost.stop :]
+        assert unpacked[: lost.start] == data[: lost.start]
+        assert unpacked[lost.stop :] == data[lost.stop :]
         assert [problem.offset for problem in log.problems] == [block.offset]
 
 
-def test_a_block_whose_header_is_gone_is_passed_over() -> None:
+def test_block_without_header_is_skipped() -> None:
     data = synthetic()
     good = packed(data, keyframe_frames=60)
     blocks = ReplayLog.of(good).blocks
-    bad = bytearray(good[: -container.END_BYTES])  # no end: the blocks are searched for
+    bad = bytearray(good[: -container.END_BYTES])  # without the end, blocks are found by their headers
     bad[blocks[4].offset : blocks[4].offset + 8] = bytes(8)
     log = ReplayLog.of(bytes(bad))
     assert [problem.offset for problem in log.problems] == [blocks[4].offset]
@@ -196,20 +196,20 @@ def test_a_block_whose_header_is_gone_is_passed_over() -> None:
     assert size == len(data) - blocks[4].source_bytes
 
 
-def test_a_hole_that_cannot_be_is_not_filled() -> None:
+def test_block_with_a_wrong_offset_is_left_out() -> None:
     data = varied_replay()
     good = packed(data, keyframe_frames=8)
     blocks = ReplayLog.of(good).blocks
     block = blocks[-1]
-    payload = good[block.offset + container.HEADER_BYTES : block.past]
+    payload = good[block.offset + container.HEADER_BYTES : block.next_offset]
     for offset in (0, (1 << 32) - 1):
-        lying = container.write_block(block._replace(source_offset=offset), payload)
-        log = ReplayLog.of(good[: block.offset] + lying)
+        forged = container.write_block(block._replace(source_offset=offset), payload)
+        log = ReplayLog.of(good[: block.offset] + forged)
         assert b"".join(part for _, part in log.pieces(partial=True)) == data[: block.source_offset]
-        assert f"goes on at {offset} of the replay" in str(log.problems[0])
+        assert f"begins at byte {offset} of the replay" in str(log.problems[0])
 
 
-def test_the_index_says_what_the_blocks_say() -> None:
+def test_index_matches_the_blocks() -> None:
     good = packed(synthetic(), keyframe_frames=60)
     indexed, searched = ReplayLog.of(good), ReplayLog.of(good[: -container.END_BYTES])
     assert indexed.finished
@@ -219,7 +219,7 @@ def test_the_index_says_what_the_blocks_say() -> None:
     assert indexed.end.blocks == len(indexed.blocks)
 
 
-def test_what_is_no_log() -> None:
+def test_other_files_and_damaged_headers_are_rejected() -> None:
     good = packed(b"abc")
     for bad, kind in (
         (b"", WrongFormat),
@@ -240,7 +240,7 @@ HOSTILE = pack(varied_replay(), "slippi", "Game_1.slp", 8)
 
 @given(st.data())
 @settings(max_examples=250, deadline=None)
-def test_a_damaged_log_gives_the_replay_or_a_format_error(data: st.DataObject) -> None:
+def test_damaged_log_gives_the_replay_or_a_format_error(data: st.DataObject) -> None:
     bad = bytearray(HOSTILE)
     if data.draw(st.booleans()):
         del bad[data.draw(st.integers(0, len(bad))) :]
@@ -258,8 +258,8 @@ def test_a_damaged_log_gives_the_replay_or_a_format_error(data: st.DataObject) -
 
 @given(st.data())
 @settings(max_examples=100, deadline=None)
-def test_a_log_that_lies_gives_a_format_error(data: st.DataObject) -> None:
-    """Blocks with good checksums and other contents: what an attacker would write."""
+def test_forged_log_gives_bytes_or_a_format_error(data: st.DataObject) -> None:
+    """Blocks have correct checksums but wrong contents, as an attacker could make them."""
     log = ReplayLog.of(HOSTILE)
     number = data.draw(st.integers(0, len(log.blocks) - 1))
     block = log.blocks[number]
@@ -268,14 +268,14 @@ def test_a_log_that_lies_gives_a_format_error(data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(0, 4))):
         payload[data.draw(st.integers(0, len(payload) - 1))] = data.draw(st.integers(0, 255))
     numbers = st.sampled_from([0, 1, block.source_bytes, 1 << 20, (1 << 32) - 1])
-    lying = block._replace(
+    forged = block._replace(
         kind=data.draw(st.sampled_from([block.kind, *Kind])),
         source_bytes=data.draw(numbers),
         source_offset=data.draw(st.sampled_from([block.source_offset, 0, (1 << 32) - 1])),
     )
-    bad = HOSTILE[: block.offset] + container.write_block(lying, bytes(payload))
+    bad = HOSTILE[: block.offset] + container.write_block(forged, bytes(payload))
     if data.draw(st.booleans()):
-        bad += HOSTILE[block.past :]
+        bad += HOSTILE[block.next_offset :]
     try:
         found = ReplayLog.of(bad).unpack()
     except FormatError:
@@ -284,12 +284,12 @@ def test_a_log_that_lies_gives_a_format_error(data: st.DataObject) -> None:
 
 
 def test_inputs_of_gx_and_stunts_are_coded_in_bits() -> None:
-    chance = random.Random(6)
-    ticks = b"".join(bytes([chance.choice((1, 5, 9))]) * chance.randint(5, 90) for _ in range(20))
+    dice = random.Random(6)
+    ticks = b"".join(bytes([dice.choice((1, 5, 9))]) * dice.randint(5, 90) for _ in range(20))
     steers = [0]
     for _ in range(600):
-        steers.append(min(100, max(-100, steers[-1] + chance.randint(-9, 9))))
-    runs = tuple(InputRun(accel=100, frames=chance.randint(1, 4), steer_x=steer) for steer in steers)
+        steers.append(min(100, max(-100, steers[-1] + dice.randint(-9, 9))))
+    runs = tuple(InputRun(accel=100, frames=dice.randint(1, 4), steer_x=steer) for steer in steers)
     replay = time_attack(30)
     replay = msgspec.structs.replace(replay, body=msgspec.structs.replace(replay.body, inputs=runs))
     for kind, data in (

@@ -1,4 +1,4 @@
-"""The page of the format is enough to write a reader: one that was made from it reads what we write."""
+"""The documentation of the format is complete: a reader made from it alone can read our logs."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tests.shared_data import needs_shared, replay
 from tests.synthetic.match import synthetic_match
 
 
-def read_by_the_page(data: bytes) -> None:
+def check(data: bytes) -> None:
     assert unpack(pack(data, "slippi", "Game_1.slp")) == data
 
 
-def test_made_replays() -> None:
-    read_by_the_page(varied_replay())
-    read_by_the_page(synthetic()[:120_000])
-    read_by_the_page(synthetic_match(seed=2, frames=200, version=(0, 1, 0)))
+def test_reader_of_the_page_reads_synthetic_replays() -> None:
+    check(varied_replay())
+    check(synthetic()[:120_000])
+    check(synthetic_match(seed=2, frames=200, version=(0, 1, 0)))
 
 
 @needs_shared
 @pytest.mark.parametrize("name", ["v3.18", "rollbackFrameTest", "items", "game", "ics", "FodPlatforms", "v2.0"])
-def test_real_replays(name: str) -> None:
-    read_by_the_page(replay(name)[:100_000])
+def test_reader_of_the_page_reads_real_replays(name: str) -> None:
+    check(replay(name)[:100_000])

@@ -1,4 +1,4 @@
-"""Replays that the writer makes, for tests that need no data."""
+"""Synthetic replays for tests without real data."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BITS = {
 
 
 def track(seed: int = 0, horizon: int = 1) -> Track:
-    """A track with something on every kind of tile."""
+    """A track with random elements and terrain."""
     dice = random.Random(seed)
     elements = bytes(dice.randrange(0xB6) for _ in range(TILES))
     terrain = bytes(dice.randrange(HIGHEST_TERRAIN + 1) for _ in range(TILES))
@@ -30,7 +30,7 @@ def track(seed: int = 0, horizon: int = 1) -> Track:
 
 
 def keys(ticks: int, seed: int = 0) -> bytes:
-    """Input bytes as people hold keys: runs of a few tics."""
+    """Random input bytes in runs of up to 20 tics, as from keys that are held."""
     dice, data = random.Random(seed), b""
     while len(data) < ticks:
         data += bytes([dice.choice((1, 1, 5, 9, 2, 0, 17, 33))]) * dice.randint(1, 20)
@@ -58,12 +58,12 @@ def replay(
 
 
 def read(data: bytes, name: str = "a.rpl") -> StuntsRecording:
-    """What a reader makes of a file. Raises what is wrong with it."""
+    """Read a file. Raises the reader's error."""
     return StuntsReader(name=name).read(data)
 
 
 def log(reader: StuntsReader) -> list[Event]:
-    """Everything that a reader still has to say."""
+    """Finish a reader and return all its remaining events."""
     events = reader.finish()
     while reader.pending:
         events += reader.more(100)

@@ -1,4 +1,4 @@
-"""Damaged files: a log or a `FormatError`, nothing else.
+"""Fuzzing: a damaged file gives a log or a `FormatError`, and nothing else.
 
 python -m tests.formats.stunts.test_fuzz --seconds 600
 """
@@ -23,7 +23,7 @@ from tests.formats.stunts.writer import encode
 from tests.shared_data import SHARED
 
 SECONDS = float(os.environ.get("SLPSTREAM_FUZZ_SECONDS", "5"))
-LENGTH_AT = {"new": 0x18, "old": 0x16}
+TIC_COUNT_OFFSETS = {"new": 0x18, "old": 0x16}
 
 
 @cache
@@ -34,7 +34,7 @@ def seeds() -> list[bytes]:
 
 
 def damaged(dice: random.Random) -> bytes:
-    """A good file with some bytes changed, cut, put in, or exchanged with another one's."""
+    """A good file with bytes changed, removed, inserted or taken from another file."""
     data = bytearray(dice.choice(seeds()))
     for _ in range(dice.randint(0, 4)):
         at = dice.randrange(len(data) + 1)
@@ -51,16 +51,17 @@ def damaged(dice: random.Random) -> bytes:
             case _:
                 at = dice.randrange(min(len(data), 30) + 1)
                 data[at : at + 2] = dice.choice((b"\0\0", b"\xff\xff", b"\x14\0", dice.randbytes(2)))
-    if dice.random() < 0.6:  # make a length fit, or most would end there
+    if dice.random() < 0.6:  # correct the tic count; otherwise most files would be rejected for their length
         layout = dice.choice(("new", "old"))
-        at, rest = LENGTH_AT[layout], len(data) - LENGTH_AT[layout] - 2 - 1802
+        at = TIC_COUNT_OFFSETS[layout]
+        rest = len(data) - at - 2 - 1802
         if 0 <= rest <= 0xFFFF:
             data[at : at + 2] = rest.to_bytes(2, "little")
     return bytes(data)
 
 
 def check(data: bytes, name: str) -> bool:
-    """Whether a file was read; raises when its log is not one."""
+    """Return whether the file could be read. Fails when its log is invalid."""
     assert sniff(data[:0x500], len(data), name) in ("yes", "no", "maybe")
     reader = StuntsReader(name=name)
     events = reader.feed(data) + reader.finish()
@@ -88,11 +89,11 @@ def check(data: bytes, name: str) -> bool:
 
 
 def fuzz(seconds: float, first_seed: int = 0) -> tuple[int, int]:
-    """How many inputs were tried, and how many of them could be read."""
-    until = time.monotonic() + seconds
+    """Return the number of inputs that were tried, and how many of them could be read."""
+    deadline = time.monotonic() + seconds
     read = 0
     for seed in count(first_seed):
-        if time.monotonic() > until:
+        if time.monotonic() > deadline:
             return seed - first_seed, read
         dice = random.Random(seed)
         data, name = damaged(dice), dice.choice(("a.rpl", "", "a.dat"))

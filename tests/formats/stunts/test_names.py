@@ -1,4 +1,4 @@
-"""The names of Stunts, compared with the tables of the shared pages."""
+"""The names of Stunts, compared with the published tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.shared_data import SHARED, needs_shared
 
 
 @needs_shared
-def test_the_names_are_those_of_the_table() -> None:
+def test_names_match_the_published_tables() -> None:
     table: dict[str, Any] = msgspec.json.decode((SHARED.parent / "formats" / "tables.json").read_bytes())
     theirs = table["stunts"]
     assert theirs["cars"] == names.cars()

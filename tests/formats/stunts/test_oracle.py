@@ -1,4 +1,4 @@
-"""Every file of the data folder against its expected values; the bad ones against a table of outcomes."""
+"""Each file of the data folder against its expected values, and the bad ones against a table of outcomes."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ BAD = {
         )
     },
 }
-"""Of each bad file: the code of the error, and the offset it names."""
+"""The code and the offset of the error for each bad file."""
 
 WARNINGS = {
     "synthetic/ambiguous_18_ticks.rpl": ["layout_ambiguous"],
     "synthetic/old_20_ticks_ambiguous.rpl": ["layout_ambiguous"],
     "synthetic/freq_zero.rpl": ["frequency"],
 }
-"""All other files have none."""
+"""Codes of the warnings; all other files have no warnings."""
 
 
 @cache
@@ -73,8 +73,8 @@ def frames_of(events: list[Any]) -> list[Frame]:
     return [event for event in events if isinstance(event, Frame)]
 
 
-def described(path: Path) -> dict[str, Any]:
-    """A file in the words of the oracle, from the log and what was read for it."""
+def oracle_values(path: Path) -> dict[str, Any]:
+    """A file's values under the oracle's names, from its log and its recording."""
     data = path.read_bytes()
     reader = StuntsReader(name=path.name)
     reader.feed(data)
@@ -85,7 +85,7 @@ def described(path: Path) -> dict[str, Any]:
     assert isinstance(start, GameStart)
     assert isinstance(end, GameEnd)
     settings = start.settings
-    raw = bytes(frame.entry.players[0].hands.raw.byte for frame in frames_of(events))
+    raw = bytes(frame.entry.players[0].wire_inputs.raw.byte for frame in frames_of(events))
     player, opponent = settings.player, settings.opponent
     opponent_raw = replay.opponent_car + bytes([replay.opponent_color, replay.opponent_transmission])
     return {
@@ -127,13 +127,13 @@ def held(raw: bytes, bit: int) -> dict[str, int]:
 
 @needs_shared
 @pytest.mark.parametrize("name", good())
-def test_a_file_has_its_expected_values(name: str) -> None:
-    assert described(FOLDER / name) == {key: value for key, value in expected()[name].items() if key != "note"}
+def test_values_match_the_expected_file(name: str) -> None:
+    assert oracle_values(FOLDER / name) == {key: value for key, value in expected()[name].items() if key != "note"}
 
 
 @needs_shared
 @pytest.mark.parametrize("name", good())
-def test_a_file_is_written_back_byte_for_byte(name: str) -> None:
+def test_file_round_trips(name: str) -> None:
     data = (FOLDER / name).read_bytes()
     assert encode(StuntsReader(name=name).read(data).replay) == data
 
@@ -148,7 +148,7 @@ def test_warnings(name: str) -> None:
 
 
 @needs_shared
-def test_the_oracle_and_the_folder_and_the_table_name_the_same_files() -> None:
+def test_oracle_folder_and_table_list_the_same_files() -> None:
     files = {str(path.relative_to(FOLDER)) for path in FOLDER.rglob("*.*") if path.suffix.lower() in (".rpl", ".trk")}
     assert files == set(expected())
     assert {f"bad/{name}" for name in BAD} == files - set(good())
@@ -156,14 +156,14 @@ def test_the_oracle_and_the_folder_and_the_table_name_the_same_files() -> None:
 
 @needs_shared
 @pytest.mark.parametrize("name", BAD)
-def test_a_bad_file_has_its_outcome(name: str) -> None:
+def test_bad_file_raises_its_error(name: str) -> None:
     with pytest.raises(FormatError) as caught:
         StuntsReader(name=name).read((FOLDER / "bad" / name).read_bytes())
     assert (caught.value.code, caught.value.offset) == BAD[name]
 
 
 @needs_shared
-def test_without_its_name_a_good_file_is_still_recognised_and_a_bad_one_is_another_format() -> None:
+def test_good_file_is_recognised_and_bad_one_rejected_without_the_name() -> None:
     for name in good():
         StuntsReader().read((FOLDER / name).read_bytes())
     for name in BAD:

@@ -1,4 +1,4 @@
-"""The reader: cut anywhere it says the same; what it says of a replay; what it refuses."""
+"""The reader: input split anywhere, events of a replay, diagnostics, rejected files, and `sniff`."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def events_of(data: bytes, name: str = "a.rpl") -> list[Event]:
     return built.log(reader)
 
 
-def on_the_wire(event: Event) -> dict[str, Any]:
+def as_json(event: Event) -> dict[str, Any]:
     kind, body, _ = body_of(event)
     wire: dict[str, Any] = msgspec.json.decode(b"{" + body)
     return {"type": kind, **wire}
 
 
-def test_whole_byte_by_byte_and_in_random_splits() -> None:
+def test_log_does_not_depend_on_how_input_is_split() -> None:
     data = encode(built.replay())
     whole = events_of(data)
     single = StuntsReader(name="a.rpl")
@@ -56,7 +56,7 @@ def test_whole_byte_by_byte_and_in_random_splits() -> None:
         assert reader.closed
 
 
-def test_a_copy_goes_its_own_way() -> None:
+def test_copy_is_independent() -> None:
     data = encode(built.replay())
     reader = StuntsReader(name="a.rpl")
     reader.feed(data[:1000])
@@ -71,12 +71,12 @@ def test_a_copy_goes_its_own_way() -> None:
     assert len(twin.more(10)) == 20
 
 
-def test_a_log_and_what_is_on_the_wire() -> None:
+def test_messages_of_a_replay() -> None:
     inputs = bytes([0x01, 0x05, 0x0B, 0x0C, 0x11, 0x30, 0xE2]) + bytes(20)
     events = events_of(encode(built.replay(inputs=inputs, opponent=3)))
     start, end = events[0], events[-1]
     assert [type(event) for event in events] == [GameStart, *[Frame, FrameFinalized] * 27, GameEnd]
-    assert on_the_wire(start) == {
+    assert as_json(start) == {
         "type": "game_start",
         "format": "stunts",
         "rate": [20, 1],
@@ -96,10 +96,10 @@ def test_a_log_and_what_is_on_the_wire() -> None:
             "track": {"name": "DEFAULT", "sha256": built.track().sha256, "horizon": 1, "horizonName": "tropical"},
         },
     }
-    frames = [on_the_wire(event)["frame"] for event in events if isinstance(event, Frame)]
+    frames = [as_json(event)["frame"] for event in events if isinstance(event, Frame)]
     assert [frame["frame"] for frame in frames] == [frame["nativeFrame"] for frame in frames] == list(range(27))
-    hands = [frame["players"]["0"]["inputs"] for frame in frames]
-    assert [(h["steer"], h["throttle"], h["brake"], h["buttons"]) for h in hands[:8]] == [
+    sent = [frame["players"]["0"]["inputs"] for frame in frames]
+    assert [(i["steer"], i["throttle"], i["brake"], i["buttons"]) for i in sent[:8]] == [
         (0.0, 1.0, 0.0, []),
         (1.0, 1.0, 0.0, []),
         (-1.0, 0.0, 0.0, []),
@@ -109,8 +109,8 @@ def test_a_log_and_what_is_on_the_wire() -> None:
         (0.0, 0.0, 1.0, ["gear_down"]),
         (0.0, 0.0, 0.0, []),
     ]
-    assert bytes(h["raw"]["byte"] for h in hands) == inputs
-    assert on_the_wire(end) == {
+    assert bytes(i["raw"]["byte"] for i in sent) == inputs
+    assert as_json(end) == {
         "type": "game_end",
         "reason": "file_end",
         "winners": [],
@@ -122,15 +122,15 @@ def test_a_log_and_what_is_on_the_wire() -> None:
     }
 
 
-def test_inputs_answer_the_same_questions_as_those_of_every_game() -> None:
+def test_inputs_have_the_form_that_all_formats_share() -> None:
     player = players_of(0x15, True)[0]
     assert (player.inputs.steer, player.inputs.throttle, player.inputs.buttons) == (1.0, 1.0, frozenset({"gear_up"}))
     assert player.state is None
-    assert players_of(0x15, False)[0].hands.buttons == ()
+    assert players_of(0x15, False)[0].wire_inputs.buttons == ()
 
 
 @pytest.mark.parametrize("layout", ["new", "old"])
-def test_offsets_never_fall_and_end_with_the_file(layout: LayoutName) -> None:
+def test_offsets_never_decrease_and_reach_the_end_of_the_file(layout: LayoutName) -> None:
     data = encode(built.replay(layout))
     events = events_of(data)
     offsets = [event.end_offset for event in events]
@@ -138,7 +138,7 @@ def test_offsets_never_fall_and_end_with_the_file(layout: LayoutName) -> None:
     assert offsets[-1] == offsets[-2] == len(data)
 
 
-def test_the_old_layout_is_told_by_its_length() -> None:
+def test_old_layout_is_recognised_by_its_length() -> None:
     data = encode(built.replay("old"))
     assert built.read(data).replay == built.replay("old")
     assert events_of(data)[0].rate == (20, 1)  # type: ignore[attr-defined]
@@ -147,18 +147,18 @@ def test_the_old_layout_is_told_by_its_length() -> None:
 @pytest.mark.parametrize(("ticks", "frequency_hz"), [(18, 20), (8, 10)])
 def test_both_layouts_fit_when_the_frequency_is_two_more_than_the_tics(ticks: int, frequency_hz: int) -> None:
     data = encode(built.replay(ticks=ticks, frequency_hz=frequency_hz))
-    start, odd = events_of(data)[:2]
+    start, diagnostic = events_of(data)[:2]
     assert isinstance(start, GameStart)
     assert start.settings.layout == "new"
-    assert isinstance(odd, Diagnostic)
-    assert (odd.code, odd.offset, odd.end_offset) == ("layout_ambiguous", 24, start.end_offset)
+    assert isinstance(diagnostic, Diagnostic)
+    assert (diagnostic.code, diagnostic.offset, diagnostic.end_offset) == ("layout_ambiguous", 24, start.end_offset)
 
 
 def codes(data: bytes) -> list[str]:
     return [event.code for event in events_of(data) if isinstance(event, Diagnostic)]
 
 
-def test_what_is_odd_is_kept_and_said() -> None:
+def test_unusual_values_are_kept_with_a_diagnostic() -> None:
     replay = built.replay(ticks=100, frequency_hz=0)
     assert codes(encode(replay)) == ["frequency"]
     end = events_of(encode(replay))[-1]
@@ -170,13 +170,13 @@ def test_what_is_odd_is_kept_and_said() -> None:
     assert codes(encode(msgspec.structs.replace(built.replay(), car=b"AB\x01\xff"))) == ["car_id"]
 
 
-def test_a_replay_without_tics() -> None:
+def test_replay_without_tics() -> None:
     events = events_of(encode(built.replay(ticks=0)))
     assert [type(event) for event in events] == [GameStart, GameEnd]
     assert events[-1].last_frame is None  # type: ignore[attr-defined]
 
 
-def test_the_finish_hint_needs_a_whole_idle_second_and_something_before_it() -> None:
+def test_finish_hint_requires_a_whole_idle_second_after_other_tics() -> None:
     assert likely_finished(InputRuns(b"\x01" + bytes(20)), 20)
     assert likely_finished(InputRuns(b"\x01" + b"\xc0" * 20), 20)
     assert not likely_finished(InputRuns(b"\x01" + bytes(19)), 20)
@@ -184,7 +184,7 @@ def test_the_finish_hint_needs_a_whole_idle_second_and_something_before_it() -> 
     assert not likely_finished(InputRuns(bytes(20)), 0)
 
 
-def test_without_the_name_the_header_must_be_plausible() -> None:
+def test_header_must_be_plausible_if_the_name_does_not_fit() -> None:
     data = bytearray(encode(built.replay()))
     assert built.read(bytes(data), "").frame_count == 300
     for at, value in ((0, 0x1F), (5, 2), (26 + 901, 19)):
@@ -195,7 +195,7 @@ def test_without_the_name_the_header_must_be_plausible() -> None:
             built.read(bytes(damaged), "a.dat")
 
 
-def test_a_length_that_fits_no_layout() -> None:
+def test_length_that_fits_no_layout_is_rejected() -> None:
     data = encode(built.replay())
     for wrong in (data[:-1], data + b"\0", data[:1000], data[:26], b""):
         with pytest.raises(FramingError):
@@ -206,7 +206,7 @@ def test_a_length_that_fits_no_layout() -> None:
         built.read(built.track().data, "a.trk")
 
 
-def test_sniffing() -> None:
+def test_sniff() -> None:
     data = encode(built.replay())
     head = data[:0x500]
     assert sniff(head, len(data), "A.RPL") == "yes"
@@ -219,7 +219,7 @@ def test_sniffing() -> None:
     assert sniff(b"\x7fELF" + head[4:], len(data), "a") == "no"
 
 
-def test_sniffing_never_raises() -> None:
+def test_sniff_never_raises() -> None:
     dice = random.Random(1)
     for _ in range(300):
         head = dice.randbytes(dice.randrange(0x600))
@@ -228,14 +228,14 @@ def test_sniffing_never_raises() -> None:
 
 @given(st.binary(max_size=300), st.integers(0, 310), st.integers(0, 310))
 @settings(max_examples=150, deadline=None)
-def test_runs_expand_to_the_bytes_they_were_made_of(data: bytes, first: int, stop: int) -> None:
+def test_runs_expand_to_the_original_bytes(data: bytes, first: int, stop: int) -> None:
     data = bytes(byte & 3 for byte in data)
     runs = InputRuns(data)
     assert bytes(runs) == data
     assert runs.expand(first, stop) == data[first:stop]
 
 
-def test_the_longest_replay_takes_little_memory_and_a_longer_file_is_refused() -> None:
+def test_longest_replay_takes_little_memory_and_longer_file_is_rejected() -> None:
     data = encode(built.replay(inputs=random.Random(2).randbytes(0xFFFF)))
     assert len(data) == MAX_BYTES
     tracemalloc.start()
@@ -254,7 +254,7 @@ def test_the_longest_replay_takes_little_memory_and_a_longer_file_is_refused() -
     assert longer.closed
 
 
-def test_settings_are_shared_by_copies_of_a_recording() -> None:
+def test_copies_share_the_recording() -> None:
     reader = StuntsReader(name="a.rpl")
     reader.feed(encode(built.replay()))
     reader.finish()

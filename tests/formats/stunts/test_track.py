@@ -1,4 +1,4 @@
-"""The track: where its parts are, and the drawing."""
+"""The track: its parts and its drawing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_elements_are_stored_south_to_north_and_terrain_north_to_south() -> None
     assert (lines[29][0], lines[0][29], lines[0][0], lines[29][29]) == ("│", "─", "~", "^")
 
 
-def test_a_large_corner_covers_four_tiles() -> None:
+def test_large_corner_covers_four_tiles() -> None:
     track = with_tiles({(3, 3): 0x0A, (3, 4): 0xFF, (4, 3): 0xFE, (4, 4): 0xFD, (3, 5): 0x07}, {(4, 4): 1})
     lines = draw(track).splitlines()
     assert lines[3][3:6] == "╭─┐"
@@ -46,7 +46,7 @@ def test_unknown_codes_are_drawn_as_unknown() -> None:
     assert "? unknown" in lines
 
 
-def test_each_code_of_the_game_has_a_drawing_of_four_signs() -> None:
+def test_every_element_code_has_a_drawing_of_four_signs() -> None:
     drawings = names.element_drawings()
     assert set(drawings) == set(range(1, 0xB6)) - {2, 3}
     assert all(len(drawing) == 4 for drawing in drawings.values())
@@ -54,13 +54,13 @@ def test_each_code_of_the_game_has_a_drawing_of_four_signs() -> None:
     assert sum(len(element["drawings"]) for element in elements) == len(drawings)
 
 
-def test_terrain_codes_have_a_sign_that_the_legend_explains() -> None:
+def test_legend_explains_the_sign_of_every_terrain_code() -> None:
     assert set(names.terrain_signs()) == set(range(HIGHEST_TERRAIN + 1))
     for row in read_table(names.FOLDER, "track", "terrain")["rows"].values():
         assert names.legend().get(row["sign"], "flat") == row["name"]
 
 
-def test_a_drawing_has_thirty_lines_a_horizon_and_a_legend_of_what_occurs() -> None:
+def test_drawing_has_thirty_lines_a_horizon_and_a_legend() -> None:
     lines = draw(built.track(horizon=255)).splitlines()
     assert all(len(line) == SIDE_TILES for line in lines[:SIDE_TILES])
     assert lines[SIDE_TILES] == "horizon: 255"
@@ -70,7 +70,7 @@ def test_a_drawing_has_thirty_lines_a_horizon_and_a_legend_of_what_occurs() -> N
 
 
 @needs_shared
-def test_the_lap_of_a_real_track_hangs_together() -> None:
+def test_drawing_of_a_real_track() -> None:
     data = (SHARED / "stunts" / "DEFAULT_zct5.rpl").read_bytes()
     lines = draw(built.read(data).replay.track).splitlines()
     assert lines[12] == "........╭──→^←──→^═══╗:......."

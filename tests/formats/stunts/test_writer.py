@@ -38,7 +38,7 @@ def replays(draw: st.DrawFn) -> StuntsReplay:
 
 @given(replays())
 @settings(max_examples=150, deadline=None)
-def test_what_is_written_is_read_back(replay: StuntsReplay) -> None:
+def test_round_trip(replay: StuntsReplay) -> None:
     data = encode(replay)
     layout = NEW if replay.layout == "new" else OLD
     assert layout.fits(data, len(data))
@@ -50,7 +50,7 @@ def test_what_is_written_is_read_back(replay: StuntsReplay) -> None:
 
 @given(replays(), st.data())
 @settings(max_examples=60, deadline=None)
-def test_one_changed_byte_of_the_inputs_changes_one_frame(replay: StuntsReplay, data: st.DataObject) -> None:
+def test_changed_input_byte_changes_one_byte_of_the_file(replay: StuntsReplay, data: st.DataObject) -> None:
     if not len(replay.inputs):
         return
     at = data.draw(st.integers(0, len(replay.inputs) - 1))
@@ -80,6 +80,6 @@ def test_shorter_texts_are_padded() -> None:
         {"layout": "old", "frequency_hz": 10},
     ],
 )
-def test_what_the_layout_cannot_say_is_refused(changes: dict[str, object]) -> None:
+def test_replay_that_does_not_fit_the_layout_is_rejected(changes: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"."):
         encode(msgspec.structs.replace(built.replay(), **changes))

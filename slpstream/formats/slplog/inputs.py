@@ -1,4 +1,4 @@
-"""The inputs of F-Zero GX and Stunts replays as pads: the bytes that a file has for them, and back."""
+"""The inputs of F-Zero GX and Stunts replays: found in the file, coded in bits with `pads`, and decoded again."""
 
 from __future__ import annotations
 
@@ -13,15 +13,18 @@ from slpstream.model.errors import FieldError, FormatError
 
 GX, STUNTS = 1, 2
 GX_PAD = Pad(8, (256, 128, 128, 256, 256))
-"""Axes: strafe, acceleration, brake, steering x and y; the signed ones modulo 256."""
+"""Its axes are strafe, acceleration, brake, steering x and steering y; signed values are modulo 256."""
 STUNTS_PAD = Pad(8, (), 2)
 _PADS = {GX: GX_PAD, STUNTS: STUNTS_PAD}
 _MAX_RUNS = 1 << 20
 
 
 def gx_inputs(data: bytes) -> tuple[int, int, Sequence[Held]] | None:
-    """Of a GCI file: the bit at which its input runs begin, the bit past them, and the runs; `None` when it has none
-    that can be read."""
+    """Find the input runs in a GCI file.
+
+    Returns the positions of their first bit and of the bit after the last one, and the runs; `None` when the file has
+    no runs or is damaged.
+    """
     try:
         reading = body.read_body(container.read_container(data).body, file_offset=container.BODY_AT)
     except FormatError:
@@ -38,16 +41,19 @@ def gx_inputs(data: bytes) -> tuple[int, int, Sequence[Held]] | None:
 
 
 def stunts_inputs(data: bytes) -> tuple[int, Sequence[Held]] | None:
-    """Of a Stunts replay: where its input bytes begin, and the runs of equal ones; `None` when it has none."""
+    """Find the input bytes in a Stunts replay.
+
+    Returns their offset and the runs of equal ones; `None` when the file has no inputs or is damaged.
+    """
     layouts = fitting(data, len(data))
     if not layouts or len(data) == layouts[0].inputs_offset:
         return None
-    at = layouts[0].inputs_offset
-    return at, list(held((byte, ()) for byte in data[at:]))
+    offset = layouts[0].inputs_offset
+    return offset, list(held((byte, ()) for byte in data[offset:]))
 
 
 def encode_pads(source: int, lead_bits: int, runs: Sequence[Held]) -> bytes:
-    """The payload of a block of pads. `lead_bits`: how many bits of the first byte are not theirs."""
+    """Encode the payload of a PADS block. `lead_bits` is the number of bits before the inputs in their first byte."""
     stream = MemoryStream()
     stream.write_number(source)
     stream.write_number(lead_bits)
@@ -59,16 +65,16 @@ def encode_pads(source: int, lead_bits: int, runs: Sequence[Held]) -> bytes:
 
 
 def decode_pads(payload: bytes, source_bytes: int) -> bytes:
-    """The whole bytes that the inputs have in the file. Raises `FieldError`."""
+    """Return the bytes of the file that the inputs fill completely. Raises `FieldError`."""
     stream = MemoryStream(payload)
     source, lead_bits = stream.read_number(STUNTS), stream.read_number(7)
     count, bits = stream.read_number(_MAX_RUNS), stream.read_bits()
     if source not in _PADS or stream.left:
-        raise FieldError("a block of pads that is not known", offset=0)
+        raise FieldError("a block of inputs of an unknown kind", offset=0)
     runs = take_runs(bits, _PADS[source], count)
     data = _gx_bytes(runs, lead_bits) if source == GX else _stunts_bytes(runs, source_bytes)
     if len(data) != source_bytes:
-        raise FieldError(f"{len(data)} bytes of inputs, where {source_bytes} should be", offset=0)
+        raise FieldError(f"expected {source_bytes} bytes of inputs, got {len(data)}", offset=0)
     return data
 
 
@@ -84,8 +90,8 @@ def _gx_bytes(runs: Iterable[Held], lead_bits: int) -> bytes:
                 writer.put(value, row.bits)
     except ValueError as error:
         raise FieldError(str(error), offset=0) from None
-    data, past = writer.finish(), writer.at
-    return data[1 if lead_bits else 0 : past // 8]
+    data, end_bit = writer.finish(), writer.at
+    return data[1 if lead_bits else 0 : end_bit // 8]
 
 
 def _stunts_bytes(runs: Iterable[Held], max_bytes: int) -> bytes:

@@ -1,7 +1,8 @@
-"""Columns as planes: all first bytes, all second bytes, ... of some values.
+"""Columns of values as byte planes: all first bytes, then all second bytes, and so on.
 
-The bytes of one plane are alike, and most planes are zeros where a prediction holds. So a block writes one bit for
-each part (a plane, or a list of values beside one) and leaves out those that are all zeros.
+The bytes of a plane are similar to each other, which helps compression, and all zeros where predictions hold. A block
+therefore stores a list of parts, each one a plane or a list of values that belong to it, and leaves out parts of zeros:
+a bit for each part records whether it is stored.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _LITTLE_ENDIAN = sys.byteorder == "little"
 
 
 def column(matrix: bytes | bytearray, stride: int, offset: int, width: int) -> list[int]:
-    """The big-endian values of `width` bytes (1, 2 or 4) at `offset` of each row."""
+    """Return the big-endian values of `width` bytes (1, 2 or 4) at `offset` in each row of `stride` bytes."""
     if width == 1:
         return list(matrix[offset::stride])
     joined = bytearray(len(matrix) // stride * width)
@@ -27,14 +28,14 @@ def column(matrix: bytes | bytearray, stride: int, offset: int, width: int) -> l
 
 
 def set_column(matrix: bytearray, stride: int, offset: int, width: int, values: Sequence[int]) -> None:
-    """The mirror of `column`."""
+    """Store values at `offset` in each row: the inverse of `column`."""
     octets = to_octets(values, width)
     for k in range(width):
         matrix[offset + k :: stride] = octets[k::width]
 
 
 def to_octets(values: Sequence[int], width: int) -> bytes:
-    """Values as big-endian bytes, one behind the other."""
+    """Return values as consecutive big-endian integers of `width` bytes."""
     words = array(_CODES[width], values)
     if _LITTLE_ENDIAN:
         words.byteswap()
@@ -42,7 +43,7 @@ def to_octets(values: Sequence[int], width: int) -> bytes:
 
 
 def from_octets(octets: bytes, width: int) -> list[int]:
-    """The mirror of `to_octets`."""
+    """The inverse of `to_octets`."""
     words = array(_CODES[width], octets)
     if _LITTLE_ENDIAN:
         words.byteswap()
@@ -50,43 +51,43 @@ def from_octets(octets: bytes, width: int) -> list[int]:
 
 
 class PartsWriter:
-    """Gathers parts."""
+    """Collects the parts of a block."""
 
     def __init__(self) -> None:
-        self._present: list[int] = []
-        self._kept: list[bytes] = []
+        self._present: list[bool] = []
+        self._stored: list[bytes] = []
 
     def put(self, part: bytes) -> None:
-        """A part of any length."""
-        there = part.count(0) != len(part)
-        self._present.append(there)
-        if there:
-            self._kept.append(part)
+        """Append a part of any length."""
+        present = part.count(0) != len(part)
+        self._present.append(present)
+        if present:
+            self._stored.append(part)
 
     def put_values(self, values: Sequence[int], width: int) -> None:
-        """A part for each plane of some values."""
+        """Append each plane of values of `width` bytes as a part."""
         octets = to_octets(values, width)
         for k in range(width):
             self.put(octets[k::width])
 
     def to_bytes(self) -> tuple[bytes, bytes]:
-        """Which parts are there, a bit each from the most significant one on; and those that are."""
-        bits = "".join("1" if there else "0" for there in self._present)
+        """Return the bits of the parts, the most significant bit first, and the stored parts."""
+        bits = "".join("1" if present else "0" for present in self._present)
         bits = bits.ljust((len(bits) + 7) // 8 * 8, "0")
-        return int(bits or "0", 2).to_bytes(len(bits) // 8, "big"), b"".join(self._kept)
+        return int(bits or "0", 2).to_bytes(len(bits) // 8, "big"), b"".join(self._stored)
 
 
 class PartsReader:
-    """The mirror of `PartsWriter`; raises `FieldError` when there are no more parts."""
+    """The inverse of `PartsWriter`. Its methods raise `FieldError` when there are no more parts or bytes."""
 
-    def __init__(self, present: bytes, kept: bytes) -> None:
+    def __init__(self, present: bytes, stored: bytes) -> None:
         self._present = present
         self._next = 0
-        self._kept = kept
+        self._stored = stored
         self._at = 0
 
     def take(self, size: int) -> bytes:
-        """The next part, `size` bytes long."""
+        """Return the next part, which has `size` bytes."""
         bit = self._next
         self._next = bit + 1
         if bit >> 3 >= len(self._present):
@@ -95,12 +96,12 @@ class PartsReader:
             return bytes(size)
         at = self._at
         self._at = at + size
-        if self._at > len(self._kept):
+        if self._at > len(self._stored):
             raise FieldError("the block has too few bytes", offset=0)
-        return self._kept[at : at + size]
+        return self._stored[at : at + size]
 
     def take_values(self, count: int, width: int) -> list[int]:
-        """The mirror of `put_values`."""
+        """Return the next `count` values of `width` bytes."""
         if width == 1:
             return list(self.take(count))
         octets = bytearray(count * width)
@@ -109,6 +110,6 @@ class PartsReader:
         return from_octets(bytes(octets), width)
 
     def finish(self) -> None:
-        """Raises `FieldError` when something is left."""
-        if self._at != len(self._kept) or (self._next + 7) >> 3 != len(self._present):
-            raise FieldError("the block has more than its rows", offset=0)
+        """Raise `FieldError` when parts or bytes are left."""
+        if self._at != len(self._stored) or (self._next + 7) >> 3 != len(self._present):
+            raise FieldError("the block has more parts than its rows need", offset=0)

@@ -1,21 +1,21 @@
-"""The bytes that a block stands for, by its kind."""
+"""Decoding the payloads of blocks, by their kind."""
 
 from __future__ import annotations
 
 from slpstream.formats.slplog.container import Kind
-from slpstream.formats.slplog.frames import decode_block, expand
-from slpstream.formats.slplog.recorded import decode_pads
+from slpstream.formats.slplog.frames import decode_block, decompress
+from slpstream.formats.slplog.inputs import decode_pads
 from slpstream.formats.slplog.stripes import decode_stripes
 from slpstream.model.errors import FieldError
 
 MAX_BYTES = 1 << 20
-"""What a block stands for at most."""
+"""Maximum size of the part of a replay in one block."""
 
 
 def _decode_raw(payload: bytes, source_bytes: int) -> bytes:
-    data = expand(payload, source_bytes)
+    data = decompress(payload, source_bytes)
     if len(data) != source_bytes:
-        raise FieldError(f"{len(data)} bytes, where {source_bytes} should be", offset=0)
+        raise FieldError(f"expected {source_bytes} bytes, got {len(data)}", offset=0)
     return data
 
 
@@ -28,9 +28,11 @@ _DECODERS = {
 
 
 def decode(kind: int, payload: bytes, source_bytes: int) -> bytes:
-    """What a block of a source kind stands for, `source_bytes` long. Raises `FieldError`; its offset is not that of
-    the log."""
+    """Return the part of the replay in a block, which has `source_bytes` bytes.
+
+    Raises `FieldError`, whose offset does not refer to the log.
+    """
     decoder = _DECODERS.get(Kind(kind))
     if decoder is None or source_bytes > MAX_BYTES:
-        raise FieldError(f"a block of kind {kind} for {source_bytes} bytes", offset=0)
+        raise FieldError(f"invalid block of kind {kind} for {source_bytes} bytes", offset=0)
     return decoder(payload, source_bytes)

@@ -1,4 +1,4 @@
-"""What a station keeps of games that are over: it runs for days."""
+"""Memory of finished games is released, because a station runs for days."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.trio
 
 
 @pytest.mark.parametrize("name", ["match.slp", "race.gci"])
-async def test_the_pipeline_of_a_game_that_is_over_is_let_go(
+async def test_finished_game_is_released_and_can_still_be_read(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
@@ -31,22 +31,22 @@ async def test_the_pipeline_of_a_game_that_is_over_is_let_go(
         with (tmp_path / name).open("wb", buffering=0) as file:
             file.write(data[:2000])
             await until(lambda: bool(station._followed))
-            kept = weakref.ref(next(iter(station._followed.values())))
+            followed_file = weakref.ref(next(iter(station._followed.values())))
             file.write(data[2000:])
         await until(lambda: station.channel.current is not None and station.active_files == 0)
         game = station.channel.current
         assert game is not None
         assert game.ended
         gc.collect()
-        assert kept() is None
-        assert (feed.current is not None) == (name == "match.slp"), "also by who serves it again"
+        assert followed_file() is None
+        assert (feed.current is not None) == (name == "match.slp"), "the relay feed has Slippi games only"
         lines: list[bytes] = []
-        place = START
-        while part := await game.log_reader.messages("live", place):
+        position = START
+        while part := await game.log_reader.messages("live", position):
             lines += [message.json() for message in part]
-            place = part[-1].position
-        assert lines == [message.json() for message in messages(tmp_path / name)], "and it can still be read"
+            position = part[-1].position
+        assert lines == [message.json() for message in messages(tmp_path / name)]
 
 
 async def _read(path: Path, offset: int, max_bytes: int) -> bytes:
-    raise AssertionError("nobody asks for it here")
+    raise AssertionError("not called in this test")
