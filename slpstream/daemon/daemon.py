@@ -42,6 +42,7 @@ from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
+from slpstream.game.described import describe_stored
 from slpstream.game.replay_check import FinishedGames
 from slpstream.model.errors import ConfigError
 from slpstream.model.version import __version__
@@ -155,7 +156,7 @@ class Daemon:
             async with Watcher(polling_only=config.watch.polling_only) as watcher, trio.open_nursery() as background:
                 self._index = index = GameIndex(
                     database,
-                    read_game if config.store.index_old_files else None,
+                    (lambda path: read_game(path).record()) if config.store.index_old_files else None,
                     on_error=self.metrics.index_errors.inc,
                     on_change=self.scoreboard.changed,
                 )
@@ -251,7 +252,7 @@ class Daemon:
             )
 
         try:
-            return open_database(folder / FILE_NAME, on_damage=warn)
+            return open_database(folder / FILE_NAME, on_damage=warn, describe=describe_stored)
         except (OSError, sqlite3.Error) as error:
             if store.folder:
                 raise ConfigError("configuration", "store.folder", f"cannot be used: {error}") from error

@@ -21,10 +21,10 @@ from slpstream.api import open_file
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, SourceError
 from slpstream.model.messages import START, LogMessage, Position, cut_frame, timestamp
+from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.store import FileRow, GameIndex, GameRow, Wanted
 from slpstream.store.database import Game as IndexedGame
 from slpstream.store.database import Place
-from slpstream.store.game_facts import stats_summary
 from slpstream.stream import Game, Hub
 from slpstream.system.files import modified_ns
 from slpstream.web import schemas
@@ -239,12 +239,10 @@ def _item(row: GameRow, running: set[str]) -> dict[str, Any]:
         "station": row.station,
         "started_at": timestamp(row.started_at_ms / 1000),
         "in_progress": row.game_id in running,
-        "players": msgspec.json.decode(row.players, type=list[schemas.Player]),
-        "setup": msgspec.json.decode(row.setup),
-        "winners": [] if row.winners is None else msgspec.json.decode(row.winners),
         "reason": row.reason,
         "last_frame": row.last_frame,
         "duration_seconds": row.duration_seconds,
+        **schemas.described(msgspec.json.decode(row.summary, type=GameSummary)),
     }
 
 

@@ -6,7 +6,7 @@ full delays no other output, and reads what it missed from the log when it is ba
 
 from slpstream.outputs.delivery import Deliverer, Deliveries, Delivery, Receiver, Waiting
 from slpstream.outputs.jsonl import JsonLinesSink
-from slpstream.outputs.obs import ObsFiles, Titles
+from slpstream.outputs.obs import ObsFiles
 from slpstream.outputs.startgg import bracket_set
 from slpstream.outputs.webhook import WebhookSink
 
@@ -17,7 +17,6 @@ __all__ = [
     "JsonLinesSink",
     "ObsFiles",
     "Receiver",
-    "Titles",
     "Waiting",
     "WebhookSink",
     "bracket_set",

@@ -1,21 +1,22 @@
-"""Small files that show the state of a station, for programs that read text from a file: OBS, stream graphics.
+"""Writes the state of a station into small text files, for programs such as OBS that show text from a file.
 
-`<folder>/<station>/` has a text file for each value and `state.json` with all of them. A file is written when its value
-has changed, beside its place and then renamed, so nobody reads half of one. Only the newest state counts: it is looked
-at a few times a second at most, whatever happens in between.
+`<folder>/<station>/` has a text file for each value, and `state.json` with all values. A file is written when its value
+has changed, under another name first and then renamed, so a reader never sees half of it. Only the newest state counts:
+files are updated a few times a second at most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import trio
 
-from slpstream.stream import Channel, Game
+from slpstream.model.summary import PlayerSummary
+from slpstream.stream import Channel
 from slpstream.system.logs import get_logger
 
 SLOTS = 4
@@ -23,27 +24,6 @@ STATE_FILE = "state.json"
 _INTERVAL_SECONDS = 0.25
 _RETRY_SECONDS = 5.0
 _PLAYER_TEXTS = ("player", "code", "character", "port", "score", "stocks", "percent")
-
-
-class PlayerTitle(NamedTuple):
-    """What a player is called, as far as the game says it."""
-
-    player_index: int
-    port: int
-    name: str = ""
-    code: str = ""
-    character: str = ""
-
-
-class Titles(NamedTuple):
-    """What is to be read of a game's start."""
-
-    stage: str = ""
-    players: Sequence[PlayerTitle] = ()
-
-
-TitlesOf = Callable[[Mapping[str, Any]], Titles]
-"""The payload of a `game_start` to names for people."""
 
 
 class _Post(msgspec.Struct, frozen=True):
@@ -61,11 +41,10 @@ class _Frame(msgspec.Struct):
 
 
 class ObsFiles:
-    """The files of all stations. `follow` each."""
+    """The files of all stations. Start `follow` for each station."""
 
-    def __init__(self, folder: Path, titles_of: TitlesOf, *, limiter: trio.CapacityLimiter) -> None:
+    def __init__(self, folder: Path, *, limiter: trio.CapacityLimiter) -> None:
         self._folder = folder
-        self._titles_of = titles_of
         self._limiter = limiter
         self._sets: dict[str, Mapping[str, Any]] = {}
         self._channels: dict[str, Channel] = {}
@@ -73,30 +52,24 @@ class ObsFiles:
         self._log = get_logger()
 
     def not_ready(self) -> list[str]:
-        """What keeps them from being written."""
+        """The reasons why files cannot be written."""
         return [f"OBS files of {station}: {what}" for station, what in self._failing.items()]
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """The set of a station: payload of a `set` message. Returns at once."""
+        """Take the payload of a `set` message of a station. Returns at once."""
         self._sets[station] = payload
         channel = self._channels.get(station)
         if channel is not None:
             channel.notify()
 
     async def follow(self, channel: Channel) -> None:
-        """Writes a station's files, until cancelled."""
+        """Write the files of a station until cancelled."""
         station = channel.station
         self._channels[station] = channel
         written: dict[str, bytes] = {}
-        known: tuple[Game, Titles] | None = None
         try:
             while True:
-                game = channel.current
-                if game is None or game.start is None:
-                    known = None
-                elif known is None or known[0] is not game:
-                    known = (game, self._titles_of(msgspec.json.decode(b"{" + game.start.body)))
-                files = _files(_state(channel, known, self._sets.get(station, {})))
+                files = _files(_state(channel, self._sets.get(station, {})))
                 if files == written:
                     await channel.changed()
                     await trio.sleep(_INTERVAL_SECONDS)
@@ -108,7 +81,7 @@ class ObsFiles:
             self._failing.pop(station, None)
 
     async def _write(self, station: str, files: Mapping[str, bytes], written: dict[str, bytes]) -> bool:
-        """Whether all that have changed could be written."""
+        """Write the files that have changed. Returns whether that worked."""
         folder = self._folder / station
         changed = {name: data for name, data in files.items() if written.get(name) != data}
         try:
@@ -140,13 +113,13 @@ def _replace_all(folder: Path, files: Mapping[str, bytes]) -> None:
             raise
 
 
-def _state(channel: Channel, known: tuple[Game, Titles] | None, played: Mapping[str, Any]) -> dict[str, Any]:
-    """All there is to show, as `state.json` has it."""
-    said = channel.state_message()
+def _state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of `state.json`; `played` is the set of the station."""
+    station_state = channel.state_message()
     state: dict[str, Any] = {
         "station": channel.station,
-        "state": said["state"],
-        "reason": said.get("reason", ""),
+        "state": station_state["state"],
+        "reason": station_state.get("reason", ""),
         "gameId": None,
         "stage": "",
         "bestOf": played.get("bestOf"),
@@ -156,32 +129,32 @@ def _state(channel: Channel, known: tuple[Game, Titles] | None, played: Mapping[
         "players": [],
     }
     frame = _Frame()
-    titles = Titles()
-    if known is not None:
-        game, titles = known
-        state["gameId"], state["stage"] = game.game_id, titles.stage
+    members = {member.get("playerIndex"): member for member in played.get("players") or ()}
+    by_index: dict[int, PlayerSummary] = {}
+    game = channel.current
+    if game is not None and game.start is not None:
+        by_index = {player.index: player for player in game.summary.players}
+        state["gameId"], state["stage"] = game.game_id, game.summary.place.name
         if game.newest_frame is not None:
             frame = msgspec.json.decode(game.newest_frame.entry(), type=_Frame)
-    members = {member.get("playerIndex"): member for member in played.get("players") or ()}
-    if known is not None and played.get("gameId") != state["gameId"]:
-        members = {}  # of another game: who sits where may have changed
-    by_index = {title.player_index: title for title in titles.players} if known is not None else {}
+        if played.get("gameId") != game.game_id:
+            members = {}  # the set is that of another game: players may have changed ports
     order = list(members) if members and by_index.keys() <= members.keys() else list(by_index)
     for index in (order or list(members))[:SLOTS]:
-        state["players"].append(_player(index, by_index.get(index), members.get(index, {}), frame))
+        player = by_index.get(index, PlayerSummary(index=index))
+        state["players"].append(_player(player, members.get(index, {}), frame))
     return state
 
 
-def _player(index: int, title: PlayerTitle | None, member: Mapping[str, Any], frame: _Frame) -> dict[str, Any]:
-    """The operator's name comes first, then what the game says, then the port."""
-    seen = frame.players.get(str(index), _Player()).post
-    port = title.port if title is not None else member.get("port", index + 1)
-    code = (title.code if title is not None else "") or member.get("connectCode") or ""
-    name = member.get("name") or (title.name if title is not None else "") or code or f"Player {port}"
+def _player(player: PlayerSummary, member: Mapping[str, Any], frame: _Frame) -> dict[str, Any]:
+    """One player. The operator's name comes first, then the name in the game, the connect code, the port."""
+    seen = frame.players.get(str(player.index), _Player()).post
+    port = member.get("port", player.index + 1) if player.port is None else player.port
+    code = player.code or member.get("connectCode") or ""
     return {
-        "player": name,
+        "player": member.get("name") or player.shown_name or code or f"Player {port}",
         "code": code,
-        "character": title.character if title is not None else "",
+        "character": player.character.name,
         "port": port,
         "score": member.get("score"),
         "stocks": None if seen.stocks is None else int(seen.stocks),
@@ -190,7 +163,7 @@ def _player(index: int, title: PlayerTitle | None, member: Mapping[str, Any], fr
 
 
 def _files(state: Mapping[str, Any]) -> dict[str, bytes]:
-    """Name to content. All names are always there, so that a source that shows one finds it."""
+    """The content of each file by its name. All files are always there, so that a source in OBS finds its file."""
     files = {STATE_FILE: msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"}
     for name, key in (("state", "state"), ("stage", "stage"), ("best_of", "bestOf")):
         files[f"{name}.txt"] = _text(state[key])

@@ -18,13 +18,14 @@ import trio
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import LogMessage, Topic, timestamp
+from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.outputs.delivery import Deliverer, Deliveries, Delivery
 from slpstream.stream import Batch, Channel, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 
 EventName = Literal["game_start", "game_end", "set"]
-Summarise = Callable[[Any], bytes]
-"""The stats of a game to what of them is told, as JSON."""
+Describe = Callable[[Mapping[str, Any], Mapping[str, Any] | None], GameSummary]
+"""(payload of `game_start`, payload of `game_end` or `None`) to the neutral summary of the game."""
 
 UPCOMING = "upcoming"
 """Instead of the id of a set of which no game has begun."""
@@ -38,7 +39,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Game(msgspec.Struct):
-    """What is remembered of a game until its end: the payload of its `game_start`, its newest stats."""
+    """What is kept of a game until its end: the payload of its `game_start` and its newest stats."""
 
     start: msgspec.Raw
     stats: bytes | None = None
@@ -56,7 +57,7 @@ class WebhookSink:
         name: str,
         events: frozenset[EventName],
         stations: frozenset[str] | None,
-        summarise: Summarise,
+        describe: Describe,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         """`deliverer` posts what is put into `deliveries` under the name `id`; `name` is for logs. `events` is what is
@@ -67,7 +68,7 @@ class WebhookSink:
         self.name = name
         self._events = events
         self._stations = stations
-        self._summarise = summarise
+        self._describe = describe
         self._wall_clock = wall_clock
         self._sets: dict[tuple[str, str], Mapping[str, Any]] = {}
         self._sets_changed = trio.Event()
@@ -159,27 +160,28 @@ class WebhookSink:
                 while len(games) > _GAMES_REMEMBERED:
                     del games[next(iter(games))]
                 if "game_start" in self._events:
-                    made.append(self._delivery(station, message, {}))
+                    summary = self._describe(_payload(games[batch.game_id].start), None)
+                    made.append(self._delivery(station, message, {"summary": summary}))
             elif message.type == "game_end":
-                more = self._of_game(games.pop(batch.game_id, None))
+                game = games.pop(batch.game_id, None)
                 if "game_end" in self._events:
+                    more = {} if game is None else self._about(game, message)
                     made.append(self._delivery(station, message, more))
         return made
 
-    def _of_game(self, game: _Game | None) -> dict[str, Any]:
-        """What a `game_end` is told with, so that a receiver need not have kept the `game_start`."""
-        if game is None:
-            return {}
+    def _about(self, game: _Game, end: LogMessage) -> dict[str, Any]:
+        """What a `game_end` is sent with, so that a receiver does not need to keep the `game_start`."""
         start = msgspec.json.decode(game.start, type=dict[str, msgspec.Raw])
         more: dict[str, Any] = {key: start[key] for key in ("format", "settings") if key in start}
         if game.stats is not None:
-            more["stats"] = msgspec.Raw(self._summarise(msgspec.json.decode(b"{" + game.stats)["stats"]))
+            more["stats"] = msgspec.Raw(stats_summary(msgspec.json.decode(b"{" + game.stats)["stats"]))
+        more["summary"] = self._describe(_payload(game.start), _payload(b"{" + end.body))
         return more
 
     def _delivery(self, station: str, message: LogMessage, more: Mapping[str, Any]) -> Delivery:
-        """The message as everywhere, with when it was stored, and what belongs to it."""
-        told = msgspec.json.decode(message.json(station), type=dict[str, msgspec.Raw])
-        body = _encode({**told, "at": timestamp(self._wall_clock()), **more})
+        """The message as everywhere else, with the time at which it was stored and further keys."""
+        members = msgspec.json.decode(message.json(station), type=dict[str, msgspec.Raw])
+        body = _encode({**members, "at": timestamp(self._wall_clock()), **more})
         return Delivery(message.cursor or "", message.type, body)
 
     async def _tell_sets(self) -> None:
@@ -206,6 +208,9 @@ class WebhookSink:
         made = Delivery(key, "set", body)
         self._store.store_set(self._id, station, made, int(now * 1000), set_id=set_id, digest=digest)
         return True
+
+
+_payload = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def _digest(data: bytes) -> str:

@@ -1,11 +1,12 @@
-"""The index of games: what was played where, by whom, how it went, and in which file. SQLite, in the state folder.
+"""The index of games: which game was played where and by whom, how it ended, and in which file it is. SQLite, in the
+state folder.
 
-It is never the truth: that is the files, and what is here of games can be made from them again (`slpstream reindex`).
-Only what operators have said about sets is in no file; `reindex` leaves it alone.
+The files are the truth; `slpstream reindex` makes the index from them again. Only the corrections of operators to sets
+are in no file, so `reindex` leaves them alone.
 """
 
-from slpstream.store.database import Database, FileRow, GameRow, Page, PlayedRow, Wanted
-from slpstream.store.game_facts import Entry, Facts, facts_of
+from slpstream.store.database import Database, FileRow, GameRow, Page, Wanted
+from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.index import GameIndex
 from slpstream.store.schema import FILE_NAME, open_database
 
@@ -13,13 +14,11 @@ __all__ = [
     "FILE_NAME",
     "Database",
     "Entry",
-    "Facts",
     "FileRow",
     "GameIndex",
+    "GameRecord",
     "GameRow",
     "Page",
-    "PlayedRow",
     "Wanted",
-    "facts_of",
     "open_database",
 ]

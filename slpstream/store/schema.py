@@ -1,8 +1,8 @@
-"""The tables, their versions, and how a database comes to the newest one.
+"""The tables of the index, their versions and the migrations between them.
 
-`PRAGMA user_version` is the version; `MIGRATIONS[n]` leads from n to n + 1, each in one transaction. A database of a
-version that is not known is refused: somebody has gone back to an older slpstream. One that is damaged is set aside
-under another name, and a new one is begun: the index can be made from the files again.
+`PRAGMA user_version` is the version; `MIGRATIONS[n]` leads from version n to n + 1 in one transaction. A database of a
+newer version is refused: it belongs to a newer slpstream. A damaged database is set aside under another name and a new
+one is begun, because the index can be made from the files again.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ FILE_NAME = "games.sqlite3"
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
-        # A game, as the newest of its files says. Small columns first: a list of games reads no further.
+        # A game according to its newest file. Small columns come first: a list of games reads no further.
         """CREATE TABLE games (
             game_id TEXT PRIMARY KEY NOT NULL, -- 32 hex digits
             started_at_ms INTEGER NOT NULL,    -- Unix time
             format TEXT NOT NULL,
             station TEXT NOT NULL,
-            path BLOB NOT NULL,                -- the newest of its files
-            said_at_ms INTEGER,                -- when it began, as the file says
-            reason TEXT,                       -- how it ended; NULL: it has not
+            path BLOB NOT NULL,                -- its newest file
+            said_at_ms INTEGER,                -- when it began, according to the file
+            reason TEXT,                       -- how it ended; NULL while it has not
             last_frame INTEGER,
             duration_seconds REAL,
             setup TEXT NOT NULL,               -- JSON from here on
@@ -41,7 +41,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             settings TEXT NOT NULL
         ) STRICT""",
         "CREATE INDEX games_by_time ON games (started_at_ms, game_id)",
-        # Every file that was looked at; one without a game says why.
+        # Every file that was read; `problem` is why there is no game in it.
         """CREATE TABLE files (
             path BLOB PRIMARY KEY NOT NULL,
             station TEXT NOT NULL,
@@ -52,7 +52,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) STRICT, WITHOUT ROWID""",
         "CREATE INDEX files_by_game ON files (game_id, mtime_ns)",
         "CREATE INDEX files_by_station ON files (station)",
-        # What games are found by, in the order in which they are listed.
+        # The terms that games are found by, in the order in which games are listed.
         """CREATE TABLE tags (
             kind TEXT NOT NULL,                -- player, station, format
             value TEXT NOT NULL,
@@ -63,16 +63,52 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX tags_by_game ON tags (game_id)",
     ),
     (
-        # Stocks and percent at the end, by player index; NULL: the game was indexed before this column was.
+        # Stocks and percent at the end, by player index; NULL for games indexed before this column existed.
         "ALTER TABLE games ADD COLUMN standings TEXT",
-        # What operators have said about the sets of a station. Not in any file: `reindex` leaves it alone.
+        # The corrections of operators to the sets of a station. They are in no file, so `reindex` leaves them alone.
         """CREATE TABLE corrections (
             station TEXT PRIMARY KEY NOT NULL,
             document TEXT NOT NULL             -- JSON
         ) STRICT, WITHOUT ROWID""",
     ),
+    (
+        # One neutral summary replaces the columns setup, players, winners and standings. The table is made anew because
+        # lists read the summary, so it has to come before the large columns.
+        """CREATE TABLE games_with_summary (
+            game_id TEXT PRIMARY KEY NOT NULL,
+            started_at_ms INTEGER NOT NULL,
+            format TEXT NOT NULL,
+            station TEXT NOT NULL,
+            path BLOB NOT NULL,
+            said_at_ms INTEGER,
+            reason TEXT,
+            last_frame INTEGER,
+            duration_seconds REAL,
+            summary TEXT NOT NULL,             -- JSON from here on
+            rate TEXT NOT NULL,
+            game_end TEXT,
+            metadata TEXT,
+            stats TEXT,
+            settings TEXT NOT NULL
+        ) STRICT""",
+        """INSERT INTO games_with_summary
+            SELECT game_id, started_at_ms, format, station, path, said_at_ms, reason, last_frame, duration_seconds,
+                describe(format, settings, game_end, metadata, standings), rate, game_end, metadata, stats, settings
+            FROM games""",
+        "DROP TABLE games",
+        "ALTER TABLE games_with_summary RENAME TO games",
+        "CREATE INDEX games_by_time ON games (started_at_ms, game_id)",
+    ),
 )
 VERSION = len(MIGRATIONS)
+
+DescribeStored = Callable[[str, str, str | None, str | None, str | None], str]
+"""(name of the format, settings, payload of `game_end`, metadata, standings) to the summary of a game that was indexed
+before there were summaries. All but the name are JSON, `None` where nothing is known."""
+
+
+def _describe_nothing(*_: str | None) -> str:
+    return "{}"
 
 
 def open_database(
@@ -80,43 +116,52 @@ def open_database(
     *,
     on_damage: Callable[[Path, str], None] = lambda aside, what: None,
     migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
+    describe: DescribeStored = _describe_nothing,
 ) -> Database:
-    """The database at a path, made if there is none, brought to the newest version. Takes a while: not for the event
-    loop.
+    """Open the database at a path. Creates it if there is none and migrates it to the newest version, so it may take a
+    while and must not be called in the event loop.
 
-    `on_damage` is told where a damaged one was put, and what was wrong. Raises `ConfigError` for one of a newer
-    version, and `OSError` or `sqlite3.OperationalError` when the folder cannot be written to.
+    `on_damage` is called with the new path of a damaged database and what was wrong with it. `describe` summarises the
+    games of a database that is older than summaries. Raises `ConfigError` for a database of a newer version, and
+    `OSError` or `sqlite3.OperationalError` when the folder cannot be written to.
     """
-    prepare(path, migrations, on_damage=on_damage)
+    prepare(path, migrations, on_damage=on_damage, describe=describe)
     return Database(path)
 
 
-def prepare(path: Path, migrations: tuple[tuple[str, ...], ...], *, on_damage: Callable[[Path, str], None]) -> None:
-    """Makes the database at a path, or brings it to the newest version. As `open_database`."""
+def prepare(
+    path: Path,
+    migrations: tuple[tuple[str, ...], ...],
+    *,
+    on_damage: Callable[[Path, str], None],
+    describe: DescribeStored = _describe_nothing,
+) -> None:
+    """Create the database at a path or migrate it to the newest version. See `open_database`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        _prepare(path, migrations)
+        _prepare(path, migrations, describe)
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise
         on_damage(set_aside(path), str(error))
-        _prepare(path, migrations)
+        _prepare(path, migrations, describe)
 
 
 def set_aside(path: Path) -> Path:
-    """Renames a damaged database, with what belongs to it; the new name."""
+    """Rename a damaged database and the files that belong to it. Returns the new path."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S%f")
     aside = path.with_name(f"{path.name}.damaged-{stamp}")
     for suffix in ("-wal", "-shm", ""):
         part = path.with_name(path.name + suffix)
-        with contextlib.suppress(FileNotFoundError):  # whoever closes the database removes these
+        with contextlib.suppress(FileNotFoundError):  # SQLite removes -wal and -shm when the database is closed
             part.rename(aside.with_name(aside.name + suffix))
     return aside
 
 
-def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...]) -> None:
+def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: DescribeStored) -> None:
     connection = connect(path)
     try:
+        connection.create_function("describe", 5, describe)
         connection.execute("PRAGMA journal_mode = WAL")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(migrations):
@@ -139,7 +184,7 @@ def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...]) -> None:
 def _migrate(connection: sqlite3.Connection, number: int, migrations: tuple[tuple[str, ...], ...]) -> None:
     connection.execute("BEGIN IMMEDIATE")
     try:
-        # Another process may have been faster.
+        # Another process may have migrated it in the meantime.
         if connection.execute("PRAGMA user_version").fetchone()[0] == number:
             for statement in migrations[number]:
                 connection.execute(statement)
@@ -152,6 +197,6 @@ def _migrate(connection: sqlite3.Connection, number: int, migrations: tuple[tupl
 
 
 class _Damaged(sqlite3.DatabaseError):
-    """What `quick_check` found."""
+    """The damage that `quick_check` has found."""
 
     sqlite_errorcode = sqlite3.SQLITE_CORRUPT

@@ -198,11 +198,13 @@ class Channel:
         return None if self._set is None else {"type": "set", "station": self.station, **self._set}
 
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
-        """The `snapshot` of a game in progress: settings, the newest frame and stats, and where the log goes on."""
+        """The `snapshot` of a game in progress: settings, summary, newest frame and stats, and where the log
+        continues."""
         payload: dict[str, Any] = {"type": "snapshot", "station": self.station, "gameId": game.game_id}
         if game.start is not None:
             start = msgspec.json.decode(b"{" + game.start.body, type=dict[str, msgspec.Raw])
             payload |= {key: start[key] for key in ("format", "rate", "settings") if key in start}
+        payload["summary"] = msgspec.to_builtins(game.summary)
         for name, message in (("frame", game.newest_frames.get(mode)), ("stats", game.newest_stats)):
             if message is not None:
                 payload[name] = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])[name]

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
+from slpstream.model.summary import GameSummary
 
 Replay = Callable[[FramesMode, Position], Awaitable[Sequence[LogMessage]]]
 """(mode, position) to the next messages behind it, some at a time; empty at the end of what is known. Raises
@@ -118,6 +119,7 @@ class Game:
         "read_again",
         "replay",
         "start",
+        "summary",
     )
 
     def __init__(
@@ -138,6 +140,8 @@ class Game:
         self.find_frame = find_frame
         self.logs: dict[FramesMode, GameLog] = {"live": GameLog(ring_bytes), "finalized": GameLog(ring_bytes)}
         self.start: LogMessage | None = None
+        self.summary = GameSummary()
+        """The neutral summary, as far as the game has been read live."""
         self.newest_frames: dict[FramesMode, LogMessage] = {}
         self.newest_stats: LogMessage | None = None
         self.frames_per_second = 60

@@ -13,7 +13,7 @@ import pytest
 from slpstream.api import messages
 from slpstream.config import Config
 from slpstream.config.sections import JsonLines, Webhook
-from slpstream.daemon.outputs import Outputs, titles_of
+from slpstream.daemon.outputs import Outputs
 from slpstream.model.errors import ConfigError
 from slpstream.simulate.match import synthetic_match
 from slpstream.store.deliveries import FILE_NAME
@@ -132,7 +132,10 @@ def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
         assert sorted(keys) == sorted(setup.told())
         assert keys[:2] == setup.told()[:2]
         assert all(verified(got) for got in receiver.asked)
+        starts = [got.json for got in receiver.took if got.json["type"] == "game_start"]
+        assert {start["summary"]["place"]["name"] for start in starts} == {"Battlefield"}
         ends = [got.json for got in receiver.took if got.json["type"] == "game_end"]
+        assert all(end["summary"]["winners"] == [w["playerIndex"] for w in end["winners"]] for end in ends)
         assert all(end["stats"]["overall"] and end["settings"]["players"] and "durationSeconds" in end for end in ends)
         assert SECRET not in b"".join(got.body for got in receiver.took)
         for path in setup.played:
@@ -184,26 +187,6 @@ def test_what_only_the_machine_can_tell(tmp_path: Path) -> None:
     assert "webhooks[0].url: " in refused(webhook("key", "http://example.org:123456/"), tmp_path)
     twice = [JsonLines(folder=str(tmp_path)), JsonLines(folder=str(tmp_path / "x" / ".."))]
     assert "jsonl[1].folder: is there twice" in refused(lambda folder: Config(jsonl=twice), tmp_path)
-
-
-def test_names_for_people_of_every_format() -> None:
-    players = [{"playerIndex": 1, "port": 2, "characterId": 2, "displayName": "", "nametag": "FOX", "connectCode": ""}]
-    slippi = titles_of({"format": "slippi", "settings": {"stageId": 31, "players": players}})
-    assert slippi == ("Battlefield", [(1, 2, "FOX", "", "Fox")])
-    gci = titles_of(
-        {
-            "format": "gci",
-            "settings": {
-                "course": {"id": 1, "name": "Mute City"},
-                "racers": [{"index": 0, "machine": {"name": "Fox"}}],
-            },
-        }
-    )
-    assert gci == ("Mute City", [(0, 1, "", "", "Fox")])
-    stunts = titles_of({"format": "stunts", "settings": {"track": {"name": "DEFAULT"}, "player": {"car": "PMIN"}}})
-    assert stunts == ("DEFAULT", [(0, 1, "", "", "PMIN")])
-    assert titles_of({"format": "mk8", "settings": {"track": "x", "player": {"name": "Ana"}}}).players[0].name == "Ana"
-    assert titles_of({"format": "new"}) == ("", [])
 
 
 def test_deliveries_that_cannot_be_written_are_said_in_a_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,12 @@
-"""Games that nobody played, as entries of the index."""
+"""Made-up games as entries of the index."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from slpstream.model.events import GameEnd, GameStart, Metadata, StatsUpdate
-from slpstream.store import Entry, facts_of
+from slpstream.game.described import DescribedGame
+from slpstream.model.events import Event, GameEnd, GameStart, Metadata, StatsUpdate
+from slpstream.store import Entry, GameRecord
 
 SECOND = 1_000_000_000
 DAY_ONE = 1_700_000_000
@@ -18,7 +19,7 @@ def game_id(number: int) -> str:
 
 
 def settings(*names: str) -> dict[str, Any]:
-    """Of a game of these players, each with a connect code."""
+    """The settings of a game of these players, each with a connect code."""
     players = [
         {"playerIndex": i, "port": i + 1, "characterId": i, "displayName": name, "connectCode": f"{name.upper()}#{i}"}
         for i, name in enumerate(names)
@@ -46,15 +47,22 @@ def metadata(started: str = "2023-11-14T22:13:20Z") -> Metadata:
     return Metadata(99, {"startAt": started, "lastFrame": 1676})
 
 
+def record(*events: Event) -> GameRecord:
+    """The record of the game that these events describe."""
+    described = DescribedGame.of(events)
+    assert described is not None
+    return described.record()
+
+
 def entry(
     number: int = 0,
     *names: str,
     station: str = "main",
     path: str | None = None,
     at: int | None = None,
-    events: tuple[Any, ...] | None = None,
+    events: tuple[Event, ...] | None = None,
 ) -> Entry:
-    """A file of a game; it was over `at` seconds of Unix time."""
+    """A file with a game that was over at the Unix time `at`."""
     at = DAY_ONE + 60 * number if at is None else at
     events = (start(number, *names), stats(), end()) if events is None else events
     return Entry(
@@ -62,5 +70,5 @@ def entry(
         path=(path or f"/replays/{station}/{number}.slp").encode(),
         mtime_ns=at * SECOND,
         size_bytes=1000,
-        facts=facts_of(game_id(number), events),
+        record=record(*events),
     )

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slpstream.model.summary import GameSummary
 from slpstream.store import FILE_NAME, Database, Entry, Wanted, open_database
 from slpstream.store.database import Place
 from tests.store import made
@@ -49,9 +50,9 @@ def test_what_sets_are_made_of(database: Database) -> None:
     database.put([made.entry(number, station=station) for number, station in ((2, "main"), (0, "main"), (1, "side"))])
     assert [int(row.game_id, 16) for row in database.played("main", 10)] == [2, 0]
     assert [int(row.game_id, 16) for row in database.played("main", 1)] == [2]
-    [row] = database.played("side", 10)
-    assert (row.mtime_ns, row.reason, row.winners) == ((made.DAY_ONE + 60) * made.SECOND, "game_end", "[1]")
-    assert row.standings == "{}", "the end said nothing of them"
+    [game] = database.played("side", 10)
+    assert (game.mtime_ns, game.reason) == ((made.DAY_ONE + 60) * made.SECOND, "game_end")
+    assert game.summary == made.entry(1).record.summary  # type: ignore[union-attr]
 
 
 def test_corrections_are_kept_by_station_and_no_file_takes_them_along(database: Database) -> None:
@@ -71,8 +72,10 @@ def test_newest_first(database: Database) -> None:
     assert ids(database) == [2, 1, 0]
     [newest, *_] = database.page(Wanted(), None, 1).games
     assert newest.started_at_ms == 1000 * (made.DAY_ONE + 120 - 30), "the file was written last when the game ended"
-    assert (newest.station, newest.format, newest.reason, newest.winners) == ("main", "slippi", "game_end", "[1]")
-    assert [player["name"] for player in msgspec.json.decode(newest.players)] == ["ann", "bob"]
+    assert (newest.station, newest.format, newest.reason) == ("main", "slippi", "game_end")
+    summary = msgspec.json.decode(newest.summary, type=GameSummary)
+    assert summary.winners == [1]
+    assert [player.name for player in summary.players] == ["ann", "bob"]
 
 
 def test_what_the_file_says_of_its_time_counts(database: Database) -> None:
@@ -145,13 +148,14 @@ def test_games_that_come_between_two_pages_shift_nothing(database: Database) -> 
 # -- one game ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_game_comes_in_pieces(database: Database) -> None:
-    database.put([made.entry(1, events=(made.start(1),))])
+def test_a_game_comes_to_its_end(database: Database) -> None:
+    events = (made.start(1), made.stats(), made.end(), made.metadata())
+    database.put([made.entry(1, events=events[:1])])
     running = database.game(made.game_id(1))
     assert running is not None
     assert running.row.reason is None
-    database.put([made.entry(1, at=made.DAY_ONE + 100, events=(made.stats(), made.end()))])
-    database.put([made.entry(1, at=made.DAY_ONE + 101, events=(made.metadata(),))])
+    database.put([made.entry(1, at=made.DAY_ONE + 100, events=events[:3])])
+    database.put([made.entry(1, at=made.DAY_ONE + 101, events=events)])
     game = database.game(made.game_id(1))
     assert game is not None
     assert (game.row.reason, game.row.last_frame, game.row.started_at_ms) == ("game_end", 1676, made.DAY_ONE * 1000)
@@ -160,10 +164,13 @@ def test_a_game_comes_in_pieces(database: Database) -> None:
     assert [file.mtime_ns for file in game.files] == [(made.DAY_ONE + 101) * made.SECOND]
 
 
-def test_pieces_of_a_game_that_never_began_are_not_kept(database: Database) -> None:
-    database.put([made.entry(1, events=(made.end(),))])
-    assert database.count() == 0
-    assert database.known_files("main") == {}
+def test_a_file_that_is_read_again_from_its_beginning_takes_nothing_back(database: Database) -> None:
+    whole = made.entry(1, events=(made.start(1), made.stats(), made.end(), made.metadata()))
+    database.put([whole])
+    before = database.game(made.game_id(1))
+    for events in ((made.start(1),), (made.start(1), made.end())):
+        database.put([made.entry(1, events=events)])
+        assert database.game(made.game_id(1)) == before
 
 
 def test_the_same_game_twice_is_the_newest_file(database: Database) -> None:

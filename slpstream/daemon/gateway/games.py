@@ -13,11 +13,13 @@ from typing import Any
 
 import msgspec
 
+from slpstream.daemon.gateway.lines import payload_of
 from slpstream.daemon.gateway.station import GatewayStation
+from slpstream.game.described import DescribedGame
 from slpstream.model.errors import CursorGone
-from slpstream.model.events import Event, GameEnd, GameStart, Metadata
 from slpstream.model.messages import START, LogMessage, cut_frame
-from slpstream.store.game_facts import Facts, facts_of, folded, players_with_names, search_terms
+from slpstream.store import GameRecord
+from slpstream.store.game_record import folded, search_terms
 from slpstream.stream import Game
 from slpstream.web import schemas
 from slpstream.web.games import FramesFound, FramesQuery, ListQuery, ReplayFile, StatsFound
@@ -33,17 +35,17 @@ class BrokerGames:
 
     def __init__(self, stations: Stations) -> None:
         self._stations = stations
-        self._over: dict[str, tuple[Facts, int]] = {}
-        """What is known of games that are over; it does not change any more."""
+        self._over: dict[str, tuple[GameRecord, int]] = {}
+        """Games that are over: their records do not change any more."""
 
     async def games(self, query: ListQuery) -> tuple[list[schemas.GameItem], tuple[int, str] | None]:
         """A page of games, newest first, and the last of them when there is another page."""
         found: list[tuple[tuple[int, str], schemas.GameItem]] = []
         for station, game in self._all():
             if query.station in (None, station.id):
-                facts = await self._facts(station, game)
-                if facts is not None and _wanted(facts[0], facts[1], query):
-                    found.append(((facts[1], game.game_id), schemas.GameItem(**_item(station, game, *facts))))
+                known = await self._record(station, game)
+                if known is not None and _wanted(*known, query):
+                    found.append(((known[1], game.game_id), schemas.GameItem(**_item(station, game, *known))))
         found.sort(key=lambda row: row[0], reverse=True)
         page = [row for row in found if query.after is None or row[0] < query.after]
         more = len(page) > query.limit
@@ -53,19 +55,19 @@ class BrokerGames:
     async def game(self, game_id: str) -> schemas.Game | None:
         """One game; `None` when there is none of that id."""
         found = self._find(game_id)
-        facts = None if found is None else await self._facts(*found)
-        if found is None or facts is None:
+        known = None if found is None else await self._record(*found)
+        if found is None or known is None:
             return None
         station, game = found
-        known, began_ms = facts
+        record, began_ms = known
         base = f"/v1/games/{game_id}"
         return schemas.Game(
-            **_item(station, game, known, began_ms),
+            **_item(station, game, record, began_ms),
             stations=[other.id for other, same in self._all() if same.game_id == game_id],
-            rate=msgspec.json.decode(known.rate or b"[60,1]"),
-            settings=_raw(known.settings),
-            metadata=_raw(known.metadata),
-            end=_raw(known.game_end),
+            rate=msgspec.json.decode(record.rate),
+            settings=_raw(record.settings),
+            metadata=_raw(record.metadata),
+            end=_raw(record.game_end),
             files=[],
             links=schemas.GameLinks(
                 self=base,
@@ -132,8 +134,8 @@ class BrokerGames:
         found = [(station, game) for station, game in self._all() if game.game_id == game_id]
         return max(found, key=lambda pair: (pair[1].in_progress, pair[1].order), default=None)
 
-    async def _facts(self, station: GatewayStation, game: Game) -> tuple[Facts, int] | None:
-        """What is known of a game, and when it began in Unix milliseconds."""
+    async def _record(self, station: GatewayStation, game: Game) -> tuple[GameRecord, int] | None:
+        """The record of a game as an index would have it, and when the game began, in Unix milliseconds."""
         if game.game_id in self._over:
             return self._over[game.game_id]
         history = station.histories["live"]
@@ -144,67 +146,43 @@ class BrokerGames:
         turns = history.of_game(game.game_id)
         if start is None or not turns:
             return None
-        events = [_start_of(start)]
+        end: dict[str, Any] | None = None
+        metadata: dict[str, Any] | None = None
         if game.ended or game.archived:
-            events += [event for m in await history.last_few(game.game_id) if (event := _end_of(m)) is not None]
-        facts = facts_of(game.game_id, events)
-        found = (facts, facts.said_at_ms or turns[0].ordinal)
-        if facts.metadata is not None:
+            for message in await history.last_few(game.game_id):
+                if message.type == "game_end":
+                    end = payload_of(message)
+                elif message.type == "metadata":
+                    metadata = payload_of(message)["metadata"]
+        record = DescribedGame.of_payloads(game.game_id, payload_of(start), end, metadata).record()
+        found = (record, record.said_at_ms or turns[0].ordinal)
+        if record.metadata is not None:
             self._over = {**dict(list(self._over.items())[-_MAX_LOOKED_AT:]), game.game_id: found}
         return found
 
 
-def _item(station: GatewayStation, game: Game, facts: Facts, began_ms: int) -> dict[str, Any]:
+def _item(station: GatewayStation, game: Game, record: GameRecord, began_ms: int) -> dict[str, Any]:
     return {
         "game_id": game.game_id,
-        "format": facts.format or "",
+        "format": record.format,
         "station": station.id,
         "started_at": _timestamp(began_ms / 1000),
         "in_progress": game.in_progress,
-        "players": msgspec.convert(players_with_names(facts.players or b"[]", facts.metadata), list[schemas.Player]),
-        "setup": msgspec.json.decode(facts.setup or b"{}"),
-        "winners": [] if facts.winners is None else msgspec.json.decode(facts.winners),
-        "reason": facts.reason,
-        "last_frame": facts.last_frame,
-        "duration_seconds": facts.duration_seconds,
+        "reason": record.reason,
+        "last_frame": record.last_frame,
+        "duration_seconds": record.duration_seconds,
+        **schemas.described(record.summary),
     }
 
 
-def _wanted(facts: Facts, began_ms: int, query: ListQuery) -> bool:
-    if query.format not in (None, facts.format):
+def _wanted(record: GameRecord, began_ms: int, query: ListQuery) -> bool:
+    if query.format not in (None, record.format):
         return False
     if (query.since_ms is not None and began_ms < query.since_ms) or (
         query.until_ms is not None and began_ms >= query.until_ms
     ):
         return False
-    if query.player is None:
-        return True
-    return folded(query.player) in search_terms(players_with_names(facts.players or b"[]", facts.metadata))
-
-
-def _start_of(message: LogMessage) -> Event:
-    payload = msgspec.json.decode(b"{" + message.body)
-    rate = payload.get("rate", [60, 1])
-    return GameStart(
-        message.offset, payload.get("format", ""), message.game_id or "", payload.get("settings"), tuple(rate)
-    )
-
-
-def _end_of(message: LogMessage) -> Event | None:
-    if message.type == "metadata":
-        return Metadata(message.offset, msgspec.json.decode(b"{" + message.body)["metadata"])
-    if message.type != "game_end":
-        return None
-    payload = msgspec.json.decode(b"{" + message.body)
-    return GameEnd(
-        message.offset,
-        payload.pop("reason"),
-        payload.pop("gameEnd", None),
-        payload.pop("winners", ()),
-        payload.pop("lastFrame", None),
-        payload.pop("durationSeconds", None),
-        payload,
-    )
+    return query.player is None or folded(query.player) in search_terms(record.summary.players)
 
 
 def _entry(message: LogMessage, fields: Sequence[str] | None) -> bytes:

@@ -79,6 +79,11 @@ def _has_players(frame: Plain) -> bool:
     return True
 
 
+def payload_of(message: LogMessage) -> Plain:
+    """The decoded payload of a message that `message_in` has returned."""
+    return _plain(b"{" + message.body)
+
+
 def object_in(text: bytes) -> Plain:
     """A JSON object; an empty one for anything else."""
     try:

@@ -20,7 +20,8 @@ import trio
 
 from slpstream.daemon.gateway.broker import Broker
 from slpstream.daemon.gateway.history import History, messages_of
-from slpstream.daemon.gateway.lines import message_in, object_in
+from slpstream.daemon.gateway.lines import message_in, object_in, payload_of
+from slpstream.game.described import DescribedGame
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import FramesMode, LogMessage, Position
 from slpstream.outputs.redis.connection import Client, Entry, entries_of
@@ -132,6 +133,9 @@ class GatewayStation:
                 game.append(mode, messages)
             self._known.add((game, mode))
         game.start = start
+        for message in messages_of(tails["live"]):
+            if message.type == "game_end" and message.game_id == game.game_id:
+                self._ends(game, message)
         if stats is not None and stats.game_id == game.game_id and game.newest_stats is None:
             game.newest_stats = stats
         self.channel.begin(game)
@@ -170,10 +174,19 @@ class GatewayStation:
         return game
 
     def _begins(self, game: Game, start: LogMessage) -> None:
-        rate = object_in(b"{" + start.body).get("rate")
-        with contextlib.suppress(ZeroDivisionError):  # whoever wrote that
-            numerator, denominator = rate or (60, 1)
+        """Take note of the Game Start of a game."""
+        payload = payload_of(start)
+        with contextlib.suppress(ZeroDivisionError):  # anything may be in the broker
+            numerator, denominator = payload.get("rate") or (60, 1)
             game.frames_per_second = max(1, round(numerator / denominator))
+        if not game.summary.players:  # both logs have a Game Start, and the other log may be at its end already
+            game.summary = DescribedGame.of_payloads(game.game_id, payload).summary()
+
+    def _ends(self, game: Game, end: LogMessage) -> None:
+        """Take note of the Game End of a game."""
+        if game.start is not None:
+            payloads = payload_of(game.start), payload_of(end)
+            game.summary = DescribedGame.of_payloads(game.game_id, *payloads).summary()
 
     # -- what comes --------------------------------------------------------------------------------------------------
 
@@ -228,6 +241,9 @@ class GatewayStation:
         if messages[0].type == "game_start":
             self._begins(game, messages[0])
         channel.publish(game, {mode: messages})
+        for message in messages:
+            if message.type == "game_end":
+                self._ends(game, message)
 
     async def check_whole(self, mode: FramesMode) -> None:
         """Behind a pause, or when much has come at once: whether the broker still has what follows here. If that is not
@@ -314,8 +330,7 @@ class GatewayStation:
         }
         if game is not None:
             snapshot = channel.snapshot(game, "live")
-            description["game"] = {
-                key: snapshot[key] for key in ("gameId", "format", "settings", "cursor") if key in snapshot
-            }
+            shown = ("gameId", "format", "settings", "summary", "cursor")
+            description["game"] = {key: snapshot[key] for key in shown if key in snapshot}
             description["game"] |= {"inProgress": game.in_progress, "lastFrame": game.newest_frame_number}
         return description

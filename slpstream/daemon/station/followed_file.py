@@ -9,11 +9,12 @@ from typing import Protocol
 import trio
 
 from slpstream.formats.registry import of_name
+from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, FileReplay, ReadUnwritten, RecordingReplay
 from slpstream.game.pipeline import Pipeline
-from slpstream.model.events import Event
 from slpstream.model.messages import FramesMode, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
+from slpstream.store import GameRecord
 from slpstream.stream import Game
 
 
@@ -25,6 +26,7 @@ class FollowedFile:
         self.pipeline = pipeline
         self.existed = existed
         self.game: Game | None = None
+        self.described: DescribedGame | None = None
         self.keep: Callable[[Pipeline], None] | None = None
         """Takes a copy of the pipeline now and then, for who reads the log back."""
         self.grown_at = trio.current_time()
@@ -131,12 +133,10 @@ class ByteConsumer(Protocol):
 
 
 class Index(Protocol):
-    """Who keeps a list of the games; all of it returns at once."""
+    """Keeps a list of the games. All methods return at once."""
 
-    def played(
-        self, station: str, path: Path, mtime_ns: int, size_bytes: int, game_id: str, events: Iterable[Event]
-    ) -> None:
-        """What was read from a file; without events, that it is finished with."""
+    def played(self, station: str, path: Path, mtime_ns: int, size_bytes: int, record: GameRecord) -> None:
+        """Keep what is known of the game in a file."""
 
     def listed(self, station: str, files: Iterable[tuple[Path, int, int]]) -> None:
         """Files that were there before: path, modification time in nanoseconds, size."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import structlog
 import trio
 
@@ -21,6 +22,7 @@ from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import ByteConsumer, FollowedFile, GamesByFile, Index, unwritten_file
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES
 from slpstream.formats.registry import choose, formats, of_name, suffixes
+from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, ReadUnwritten
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.replay_check import Proof, Unproven
@@ -161,9 +163,8 @@ class Station:
             description["degraded"] = self.notifications.degraded
         if game is not None:
             snapshot = self.channel.snapshot(game, "live")
-            description["game"] = {
-                key: snapshot[key] for key in ("gameId", "format", "settings", "cursor") if key in snapshot
-            }
+            shown = ("gameId", "format", "settings", "summary", "cursor")
+            description["game"] = {key: snapshot[key] for key in shown if key in snapshot}
             description["game"] |= {"inProgress": game.in_progress, "lastFrame": game.newest_frame_number}
         return description
 
@@ -380,16 +381,24 @@ class Station:
         self._follow_state(following, events)
 
     def _note(self, following: FollowedFile, events: Sequence[Event], *, over: bool = False) -> None:
-        """Tells the index; of the stats only the last ones, which come with the end."""
-        game_id = following.pipeline.game_id
-        if self._index is None or game_id is None:
+        """Update the summary of the game and its record in the index. Stats alone change neither: those that count come
+        with the end."""
+        described = following.described
+        if described is None:
             return
-        if over or any(type(event) is not StatsUpdate for event in events):
+        described.take(events)
+        if not over and all(type(event) is StatsUpdate for event in events):
+            return
+        if following.game is not None:
+            # Without the metadata: its names would appear on stream only after the game.
+            following.game.summary = described.summary(with_metadata=False)
+        if self._index is not None:
             file = following.file
-            self._index.played(self.id, file.path, file.mtime_ns, file.size_bytes, game_id, events)
+            self._index.played(self.id, file.path, file.mtime_ns, file.size_bytes, described.record())
 
     def _begin(self, following: FollowedFile, start: GameStart) -> None:
         file = following.file
+        following.described = DescribedGame(start)
         replay = following.replay(start.game_id, self._limiter, self.read_unwritten)
         known = self._games.find(file, start.game_id)
         if known is not None and (known.left or known in self.channel.games):
@@ -583,6 +592,10 @@ class Station:
         payload: dict[str, Any] = {"state": state, "reason": said, "at": timestamp(self._wall_clock())}
         if game_id is not None:
             payload["gameId"] = game_id
+            games = reversed(self.channel.games)
+            summary = next((game.summary for game in games if game.game_id == game_id), None)
+            if summary is not None:
+                payload["summary"] = msgspec.to_builtins(summary)
         self._log.info("station", state=state, reason=reason, game_id=game_id)
         self.channel.publish_state(payload)
 

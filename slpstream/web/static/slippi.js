@@ -5,6 +5,7 @@
  */
 
 import { nameOf } from "./set_score.js";
+import { outcomeText } from "./summary.js";
 import { loadTable } from "./tables.js";
 
 /** @typedef {import("./slpstream.js").Game} Game */
@@ -29,7 +30,8 @@ import { loadTable } from "./tables.js";
  * @property {number | null} stocks   `null` when the game is not about stocks, or the replay does not say.
  * @property {number} startStocks
  * @property {string} connectCode     Empty when it is not known.
- * @property {number | null} percent  As the game shows it: without decimals.
+ * @property {number | null | undefined} percent  As the game shows it, without decimals; `null` when the replay does not
+ *     say, `undefined` for games without percent.
  */
 
 /** What a frame may be cut down to for `players`. */
@@ -155,11 +157,7 @@ export function resultText(game, set = null) {
   }
   const { winners, gameEnd } = game.end;
   const won = players(game, set).filter((player) => winners.some(({ playerIndex }) => playerIndex === player.index));
-  if (won.length === 0) {
-    return gameEnd?.gameEndMethod === NO_CONTEST ? "No contest" : "Game over";
-  }
-  const [{ team, name }] = won;
-  return team ? `${team[0].toUpperCase()}${team.slice(1)} team wins` : won.length === 1 ? `${name} wins` : "Tie";
+  return outcomeText(won) || (gameEnd?.gameEndMethod === NO_CONTEST ? "No contest" : "Game over");
 }
 
 /** @param {number} seconds */
