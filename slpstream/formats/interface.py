@@ -114,8 +114,8 @@ Describe = Callable[[Any, GameEnd | None, Mapping[str, Any] | None], GameSummary
 
 It is called at Game Start with the settings alone, and again when the end and the metadata have come. Settings,
 `end.game_end` and `end.winners` are plain JSON values, as in the messages, because they may have been read back from
-the index or from a broker; `end.standings` is empty then. Raises `msgspec.ValidationError` for settings that it does
-not understand, for example those of another version."""
+the index or from a broker. Raises `msgspec.ValidationError` for settings that it does not understand, for example those
+of another version."""
 
 MakeStats = Callable[[Any], StatsComputer]
 """(settings of `GameStart`) to a computer for that game."""

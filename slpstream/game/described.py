@@ -43,10 +43,8 @@ class DescribedGame:
         game_start: Mapping[str, Any],
         game_end: Mapping[str, Any] | None = None,
         metadata: Mapping[str, Any] | None = None,
-        *,
-        standings: Mapping[int, Mapping[str, Any]] | None = None,
     ) -> Self:
-        """The game that the payloads of its messages describe; `standings` are no part of a message."""
+        """The game that the payloads of its messages describe."""
         rate = game_start.get("rate") or (60, 1)
         start = GameStart(0, game_start.get("format") or "", game_id, game_start.get("settings"), tuple(rate))
         described = cls(start)
@@ -54,9 +52,7 @@ class DescribedGame:
             told: list[Any] = [game_end.get(name) for name in _END_FIELDS]
             reason, result, winners, last_frame, duration_seconds = told
             values = {name: value for name, value in game_end.items() if name not in _END_FIELDS}
-            described.end = GameEnd(
-                0, reason, result, winners or (), last_frame, duration_seconds, values, standings or {}
-            )
+            described.end = GameEnd(0, reason, result, winners or (), last_frame, duration_seconds, values)
         if metadata is not None:
             described.metadata = Metadata(0, metadata)
         return described
@@ -87,22 +83,15 @@ class DescribedGame:
         return GameRecord.of(self.start, self.end, self.metadata, self.summary(), self._final_stats)
 
 
-def describe_stored(
-    format_name: str, settings: str, game_end: str | None, metadata: str | None, standings: str | None
-) -> str:
+def describe_stored(format_name: str, settings: str, game_end: str | None, metadata: str | None) -> str:
     """Describe a game that an older version has put into the index, from the JSON that it kept (`store.schema`).
 
     Returns the summary as JSON; an empty one for a row that is damaged.
     """
     try:
-        described = DescribedGame.of_payloads(
-            "",
-            {"format": format_name, "settings": _decoded(settings)},
-            _decoded(game_end),
-            _decoded(metadata),
-            standings={int(index): standing for index, standing in (_decoded(standings) or {}).items()},
-        )
-    except ValueError:  # msgspec's errors are ValueErrors, too
+        game_start = {"format": format_name, "settings": _decoded(settings)}
+        described = DescribedGame.of_payloads("", game_start, _decoded(game_end), _decoded(metadata))
+    except msgspec.DecodeError:
         return "{}"
     return msgspec.json.encode(described.summary()).decode()
 

@@ -47,8 +47,6 @@ class PlayerSummary(_Summary, frozen=True):
     team_name: Annotated[str, Meta(description="The team in a word: `red`.")] = ""
     human: Annotated[bool, Meta(description="False when the computer plays.")] = True
     start_stocks: int | None = None
-    stocks: Annotated[int | None, Meta(description="Stocks left at the end.")] = None
-    percent: Annotated[float | None, Meta(description="Percent at the end.")] = None
     setup: Annotated[
         dict[str, Any],
         Meta(description="`character`, `color`, `team` and `human` exactly as the settings have them."),
@@ -89,11 +87,20 @@ class GameSummary(_Summary, frozen=True):
     ] = {}
 
 
+class Standing(msgspec.Struct, frozen=True):
+    """The stocks and percent of a player at the end of a game. They are in no message, so the summary lacks them."""
+
+    stocks: int | None = None
+    percent: float | None = None
+
+
 class IndexedGame(NamedTuple):
     """A game as the index has it, with the times that tell when it was played."""
 
     game_id: str
     summary: GameSummary
+    standings: Mapping[int, Standing]
+    """By player index; empty when they are not known (yet)."""
     started_at_ms: int
     """The place of the game in lists, Unix time."""
     said_at_ms: int | None = None

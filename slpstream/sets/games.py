@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from slpstream.model.summary import Ending, IndexedGame, PlayerSummary
+from slpstream.model.summary import Ending, IndexedGame, PlayerSummary, Standing
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,7 +109,7 @@ def _played_game(indexed: IndexedGame, running: Collection[str]) -> PlayedGame:
     summary = indexed.summary
     return PlayedGame(
         game_id=indexed.game_id,
-        players=[_player(player) for player in summary.players],
+        players=[_player(player, indexed.standings.get(player.index, Standing())) for player in summary.players],
         stage_id=_number(summary.place.id),
         is_teams=summary.is_teams,
         match_id=summary.match_id,
@@ -124,7 +124,7 @@ def _played_game(indexed: IndexedGame, running: Collection[str]) -> PlayedGame:
     )
 
 
-def _player(player: PlayerSummary) -> Player:
+def _player(player: PlayerSummary, standing: Standing) -> Player:
     return Player(
         index=player.index,
         port=player.index + 1 if player.port is None else player.port,
@@ -136,8 +136,8 @@ def _player(player: PlayerSummary) -> Player:
         team=player.team,
         human=player.human,
         start_stocks=player.start_stocks,
-        stocks=player.stocks,
-        percent=player.percent,
+        stocks=standing.stocks,
+        percent=standing.percent,
     )
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from slpstream.model.summary import GameSummary, IndexedGame
+from slpstream.model.summary import GameSummary, IndexedGame, Standing
 from slpstream.store.game_record import Entry, GameRecord, folded, knows_less, search_terms
 
 _BUSY_MILLISECONDS = 5000
@@ -29,8 +29,8 @@ _PRIMARY_CODE = 0xFF
 """The extended result codes of SQLite have the primary one in their lowest byte."""
 
 _KEPT = (
-    "format", "rate", "settings", "summary", "metadata", "game_end", "reason", "last_frame", "duration_seconds",
-    "stats", "said_at_ms",
+    "format", "rate", "settings", "summary", "metadata", "game_end", "standings", "reason", "last_frame",
+    "duration_seconds", "stats", "said_at_ms",
 )  # fmt: skip
 """The columns of `games` that come from a `GameRecord` under the same name."""
 
@@ -250,7 +250,10 @@ class Database:
                 " ORDER BY t.started_at_ms DESC, t.game_id DESC LIMIT ?",
                 (station, limit),
             )
-            return [IndexedGame(game_id, _summary(summary), *others) for game_id, summary, *others in rows]
+            return [
+                IndexedGame(game_id, _summary(summary), _standings(standings or "{}"), *others)
+                for game_id, summary, standings, *others in rows
+            ]
 
     def corrections(self) -> dict[str, bytes]:
         """What operators have said, JSON, by station."""
@@ -292,6 +295,7 @@ class Database:
 
 _encode_summary = msgspec.json.Encoder().encode
 _summary = msgspec.json.Decoder(GameSummary).decode
+_standings = msgspec.json.Decoder(dict[int, Standing]).decode
 
 
 def _put(writer: sqlite3.Connection, entry: Entry) -> None:

@@ -34,6 +34,8 @@ class GameRecord(msgspec.Struct, kw_only=True):
     metadata: bytes | None = None
     game_end: bytes | None = None
     """The payload of `game_end`."""
+    standings: bytes | None = None
+    """Stocks and percent at the end, by player index."""
     reason: str | None = None
     last_frame: int | None = None
     duration_seconds: float | None = None
@@ -64,6 +66,7 @@ class GameRecord(msgspec.Struct, kw_only=True):
         )
         if end is not None:
             record.game_end = _encode(_payload(end))
+            record.standings = _encode({str(index): standing for index, standing in end.standings.items()})
             record.reason = end.reason
             record.last_frame = end.last_frame
             record.duration_seconds = end.duration_seconds

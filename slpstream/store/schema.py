@@ -72,8 +72,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) STRICT, WITHOUT ROWID""",
     ),
     (
-        # One neutral summary replaces the columns setup, players, winners and standings. The table is made anew because
-        # lists read the summary, so it has to come before the large columns.
+        # One neutral summary replaces the columns setup, players and winners. The table is made anew because lists read
+        # the summary, so it has to come before the large columns.
         """CREATE TABLE games_with_summary (
             game_id TEXT PRIMARY KEY NOT NULL,
             started_at_ms INTEGER NOT NULL,
@@ -87,13 +87,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             summary TEXT NOT NULL,             -- JSON from here on
             rate TEXT NOT NULL,
             game_end TEXT,
+            standings TEXT,
             metadata TEXT,
             stats TEXT,
             settings TEXT NOT NULL
         ) STRICT""",
         """INSERT INTO games_with_summary
             SELECT game_id, started_at_ms, format, station, path, said_at_ms, reason, last_frame, duration_seconds,
-                describe(format, settings, game_end, metadata, standings), rate, game_end, metadata, stats, settings
+                describe(format, settings, game_end, metadata), rate, game_end, standings, metadata, stats, settings
             FROM games""",
         "DROP TABLE games",
         "ALTER TABLE games_with_summary RENAME TO games",
@@ -102,9 +103,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 VERSION = len(MIGRATIONS)
 
-DescribeStored = Callable[[str, str, str | None, str | None, str | None], str]
-"""(name of the format, settings, payload of `game_end`, metadata, standings) to the summary of a game that was indexed
-before there were summaries. All but the name are JSON, `None` where nothing is known."""
+DescribeStored = Callable[[str, str, str | None, str | None], str]
+"""(name of the format, settings, payload of `game_end`, metadata) to the summary of a game from an older index. All but
+the name are JSON, `None` where nothing is known."""
 
 
 def _describe_nothing(*_: str | None) -> str:
@@ -161,7 +162,7 @@ def set_aside(path: Path) -> Path:
 def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: DescribeStored) -> None:
     connection = connect(path)
     try:
-        connection.create_function("describe", 5, describe)
+        connection.create_function("describe", 4, describe)
         connection.execute("PRAGMA journal_mode = WAL")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(migrations):

@@ -176,8 +176,10 @@ class Channel:
                 reader.subscriber.put(data, message, self.station)
 
     def publish_state(self, state: dict[str, Any]) -> None:
-        """The station's state has changed: a status message to everybody."""
-        self._state = state
+        """Send the new state of the station to all readers, with the summary of the game that it is about."""
+        about = (game.summary for game in reversed(self._games) if game.game_id == state.get("gameId"))
+        summary = next(about, None)
+        self._state = state if summary is None else {**state, "summary": msgspec.to_builtins(summary)}
         for reader in self._readers():
             reader.tell_state()
         self.notify()

@@ -223,7 +223,7 @@ async def test_corrections_outlive_a_damaged_index(tmp_path: Path) -> None:
 
 def test_games_that_are_not_played_for_points_are_in_no_set() -> None:
     players = [PlayerSummary(index=0), PlayerSummary(index=1, port=3, character=Thing(id="PMIN"))]
-    race = IndexedGame("0" * 32, GameSummary(players=players), 0)
+    race = IndexedGame("0" * 32, GameSummary(players=players), {}, 0)
     assert played_games([race], ()) == []
     [game] = played_games([race._replace(summary=GameSummary(players=players, versus=True))], ())
     assert [(player.port, player.character_id) for player in game.players] == [(1, None), (3, None)]

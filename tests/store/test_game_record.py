@@ -28,7 +28,8 @@ def test_a_slippi_game() -> None:
     ]
     assert record.reason == "game_end"
     assert record.said_at_ms is not None
-    assert [player.stocks for player in record.summary.players] == [4, 4]
+    standings = msgspec.json.decode(record.standings or b"")
+    assert {index: standing["stocks"] for index, standing in standings.items()} == {"0": 4, "1": 4}
 
 
 def test_the_end_is_that_of_the_message_and_the_stats_are_cut_down() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from slpstream.game.described import describe_stored
 from slpstream.model.errors import ConfigError
-from slpstream.model.summary import GameSummary
+from slpstream.model.summary import GameSummary, Standing
 from slpstream.store import FILE_NAME, Wanted, open_database
 from slpstream.store.schema import MIGRATIONS, VERSION
 from tests.store import made
@@ -90,7 +90,7 @@ def test_games_from_before_sets_are_games_of_sets(tmp_path: Path) -> None:
         [game] = database.played("main", 10)
         assert (game.game_id, game.mtime_ns) == (made.game_id(0), None)
         assert game.summary.versus
-        assert [player.stocks for player in game.summary.players] == [None, None]
+        assert game.standings == {}
         assert database.corrections() == {}
 
 
@@ -103,11 +103,13 @@ def test_games_from_before_summaries_are_described_from_what_was_kept(tmp_path: 
     damaged = {"settings": "{", "standings": "{}"}
     old_database(path, 2, {"slippi": slippi, "mk8": damaged, "of a package that is gone": {"settings": OLD_SETTINGS}})
     with closing(open_database(path, describe=describe_stored)) as database:
-        others, damaged_game, game = (each.summary for each in database.played("main", 10))
+        played = database.played("main", 10)
+        others, damaged_game, game = (each.summary for each in played)
     assert (game.place.name, game.winners, game.ending, game.versus) == ("Battlefield", [1], "finished", True)
     ann, bob = game.players
-    assert (ann.shown_name, ann.code, ann.character.name, ann.stocks, ann.human) == ("Ann", "ANN#1", "Fox", 0, True)
-    assert (bob.shown_name, bob.code, bob.character.name, bob.percent, bob.human) == ("Bob", "", "Marth", 36.5, False)
+    assert (ann.shown_name, ann.code, ann.character.name, ann.human) == ("Ann", "ANN#1", "Fox", True)
+    assert (bob.shown_name, bob.code, bob.character.name, bob.human) == ("Bob", "", "Marth", False)
+    assert played[-1].standings == {0: Standing(0, 0.0), 1: Standing(2, 36.5)}
     assert damaged_game == others == GameSummary()
 
 

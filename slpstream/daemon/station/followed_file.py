@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from slpstream.formats.registry import of_name
 from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, FileReplay, ReadUnwritten, RecordingReplay
 from slpstream.game.pipeline import Pipeline
+from slpstream.model.events import Event, StatsUpdate
 from slpstream.model.messages import FramesMode, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.store import GameRecord
@@ -49,6 +50,18 @@ class FollowedFile:
     def ahead(self) -> bool:
         """More bytes are known than the file has: the disk did not take them."""
         return self.pipeline.bytes_read > self.file.size_bytes
+
+    def take(self, events: Sequence[Event]) -> bool:
+        """Update the summary of the game from events that describe it. Returns whether they tell more than stats; the
+        stats that count come with the end."""
+        if self.described is None:
+            return False
+        self.described.take(events)
+        changed = any(type(event) is not StatsUpdate for event in events)
+        if changed and self.game is not None:
+            # Without the metadata, because its names would appear on stream only after the game.
+            self.game.summary = self.described.summary(with_metadata=False)
+        return changed
 
     def unread(self, offset: int, data: bytes) -> tuple[int, bytes]:
         """What of the bytes at a file offset follows those that were read; nothing when some are missing between."""

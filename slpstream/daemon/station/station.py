@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import structlog
 import trio
 
@@ -27,7 +26,7 @@ from slpstream.game.log_reader import MODES, ReadUnwritten
 from slpstream.game.pipeline import Pipeline
 from slpstream.game.replay_check import Proof, Unproven
 from slpstream.model.errors import SourceError, Unreadable, Vanished
-from slpstream.model.events import DESCRIBING, Diagnostic, Event, GameEnd, GameStart, StatsUpdate, first_of
+from slpstream.model.events import DESCRIBING, Diagnostic, Event, GameEnd, GameStart, first_of
 from slpstream.model.messages import FramesMode, LogMessage, body_of, timestamp
 from slpstream.sources.tail import (
     CaughtUp,
@@ -381,20 +380,11 @@ class Station:
         self._follow_state(following, events)
 
     def _note(self, following: FollowedFile, events: Sequence[Event], *, over: bool = False) -> None:
-        """Update the summary of the game and its record in the index. Stats alone change neither: those that count come
-        with the end."""
-        described = following.described
-        if described is None:
-            return
-        described.take(events)
-        if not over and all(type(event) is StatsUpdate for event in events):
-            return
-        if following.game is not None:
-            # Without the metadata: its names would appear on stream only after the game.
-            following.game.summary = described.summary(with_metadata=False)
-        if self._index is not None:
-            file = following.file
-            self._index.played(self.id, file.path, file.mtime_ns, file.size_bytes, described.record())
+        """Update the summary of the game and its record in the index."""
+        changed = following.take(events)
+        if following.described is not None and self._index is not None and (changed or over):
+            file, record = following.file, following.described.record()
+            self._index.played(self.id, file.path, file.mtime_ns, file.size_bytes, record)
 
     def _begin(self, following: FollowedFile, start: GameStart) -> None:
         file = following.file
@@ -592,10 +582,6 @@ class Station:
         payload: dict[str, Any] = {"state": state, "reason": said, "at": timestamp(self._wall_clock())}
         if game_id is not None:
             payload["gameId"] = game_id
-            games = reversed(self.channel.games)
-            summary = next((game.summary for game in games if game.game_id == game_id), None)
-            if summary is not None:
-                payload["summary"] = msgspec.to_builtins(summary)
         self._log.info("station", state=state, reason=reason, game_id=game_id)
         self.channel.publish_state(payload)
 

@@ -76,7 +76,6 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
             _player(
                 player,
                 is_teams=setup.is_teams,
-                standing={} if end is None else end.standings.get(player.player_index, {}),
                 names=_names(said, player.player_index),
             )
             for player in setup.players
@@ -92,7 +91,7 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
     )
 
 
-def _player(player: _Player, *, is_teams: bool, standing: Mapping[str, Any], names: Mapping[str, str]) -> PlayerSummary:
+def _player(player: _Player, *, is_teams: bool, names: Mapping[str, str]) -> PlayerSummary:
     name = player.display_name
     if not name and not player.nametag:  # the metadata has the names of netplay games from before 3.9.0
         name = names.get("netplay", "")
@@ -109,8 +108,6 @@ def _player(player: _Player, *, is_teams: bool, standing: Mapping[str, Any], nam
         team_name=TEAMS.get(-1 if player.team_id is None else player.team_id, "") if is_teams else "",
         human=player.type != _CPU,
         start_stocks=player.start_stocks,
-        stocks=standing.get("stocks"),
-        percent=standing.get("percent"),
         setup=given(values, *values),
     )
 

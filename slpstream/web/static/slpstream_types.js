@@ -216,8 +216,6 @@ export {};
  * @property {string} [teamName]
  * @property {boolean} [human]         False when the computer plays.
  * @property {number} [startStocks]
- * @property {number} [stocks]         At the end.
- * @property {number} [percent]        At the end.
  * @property {Record<string, any>} [setup]  As the settings have it.
  *
  * @typedef {object} GameSummary
