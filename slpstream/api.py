@@ -6,7 +6,7 @@ All of it is the daemon's own pipeline over the same bytes, so what a script see
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from functools import cached_property
 from importlib.util import find_spec
 from os import PathLike
@@ -15,28 +15,27 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar, cast
 
 import trio
 
-from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Reader, WholeGame
+from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Preview, Reader, WholeGame
 from slpstream.formats.registry import of_name
-from slpstream.formats.slippi.preview import Ends
 from slpstream.formats.slplog.open_log import as_replay, is_log, replay_name
-from slpstream.game.pipeline import COMPUTERS, Deriver, Pipeline
+from slpstream.game.described import DescribedGame
+from slpstream.game.pipeline import Deriver, Pipeline
 from slpstream.model.errors import FormatError, Unreadable, Unsupported
-from slpstream.model.events import DESCRIBING, Diagnostic, Event, GameEnd, GameStart, Metadata, StatsUpdate, first_of
+from slpstream.model.events import Diagnostic, Event, GameEnd, GameStart, Metadata, first_of
 from slpstream.model.messages import TOPICS, FramesMode, LogMessage
 from slpstream.sources.tail import CaughtUp, Grew, Rewritten, tail_of_file
-from slpstream.stats import SlippiStats
-from slpstream.stats.home_run import HomeRun
-from slpstream.stats.schema import Stats
-from slpstream.stats.targets import TargetTest
-from slpstream.stats.whole import whole_stats
 from slpstream.system.files import open_regular, real_path
 
 if TYPE_CHECKING:
     from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame
+    from slpstream.stats import SlippiStats
+    from slpstream.stats.home_run import HomeRun
+    from slpstream.stats.schema import Stats
+    from slpstream.stats.targets import TargetTest
 
 _READ_BYTES = 256 * 1024
-_ENDS_BYTES = 4096
-"""Of each end of a file, where these are all that is read."""
+_PREVIEW_BYTES = 4096
+"""How much of each end of a file is read for a preview."""
 _WHOLE_FILE = -1
 _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
@@ -163,7 +162,10 @@ class Replay:
         return self._computed(compat=False, crew=False).stadium()
 
     def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
-        if self._format.name not in COMPUTERS:
+        from slpstream.stats import SlippiStats  # noqa: PLC0415 -- loaded only for those who ask for stats
+        from slpstream.stats.whole import whole_stats  # noqa: PLC0415
+
+        if self._format.make_stats() is not SlippiStats:
             raise Unsupported(f"{self.path}: {self._format.name} replays have no stats", offset=0)
         known = self._stats.get((compat, crew))
         if known is None:
@@ -173,15 +175,17 @@ class Replay:
         return known
 
     def _computed_as_read(self, *, compat: bool, crew: bool) -> SlippiStats:
+        from slpstream.stats import SlippiStats  # noqa: PLC0415
+
         computers: list[SlippiStats] = []
 
-        def make(settings: Any) -> SlippiStats:
-            computers.append(SlippiStats(settings, compat=compat, crew=crew))
+        def make(start: GameStart) -> SlippiStats:
+            computers.append(SlippiStats(start.settings, compat=compat, crew=crew))
             return computers[0]
 
         self._start  # noqa: B018 -- raises what is wrong with it
         reader = self.new_reader()
-        deriver = Deriver({self._format.name: make})
+        deriver = Deriver(make)
         for events in _read_to_end(self.path, reader):
             deriver.derive(events)
         if not computers:
@@ -211,55 +215,56 @@ def open_replay(path: str | PathLike[str], *, strict: bool = False, personal: bo
     return Replay(Path(path), strict=strict, personal=personal)
 
 
-def replay_ends(path: str | PathLike[str]) -> Ends | None:
-    """What the first and the last bytes of a finished replay say; the rest is not read.
+def preview_replay(path: str | PathLike[str]) -> Preview | None:
+    """What the first and the last bytes of a finished replay tell, without reading what is in between.
 
-    `None` when these do not tell (`open_replay` does), or the format has nothing to tell by. Raises `SourceError` when
-    the file cannot be read, `FormatError` when it is no replay.
+    `None` when the whole file has to be read (see `open_replay`), or when the format has no preview. Raises
+    `SourceError` when the file cannot be read, `FormatError` when it is not a replay.
     """
     file = Path(path)
-    head, tail, tail_at = b"", b"", 0
+    head, tail, tail_offset = b"", b"", 0
     try:
         with open_file(file) as opened:
-            head = opened.read(_ENDS_BYTES)
+            head = opened.read(_PREVIEW_BYTES)
             size_bytes = opened.seek(0, os.SEEK_END)
-            ends = of_name(file.name, head[:SNIFFED_BYTES], size_bytes).ends
-            if ends is None:
+            preview = of_name(file.name, head[:SNIFFED_BYTES], size_bytes).preview
+            if preview is None:
                 return None
-            tail_at = max(0, size_bytes - _ENDS_BYTES)
-            opened.seek(tail_at)
+            tail_offset = max(0, size_bytes - _PREVIEW_BYTES)
+            opened.seek(tail_offset)
             tail = opened.read()
-        return ends(head, tail, tail_at)
+        return preview(head, tail, tail_offset)
     except FormatError as error:
-        if error.offset < len(head) or tail_at + len(tail) <= len(head):
+        if error.offset < len(head) or tail_offset + len(tail) <= len(head):
             raise
         return None  # Game Start is not in the head
     except OSError as error:
         raise Unreadable(str(file), error.strerror or "cannot be read") from error
 
 
-def read_game(path: Path, *, stats: bool = False) -> tuple[str, Sequence[Event]]:
-    """The id of the game in a file, and those of its events that the index wants: of a finished game from the file's
-    two ends; all of it is read when these do not tell, or for the `stats`.
+def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
+    """Read what describes the game in a file: for a finished game its first and last bytes, or the whole file where
+    those do not tell, and for the `stats`.
 
     Blocks. Raises `SourceError` when the file cannot be read and `FormatError` when there is no game in it.
     """
     if not stats:
-        ends = replay_ends(path)
-        if ends is not None:
-            return ends.start.game_id, [ends.start, ends.end, ends.metadata]
-    reader, deriver = open_replay(path).new_reader(), Deriver(COMPUTERS if stats else {})
-    kept: list[Event] = []
+        preview = preview_replay(path)
+        if preview is not None:
+            found = DescribedGame(preview.start)
+            found.take(preview[1:])
+            return found
+    reader, deriver = open_replay(path).new_reader(), Deriver() if stats else None
+    game: DescribedGame | None = None
     for events in _read_to_end(path, reader):
-        for event in deriver.derive(events):
-            if isinstance(event, StatsUpdate):  # the last ones count
-                kept = [other for other in kept if not isinstance(other, StatsUpdate)]
-            if isinstance(event, DESCRIBING):
-                kept.append(event)
-    start = first_of(GameStart, kept)
-    if start is None:
+        derived = events if deriver is None else deriver.derive(events)
+        if game is None:
+            game = DescribedGame.of(derived)
+        else:
+            game.take(derived)
+    if game is None:
         raise reader.failure or FormatError("no game in it", offset=0)
-    return start.game_id, kept
+    return game
 
 
 def _read_head(path: Path) -> tuple[str, bytes, int]:

@@ -1,7 +1,7 @@
 """`slpstream info`: what is in replays, as a table for people or as JSON for programs.
 
-A file that is named is read whole, so that its frames are counted and its oddities found. Of the files of a folder only
-the two ends are read, where they tell how the game went.
+A file that is named is read whole, to count its frames and find its oddities. Of the files of a folder only both ends
+are read, where those tell how the game went.
 """
 
 from __future__ import annotations
@@ -15,14 +15,16 @@ from typing import Any
 import click
 import msgspec
 
-from slpstream.api import open_replay, read_chunks, replay_ends
+from slpstream.api import open_replay, preview_replay, read_chunks
 from slpstream.cli import complain, complain_of, printable
 from slpstream.cli.dump import personal_option, strict_option
 from slpstream.cli.files import find_files, nothing_in, progress_bar
-from slpstream.formats.registry import formats, suffixes
+from slpstream.formats.registry import describe as describe_game
+from slpstream.formats.registry import suffixes
 from slpstream.formats.slplog.container import SUFFIX
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
+from slpstream.model.summary import GameSummary, PlayerSummary
 
 _MANY_FILES = 20
 """From here on there is a progress bar."""
@@ -51,7 +53,7 @@ def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, p
                 if full or not found.in_folder:
                     row = describe(found.path, strict=strict, personal=personal)
                 else:
-                    row = describe_ends(found.path, strict=strict, personal=personal)
+                    row = describe_quickly(found.path, strict=strict, personal=personal)
                 if track and not as_json:
                     _draw_track(found.path)
             except (FormatError, SourceError) as error:
@@ -88,12 +90,13 @@ def describe(path: Path, *, strict: bool = False, personal: bool = False) -> dic
     return _row(path, replay.format, start, end, values, len(numbers), diagnostics)
 
 
-def describe_ends(path: Path, *, strict: bool = False, personal: bool = False) -> dict[str, Any]:
-    """The same, read only as far as it takes. `frames` and `diagnostics` are `None` where the whole game was not
-    looked at, all else is as in `describe`."""
-    ends = replay_ends(path)
-    if ends is not None:
-        return _row(path, ends.start.format, ends.start, ends.end, ends.metadata.metadata, None, None)
+def describe_quickly(path: Path, *, strict: bool = False, personal: bool = False) -> dict[str, Any]:
+    """The same, from as little of the file as possible. `frames` and `diagnostics` are `None` when the whole game was
+    not read; everything else is as in `describe`."""
+    preview = preview_replay(path)
+    if preview is not None:
+        start, end, metadata = preview
+        return _row(path, start.format, start, end, metadata.metadata, None, None)
     replay = open_replay(path, strict=strict, personal=personal)
     if not replay.has_columns or find_spec("numpy") is None:
         return describe(path, strict=strict, personal=personal)
@@ -149,12 +152,27 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
 
 
 def _game(row: dict[str, Any]) -> tuple[str, str, str]:
-    """Version, where and who of a game."""
-    summary = next((format_.summary for format_ in formats() if format_.name == row["format"]), None)
-    if summary is None:
-        return row["format"], "", ""
-    version, where, who = summary(row["settings"], row["winners"])
-    return version, where, "\n".join(printable(line) for line in who.splitlines())
+    """The columns version, stage and players of a game."""
+    end = GameEnd(0, row["reason"], row["gameEnd"], row["winners"])
+    summary = summary_of(row["format"], row["settings"], end)
+    place = summary.place.text
+    where = f"{place}, {summary.rules}" if summary.rules else place
+    lines = [player_text(player, won=player.index in summary.winners) for player in summary.players]
+    who = [summary.who] if summary.who else lines
+    return summary.version or row["format"], where, "\n".join(map(printable, who))
+
+
+def summary_of(format_name: str, settings: Any, end: GameEnd) -> GameSummary:
+    """The neutral summary of a game, without the names that only its metadata has."""
+    return describe_game(GameStart(0, format_name, "", settings, (60, 1)), end)
+
+
+def player_text(player: PlayerSummary, *, won: bool) -> str:
+    """A player in one line: port, character, name, connect code, and a star for a winner."""
+    port = player.index + 1 if player.port is None else player.port
+    code = f"({player.code})" if player.code else ""
+    parts = (f"P{port}", player.character.text, player.shown_name, code, "*" if won else "")
+    return " ".join(part for part in parts if part)
 
 
 def length_text(seconds: float | None) -> str:

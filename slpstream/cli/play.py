@@ -57,7 +57,7 @@ def jump(log: ReplayLog, first: int, last: int) -> Iterator[LogMessage]:
     if not span.data:
         return
     reader = of_name(log.header.name).new_reader(log.header.name)
-    pipeline = Pipeline(reader, ("live",), computers={})
+    pipeline = Pipeline(reader, ("live",), make_stats=lambda start: None)
     pipeline.feed(span.lead)
     if isinstance(pipeline.reader, SlippiReader):
         pipeline.reader = pipeline.reader.behind_frames(span.offset, None)

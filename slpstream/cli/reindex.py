@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import click
-import msgspec
 
 from slpstream import config as configuration
 from slpstream.api import read_game
@@ -24,7 +23,8 @@ from slpstream.cli.processes import pool_of, starting
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, recordings_folder, state_folder, station_folder
 from slpstream.daemon.subfolders import expand
-from slpstream.store import FILE_NAME, Database, Entry, open_database
+from slpstream.game.described import describe_stored
+from slpstream.store import FILE_NAME, Database, Entry, GameRecord, open_database
 from slpstream.store.backfill import OldFile, look, path_key
 from slpstream.system.files import modified_ns
 
@@ -58,7 +58,7 @@ def command(folders: tuple[Path, ...], config_file: Path | None, stats: bool, jo
     config = configuration.load(config_file) if config_file is not None else Config()
     path = state_folder(config.store.folder) / FILE_NAME
     try:
-        database = open_database(path, on_damage=_say_damage)
+        database = open_database(path, on_damage=_say_damage, describe=describe_stored)
     except (OSError, sqlite3.Error) as error:
         fail(f"{path}: {error}", EXIT_INPUT_OUTPUT)
     try:
@@ -85,7 +85,7 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
         forgotten += [path for path in database.known_files(station.id) if path not in there]
     database.remove(path for path in forgotten if not os.path.lexists(path))
     games = broken = 0
-    looking = closing(_look_at_all(wanted, stats=stats, jobs=jobs))
+    looking = closing(_look_at_all(wanted, stats=stats, idle_seconds=config.watch.idle_seconds, jobs=jobs))
     with progress_bar("indexing", len(wanted), shown=True) as show, looking as entries:
         while batch := list(islice(entries, _FILES_AT_ONCE)):
             for entry in batch:
@@ -94,7 +94,6 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
                     complain(_named(entry))
                 else:
                     games += 1
-                    _leave_open(entry, config.watch.idle_seconds)
             database.put(batch)
             show(games + broken)
     seconds = time.perf_counter() - began
@@ -131,8 +130,8 @@ def _files(folder: Path) -> Iterator[OldFile]:
         yield OldFile(found.path, modified_ns(status), status.st_size)
 
 
-def _look_at_all(wanted: Sequence[Job], *, stats: bool, jobs: int) -> Generator[Entry, None, None]:
-    work = partial(_look, stats=stats)
+def _look_at_all(wanted: Sequence[Job], *, stats: bool, idle_seconds: float, jobs: int) -> Generator[Entry, None, None]:
+    work = partial(_look, stats=stats, idle_seconds=idle_seconds)
     few = _FILES_FOR_PROCESSES_WITH_STATS if stats else _FILES_FOR_PROCESSES
     if jobs == 1 or len(wanted) < few:
         yield from map(work, wanted)
@@ -143,17 +142,15 @@ def _look_at_all(wanted: Sequence[Job], *, stats: bool, jobs: int) -> Generator[
         yield from entries
 
 
-def _look(job: Job, *, stats: bool) -> Entry:
-    return look(partial(read_game, stats=stats), job.station, job.file)
+def _look(job: Job, *, stats: bool, idle_seconds: float) -> Entry:
+    def read(path: Path) -> GameRecord:
+        game = read_game(path, stats=stats)
+        unfinished = game.end is not None and game.end.reason == "incomplete"
+        if unfinished and time.time() - job.file.mtime_ns / 1e9 < idle_seconds:
+            game.reopen()  # it is being written; the daemon knows when it has come to its end
+        return game.record()
 
-
-def _leave_open(entry: Entry, idle_seconds: float) -> None:
-    """A game that is being written has not come to its end; the daemon says when it has."""
-    facts = entry.facts
-    if facts is not None and facts.reason == "incomplete" and time.time() - entry.mtime_ns / 1e9 < idle_seconds:
-        entry.facts = msgspec.structs.replace(
-            facts, reason=None, game_end=None, winners=None, last_frame=None, duration_seconds=None, stats=None
-        )
+    return look(read, job.station, job.file)
 
 
 def _named(entry: Entry) -> str:

@@ -26,8 +26,8 @@ from slpstream.cli.stats_rows import GameRow, Grouping, game_row
 from slpstream.formats.registry import formats
 from slpstream.formats.slplog.container import SUFFIX
 from slpstream.formats.slplog.open_log import is_log, replay_name
-from slpstream.game.pipeline import COMPUTERS
 from slpstream.model.errors import FormatError, SourceError
+from slpstream.stats import SlippiStats
 
 PAYS_FROM_BYTES = 24_000_000
 """Below that, starting another process takes longer than it saves."""
@@ -45,8 +45,8 @@ class Options(NamedTuple):
 
 
 def _endings() -> tuple[str, ...]:
-    """Of the files that have stats."""
-    return tuple(suffix for format_ in formats() if format_.name in COMPUTERS for suffix in format_.suffixes)
+    """The file name endings of the formats that have these stats."""
+    return tuple(suffix for format_ in formats() if format_.make_stats() is SlippiStats for suffix in format_.suffixes)
 
 
 def _has_stats(file: Path) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from msgspec import UNSET
 
 from slpstream.api import Replay
-from slpstream.formats.slippi.game_start import PlayerSettings
-from slpstream.formats.slippi.names import character_name, stage_name
+from slpstream.cli.info import summary_of
+from slpstream.model.summary import PlayerSummary
 from slpstream.stats.schema import Stats
 
 Grouping = Literal["auto", "code", "tag", "port"]
@@ -80,29 +80,28 @@ class Summary(NamedTuple):
 
 def game_row(replay: Replay, *, compat: bool = False, crew: bool = False) -> GameRow:
     """The figures of a replay. Raises `FormatError` and `SourceError`."""
-    settings, end = replay.settings, replay.game_end
+    end = replay.game_end
     stats = replay.stats(compat=compat, crew=crew)
-    winners = {winner.player_index for winner in end.winners}
+    summary = summary_of(replay.format, replay.settings, end)
     return GameRow(
         str(replay.path),
-        stage_name(settings.stage_id) or f"stage {settings.stage_id}",
+        summary.place.text,
         end.duration_seconds,
         end.reason,
-        [_player_row(player, stats, winners) for player in settings.players],
+        [_player_row(player, stats, summary.winners) for player in summary.players],
     )
 
 
-def _player_row(player: PlayerSettings, stats: Stats, winners: set[int]) -> PlayerRow:
-    index = player.player_index
-    won = index in winners
+def _player_row(player: PlayerSummary, stats: Stats, winners: Sequence[int]) -> PlayerRow:
+    won = player.index in winners
     return PlayerRow(
-        player.port,
-        character_name(player.character_id) or f"character {player.character_id}",
-        player.display_name,
-        player.connect_code,
-        player.nametag,
+        player.index + 1 if player.port is None else player.port,
+        player.character.text,
+        player.name,
+        player.code,
+        player.tag,
         won,
-        figures_of(stats, index, won=won, decided=bool(winners)),
+        figures_of(stats, player.index, won=won, decided=bool(winners)),
     )
 
 

@@ -13,11 +13,10 @@ from rich.text import Text
 from slpstream.api import Replay
 from slpstream.cli import printable
 from slpstream.cli.console import new_console
-from slpstream.cli.info import length_text
+from slpstream.cli.info import length_text, player_text, summary_of
 from slpstream.cli.stats_rows import Figures, GameRow, Grouping, figures_of, summaries
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
-from slpstream.formats.slippi.names import move_name, stage_name
-from slpstream.formats.slippi.summary import player_text
+from slpstream.formats.slippi.names import move_name
 from slpstream.stats.home_run import HomeRun
 from slpstream.stats.schema import Combo, Move, Stats, Stock
 from slpstream.stats.targets import TargetTest
@@ -36,7 +35,7 @@ _COLUMNS: Sequence[tuple[str, Callable[[Figures], str]]] = (
     ("L-cancels", lambda f: percent_text(f.l_cancels, f.landings)),
     ("inputs/min", lambda f: ratio_text(f.inputs, f.minutes, digits=0)),
 )
-"""What both the rows of games and the summary show."""
+"""Columns of both the rows of games and the summary."""
 
 
 def ratio_text(count: float, total: float, digits: int = 1) -> str:
@@ -75,14 +74,14 @@ class _Seen(NamedTuple):
 def print_game(replay: Replay, *, compat: bool = False, crew: bool = False) -> None:
     """One game in full."""
     stats = replay.stats(compat=compat, crew=crew)
-    settings, end = replay.settings, replay.game_end
-    winners = {winner.player_index for winner in end.winners}
-    names = {p.player_index: printable(player_text(p, won=p.player_index in winners)) for p in settings.players}
-    short = {p.player_index: f"P{p.port}" for p in settings.players}
+    end = replay.game_end
+    summary = summary_of(replay.format, replay.settings, end)
+    winners = set(summary.winners)
+    names = {p.index: printable(player_text(p, won=p.index in winners)) for p in summary.players}
+    short = {p.index: f"P{p.port}" for p in summary.players}
     console = new_console()
-    stage = stage_name(settings.stage_id) or f"stage {settings.stage_id}"
     length = length_text(end.duration_seconds)
-    about = (printable(replay.path.name), stage, length, f"version {settings.slp_version}", end.reason)
+    about = (printable(replay.path.name), summary.place.text, length, f"version {summary.version}", end.reason)
     console.print(Text("  ".join(part for part in about if part), style="bold"))
     won = ", ".join(names[index].removesuffix(" *") for index in names if index in winners)
     console.print(Text(f"Winner: {won or 'not known'}"))

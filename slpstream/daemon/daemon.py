@@ -32,6 +32,7 @@ from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
+from slpstream.game.described import describe_stored
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError
 from slpstream.sets import Rules, SetPatch, SetScore
@@ -130,7 +131,7 @@ class Daemon:
             ):
                 index = GameIndex(
                     database,
-                    read_game if config.store.index_old_files else None,
+                    (lambda path: read_game(path).record()) if config.store.index_old_files else None,
                     on_error=self.metrics.counter("slpstream_index_errors_total").inc,
                     on_change=self.sets.changed,
                 )
@@ -217,7 +218,7 @@ class Daemon:
             )
 
         try:
-            return open_database(folder / FILE_NAME, on_damage=warn)
+            return open_database(folder / FILE_NAME, on_damage=warn, describe=describe_stored)
         except (OSError, sqlite3.Error) as error:
             if store.folder:
                 raise ConfigError("configuration", "store.folder", f"cannot be used: {error}") from error

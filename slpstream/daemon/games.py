@@ -21,8 +21,8 @@ from slpstream.daemon.game_log import links_of, read_frames, stats_of
 from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, SourceError
 from slpstream.model.messages import START, LogMessage, timestamp
-from slpstream.store import FileRow, GameIndex, GameRow, GamesQuery, IndexedGame
-from slpstream.store.game_facts import stats_summary
+from slpstream.model.summary import GameSummary, stats_summary
+from slpstream.store import FileRow, GameIndex, GameRow, GamesQuery, StoredGame
 from slpstream.stream import Game, Hub
 from slpstream.system.files import modified_ns
 from slpstream.web import schemas
@@ -103,7 +103,7 @@ class DaemonGames:
             self._stats.popitem(last=False)
         return EncodedStats(body, final=found.row.reason is not None)
 
-    async def _compute_stats(self, found: IndexedGame) -> bytes | None:
+    async def _compute_stats(self, found: StoredGame) -> bytes | None:
         """Computes the stats from the file, and stores their summary in the index."""
         game_id = found.row.game_id
         log = await self._log(game_id)
@@ -134,7 +134,7 @@ class DaemonGames:
         games = [game for channel in self._hub.channels.values() for game in channel.games if game.game_id == game_id]
         return max(games, key=lambda game: (game.in_progress, game.order), default=None)
 
-    async def _find(self, game_id: str) -> IndexedGame | None:
+    async def _find(self, game_id: str) -> StoredGame | None:
         """The game as the index has it; `None` if it does not."""
         found = await self._index.game(game_id)
         if found is None and self._live(game_id) is not None:
@@ -189,12 +189,10 @@ def _item(row: GameRow, running: set[str]) -> dict[str, Any]:
         "station": row.station,
         "started_at": timestamp(row.started_at_ms / 1000),
         "in_progress": row.game_id in running,
-        "players": msgspec.json.decode(row.players, type=list[schemas.Player]),
-        "setup": msgspec.json.decode(row.setup),
-        "winners": [] if row.winners is None else msgspec.json.decode(row.winners),
         "reason": row.reason,
         "last_frame": row.last_frame,
         "duration_seconds": row.duration_seconds,
+        **schemas.described(msgspec.json.decode(row.summary, type=GameSummary)),
     }
 
 

@@ -1,7 +1,7 @@
-"""The sinks of the configuration, put together: webhooks, JSON lines, files for OBS.
+"""The configured outputs of a daemon: webhooks, JSON lines and files for OBS.
 
-Each station has a task for each sink, which ends with the station; sinks do not know of each other. What they need of
-other rooms (the names of characters, a summary of stats, a place where deliveries wait) is handed to them here.
+Each output runs one task for each station, which ends with the station. Outputs do not know of each other; what they
+need from other rooms (summaries of games, a database for deliveries) is passed to them here.
 """
 
 from __future__ import annotations
@@ -17,16 +17,15 @@ import trio
 
 from slpstream.config import Config
 from slpstream.config.sections import JsonLines, Webhook
-from slpstream.formats.slippi.names import character_name, stage_name
+from slpstream.game.described import DescribedGame
 from slpstream.model.errors import ConfigError, SinkError
 from slpstream.model.messages import TOPICS, Topic
+from slpstream.model.summary import GameSummary
 from slpstream.model.version import __version__
 from slpstream.outputs import Deliverer, JsonLinesSink, ObsFiles, Receiver, WebhookSink, bracket_set
-from slpstream.outputs.obs import PlayerTitle, Titles
 from slpstream.outputs.post import target_of
 from slpstream.outputs.webhook import EventName
 from slpstream.store.deliveries import FILE_NAME, DeliveryStore, open_deliveries
-from slpstream.store.game_facts import stats_summary
 from slpstream.stream import Channel
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
@@ -39,66 +38,68 @@ Follow = Callable[[Channel], Awaitable[None]]
 
 
 class Outputs:
-    """All sinks of a daemon. `open` it, `run` it once, `follow` each station, `close` it."""
+    """All outputs of a daemon: `open` them, `run` them once, `follow` each station, `close` them."""
 
     def __init__(self, config: Config, metrics: Metrics) -> None:
-        """Raises `ConfigError` for a key that cannot be read, and for two sinks that would write the same files."""
+        """Raises `ConfigError` for a secret that cannot be read, and for two outputs that would write the same
+        files."""
         self._receivers = list(zip(config.webhooks, _receivers(config.webhooks), strict=True))
         _check_folders(config.jsonl)
         self._metrics = metrics
         self._limiter = trio.CapacityLimiter(_WRITER_THREADS)
         self._jsonl = [self._json_lines(wanted) for wanted in config.jsonl]
         folder = config.obs.folder
-        self._obs = ObsFiles(Path(folder).expanduser(), titles_of, limiter=self._limiter) if folder else None
+        self._obs = ObsFiles(Path(folder).expanduser(), limiter=self._limiter) if folder else None
         self._store: DeliveryStore | None = None
         self._webhooks: list[WebhookSink] = []
         self._log = get_logger()
 
     @property
     def webhooks(self) -> Sequence[WebhookSink]:
-        """Those that run."""
+        """The webhooks; empty before `open`."""
         return self._webhooks
 
     def open(self, state_folder: Path) -> None:
-        """Where deliveries wait; blocks. Raises `ConfigError`."""
+        """Open the database in which deliveries wait. Blocks. Raises `ConfigError`."""
         if self._receivers:
             store = self._store = self._open(state_folder / FILE_NAME)
             self._webhooks = [self._webhook(wanted, receiver, store) for wanted, receiver in self._receivers]
 
     def close(self) -> None:
-        """When nothing of it runs any more; blocks."""
+        """Close the database, once no output runs any more. Blocks."""
         if self._store is not None:
             self._store.close()
 
     async def run(self) -> None:
-        """Posts what waits for webhooks, until cancelled."""
+        """Post the deliveries of webhooks until cancelled."""
         async with trio.open_nursery() as nursery:
             for webhook in self._webhooks:
                 nursery.start_soon(webhook.run)
 
     async def follow(self, channel: Channel) -> None:
-        """Feeds all sinks with what is played on a station, until cancelled: start one for each, and cancel it when the
-        station goes. What was to be delivered of it still is, and when the station comes back it goes on from there."""
+        """Feed all outputs with the games of a station until cancelled. Start it once for each station.
+
+        Deliveries that wait when the station goes are still made. If the station comes back, its outputs continue where
+        they were.
+        """
         async with trio.open_nursery() as nursery:
             for follow in self._follows():
                 nursery.start_soon(follow, channel)
 
-    # -- what the daemon tells ---------------------------------------------------------------------------------------
-
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
-        """The set of a station has changed: payload of a `set` message. Returns at once."""
+        """Take the payload of a `set` message of a station. Returns at once."""
         if self._obs is not None:
             self._obs.set_changed(station, payload)
         if self._webhooks:
-            told = dict(payload)
+            with_bracket = dict(payload)
             bracket = bracket_set(payload)
             if bracket is not None:
-                told["startgg"] = bracket
+                with_bracket["startgg"] = bracket
             for webhook in self._webhooks:
-                webhook.set_changed(station, told)
+                webhook.set_changed(station, with_bracket)
 
     def not_ready(self) -> list[str]:
-        """What keeps a sink from working. A receiver of webhooks that is down is its own affair: deliveries wait."""
+        """The reasons why outputs do not work. The receiver of a webhook may be down: its deliveries wait."""
         reasons = [reason for sink in self._jsonl for reason in sink.not_ready()]
         return reasons + (self._obs.not_ready() if self._obs is not None else [])
 
@@ -108,8 +109,6 @@ class Outputs:
         bind("slpstream_webhook_waiting_deliveries", lambda: {hook.name: hook.waiting for hook in self._webhooks})
         bind("slpstream_webhook_lag_seconds", lambda: {hook.name: hook.lag_seconds for hook in self._webhooks})
         bind("slpstream_webhook_gone", lambda: {hook.name: float(hook.gone) for hook in self._webhooks})
-
-    # -- parts -------------------------------------------------------------------------------------------------------
 
     def _follows(self) -> Iterable[Follow]:
         yield from (webhook.follow for webhook in self._webhooks)
@@ -147,7 +146,7 @@ class Outputs:
             name=receiver.name,
             events=frozenset(wanted.events) or _ALL_EVENTS,
             stations=frozenset(wanted.stations) or None,
-            summarise=stats_summary,
+            describe=_describe,
         )
 
     def _json_lines(self, wanted: JsonLines) -> JsonLinesSink:
@@ -163,7 +162,7 @@ class Outputs:
 
 
 def _receivers(webhooks: Sequence[Webhook]) -> list[Receiver]:
-    """By the URL, so that a receiver stays what it is when the configuration is put in another order."""
+    """The receivers of the webhooks. They are identified by URL, so they survive a reordering of the configuration."""
     found: list[Receiver] = []
     ids, names = Counter[str](), Counter[str]()
     for i, wanted in enumerate(webhooks):
@@ -203,34 +202,5 @@ def _check_folders(jsonl: Sequence[JsonLines]) -> None:
             raise ConfigError("configuration", f"jsonl[{i}].folder", f"is there twice: {folder}")
 
 
-# -- names for people --------------------------------------------------------------------------------------------------
-
-
-def titles_of(start: Mapping[str, Any]) -> Titles:
-    """Stage and players of the payload of a `game_start`, of any format."""
-    settings = start.get("settings") or {}
-    if start.get("format") == "slippi":
-        players = [
-            PlayerTitle(
-                player["playerIndex"],
-                player["port"],
-                player.get("displayName") or player.get("nametag") or "",
-                player.get("connectCode") or "",
-                character_name(player.get("characterId", -1)) or "",
-            )
-            for player in settings["players"]
-        ]
-        return Titles(stage_name(settings.get("stageId", -1)) or "", players)
-    riders = settings.get("racers") or [settings[key] for key in ("player", "opponent") if settings.get(key)]
-    titles = [
-        PlayerTitle(i, i + 1, _named(rider.get("name")), "", _named(rider.get("machine") or rider.get("car")))
-        for i, rider in enumerate(riders)
-        if isinstance(rider, dict)
-    ]
-    return Titles(_named(settings.get("course") or settings.get("track")), titles)
-
-
-def _named(value: Any) -> str:
-    """A name, or the name of an object that has one."""
-    name = value.get("name") if isinstance(value, dict) else value
-    return name if isinstance(name, str) else ""
+def _describe(game_start: Mapping[str, Any], game_end: Mapping[str, Any] | None) -> GameSummary:
+    return DescribedGame.of_payloads("", game_start, game_end).summary()

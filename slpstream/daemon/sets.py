@@ -1,7 +1,8 @@
-"""The sets of all stations, kept up to date: games of the index, corrections of operators, and the rules, put together.
+"""Keeps the newest set of each station up to date and publishes it.
 
-Whenever the games of a station change, its set is made again from the index, and said to subscribers and listeners if
-it is another one than before. There is no state that is not in the database, so after a restart it is the same set.
+Whenever the games of a station change, its set is made again from the index of games, the operator's corrections and
+the rules. If it differs from the last one, subscribers and listeners get it. All state is in the database, so the set
+is the same after a restart.
 """
 
 from __future__ import annotations
@@ -14,37 +15,37 @@ import msgspec
 import trio
 
 from slpstream.model.errors import StoreError
+from slpstream.model.summary import IndexedGame
 from slpstream.sets import (
     Corrections,
     PlayedGame,
-    Player,
     Rules,
     Set,
     SetPatch,
     SetScore,
     corrected,
     newest_set,
+    newest_set_since_break,
+    played_games,
     score_of,
-    since_break,
 )
 from slpstream.sets.corrections import decode, encode
-from slpstream.store import GameIndex, PlayedRow
+from slpstream.store import GameIndex
 from slpstream.stream import Channel, Hub
 from slpstream.system.logs import get_logger
 
 OnSet = Callable[[str, Mapping[str, Any]], None]
-"""Is told the station and the payload of its `set` message whenever that has changed; must not wait."""
+"""Called with a station and the payload of its `set` message whenever that has changed. Must not wait."""
 
-_REST_SECONDS = 0.2
-_MAX_REST_SECONDS = 2.0
-_REST_FOR_WORK = 5
-"""Between two looks at the index it rests, in proportion to the work, so that the reading of a thousand old files does
-not become a thousand looks."""
+_MIN_PAUSE_SECONDS = 0.2
+_MAX_PAUSE_SECONDS = 2.0
+_PAUSE_FACTOR = 5
+"""The pause between two updates is this many times as long as the last update took. While a thousand old files are
+indexed, the sets are not made a thousand times."""
 
 _GAMES_AT_FIRST = 64
 _MAX_GAMES = 256
-"""Of a station: as far back as that the last long break is looked for. So many games without one take half a day."""
-_CPU = 1
+"""How many games of a station are searched for the last long break. This many games take half a day."""
 
 
 class StationSets:
@@ -55,25 +56,25 @@ class StationSets:
         self._rules = rules
         self._index: GameIndex | None = None
         self._dirty: set[str] | None = None
-        """Stations whose games have changed; `None`: any of them."""
+        """Stations whose games have changed; `None` stands for all."""
         self._work = trio.Event()
         self._computing = trio.Lock()
         self._limiter = trio.CapacityLimiter(1)
-        self._said: dict[str, SetScore] = {}
+        self._published: dict[str, SetScore] = {}
         self._listeners: list[OnSet] = []
         self._log = get_logger()
 
     def listen(self, on_set: OnSet) -> None:
-        """From now on `on_set` is told every change."""
+        """Call `on_set` after every change from now on."""
         self._listeners.append(on_set)
 
     def use(self, rules: Rules) -> None:
-        """Other rules from now on: the configuration was read again."""
+        """Use other rules from now on."""
         self._rules = rules
         self.changed(None)
 
     def changed(self, station: str | None) -> None:
-        """The games of a station have changed, or of any when it is `None`. Returns at once."""
+        """Take note that the games of a station have changed; `None` stands for all stations. Returns at once."""
         if station is None:
             self._dirty = None
         elif self._dirty is not None:
@@ -86,10 +87,10 @@ class StationSets:
         self._work.set()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._watch_channels)
-            await self._keep_up(index)
+            await self._update_for_ever(index)
 
     async def _watch_channels(self) -> None:
-        """A station that comes, or comes back, has a channel that nobody has told its set."""
+        """Mark stations that are new, or that have come back with a new channel, which has no set yet."""
         known: Mapping[str, Channel] = {}
         while True:
             channels = self._hub.channels
@@ -99,41 +100,40 @@ class StationSets:
             known = channels
             await self._hub.changed()
 
-    async def _keep_up(self, index: GameIndex) -> None:
+    async def _update_for_ever(self, index: GameIndex) -> None:
         while True:
             await self._work.wait()
             self._work = trio.Event()
             dirty, self._dirty = self._dirty, set()
             await index.written()
             began = trio.current_time()
-            for station in self._stations(dirty):
+            for station in [name for name in self._hub.channels if dirty is None or name in dirty]:
                 async with self._computing:
-                    self._tell(station, *await self._look(index, station))
+                    self._publish(station, *await self._make(index, station))
             took = trio.current_time() - began
-            await trio.sleep(min(_MAX_REST_SECONDS, max(_REST_SECONDS, _REST_FOR_WORK * took)))
-
-    # -- what the outside asks ---------------------------------------------------------------------------------------
+            await trio.sleep(min(_MAX_PAUSE_SECONDS, max(_MIN_PAUSE_SECONDS, _PAUSE_FACTOR * took)))
 
     async def score(self, station: str) -> SetScore:
-        """The newest set of a station, as of this moment."""
-        index = self._need_index()
+        """The newest set of a station as of now. Raises `StoreError` when the index is not open yet."""
+        index = self._open_index()
         await index.written()
         async with self._computing:
-            found, corrections, _ = await self._look(index, station)
+            found, corrections, _ = await self._make(index, station)
             return score_of(found, corrections)
 
     async def correct(
         self, station: str, patch: SetPatch, may: Callable[[SetScore], bool] = lambda _: True
     ) -> SetScore | None:
-        """Takes what an operator says; the set as it is then. `None` when `may` says of the set as it was that this was
-        not meant.
+        """Apply an operator's change, and return the set after it.
 
-        Raises `ImpossibleCorrection` when it is about what is not there, and `StoreError`; then nothing has changed.
+        `may` is asked whether the set as it was is the one that the operator meant; if not, `None` is returned. Raises
+        `ImpossibleCorrection` for a change about a player or a game that does not exist, and `StoreError`; then nothing
+        has changed.
         """
-        index = self._need_index()
+        index = self._open_index()
         await index.written()
         async with self._computing:
-            found, before, games = await self._look(index, station)
+            found, before, games = await self._make(index, station)
             if not may(score_of(found, before)):
                 return None
             correct = partial(corrected, before, patch, partial(newest_set, games, rules=self._rules))
@@ -141,35 +141,34 @@ class StationSets:
             if after != before and not await index.keep_corrections(station, encode(after)):
                 raise StoreError("the index of games cannot be written to")
             self._log.info("set corrected", station=station, said=msgspec.to_builtins(patch))
-            found, after, games = await self._look(index, station)
-            self._tell(station, found, after, games)
+            found, after, games = await self._make(index, station)
+            self._publish(station, found, after, games)
             return score_of(found, after)
 
-    # -- making them -------------------------------------------------------------------------------------------------
-
-    def _need_index(self) -> GameIndex:
+    def _open_index(self) -> GameIndex:
         if self._index is None:
             raise StoreError("the index of games is not open yet")
         return self._index
 
-    def _stations(self, dirty: Collection[str] | None) -> list[str]:
-        return [name for name in self._hub.channels if dirty is None or name in dirty]
-
-    async def _look(self, index: GameIndex, station: str) -> _Found:
-        """The newest set of a station, the corrections, and the games that it was made of."""
+    async def _make(self, index: GameIndex, station: str) -> tuple[Set, Corrections, Sequence[PlayedGame]]:
+        """The newest set of a station, the corrections, and the games that it was made from."""
         corrections = await self._corrections(index, station)
         limit = _GAMES_AT_FIRST
         while True:
-            rows = await index.played_on(station, limit)
-            channel = self._hub.channels.get(station)
-            running = {game.game_id for game in channel.games if game.in_progress} if channel is not None else set()
-            more = len(rows) == limit < _MAX_GAMES
-            make = partial(_make, rows, running, corrections, self._rules, more=more)
-            # In a thread: of hundreds of games it takes longer than a frame.
+            indexed = await index.played_on(station, limit)
+            more = len(indexed) == limit < _MAX_GAMES
+            make = partial(_newest_set, indexed, self._running(station), corrections, self._rules, more=more)
+            # In a thread, because hundreds of games take longer than a frame.
             found = await trio.to_thread.run_sync(make, limiter=self._limiter)
             if found is not None:
-                return found
+                newest, games = found
+                return newest, corrections, games
             limit *= 4
+
+    def _running(self, station: str) -> set[str]:
+        """The ids of the games in progress on a station."""
+        channel = self._hub.channels.get(station)
+        return {game.game_id for game in channel.games if game.in_progress} if channel is not None else set()
 
     async def _corrections(self, index: GameIndex, station: str) -> Corrections:
         document = (await index.corrections() or {}).get(station)
@@ -181,14 +180,15 @@ class StationSets:
             self._log.error("corrections of sets cannot be read", station=station, what=str(error))
             return Corrections()
 
-    def _tell(self, station: str, found: Set, corrections: Corrections, games: Sequence[PlayedGame]) -> None:
+    def _publish(self, station: str, found: Set, corrections: Corrections, games: Sequence[PlayedGame]) -> None:
+        """Publish a set if it has changed, or if the channel of the station does not have it yet."""
         score = score_of(found, corrections)
         channel = self._hub.channels.get(station)
-        known = self._said.get(station)
+        known = self._published.get(station)
         nothing = known is None and not games and corrections == Corrections()
         if channel is None or nothing or (known == score and channel.set_message() is not None):
             return
-        self._said[station] = score
+        self._published[station] = score
         payload: dict[str, Any] = msgspec.to_builtins(score)
         channel.publish_set(payload)
         if known != score:
@@ -196,134 +196,7 @@ class StationSets:
                 on_set(station, payload)
 
 
-_Found = tuple[Set, Corrections, Sequence[PlayedGame]]
-
-
-def _make(
-    rows: Sequence[PlayedRow], running: Collection[str], corrections: Corrections, rules: Rules, *, more: bool
-) -> _Found | None:
-    """The newest set of these games; `None` when there are `more` before them and they may make a difference."""
-    games = played_games(rows, running)
-    at = since_break(games, corrections, rules)
-    if at is None and more:
-        return None
-    games = games[at or 0 :]
-    return newest_set(games, corrections, rules), corrections, games
-
-
-# -- a row of the index to a game --------------------------------------------------------------------------------------
-
-
-class _PlayerSettings(msgspec.Struct, rename="camel", frozen=True):
-    player_index: int
-    port: int | None = None
-    type: int = 0
-    start_stocks: int | None = None
-    character_id: int | None = None
-    character_color: int | None = None
-    team_id: int | None = None
-    nametag: str = ""
-    display_name: str = ""
-    connect_code: str = ""
-
-
-class _Match(msgspec.Struct, rename="camel", frozen=True):
-    session_id: str = ""
-
-
-class _Settings(msgspec.Struct, rename="camel", frozen=True):
-    """What of the settings of a game sets are made from; formats that have other ones are in no set."""
-
-    players: list[_PlayerSettings]
-    stage_id: int | None = None
-    is_teams: bool = False
-    match_info: _Match = _Match()
-
-
-class _Named(msgspec.Struct, frozen=True):
-    """A player as the index has it: here the names of the metadata are too."""
-
-    index: int
-    name: str = ""
-    code: str = ""
-    tag: str = ""
-
-
-class _End(msgspec.Struct, rename="camel", frozen=True):
-    game_end_method: int | None = None
-    lras_initiator_index: int | None = None
-
-
-class _GameEnd(msgspec.Struct, rename="camel", frozen=True):
-    game_end: _End = _End()
-
-
-class _Standing(msgspec.Struct, frozen=True):
-    stocks: int | None = None
-    percent: float | None = None
-
-
-_RANKED = "mode.ranked"
-_NO_NAMES = _Named(-1)
-_NO_STANDING = _Standing()
-
-
-def played_games(rows: Sequence[PlayedRow], running: Collection[str]) -> list[PlayedGame]:
-    """The games of a station that sets are made of, in the order in which they were played; those of one side alone are
-    none. `running`: ids of games in progress."""
-    order = {row.game_id: (row.started_at_ms, row.mtime_ns or 0, row.game_id) for row in rows}
-    games = [game for row in rows if (game := played_game(row, running)) is not None and len(game.sides()) > 1]
-    return sorted(games, key=lambda game: (game.in_progress, order[game.game_id]))
-
-
-def played_game(row: PlayedRow, running: Collection[str]) -> PlayedGame | None:
-    """A game for the making of sets; `None` when it is of a kind that has none. `running`: ids of games in progress."""
-    try:
-        settings = msgspec.json.decode(row.settings, type=_Settings)
-        named = {player.index: player for player in msgspec.json.decode(row.players, type=list[_Named])}
-        end = _End() if row.game_end is None else msgspec.json.decode(row.game_end, type=_GameEnd).game_end
-        winners = [] if row.winners is None else msgspec.json.decode(row.winners, type=list[int])
-        standings = {} if row.standings is None else msgspec.json.decode(row.standings, type=dict[str, _Standing])
-    except msgspec.ValidationError:
-        return None
-    players = [
-        _player(
-            player, named.get(player.player_index, _NO_NAMES), standings.get(str(player.player_index), _NO_STANDING)
-        )
-        for player in settings.players
-    ]
-    match_id = settings.match_info.session_id
-    return PlayedGame(
-        game_id=row.game_id,
-        players=players,
-        stage_id=settings.stage_id,
-        is_teams=settings.is_teams,
-        match_id=match_id if match_id.startswith(_RANKED) else "",
-        said_at_ms=row.said_at_ms,
-        written_at_ms=row.started_at_ms if row.mtime_ns is None else row.mtime_ns // 1_000_000,
-        duration_seconds=row.duration_seconds,
-        in_progress=row.reason is None and row.game_id in running,
-        reason=row.reason,
-        end_method=end.game_end_method,
-        quitter=end.lras_initiator_index,
-        winners=winners,
-    )
-
-
-def _player(player: _PlayerSettings, named: _Named, standing: _Standing) -> Player:
-    # The index calls a tag a name where there is no better one.
-    name = player.display_name or ("" if named.name == named.tag else named.name)
-    return Player(
-        index=player.player_index,
-        port=player.player_index + 1 if player.port is None else player.port,
-        connect_code=player.connect_code or named.code,
-        netplay_name=name,
-        tag=player.nametag or named.tag,
-        character_id=player.character_id,
-        character_color=player.character_color,
-        team=player.team_id,
-        human=player.type != _CPU,
-        start_stocks=player.start_stocks,
-        stocks=standing.stocks,
-        percent=standing.percent,
-    )
+def _newest_set(
+    indexed: Sequence[IndexedGame], running: Collection[str], corrections: Corrections, rules: Rules, *, more: bool
+) -> tuple[Set, Sequence[PlayedGame]] | None:
+    return newest_set_since_break(played_games(indexed, running), corrections, rules, more=more)

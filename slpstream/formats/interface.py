@@ -1,57 +1,75 @@
-"""What a format is: how its files are recognised, and what reads them."""
+"""The parts of a format: how its files are recognised, read, summarised and given stats."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import pkgutil
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
-from slpstream.formats.slippi.preview import Ends
 from slpstream.model.errors import FormatError
-from slpstream.model.events import Event, GameEnd, GameStart, Metadata
+from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata
+from slpstream.model.summary import GameSummary
 
 SNIFFED_BYTES = 0x500
-"""What `sniff` looks at, at most."""
+"""`sniff` is given at most this many bytes."""
 REST_SECONDS = 1.0
-"""A file that is written in one go is complete when it has not changed for so long."""
+"""A file that the game writes in one go is complete when it has not changed for this long."""
 
 
 class Reader(Protocol):
-    """One game: fed with the bytes of its file in order, cut anywhere, it returns events."""
+    """Decodes one game: takes the bytes of its file in order, split anywhere, and returns events."""
 
     @property
     def failure(self) -> FormatError | None:
-        """What ended the log, when the bytes were wrong."""
+        """The error that ended the log, when the bytes were wrong."""
 
     @property
     def closed(self) -> bool:
-        """Nothing that can still be appended would change the log."""
+        """Whether no further byte can change the log."""
 
     def feed(self, data: bytes) -> list[Event]:
-        """The next bytes of the file."""
+        """Decode the next bytes of the file."""
 
     def rewrite(self, header: bytes) -> list[Event]:
-        """The first `rewritable_bytes` of the file have changed."""
+        """Take note that the game has rewritten the first `rewritable_bytes` of the file."""
 
     def finish(self) -> list[Event]:
-        """No more bytes will come."""
+        """Take note that the file has ended."""
 
     @property
     def pending(self) -> bool:
-        """There are events that `more` has not returned yet."""
+        """Whether there are events that `more` has not returned yet."""
 
     def more(self, max_frames: int) -> list[Event]:
-        """The events of at most `max_frames` further frames, where a format expands them as they are taken."""
+        """Return the events of at most `max_frames` further frames. Only for formats that expand frames on demand."""
 
     def take_command_counts(self) -> dict[str, int]:
-        """How many events were read since the last call, by command."""
+        """Return how many events of each command were read since the last call."""
 
     def copy(self) -> Self:
-        """An independent reader at the same place."""
+        """Return an independent reader in the same state."""
+
+
+class StatsComputer(Protocol):
+    """Computes stats (`StatsUpdate`) and derived events (`GameEvent`) from the final frames of one game.
+
+    Of the stats the index keeps the plain values and `overall`, the totals of each player.
+    """
+
+    def feed(self, frame: Frame, end_offset: int) -> list[Event]:
+        """Take the next final frame; each number comes once, in order. Returns the events that it causes, which must
+        carry `end_offset`: the file offset just past the bytes that made the frame final."""
+
+    def finish(self, end: GameEnd) -> list[Event]:
+        """Take the end of the game. Returns the events that it causes."""
+
+    def copy(self) -> Self:
+        """Return an independent computer in the same state."""
 
 
 class WholeGame(Protocol):
-    """A whole game in memory, read at once: what the batch path of a format gives."""
+    """A whole game in memory, decoded at once: the result of a format's batch path."""
 
     @property
     def start(self) -> GameStart:
@@ -59,59 +77,86 @@ class WholeGame(Protocol):
 
     @property
     def end(self) -> GameEnd:
-        """How it ended."""
+        """The end of the game."""
 
     @property
     def metadata(self) -> Metadata | None:
-        """What the file says of itself."""
+        """The metadata; `None` when the file has none."""
 
     @property
     def frames(self) -> Any:
         """The frames as columns."""
 
 
+class Preview(NamedTuple):
+    """The events that the first and last bytes of a finished replay tell."""
+
+    start: GameStart
+    end: GameEnd
+    metadata: Metadata
+
+
 class ReaderOptions(NamedTuple):
-    """What a reader is told beside the bytes."""
+    """Options of a reader besides the bytes."""
 
     name: str = ""
-    """The file's name, without its folder. Some formats keep data in it."""
+    """The file's name without its folder. Some formats keep data in it."""
     strict: bool = False
-    """What is otherwise a warning about the bytes (a wrong checksum) refuses the file."""
+    """Refuse the file for what is otherwise a warning, such as a wrong checksum."""
     personal: bool = False
-    """Keep what identifies a person beyond the name that the game shows."""
+    """Keep data that identifies a person beyond the name that the game shows."""
 
 
 Sniff = Callable[[bytes, int | None, str], Literal["yes", "no", "maybe"]]
-"""(first bytes, size of the file or `None`, its name): whether the file is of the format. Never raises."""
+"""(first bytes, size of the file or `None`, file name) to whether the file is of the format. Never raises."""
+
+Describe = Callable[[Any, GameEnd | None, Mapping[str, Any] | None], GameSummary]
+"""(settings, end or `None`, metadata or `None`) to the summary of a game.
+
+It is called at Game Start with the settings alone, and again when the end and the metadata have come. Settings,
+`end.game_end` and `end.winners` are plain JSON values, as in the messages, because they may have been read back from
+the index or from a broker. Raises `msgspec.ValidationError` for settings that it does not understand, for example those
+of another version."""
+
+MakeStats = Callable[[Any], StatsComputer]
+"""(settings of `GameStart`) to a computer for that game."""
 
 
 class Format(NamedTuple):
-    """A format that slpstream reads."""
+    """A replay format."""
 
     name: str
     suffixes: tuple[str, ...]
-    """Of file names, lower case with the dot."""
+    """File name endings, lower case with the dot."""
     reader: Callable[[ReaderOptions], Reader]
     rewritable_bytes: int = 0
-    """How many bytes at the start of the file may change after they were written; 0 for none."""
+    """How many bytes at the start of the file the game may change after it has written them."""
     written_whole: bool = False
-    """The file is written in one go, and is one finished game: its reader is told to `finish` when it has come to
-    rest."""
+    """Whether the game writes the file in one go. Then `finish` is called when the file has come to rest."""
     sniff: Sniff | None = None
-    """Whether some bytes are of this format; without it the ending alone decides."""
+    """Tells whether bytes are of this format. Without it the file name decides."""
     whole: Callable[[bytes], WholeGame] | None = None
-    """The batch path, of a whole file, where there is one. It takes the extra `analysis`."""
-    ends: Callable[[bytes, bytes, int], Ends | None] | None = None
-    """What the first and the last bytes of a file say (and the file offset of the latter), where a format can tell
-    from them; `None` when they do not tell."""
-
-    summary: Callable[[Any, Any], tuple[str, str, str]] | None = None
-    """Settings and winners to what a table for people shows: version, where, who (a line each)."""
+    """The batch path: a whole file to columns. Takes the extra `analysis`."""
+    preview: Callable[[bytes, bytes, int], Preview | None] | None = None
+    """(first bytes, last bytes, file offset of the last bytes) to what they tell; `None` when the whole file has to be
+    read."""
+    describe: Describe | None = None
+    """Summarises a game in neutral words. Without it games have no names, place or winners."""
+    stats: MakeStats | str | None = None
+    """Makes what computes the stats of a game. It may be given as `"package.module:name"`, which is imported when the
+    first game begins."""
 
     names: Path | None = None
     """Folder with the format's tables of names (`slpstream.formats.name_tables`). Its JSON files are served to pages as
     `/static/names/{format}/`."""
 
     def new_reader(self, name: str = "", *, strict: bool = False, personal: bool = False) -> Reader:
-        """A reader for a file of this name."""
+        """Return a reader for a file of this name."""
         return self.reader(ReaderOptions(name, strict, personal))
+
+    def make_stats(self) -> MakeStats | None:
+        """Return `stats` resolved to what it names; `None` for a format without stats."""
+        if isinstance(self.stats, str):
+            resolved: MakeStats = pkgutil.resolve_name(self.stats)
+            return resolved
+        return self.stats

@@ -1,8 +1,7 @@
-"""The registry of formats: look at the name and the first bytes, answer with a format.
+"""The registry of formats: picks the format of a file by its name and first bytes, and of a game by the format's name.
 
-A `Format` says which files can be its own, and makes a reader for one of them. Ours stand in `_OURS`; others come from
-installed packages, by the entry-point group `slpstream.formats` (`deploy/docs/add_a_format.md`). Nothing above this
-module knows a format by name.
+The built-in formats are in `_OURS`; installed packages add others through the entry-point group `slpstream.formats`
+(`deploy/docs/add_a_format.md`). No module above `formats` and `stats` knows a format by name.
 """
 
 from __future__ import annotations
@@ -11,30 +10,35 @@ import functools
 from collections.abc import Callable, Mapping
 from importlib.metadata import entry_points
 from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
 
 from slpstream.formats import gci, mk8, stunts
 from slpstream.formats.gci import names as gci_names
 from slpstream.formats.gci.reader import GciReader
-from slpstream.formats.gci.settings import summary as gci_summary
-from slpstream.formats.interface import Format, Reader, ReaderOptions, WholeGame
+from slpstream.formats.gci.summary import describe as describe_gci
+from slpstream.formats.interface import Format, Reader, ReaderOptions, StatsComputer, WholeGame
 from slpstream.formats.mk8 import names as mk8_names
 from slpstream.formats.mk8.reader import Mk8Reader
-from slpstream.formats.mk8.settings import summary as mk8_summary
+from slpstream.formats.mk8.summary import describe as describe_mk8
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi import names as slippi_names
-from slpstream.formats.slippi.preview import read_ends
+from slpstream.formats.slippi.preview import read_preview
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.formats.slippi.summary import summary as slippi_summary
+from slpstream.formats.slippi.summary import describe as describe_slippi
 from slpstream.formats.stunts import names as stunts_names
 from slpstream.formats.stunts.reader import StuntsReader
-from slpstream.formats.stunts.reader import summary as stunts_summary
+from slpstream.formats.stunts.summary import describe as describe_stunts
 from slpstream.model.errors import ConfigError
+from slpstream.model.events import GameEnd, GameStart
+from slpstream.model.summary import GameSummary
 
 ENTRY_POINTS = "slpstream.formats"
 
 
 def _whole_slippi(data: bytes) -> WholeGame:
-    from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame  # noqa: PLC0415 -- numpy is for those who ask
+    from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame  # noqa: PLC0415 -- numpy is an extra
 
     return SlippiGame(data)
 
@@ -51,9 +55,10 @@ _OURS: tuple[Format, ...] = (
         rewritable_bytes=container.HEADER_BYTES,
         sniff=container.sniff,
         whole=_whole_slippi,
-        ends=read_ends,
-        summary=slippi_summary,
         names=slippi_names.FOLDER,
+        preview=read_preview,
+        describe=describe_slippi,
+        stats="slpstream.stats.game:SlippiStats",
     ),
     Format(
         "gci",
@@ -61,8 +66,8 @@ _OURS: tuple[Format, ...] = (
         _whole_file_reader(GciReader),
         written_whole=True,
         sniff=gci.sniff,
-        summary=gci_summary,
         names=gci_names.FOLDER,
+        describe=describe_gci,
     ),
     Format(
         "stunts",
@@ -70,8 +75,8 @@ _OURS: tuple[Format, ...] = (
         _whole_file_reader(StuntsReader),
         written_whole=True,
         sniff=stunts.sniff,
-        summary=stunts_summary,
         names=stunts_names.FOLDER,
+        describe=describe_stunts,
     ),
     Format(
         "mk8",
@@ -79,21 +84,24 @@ _OURS: tuple[Format, ...] = (
         _whole_file_reader(Mk8Reader),
         written_whole=True,
         sniff=mk8.sniff,
-        summary=mk8_summary,
         names=mk8_names.FOLDER,
+        describe=describe_mk8,
     ),
 )
 
 
 @functools.cache
 def formats() -> tuple[Format, ...]:
-    """All formats: ours, then those of installed packages by name. Raises `ConfigError` for a package that registers
-    something else, or a name that is taken."""
+    """All formats: the built-in ones, then those of installed packages by name.
+
+    Raises `ConfigError` for a package that cannot be loaded, that registers something other than a `Format`, or whose
+    name is already taken.
+    """
     found = list(_OURS)
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         try:
             format_ = entry.load()
-        except (ImportError, AttributeError) as error:
+        except (ImportError, AttributeError, TypeError) as error:  # TypeError: made for another version of `Format`
             raise ConfigError(f"entry point {entry.name}", entry.value, f"cannot be loaded: {error}") from error
         if not isinstance(format_, Format):
             raise ConfigError(f"entry point {entry.name}", entry.value, "expected a slpstream.formats.Format")
@@ -111,15 +119,15 @@ def name_folders() -> Mapping[str, Path]:
 
 @functools.cache
 def suffixes() -> tuple[str, ...]:
-    """All file name endings that a watched folder is searched for."""
+    """All file name endings for which watched folders are searched."""
     return tuple(dict.fromkeys(suffix for format_ in formats() for suffix in format_.suffixes))
 
 
 def choose(name: str, head: bytes = b"", size_bytes: int | None = None) -> Format | None:
-    """The format of a file by its name and, where they are given, its first bytes (`SNIFFED_BYTES` are enough).
+    """The format of a file by its name and, if given, its first bytes (`SNIFFED_BYTES` are enough).
 
-    The formats of the name's ending are asked first, then all that can tell by the bytes alone. `None` when the ending
-    is nobody's or another kind of file has it, too.
+    Formats with the name's ending are asked first, then all that recognise bytes. `None` when no format has the ending,
+    or when a file of another kind has it.
     """
     suffix = PurePath(name).suffix.lower()
     by_ending = [format_ for format_ in formats() if suffix in format_.suffixes]
@@ -134,6 +142,35 @@ def choose(name: str, head: bytes = b"", size_bytes: int | None = None) -> Forma
 
 
 def of_name(name: str, head: bytes = b"", size_bytes: int | None = None) -> Format:
-    """The same, for a file that is meant to be a replay: where nothing fits, the format of its ending, or Slippi, whose
-    reader then says what is wrong."""
+    """The same for a file that is meant to be a replay. Where no format fits, it is the format of the file name's
+    ending, or else Slippi, whose reader then reports what is wrong."""
     return choose(name, head, size_bytes) or choose(name) or formats()[0]
+
+
+def format_called(name: str) -> Format | None:
+    """The format with this name; `None` when it is not installed."""
+    return next((format_ for format_ in formats() if format_.name == name), None)
+
+
+def describe(start: GameStart, end: GameEnd | None = None, metadata: Mapping[str, Any] | None = None) -> GameSummary:
+    """The neutral summary of a game, as far as it has been read.
+
+    It is empty when the format gives none, is not installed, or does not understand the settings.
+    """
+    format_ = format_called(start.format)
+    if format_ is None or format_.describe is None:
+        return GameSummary()
+    if end is not None:
+        game_end, winners = msgspec.to_builtins((end.game_end, end.winners))
+        end = msgspec.structs.replace(end, game_end=game_end, winners=winners)
+    try:
+        return format_.describe(msgspec.to_builtins(start.settings), end, metadata)
+    except msgspec.ValidationError:
+        return GameSummary()
+
+
+def new_stats(start: GameStart) -> StatsComputer | None:
+    """A stats computer for a game that begins; `None` for a format without stats."""
+    format_ = format_called(start.format)
+    make = None if format_ is None else format_.make_stats()
+    return None if make is None else make(start.settings)

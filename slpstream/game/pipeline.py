@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, Self
+from typing import Self
 
-from slpstream.formats.interface import Reader
+from slpstream.formats.interface import Reader, StatsComputer
+from slpstream.formats.registry import new_stats
 from slpstream.model.errors import FormatError
 from slpstream.model.events import (
     DESCRIBING,
@@ -29,12 +30,12 @@ from slpstream.model.events import (
     StatsUpdate,
 )
 from slpstream.model.messages import START, FramesMode, LogMessage, body_of
-from slpstream.stats import SlippiStats
 
 Encoded = tuple[str, bytes, int | None]
 """Message type, payload and frame number, as `body_of` returns them."""
 
 _DERIVED = (GameEvent, StatsUpdate)
+"""The events of a stats computer. They name the final frame that causes them."""
 _NOTABLE = frozenset({*DESCRIBING, Diagnostic})
 
 
@@ -124,68 +125,50 @@ class FinalizedLogWriter(LogWriter):
 _WRITERS: Mapping[FramesMode, type[LogWriter]] = {"live": LogWriter, "finalized": FinalizedLogWriter}
 
 
-class Computers(Protocol):
-    """What computes stats and derived events over the final frames of a game."""
-
-    def feed(self, frame: Frame, end_offset: int) -> list[Event]:
-        """A final frame, each number once, in order; what it causes. `end_offset` is that of what made it final."""
-
-    def finish(self, end: GameEnd) -> list[Event]:
-        """No more frames will come."""
-
-    def copy(self) -> Self:
-        """Independent computers at the same place."""
-
-
-COMPUTERS: Mapping[str, Callable[[Any], Computers]] = {"slippi": SlippiStats}
-"""What computes stats over the frames of a format, made from its settings."""
+MakeStats = Callable[[GameStart], StatsComputer | None]
+"""Makes a stats computer for a game that begins; `None` for a game without stats."""
 
 
 class Deriver:
-    """Puts what the computers say among the reader's events: behind the frame that caused it, before the end."""
+    """Inserts stats and derived events among the reader's events: after the frame that causes them, before the end."""
 
-    def __init__(self, make: Mapping[str, Callable[[Any], Computers]] = COMPUTERS) -> None:
-        """`make` has what makes the computers of a format from its settings."""
-        self._make = make
-        self._computers: Computers | None = None
+    def __init__(self, make_stats: MakeStats = new_stats) -> None:
+        self._make_stats = make_stats
+        self._computer: StatsComputer | None = None
         self._waiting: dict[int, Frame] = {}
         self._through: int | None = None
 
     def copy(self) -> Self:
-        """An independent deriver at the same place; frames are values and shared."""
+        """Return an independent deriver in the same state; frames are values and shared."""
         twin = copy.copy(self)
-        twin._computers = None if self._computers is None else self._computers.copy()
+        twin._computer = None if self._computer is None else self._computer.copy()
         twin._waiting = dict(self._waiting)
         return twin
 
     def derive(self, events: list[Event]) -> list[Event]:
-        """The same events, with derived ones among them."""
-        computers, waiting = self._computers, self._waiting
+        """Return the same events with the derived ones among them."""
+        computer, waiting = self._computer, self._waiting
         derived: list[Event] = []
         for event in events:
             kind = type(event)
-            if computers is None:
+            if computer is None:
                 if kind is GameStart:
-                    make = self._make.get(event.format)  # type: ignore[attr-defined]
-                    if make is not None:
-                        computers = self._computers = make(event.settings)  # type: ignore[attr-defined]
+                    computer = self._computer = self._make_stats(event)  # type: ignore[arg-type]
             elif kind is Frame:
                 number = event.number  # type: ignore[attr-defined]
-                if (
-                    self._through is None or number > self._through
-                ):  # of a final frame that comes again the first stands
+                if self._through is None or number > self._through:  # once a number is final, later ones do not count
                     waiting[number] = event  # type: ignore[assignment]
             elif kind is FrameFinalized:
                 derived.append(event)
                 self._through = through = event.through  # type: ignore[attr-defined]
                 if len(waiting) == 1 and through in waiting:  # nearly always, when frames are final at their bookends
-                    derived += computers.feed(waiting.pop(through), event.end_offset)
+                    derived += computer.feed(waiting.pop(through), event.end_offset)
                 else:
                     for number in sorted(n for n in waiting if n <= through):
-                        derived += computers.feed(waiting.pop(number), event.end_offset)
+                        derived += computer.feed(waiting.pop(number), event.end_offset)
                 continue
             elif kind is GameEnd:
-                derived += computers.finish(event)  # type: ignore[arg-type]
+                derived += computer.finish(event)  # type: ignore[arg-type]
                 waiting.clear()
             derived.append(event)
         return derived
@@ -228,12 +211,12 @@ class Pipeline:
         reader: Reader,
         modes: Sequence[FramesMode] = ("live",),
         *,
-        computers: Mapping[str, Callable[[Any], Computers]] = COMPUTERS,
+        make_stats: MakeStats = new_stats,
     ) -> None:
         self.reader = reader
         self.modes = tuple(modes)
         self._writers = [_WRITERS[mode]() for mode in self.modes]
-        self._deriver = Deriver(computers)
+        self._deriver = Deriver(make_stats)
         self.game_id: str | None = None
         self.bytes_read = 0
         self.last_frame: int | None = None

@@ -50,8 +50,8 @@ PAYLOADS: Mapping[str, str] = {
 }
 STATUS_PAYLOADS: Mapping[str, str] = {
     "hello": "`protocol`, `version`, `stations`: first on every connection",
-    "snapshot": "`gameId`, `settings`, `frame`, `stats`, `set`, `cursor`: when joining a game in progress",
-    "station": "`state` (`idle`, `playing`, `stalled`, `offline`), `reason`, `gameId`, `at`",
+    "snapshot": "`gameId`, `settings`, `summary`, `frame`, `stats`, `set`, `cursor`: when joining a game in progress",
+    "station": "`state` (`idle`, `playing`, `stalled`, `offline`), `reason`, `gameId`, `summary` of that game, `at`",
     "set": "`setId`, `gameId`, `state` (`upcoming`, `running`, `over`), `bestOf`, `winsNeeded`, `players`, `score` "
     "(in their order), `sides`, `winner`, `games`, `olderGames`: the set of a station, whenever it changes; see "
     "`deploy/docs/sets.md`",

@@ -6,7 +6,7 @@ delays no other output, and reads what it missed from the log when it is back.
 
 from slpstream.outputs.delivery import Deliverer, Receiver
 from slpstream.outputs.jsonl import JsonLinesSink
-from slpstream.outputs.obs import ObsFiles, Titles
+from slpstream.outputs.obs import ObsFiles
 from slpstream.outputs.startgg import bracket_set
 from slpstream.outputs.webhook import WebhookSink
 
@@ -15,7 +15,6 @@ __all__ = [
     "JsonLinesSink",
     "ObsFiles",
     "Receiver",
-    "Titles",
     "WebhookSink",
     "bracket_set",
 ]

@@ -7,15 +7,16 @@ files are updated a few times a second at most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import trio
 
-from slpstream.stream import Channel, Game
+from slpstream.model.summary import PlayerSummary
+from slpstream.stream import Channel
 from slpstream.system.logs import get_logger
 
 SLOTS = 4
@@ -23,27 +24,6 @@ STATE_FILE = "state.json"
 _INTERVAL_SECONDS = 0.25
 _RETRY_SECONDS = 5.0
 _PLAYER_TEXTS = ("player", "code", "character", "port", "score", "stocks", "percent")
-
-
-class PlayerTitle(NamedTuple):
-    """The names of a player, as far as they are known from the game."""
-
-    player_index: int
-    port: int
-    name: str = ""
-    code: str = ""
-    character: str = ""
-
-
-class Titles(NamedTuple):
-    """The names at the start of a game."""
-
-    stage: str = ""
-    players: Sequence[PlayerTitle] = ()
-
-
-TitlesOf = Callable[[Mapping[str, Any]], Titles]
-"""Turns the payload of a `game_start` into names for display."""
 
 
 class _Post(msgspec.Struct, frozen=True):
@@ -63,9 +43,8 @@ class _Frame(msgspec.Struct):
 class ObsFiles:
     """The files of all stations. Start `follow` for each station."""
 
-    def __init__(self, folder: Path, titles_of: TitlesOf, *, limiter: trio.CapacityLimiter) -> None:
+    def __init__(self, folder: Path, *, limiter: trio.CapacityLimiter) -> None:
         self._folder = folder
-        self._titles_of = titles_of
         self._limiter = limiter
         self._sets: dict[str, Mapping[str, Any]] = {}
         self._channels: dict[str, Channel] = {}
@@ -88,15 +67,9 @@ class ObsFiles:
         station = channel.station
         self._channels[station] = channel
         written: dict[str, bytes] = {}
-        known: tuple[Game, Titles] | None = None
         try:
             while True:
-                game = channel.current
-                if game is None or game.start is None:
-                    known = None
-                elif known is None or known[0] is not game:
-                    known = (game, self._titles_of(msgspec.json.decode(b"{" + game.start.body)))
-                files = _files(_state(channel, known, self._sets.get(station, {})))
+                files = _files(_state(channel, self._sets.get(station, {})))
                 if files == written:
                     await channel.changed()
                     await trio.sleep(_INTERVAL_SECONDS)
@@ -140,7 +113,7 @@ def _replace_all(folder: Path, files: Mapping[str, bytes]) -> None:
             raise
 
 
-def _state(channel: Channel, known: tuple[Game, Titles] | None, played: Mapping[str, Any]) -> dict[str, Any]:
+def _state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]:
     """The content of `state.json`; `played` is the set of the station."""
     station_state = channel.state_message()
     state: dict[str, Any] = {
@@ -156,32 +129,32 @@ def _state(channel: Channel, known: tuple[Game, Titles] | None, played: Mapping[
         "players": [],
     }
     frame = _Frame()
-    titles = Titles()
-    if known is not None:
-        game, titles = known
-        state["gameId"], state["stage"] = game.game_id, titles.stage
+    members = {member.get("playerIndex"): member for member in played.get("players") or ()}
+    by_index: dict[int, PlayerSummary] = {}
+    game = channel.current
+    if game is not None and game.start is not None:
+        by_index = {player.index: player for player in game.summary.players}
+        state["gameId"], state["stage"] = game.game_id, game.summary.place.name
         if game.newest_frame is not None:
             frame = msgspec.json.decode(game.newest_frame.entry(), type=_Frame)
-    members = {member.get("playerIndex"): member for member in played.get("players") or ()}
-    if known is not None and played.get("gameId") != state["gameId"]:
-        members = {}  # the set is that of another game: players may have changed ports
-    by_index = {title.player_index: title for title in titles.players} if known is not None else {}
+        if played.get("gameId") != game.game_id:
+            members = {}  # the set is that of another game: players may have changed ports
     order = list(members) if members and by_index.keys() <= members.keys() else list(by_index)
     for index in (order or list(members))[:SLOTS]:
-        state["players"].append(_player(index, by_index.get(index), members.get(index, {}), frame))
+        player = by_index.get(index, PlayerSummary(index=index))
+        state["players"].append(_player(player, members.get(index, {}), frame))
     return state
 
 
-def _player(index: int, title: PlayerTitle | None, member: Mapping[str, Any], frame: _Frame) -> dict[str, Any]:
+def _player(player: PlayerSummary, member: Mapping[str, Any], frame: _Frame) -> dict[str, Any]:
     """One player. The operator's name comes first, then the name in the game, the connect code, the port."""
-    seen = frame.players.get(str(index), _Player()).post
-    port = title.port if title is not None else member.get("port", index + 1)
-    code = (title.code if title is not None else "") or member.get("connectCode") or ""
-    name = member.get("name") or (title.name if title is not None else "") or code or f"Player {port}"
+    seen = frame.players.get(str(player.index), _Player()).post
+    port = member.get("port", player.index + 1) if player.port is None else player.port
+    code = player.code or member.get("connectCode") or ""
     return {
-        "player": name,
+        "player": member.get("name") or player.shown_name or code or f"Player {port}",
         "code": code,
-        "character": title.character if title is not None else "",
+        "character": player.character.name,
         "port": port,
         "score": member.get("score"),
         "stocks": None if seen.stocks is None else int(seen.stocks),

@@ -19,14 +19,15 @@ import trio
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import LogMessage, Topic, timestamp
+from slpstream.model.summary import GameSummary, stats_summary
 from slpstream.outputs.delivery import Deliverer
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer
 from slpstream.system.logs import get_logger
 
 EventName = Literal["game_start", "game_end", "set"]
-Summarise = Callable[[Any], bytes]
-"""Turns the stats of a game into the JSON that is delivered."""
+Describe = Callable[[Mapping[str, Any], Mapping[str, Any] | None], GameSummary]
+"""(payload of `game_start`, payload of `game_end` or `None`) to the neutral summary of the game."""
 
 UPCOMING = "upcoming"
 """In place of the set id, for a set in which no game has begun."""
@@ -58,7 +59,7 @@ class WebhookSink:
         name: str,
         events: frozenset[EventName],
         stations: frozenset[str] | None,
-        summarise: Summarise,
+        describe: Describe,
         wall_clock: Callable[[], float] = time.time,
     ) -> None:
         """`deliverer` posts the deliveries that are put into `store` under `id`; `name` is for logs and metrics.
@@ -71,7 +72,7 @@ class WebhookSink:
         self.name = name
         self._events = events
         self._stations = stations
-        self._summarise = summarise
+        self._describe = describe
         self._wall_clock = wall_clock
         self._sets: dict[tuple[str, str], Mapping[str, Any]] = {}
         self._sets_changed = trio.Event()
@@ -170,21 +171,22 @@ class WebhookSink:
                 while len(games) > _KEPT_GAMES:
                     del games[next(iter(games))]
                 if "game_start" in self._events:
-                    deliveries.append(self._delivery(station, message, {}))
+                    summary = self._describe(_payload(games[batch.game_id].start), None)
+                    deliveries.append(self._delivery(station, message, {"summary": summary}))
             elif message.type == "game_end":
-                more = self._about(games.pop(batch.game_id, None))
+                game = games.pop(batch.game_id, None)
                 if "game_end" in self._events:
+                    more = {} if game is None else self._about(game, message)
                     deliveries.append(self._delivery(station, message, more))
         return deliveries
 
-    def _about(self, game: _Game | None) -> dict[str, Any]:
+    def _about(self, game: _Game, end: LogMessage) -> dict[str, Any]:
         """Further keys of a `game_end`, so that a receiver does not need to keep the `game_start`."""
-        if game is None:
-            return {}
         start = msgspec.json.decode(game.start, type=dict[str, msgspec.Raw])
         more: dict[str, Any] = {key: start[key] for key in ("format", "settings") if key in start}
         if game.stats is not None:
-            more["stats"] = msgspec.Raw(self._summarise(msgspec.json.decode(b"{" + game.stats)["stats"]))
+            more["stats"] = msgspec.Raw(stats_summary(msgspec.json.decode(b"{" + game.stats)["stats"]))
+        more["summary"] = self._describe(_payload(game.start), _payload(b"{" + end.body))
         return more
 
     def _delivery(self, station: str, message: LogMessage, more: Mapping[str, Any]) -> Delivery:
@@ -222,6 +224,9 @@ class WebhookSink:
         delivery = Delivery(key, "set", body)
         self._store.store_set(self._id, station, delivery, int(now * 1000), set_id=set_id, digest=digest)
         return True
+
+
+_payload = msgspec.json.Decoder(dict[str, Any]).decode
 
 
 def _digest(data: bytes) -> str:

@@ -1,12 +1,13 @@
-"""Sets from games, pure: what is played on a station, what an operator has said, and the rules give the sets.
+"""Groups the games of a station into sets. Pure: games, an operator's corrections and the rules go in, sets come out.
 
-There is no state in here. Whoever has the same games, corrections and rules gets the same sets, now, after a restart
-and on another machine. The rules as people read them are in `deploy/docs/sets.md`.
+Nothing is remembered in here. The same games, corrections and rules give the same sets now, after a restart and on
+another machine. `deploy/docs/sets.md` has the rules for users.
 """
 
-from slpstream.sets.corrections import Corrections, ImpossibleCorrection, SetPatch, corrected
-from slpstream.sets.games import PlayedGame, Player, Rules
-from slpstream.sets.grouping import Set, newest_set, sets_of, since_break
+from slpstream.sets.corrections import Corrections
+from slpstream.sets.games import PlayedGame, Player, Rules, played_games
+from slpstream.sets.grouping import Set, newest_set, newest_set_since_break, sets_of, since_break
+from slpstream.sets.patches import ImpossibleCorrection, SetPatch, corrected
 from slpstream.sets.scores import SetScore, score_of
 
 __all__ = [
@@ -20,6 +21,8 @@ __all__ = [
     "SetScore",
     "corrected",
     "newest_set",
+    "newest_set_since_break",
+    "played_games",
     "score_of",
     "sets_of",
     "since_break",

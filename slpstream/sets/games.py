@@ -1,14 +1,17 @@
-"""What sets are made of: a game as it was played, and the rules."""
+"""The games that sets are made of, and the rules."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
 
 import msgspec
 
+from slpstream.model.summary import Ending, IndexedGame, PlayerSummary, Standing
+
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True):
-    """Which games count, and when a set is over: `[sets]` of the configuration."""
+    """Which games count and when a set is over: the section `[sets]` of the configuration."""
 
     best_of: int = 3
     handwarmer_seconds: float = 30.0
@@ -18,10 +21,10 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Player(msgspec.Struct, frozen=True, kw_only=True):
-    """Who played, and what was left at the end. Names that the replay does not have are empty."""
+    """A player of one game, with what was left at its end. Names that the replay does not have are empty."""
 
     index: int
-    """The port, counted from 0."""
+    """Player index: the port, counted from 0."""
     port: int
     connect_code: str = ""
     netplay_name: str = ""
@@ -32,38 +35,42 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
     human: bool = True
     start_stocks: int | None = None
     stocks: int | None = None
-    """At the end; `None` while it is not known."""
+    """Stocks at the end; `None` when not known (yet)."""
     percent: float | None = None
+    """Percent at the end; `None` when not known (yet)."""
 
 
 class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
-    """One game. Two clocks tell when it was: that of the console, in its file, and that of the machine that wrote the
-    file; they are never held against each other. Unix times in milliseconds."""
+    """One game.
+
+    Two clocks tell when it was played: that of the console, in its file, and that of the machine that wrote the file.
+    The two are never compared with each other. Unix times in milliseconds.
+    """
 
     game_id: str
     players: Sequence[Player]
     stage_id: int | None = None
     is_teams: bool = False
     match_id: str = ""
-    """Of games that the game itself plays as one set (ranked); empty for others."""
+    """The match that the game itself counts this game to (ranked); empty for other games."""
     said_at_ms: int | None = None
-    """When it began, as its file says."""
+    """When it began according to its file."""
     written_at_ms: int = 0
-    """When its file was written last."""
+    """When its file was last written to."""
     duration_seconds: float | None = None
     """`None` while it has no end."""
     in_progress: bool = False
     reason: str | None = None
     """As in `game_end`; `None` while it has no end."""
-    end_method: int | None = None
-    """As in Game End; `None` when the replay has none."""
+    ending: Ending | None = None
+    """How it came to its end; `None` when the replay does not say."""
     quitter: int | None = None
-    """Player index of who quit, where the replay says it."""
+    """Player index of the player who quit; `None` when not known."""
     winners: Sequence[int] = ()
-    """Player indices, as `game_end` has them."""
+    """Player indices."""
 
     def sides(self) -> list[list[Player]]:
-        """Who plays together: the teams, or each player alone; in the order of their first ports."""
+        """The sides in the order of their first ports: the teams, or each player alone."""
         players = sorted(self.players, key=lambda player: player.index)
         if not self.is_teams:
             return [[player] for player in players]
@@ -73,8 +80,19 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
         return list(teams.values())
 
 
+def played_games(indexed: Iterable[IndexedGame], running: Collection[str]) -> list[PlayedGame]:
+    """The games that sets are made of, in the order in which they were played; games in progress come last.
+
+    Games of one side alone and games that are not played for points are left out. `running` has the ids of the games in
+    progress.
+    """
+    in_order = sorted(indexed, key=lambda game: (game.started_at_ms, game.mtime_ns or 0, game.game_id))
+    games = [_played_game(game, running) for game in in_order if game.summary.versus]
+    return sorted((game for game in games if len(game.sides()) > 1), key=lambda game: game.in_progress)
+
+
 def break_seconds(before: PlayedGame, after: PlayedGame) -> float:
-    """How long nobody played between two games; by the console's clock where both games have it."""
+    """The time between two games, by the console's clock where both games have it."""
     length_ms = 1000 * (before.duration_seconds or 0.0)
     if before.said_at_ms is not None and after.said_at_ms is not None:
         return (after.said_at_ms - before.said_at_ms - length_ms) / 1000
@@ -83,5 +101,46 @@ def break_seconds(before: PlayedGame, after: PlayedGame) -> float:
 
 
 def clock(seconds: float) -> str:
-    """A length of time as people write it: `1:32`."""
+    """A duration as minutes and seconds: `1:32`."""
     return f"{int(seconds // 60)}:{int(seconds) % 60:02d}"
+
+
+def _played_game(indexed: IndexedGame, running: Collection[str]) -> PlayedGame:
+    summary = indexed.summary
+    return PlayedGame(
+        game_id=indexed.game_id,
+        players=[_player(player, indexed.standings.get(player.index, Standing())) for player in summary.players],
+        stage_id=_number(summary.place.id),
+        is_teams=summary.is_teams,
+        match_id=summary.match_id,
+        said_at_ms=indexed.said_at_ms,
+        written_at_ms=indexed.started_at_ms if indexed.mtime_ns is None else indexed.mtime_ns // 1_000_000,
+        duration_seconds=indexed.duration_seconds,
+        in_progress=indexed.reason is None and indexed.game_id in running,
+        reason=indexed.reason,
+        ending=summary.ending,
+        quitter=summary.quitter,
+        winners=summary.winners,
+    )
+
+
+def _player(player: PlayerSummary, standing: Standing) -> Player:
+    return Player(
+        index=player.index,
+        port=player.index + 1 if player.port is None else player.port,
+        connect_code=player.code,
+        netplay_name=player.name,
+        tag=player.tag,
+        character_id=_number(player.character.id),
+        character_color=player.color,
+        team=player.team,
+        human=player.human,
+        start_stocks=player.start_stocks,
+        stocks=standing.stocks,
+        percent=standing.percent,
+    )
+
+
+def _number(id: Any) -> int | None:
+    """An id of a thing where it is a number, as `set` messages have it."""
+    return id if isinstance(id, int) else None

@@ -1,8 +1,9 @@
-"""The games of a station in order, what an operator said, and the rules, to its sets.
+"""Groups the games of a station into sets.
 
-A walk over the games. Each one either goes on with the set or begins another: because the operator says so, the set was
-over, the players are others, nobody played for long, or the game itself counts it to another match. Then its sides are
-matched with those of the set, and its verdict gives a point to one of them or to none.
+It is one pass over the games in order. Each game either continues the set or begins another one: because the operator
+decided so, because the set is over, the players are others, the break was long, or the game itself counts to another
+match. Then the sides of the game are matched with those of the set, and the verdict on the game gives a point to one of
+them or to none.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 
 from slpstream.sets.corrections import EMPTY, NOTHING, Corrections, SetCorrection, person
 from slpstream.sets.games import PlayedGame, Player, Rules, break_seconds
-from slpstream.sets.matching import SAID, folded, others, pair, places
+from slpstream.sets.matching import REPLAY_NAMES, folded, others, pair, places
 from slpstream.sets.verdicts import Judgement, judge
 
 Place = tuple[str, str]
@@ -22,7 +23,7 @@ _USUAL_PORTS = (0, 1)
 
 
 class Member:
-    """Somebody of a set: what is known by the newest game, and where he sat."""
+    """A member of a set, as known from its newest game."""
 
     def __init__(self, index: int) -> None:
         self.index = index
@@ -31,15 +32,16 @@ class Member:
         self.netplay_name = ""
         self.tag = ""
         self.name = ""
-        """Operator's."""
+        """The operator's name."""
         self.character_id: int | None = None
         self.character_color: int | None = None
         self.team: int | None = None
-        """Where there are teams."""
+        """`None` unless there are teams."""
         self.indices: dict[Place, frozenset[int]] = {}
+        """The player index at each place where a correction of the set can be kept."""
 
     def plays(self, player: Player, place: Place, *, in_team: bool) -> None:
-        """He is this player of a game. What a replay does not say stays as it was known."""
+        """Update this member from a game. Names that its replay does not have stay as they are."""
         self.index, self.port = player.index, player.port
         self.connect_code = player.connect_code or self.connect_code
         self.netplay_name = player.netplay_name or self.netplay_name
@@ -50,18 +52,18 @@ class Member:
 
 
 class Side:
-    """A player, or a team."""
+    """One side of a set: a player or a team."""
 
     def __init__(self, members: Sequence[Member]) -> None:
         self.members = list(members)
         self.won = 0
-        """Games that count."""
+        """Games won that count."""
         self.added = 0
-        """By the operator."""
+        """Points added by the operator; may be negative."""
 
     @property
     def score(self) -> int:
-        """Never below 0."""
+        """The score, never below 0."""
         return max(0, self.won + self.added)
 
 
@@ -71,76 +73,77 @@ class SetGame(NamedTuple):
     game: PlayedGame
     judgement: Judgement
     places: Sequence[int]
-    """For each side of the game the side of the set."""
+    """For each side of the game its place among the sides of the set."""
     winner: int | None
-    """Side of the set."""
+    """The winner's place among the sides of the set."""
     score: Sequence[int]
-    """Of all sides, after it."""
+    """The scores of all sides after the game."""
 
 
 class Set:
-    """One set, as far as it was played."""
+    """One set, as far as it has been played."""
 
-    def __init__(self, behind: str, rules: Rules) -> None:
-        """`behind` is the id of the game before its first one; empty when there is none."""
-        self.behind = behind
+    def __init__(self, previous_game_id: str, rules: Rules) -> None:
+        """`previous_game_id` is the id of the game before the first one of the set; empty when there is none."""
+        self.previous_game_id = previous_game_id
         self.best_of = rules.best_of
         self.sides: list[Side] = []
         self.entries: list[SetGame] = []
         self.all_games: Sequence[PlayedGame] = ()
-        """Of this set and those before it, as far as they were looked at."""
+        """The games of this set and of the sets before it, as far back as they were read."""
         self.places: list[Place] = []
-        """Where corrections of this set can be."""
+        """Where corrections of this set may be kept."""
 
     @property
     def games(self) -> list[PlayedGame]:
-        """In order."""
+        """The games in order."""
         return [entry.game for entry in self.entries]
 
     @property
     def last(self) -> PlayedGame | None:
-        """The newest game; `None` when it has not begun."""
+        """The newest game; `None` when the set has not begun."""
         return self.entries[-1].game if self.entries else None
 
     @property
     def place(self) -> Place:
-        """Where a correction is kept that is made now."""
-        return ("after", self.behind) if self.last is None else ("since", self.last.game_id)
+        """Where a correction that is made now is kept."""
+        return ("after", self.previous_game_id) if self.last is None else ("since", self.last.game_id)
 
     @property
     def wins_needed(self) -> int:
-        """More than half."""
+        """More than half of the games."""
         return self.best_of // 2 + 1
 
     @property
     def over(self) -> bool:
-        """A side has won more than half, or all games were played."""
+        """Whether a side has won more than half of the games, or all games have been won."""
         scores = [side.score for side in self.sides]
         return max(scores, default=0) >= self.wins_needed or sum(scores) >= self.best_of
 
     @property
     def winner(self) -> int | None:
-        """The side that has won; `None` while nobody has, or when it is a tie."""
+        """The place of the side that has won; `None` while the set is not over, and for a tie."""
         scores = [side.score for side in self.sides]
         best = max(scores, default=0)
         return scores.index(best) if self.over and scores.count(best) == 1 else None
 
     @property
     def members(self) -> list[Member]:
-        """Of all sides, in their order."""
+        """The members of all sides, in the order of the sides."""
         return [member for side in self.sides for member in side.members]
 
     def member(self, index: int) -> Member | None:
-        """Who sits at a port in the newest game."""
+        """The member with this player index in the newest game."""
         return next((member for member in self.members if member.index == index), None)
 
     def side(self, index: int) -> Side | None:
-        """The side of who sits at a port in the newest game."""
+        """The side of the member with this player index in the newest game."""
         return next((side for side in self.sides if any(m.index == index for m in side.members)), None)
 
     def identity(self, member: Member) -> str | None:
-        """Under which key somebody is known beyond this set: the surest that the replays say; `None` without."""
-        for kind in SAID:
+        """The key by which a member is recognised in other sets: the most reliable name that the replays have of this
+        member alone. `None` when they have none."""
+        for kind in REPLAY_NAMES:
             name = folded(getattr(member, kind))
             if name and [folded(getattr(other, kind)) for other in self.members].count(name) == 1:
                 return person(kind, name)
@@ -148,25 +151,25 @@ class Set:
 
 
 def sets_of(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> list[Set]:
-    """All sets, the oldest first; the last one is what there is to show. Games of one side alone are in none."""
+    """All sets, oldest first; the last one is the one to show. Games of one side alone belong to no set."""
     played = [game for game in games if len(game.sides()) > 1]
-    walk = _Walk(corrections, rules, played)
+    grouping = _Grouping(corrections, rules, played)
     for at, game in enumerate(played):
-        walk.take(game, newest=at == len(played) - 1)
-    behind = played[-1].game_id if played else ""
-    if behind in corrections.after or not walk.sets:
-        walk.expect(behind)
-    return walk.sets
+        grouping.take(game, newest=at == len(played) - 1)
+    newest_id = played[-1].game_id if played else ""
+    if newest_id in corrections.after or not grouping.sets:
+        grouping.expect(newest_id)
+    return grouping.sets
 
 
 def newest_set(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> Set:
-    """The set that there is to show; without games one that has not begun."""
+    """The set to show. Without games it is one that has not begun."""
     return sets_of(games, corrections, rules)[-1]
 
 
 def since_break(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> int | None:
-    """The place of the game before the last long break: what was before it makes no difference to the newest set.
-    `None` when there was no such break."""
+    """The place of the game before the last long break; earlier games make no difference to the newest set. `None` when
+    there was no long break."""
     for at in range(len(games) - 1, 0, -1):
         joined = corrections.games.get(games[at].game_id, NOTHING).begins_set is False
         if not joined and break_seconds(games[at - 1], games[at]) > rules.new_set_seconds:
@@ -174,8 +177,22 @@ def since_break(games: Sequence[PlayedGame], corrections: Corrections, rules: Ru
     return None
 
 
-class _Walk:
-    """The sets so far."""
+def newest_set_since_break(
+    games: Sequence[PlayedGame], corrections: Corrections, rules: Rules, *, more: bool
+) -> tuple[Set, Sequence[PlayedGame]] | None:
+    """The set to show, and the games that make a difference to it.
+
+    `more`: there are games before these. Returns `None` when those could make a difference.
+    """
+    at = since_break(games, corrections, rules)
+    if at is None and more:
+        return None
+    games = games[at or 0 :]
+    return newest_set(games, corrections, rules), games
+
+
+class _Grouping:
+    """The sets made so far."""
 
     def __init__(self, corrections: Corrections, rules: Rules, games: Sequence[PlayedGame]) -> None:
         self.sets: list[Set] = []
@@ -184,11 +201,11 @@ class _Walk:
         self._games = games
 
     def take(self, game: PlayedGame, *, newest: bool) -> None:
-        """The next game."""
+        """Add the next game to the set that it belongs to."""
         place = ("since", game.game_id)
-        said = self._corrections.since.get(game.game_id, EMPTY)
+        names = self._corrections.since.get(game.game_id, EMPTY).names
         teams = game.sides()
-        order = self._joins(game, said.names)
+        order = self._joins(game, names)
         if order is None:
             current = self._begin(game)
             current.sides = [Side([Member(player.index) for player in team]) for team in teams]
@@ -197,10 +214,10 @@ class _Walk:
             current = self.sets[-1]
         current.places.append(place)
         for team, at in zip(teams, order, strict=True):
-            for member, player in pair(current.sides[at].members, team, said.names):
+            for member, player in pair(current.sides[at].members, team, names):
                 member.plays(player, place, in_team=game.is_teams)
-        if not current.entries and current.behind in self._corrections.after:
-            self._apply(current, ("after", current.behind))
+        if not current.entries and current.previous_game_id in self._corrections.after:
+            self._apply(current, ("after", current.previous_game_id))
         self._apply(current, place)
         self._name(current)
         judgement = judge(game, self._corrections.games.get(game.game_id, NOTHING), self._rules, newest=newest)
@@ -210,25 +227,26 @@ class _Walk:
         score = tuple(side.score for side in current.sides)
         current.entries.append(SetGame(game, judgement, order, winner, score))
 
-    def expect(self, behind: str) -> None:
-        """A set that has not begun: of those who played last, without their names."""
+    def expect(self, previous_game_id: str) -> None:
+        """Add a set that has not begun, with the ports of the last players but without their names."""
         before = self.sets[-1].sides if self.sets else [Side([Member(index)]) for index in _USUAL_PORTS]
         indices = [[member.index for member in side.members] for side in before]
         if not self.sets:
-            said = self._corrections.after.get(behind, EMPTY)
-            further = {*said.names, *said.score} - {index for side in indices for index in side}
+            correction = self._corrections.after.get(previous_game_id, EMPTY)
+            further = {*correction.names, *correction.score} - {index for side in indices for index in side}
             indices += [[index] for index in sorted(further)]
-        current = Set(behind, self._rules)
+        current = Set(previous_game_id, self._rules)
         current.all_games = self._games
         current.sides = [Side([Member(index) for index in side]) for side in indices]
         for member in current.members:
-            member.indices["after", behind] = frozenset({member.index})
-        current.places.append(("after", behind))
-        self._apply(current, ("after", behind))
+            member.indices["after", previous_game_id] = frozenset({member.index})
+        current.places.append(("after", previous_game_id))
+        self._apply(current, ("after", previous_game_id))
         self.sets.append(current)
 
     def _joins(self, game: PlayedGame, names: Mapping[int, str]) -> tuple[int, ...] | None:
-        """For each side of the game that of the set; `None` when another set begins."""
+        """For each side of a game its place among the sides of the newest set; `None` when the game begins another
+        set."""
         if not self.sets:
             return None
         current = self.sets[-1]
@@ -239,12 +257,13 @@ class _Walk:
         teams = game.sides()
         order = places([side.members for side in current.sides], teams, names)
         if order is None and begins is False:
-            # The operator says that they are the same: by port, then in order, where the numbers allow it.
+            # The operator decided that they are the same people: in the order of their ports, if the sizes allow it.
             sizes = [len(side.members) for side in current.sides]
             return tuple(range(len(sizes))) if sizes == [len(team) for team in teams] else None
         return order
 
     def _breaks(self, current: Set, before: PlayedGame, game: PlayedGame) -> bool:
+        """Whether a game begins another set for a reason other than its sides."""
         matches = {before.match_id, game.match_id} - {""}
         return (
             before.game_id in self._corrections.after
@@ -256,32 +275,32 @@ class _Walk:
         )
 
     def _begin(self, game: PlayedGame) -> Set:
-        behind = self.sets[-1].games[-1].game_id if self.sets else ""
-        current = Set(behind, self._rules)
+        previous_game_id = self.sets[-1].games[-1].game_id if self.sets else ""
+        current = Set(previous_game_id, self._rules)
         current.all_games = self._games
-        if behind in self._corrections.after:
-            current.places.append(("after", behind))
+        if previous_game_id in self._corrections.after:
+            current.places.append(("after", previous_game_id))
         self.sets.append(current)
         return current
 
     def _apply(self, current: Set, place: Place) -> None:
-        """What was said when the set was there."""
+        """Apply the corrections that were made when the set had come as far as this place."""
         kind, key = place
-        said: SetCorrection = getattr(self._corrections, kind).get(key, EMPTY)
-        current.best_of = said.best_of or current.best_of
+        correction: SetCorrection = getattr(self._corrections, kind).get(key, EMPTY)
+        current.best_of = correction.best_of or current.best_of
         for member in current.members:
             member.indices.setdefault(place, frozenset({member.index}))
-        for index, name in said.names.items():
+        for index, name in correction.names.items():
             named = current.member(index)
             if named is not None:
                 named.name = name
-        for index, added in said.score.items():
+        for index, added in correction.score.items():
             side = current.side(index)
             if side is not None:
                 side.added += added
 
     def _name(self, current: Set) -> None:
-        """Those whom the operator has named before, and whom the replays name."""
+        """Name the members whom the operator has named in an earlier set and whom the replays name."""
         for member in current.members:
             identity = current.identity(member)
             if identity is not None and identity in self._corrections.people:

@@ -1,8 +1,9 @@
-"""Who of one game is who in the next.
+"""Matches the players of one game with the members of a set.
 
-People are known by what the replays say of them, the surest first: connect code, netplay name, the operator's name,
-tag; what is left by port, and then by the place in the score. All ways to put the sides of a game to those of the set
-are compared (there are at most 24), and the first one with the most people at their place wins.
+People are recognised by what the replays have of them, the most reliable first: connect code, netplay name, the
+operator's name, tag. The others are matched by port, and then by their place in the score. All ways to assign the sides
+of a game to the sides of the set are compared (at most 24), and the first of those with the most people in their old
+place wins.
 """
 
 from __future__ import annotations
@@ -14,21 +15,21 @@ from typing import Protocol, TypeVar
 
 from slpstream.sets.games import Player
 
-SAID = ("connect_code", "netplay_name", "tag")
-"""What replays say of people."""
+REPLAY_NAMES = ("connect_code", "netplay_name", "tag")
+"""The kinds of names that replays have, the most reliable first."""
 
-_SURE = ("connect_code", "netplay_name")
+_RELIABLE = ("connect_code", "netplay_name")
 
 
 class Member(Protocol):
-    """Somebody of a set."""
+    """A member of a set."""
 
     index: int
     connect_code: str
     netplay_name: str
     tag: str
     name: str
-    """Operator's."""
+    """The operator's name."""
 
 
 AMember = TypeVar("AMember", bound=Member)
@@ -36,16 +37,17 @@ AMember = TypeVar("AMember", bound=Member)
 
 @lru_cache(maxsize=1024)
 def folded(name: str) -> str:
-    """A name as it is compared."""
+    """A name in the form in which it is compared."""
     return " ".join(name.split()).casefold()
 
 
 def others(members: Sequence[Member], players: Sequence[Player]) -> bool:
-    """Whether the players cannot be those members, by what is said of both. The surest names that all have decide."""
+    """Whether these players cannot be those members, by the names that replays have of both. The most reliable kind
+    that all of them have decides."""
     count = len(players)
-    for kind in SAID:
+    for kind in REPLAY_NAMES:
         before, now = _known(kind, members), _known(kind, players)
-        # Whoever is named in one game must be among those who have no name in the other.
+        # A person who is named in one game must be among those without a name in the other.
         if len(before - now) > count - len(now) or len(now - before) > count - len(before):
             return True
         if len(before) == count and before == now:
@@ -56,8 +58,8 @@ def others(members: Sequence[Member], players: Sequence[Player]) -> bool:
 def places(
     sides: Sequence[Sequence[Member]], teams: Sequence[Sequence[Player]], names: Mapping[int, str]
 ) -> tuple[int, ...] | None:
-    """For each side of a game the place of that side in the set; `None` when it cannot be one of the set: other
-    numbers, or other teams. `names` are the operator's for the player indices of this game."""
+    """The place in the set of each side of a game; `None` when the game cannot belong to the set because its sides have
+    other sizes or other teams. `names` are the operator's names for the player indices of this game."""
     if len(sides) != len(teams):
         return None
     fitting = [p for p in permutations(range(len(sides))) if _same_sizes(sides, teams, p)]
@@ -70,11 +72,11 @@ def places(
         )
         for of_member, of_player in _kinds(names)
     ]
-    best = max(fitting, key=lambda place: _fit(known, place))  # the first of equals
-    for kind in _SURE:
-        where = {key: at for at, side in enumerate(sides) for key in _known(kind, side)}
-        for team, at in zip(teams, best, strict=True):
-            if any(where.get(key, at) != at for key in _known(kind, team)):
+    best = max(fitting, key=lambda assignment: _fit(known, assignment))  # the first of equals
+    for kind in _RELIABLE:
+        where = {key: place for place, side in enumerate(sides) for key in _known(kind, side)}
+        for team, place in zip(teams, best, strict=True):
+            if any(where.get(key, place) != place for key in _known(kind, team)):
                 return None
     return best
 
@@ -82,7 +84,7 @@ def places(
 def pair(
     members: Sequence[AMember], players: Sequence[Player], names: Mapping[int, str]
 ) -> list[tuple[AMember, Player]]:
-    """Within a side: each member with who of the game that is."""
+    """Pairs of the members of a side and the players of a game that they are."""
     if len(members) == len(players) == 1:
         return [(members[0], players[0])]
     left, free = list(members), list(players)
@@ -99,38 +101,41 @@ def pair(
 
 
 _Keys = tuple[Sequence[set[str]], Sequence[Sequence[str]]]
-"""Of one kind: what those of each side of a set are known by, and those of each side of a game."""
+"""For one kind of name: the names of each side of the set, and those of each side of the game."""
 
-_Of = tuple[Callable[[Member], set[str]], Callable[[Player], str | None]]
+_Kind = tuple[Callable[[Member], set[str]], Callable[[Player], str | None]]
+"""One kind of name: the names that a member is known by, and the name that a player has."""
 
 
-def _kinds(names: Mapping[int, str]) -> Sequence[_Of]:
-    """What a member is known by and what a player has of it, the surest first."""
+def _kinds(names: Mapping[int, str]) -> Sequence[_Kind]:
+    """The kinds of names, the most reliable first."""
 
-    def said(kind: str) -> _Of:
+    def in_replay(kind: str) -> _Kind:
         return (lambda m: {folded(getattr(m, kind))} - {""}), (lambda p: folded(getattr(p, kind)) or None)
 
-    by_operator: _Of = (
+    by_operator: _Kind = (
         lambda m: {folded(text) for text in (m.name, m.netplay_name, m.tag)} - {""},
         lambda p: folded(names[p.index]) or None if p.index in names else None,
     )
-    port: _Of = (lambda m: {str(m.index)}), (lambda p: str(p.index))
-    return said("connect_code"), said("netplay_name"), by_operator, said("tag"), port
+    port: _Kind = (lambda m: {str(m.index)}), (lambda p: str(p.index))
+    return in_replay("connect_code"), in_replay("netplay_name"), by_operator, in_replay("tag"), port
 
 
-def _fit(known: Sequence[_Keys], place: Sequence[int]) -> tuple[int, ...]:
-    """How many of the players are where they were, by each kind of name."""
+def _fit(known: Sequence[_Keys], assignment: Sequence[int]) -> tuple[int, ...]:
+    """How many players an assignment leaves in their old place, for each kind of name."""
     return tuple(
-        sum(key in of_sides[at] for keys, at in zip(of_teams, place, strict=True) for key in keys)
+        sum(key in of_sides[place] for keys, place in zip(of_teams, assignment, strict=True) for key in keys)
         for of_sides, of_teams in known
     )
 
 
-def _same_sizes(sides: Sequence[Sequence[Member]], teams: Sequence[Sequence[Player]], place: Sequence[int]) -> bool:
-    return all(len(sides[at]) == len(team) for team, at in zip(teams, place, strict=True))
+def _same_sizes(
+    sides: Sequence[Sequence[Member]], teams: Sequence[Sequence[Player]], assignment: Sequence[int]
+) -> bool:
+    return all(len(sides[place]) == len(team) for team, place in zip(teams, assignment, strict=True))
 
 
 def _known(kind: str, people: Iterable[Member | Player]) -> set[str]:
-    """What they are called; a name that two have tells nobody apart."""
+    """The names of one kind, without those that two people have: they identify neither."""
     names = [folded(getattr(person, kind)) for person in people]
     return {name for name in names if name and names.count(name) == 1}

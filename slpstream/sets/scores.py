@@ -1,6 +1,6 @@
-"""A set as it is said to the outside: the payload of `set` messages and of `/v1/stations/{id}/set`.
+"""A set as subscribers see it: the payload of `set` messages and of `/v1/stations/{id}/set`.
 
-The same state is the same payload, byte for byte: no time is in it, and nothing is counted that was said before.
+The same state gives the same payload, byte for byte: it contains no time and nothing that depends on earlier payloads.
 """
 
 from __future__ import annotations
@@ -11,30 +11,31 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from slpstream.sets.corrections import NOTHING, Corrections, PlayerIndex
+from slpstream.sets.corrections import NOTHING, Corrections
 from slpstream.sets.games import Player
 from slpstream.sets.grouping import Member, Set, SetGame, Side
+from slpstream.sets.patches import PlayerIndex
 from slpstream.sets.verdicts import Verdict
 
 MAX_GAMES = 20
-"""Games of a set that are said; a set that is never over does not grow without bound."""
+"""Games of a set in the payload, so that a set that is never over does not grow without bound."""
 
 SideNumber = Annotated[int, Meta(ge=0, description="Place in `sides`.")]
 
 
-class _Said(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
-    """Base of all: camelCase names, nothing that is not known."""
+class _Payload(msgspec.Struct, rename="camel", omit_defaults=True, kw_only=True, frozen=True):
+    """Base class: names are camelCase and values that are not known are left out."""
 
 
-class SetPlayer(_Said, kw_only=True, frozen=True):
-    """Somebody of a set, by the newest game."""
+class SetPlayer(_Payload, kw_only=True, frozen=True):
+    """A player of a set, as in its newest game."""
 
     player_index: PlayerIndex
     port: int
     side: SideNumber
-    score: Annotated[int, Meta(description="Games won, of the side.")]
+    score: Annotated[int, Meta(description="Games won by the player's side.")]
     name: Annotated[
-        str | None, Meta(description="The operator's, or else netplay name or tag; left out when nobody says any.")
+        str | None, Meta(description="The operator's name, or else netplay name or tag; left out when there is none.")
     ] = None
     named_by_operator: bool = False
     connect_code: str | None = None
@@ -42,40 +43,40 @@ class SetPlayer(_Said, kw_only=True, frozen=True):
     tag: Annotated[str | None, Meta(description="In-game name tag.")] = None
     character_id: int | None = None
     character_color: int | None = None
-    team: Annotated[int | None, Meta(description="0 red, 1 blue, 2 green; only where there are teams.")] = None
+    team: Annotated[int | None, Meta(description="0 red, 1 blue, 2 green; left out without teams.")] = None
 
 
-class SetSide(_Said, kw_only=True, frozen=True):
-    """A player, or a team."""
+class SetSide(_Payload, kw_only=True, frozen=True):
+    """One side of a set: a player or a team."""
 
-    name: Annotated[str | None, Meta(description="Names of its players, when all have one.")] = None
-    score: Annotated[int, Meta(description="`won` and `added`, never below 0.")]
-    won: Annotated[int, Meta(description="Games that count.")]
-    added: Annotated[int, Meta(description="By the operator.")] = 0
+    name: Annotated[str | None, Meta(description="The names of its players, when all have one.")] = None
+    score: Annotated[int, Meta(description="`won` plus `added`, never below 0.")]
+    won: Annotated[int, Meta(description="Games won that count.")]
+    added: Annotated[int, Meta(description="Points added by the operator.")] = 0
     players: Annotated[list[PlayerIndex], Meta(description="Player indices.")]
 
 
-class GamePlayer(_Said, kw_only=True, frozen=True):
-    """Somebody in one game of a set."""
+class GamePlayer(_Payload, kw_only=True, frozen=True):
+    """A player in one game of a set."""
 
     player_index: PlayerIndex
     port: int
     side: SideNumber
     character_id: int | None = None
     character_color: int | None = None
-    stocks: Annotated[int | None, Meta(description="At the end.")] = None
-    percent: Annotated[float | None, Meta(description="At the end.")] = None
+    stocks: Annotated[int | None, Meta(description="Stocks at the end.")] = None
+    percent: Annotated[float | None, Meta(description="Percent at the end.")] = None
 
 
-class Said(_Said, kw_only=True, frozen=True):
-    """What the operator has said of a game."""
+class OperatorDecision(_Payload, kw_only=True, frozen=True):
+    """The operator's decision about a game."""
 
     counts: bool | None = None
     winner: Annotated[int | None, Meta(description="Player index in this game.")] = None
     begins_set: bool | None = None
 
 
-class ScoredGame(_Said, kw_only=True, frozen=True):
+class ScoredGame(_Payload, kw_only=True, frozen=True):
     """One game of a set."""
 
     game_id: str
@@ -84,32 +85,34 @@ class ScoredGame(_Said, kw_only=True, frozen=True):
     verdict: Verdict
     counts: Annotated[bool, Meta(description="Whether it is a point for `winner`.")]
     reason: Annotated[str, Meta(description="Why it counts or does not, for people.")]
-    winner: Annotated[SideNumber | None, Meta(description="Who won it; also when it does not count.")] = None
-    score: Annotated[list[int], Meta(description="Of each side, after it.")]
+    winner: Annotated[SideNumber | None, Meta(description="The side that won it, also when it does not count.")] = None
+    score: Annotated[list[int], Meta(description="The scores of all sides after it.")]
     players: list[GamePlayer]
-    operator: Said | None = None
+    operator: OperatorDecision | None = None
 
 
-class SetScore(_Said, kw_only=True, frozen=True):
-    """The set that is played, or was played last, or comes next."""
+class SetScore(_Payload, kw_only=True, frozen=True):
+    """The set that is being played, or that was played last, or that comes next."""
 
     set_id: Annotated[str | None, Meta(description="Id of its first game; left out before that.")] = None
-    game_id: Annotated[str | None, Meta(description="Its newest game: the one that player indices are of.")] = None
-    state: Annotated[Literal["upcoming", "running", "over"], Meta(description="`upcoming`: no game of it has begun.")]
+    game_id: Annotated[str | None, Meta(description="Its newest game: player indices are those of this game.")] = None
+    state: Annotated[Literal["upcoming", "running", "over"], Meta(description="`upcoming`: no game has begun.")]
     best_of: int
     wins_needed: int
     players: Annotated[list[SetPlayer], Meta(description="In the order of `sides`.")]
     score: Annotated[list[int], Meta(description="Games won, in the order of `players`.")]
     sides: list[SetSide]
-    winner: Annotated[SideNumber | None, Meta(description="Who won; left out while nobody has, and for a tie.")] = None
+    winner: Annotated[
+        SideNumber | None, Meta(description="The side that won; left out while the set is not over, and for a tie.")
+    ] = None
     games: Annotated[list[ScoredGame], Meta(description=f"In order, the newest {MAX_GAMES}.")]
-    older_games: Annotated[int, Meta(description="Games of it that are not in `games`.")] = 0
+    older_games: Annotated[int, Meta(description="Games of the set that are not in `games`.")] = 0
 
 
 def score_of(found: Set, corrections: Corrections) -> SetScore:
-    """A set as the outside sees it."""
+    """The payload for a set."""
     last = found.last
-    players = [_player(member, at, side) for at, side in enumerate(found.sides) for member in side.members]
+    players = [_player(member, place, side) for place, side in enumerate(found.sides) for member in side.members]
     return SetScore(
         set_id=found.games[0].game_id if found.entries else None,
         game_id=None if last is None else last.game_id,
@@ -126,15 +129,15 @@ def score_of(found: Set, corrections: Corrections) -> SetScore:
 
 
 def name_of(member: Member) -> str | None:
-    """What somebody is called."""
+    """The name to show for a member; `None` when there is none."""
     return member.name or member.netplay_name or member.tag or None
 
 
-def _player(member: Member, at: int, side: Side) -> SetPlayer:
+def _player(member: Member, place: int, side: Side) -> SetPlayer:
     return SetPlayer(
         player_index=member.index,
         port=member.port,
-        side=at,
+        side=place,
         score=side.score,
         name=name_of(member),
         named_by_operator=bool(member.name),
@@ -160,8 +163,8 @@ def _side(side: Side) -> SetSide:
 
 def _game(entry: SetGame, corrections: Corrections) -> ScoredGame:
     game = entry.game
-    said = corrections.games.get(game.game_id, NOTHING)
-    operator = Said(counts=said.counts, winner=said.winner, begins_set=said.begins_set)
+    correction = corrections.games.get(game.game_id, NOTHING)
+    decision = OperatorDecision(counts=correction.counts, winner=correction.winner, begins_set=correction.begins_set)
     return ScoredGame(
         game_id=game.game_id,
         stage_id=game.stage_id,
@@ -172,9 +175,11 @@ def _game(entry: SetGame, corrections: Corrections) -> ScoredGame:
         winner=entry.winner,
         score=list(entry.score),
         players=[
-            _game_player(player, at) for team, at in zip(game.sides(), entry.places, strict=True) for player in team
+            _game_player(player, place)
+            for team, place in zip(game.sides(), entry.places, strict=True)
+            for player in team
         ],
-        operator=None if said == NOTHING else operator,
+        operator=None if correction == NOTHING else decision,
     )
 
 

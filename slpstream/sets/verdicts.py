@@ -1,15 +1,16 @@
-"""Whether a game counts, and for whom: each game has a verdict and a sentence that says why.
+"""Decides whether a game counts and for which side: each game gets a verdict, and a sentence that gives the reason.
 
-The questions are asked in this order, and the first that has an answer decides: what did the operator say; is it still
-played; has it an end; was everybody human; was it played to its end; if it was quit, was that early (a handwarmer), or
-do quits count; is it known who won. Who won is what `game_end` says (slippi-js's rules).
+These questions are asked in order, and the first that has an answer decides: What has the operator decided? Is the game
+still being played? Has it an end? Are all players human? Was it played to its end? If a player quit, was that early (a
+handwarmer), and do quits count? Is the winner known? The winner is the one in `game_end` (slippi-js's rules).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from slpstream.model.summary import Ending
 from slpstream.sets.corrections import GameCorrection
 from slpstream.sets.games import PlayedGame, Player, Rules, clock
 
@@ -17,8 +18,8 @@ Verdict = Literal[
     "playing", "counted", "handwarmer", "quit", "unfinished", "no_winner", "with_cpu", "not_counted_by_operator"
 ]
 
-_METHODS = {1: "decided by time", 2: "played to its end", 3: "played to its end"}
-"""Game End methods of games that were not quit. In 0 (before 2.0.0) and 7 somebody quit."""
+_ENDINGS: Mapping[Ending | None, str] = {"time": "decided by time", "finished": "played to its end"}
+"""How games ended, in words; games that a player quit are not in the table."""
 
 
 class Judgement(NamedTuple):
@@ -28,27 +29,27 @@ class Judgement(NamedTuple):
     reason: str
     """One sentence without its full stop."""
     side: int | None = None
-    """The place in `PlayedGame.sides` of who won; of a game that does not count too."""
+    """The winner's place in `PlayedGame.sides`, also of a game that does not count."""
 
     @property
     def counts(self) -> bool:
-        """Whether it is a point for `side`."""
+        """Whether the game is a point for `side`."""
         return self.verdict == "counted"
 
 
-def judge(game: PlayedGame, said: GameCorrection, rules: Rules, *, newest: bool) -> Judgement:
-    """The verdict on a game. `newest`: no game of the station has begun since."""
+def judge(game: PlayedGame, correction: GameCorrection, rules: Rules, *, newest: bool) -> Judgement:
+    """The verdict on a game. `newest`: no later game has begun on the station."""
     sides = game.sides()
     side = _side_of(game.winners, sides)
-    if said.counts is False:
+    if correction.counts is False:
         return Judgement("not_counted_by_operator", "the operator says that it does not count", side)
-    if said.winner is not None:
-        named = _side_of([said.winner], sides)
+    if correction.winner is not None:
+        named = _side_of([correction.winner], sides)
         if named is not None:
             return Judgement("counted", "the operator says who won", named)
     if game.in_progress and newest:
         return Judgement("playing", "it is being played")
-    if said.counts:
+    if correction.counts:
         if side is None:
             return Judgement("no_winner", "the operator says that it counts, and nobody won")
         return Judgement("counted", "the operator says that it counts", side)
@@ -64,7 +65,7 @@ def _unfinished(game: PlayedGame, side: int | None, rules: Rules) -> Judgement |
         return Judgement("unfinished", "another game began before it ended")
     if game.reason == "error":
         return Judgement("unfinished", "its replay is damaged")
-    if game.end_method is None:
+    if game.ending is None:
         return Judgement("unfinished", "its replay has no end")
     return None
 
@@ -74,7 +75,7 @@ def _with_cpu(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | N
 
 
 def _played(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
-    how = _METHODS.get(-1 if game.end_method is None else game.end_method)
+    how = _ENDINGS.get(game.ending)
     if how is None:
         return None
     return Judgement("no_winner", f"{how}, and nobody won") if side is None else Judgement("counted", how)
@@ -84,10 +85,10 @@ def _handwarmer(game: PlayedGame, side: int | None, rules: Rules) -> Judgement |
     seconds = game.duration_seconds or 0.0
     if seconds < rules.handwarmer_seconds:
         return Judgement("handwarmer", f"quit after {clock(seconds)}, before {clock(rules.handwarmer_seconds)}")
-    lost = _max_lost(game)
-    fewest = min((p.start_stocks for p in game.players if p.start_stocks is not None), default=0)
-    # Who has no more to lose than that cannot show that it was in earnest.
-    if lost is not None and lost <= rules.handwarmer_stocks < fewest:
+    lost = _max_stocks_lost(game)
+    min_start = min((p.start_stocks for p in game.players if p.start_stocks is not None), default=0)
+    # A player who began with no more stocks than that could not show that the game was in earnest.
+    if lost is not None and lost <= rules.handwarmer_stocks < min_start:
         stocks = "a stock" if lost == 0 else f"more than {lost} stock{'s' if lost > 1 else ''}"
         return Judgement("handwarmer", f"quit after {clock(seconds)}, when nobody had lost {stocks}")
     return None
@@ -110,12 +111,12 @@ _QUESTIONS: Sequence[Callable[[PlayedGame, int | None, Rules], Judgement | None]
 
 
 def _side_of(winners: Sequence[int], sides: Sequence[Sequence[Player]]) -> int | None:
-    """The one side that won; `None` when that is none, or several."""
-    won = [at for at, side in enumerate(sides) if any(player.index in winners for player in side)]
+    """The place of the side that has won; `None` when no side has, or several have."""
+    won = [place for place, side in enumerate(sides) if any(player.index in winners for player in side)]
     return won[0] if len(won) == 1 else None
 
 
-def _max_lost(game: PlayedGame) -> int | None:
-    """Stocks that the player with the most losses has lost; `None` when it is not known."""
+def _max_stocks_lost(game: PlayedGame) -> int | None:
+    """The stocks that the player with the most losses has lost; `None` when that is not known of all players."""
     lost = [p.start_stocks - p.stocks for p in game.players if p.start_stocks is not None and p.stocks is not None]
     return max(lost) if len(lost) == len(game.players) and lost else None

@@ -5,8 +5,8 @@ The files are the truth; `slpstream reindex` makes the index from them again. On
 are in no file, so `reindex` leaves them alone.
 """
 
-from slpstream.store.database import Database, FileRow, GameRow, IndexedGame, Page, PlayedRow
-from slpstream.store.game_facts import Entry, Facts, facts_of
+from slpstream.store.database import Database, FileRow, GameRow, Page, StoredGame
+from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.games_query import GameKey, GamesQuery, StartTime
 from slpstream.store.index import GameIndex
 from slpstream.store.schema import FILE_NAME, open_database
@@ -15,16 +15,14 @@ __all__ = [
     "FILE_NAME",
     "Database",
     "Entry",
-    "Facts",
     "FileRow",
     "GameIndex",
     "GameKey",
+    "GameRecord",
     "GameRow",
     "GamesQuery",
-    "IndexedGame",
     "Page",
-    "PlayedRow",
     "StartTime",
-    "facts_of",
+    "StoredGame",
     "open_database",
 ]

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from slpstream.model.errors import FormatError, SourceError
-from slpstream.model.events import Event
-from slpstream.store.game_facts import Entry, facts_of
+from slpstream.store.game_record import Entry, GameRecord
 
-Read = Callable[[Path], tuple[str, Sequence[Event]]]
-"""Reads the id of the game in a file, and the events that the index needs. Called in a worker thread. Raises
-`FormatError` and `SourceError`."""
+Read = Callable[[Path], GameRecord]
+"""Reads the game in a file. Called in a worker thread. Raises `FormatError` and `SourceError`."""
 
 
 class OldFile(NamedTuple):
-    """A file that nobody is writing to."""
+    """A file that is not being written."""
 
     path: Path
     mtime_ns: int
@@ -28,11 +26,9 @@ def look(read: Read, station: str, file: OldFile) -> Entry:
     """Read a file into an entry of the index. Blocks."""
     entry = Entry(station=station, path=path_key(file.path), mtime_ns=file.mtime_ns, size_bytes=file.size_bytes)
     try:
-        game_id, events = read(file.path)
+        entry.record = read(file.path)
     except (FormatError, SourceError) as error:
         entry.problem = str(error)
-    else:
-        entry.facts = facts_of(game_id, events)
     return entry
 
 

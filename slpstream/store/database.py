@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec import UNSET
 
-from slpstream.store.game_facts import Entry, Facts, folded, players_with_names, search_terms
+from slpstream.model.summary import GameSummary, IndexedGame, Standing
+from slpstream.store.game_record import Entry, GameRecord, folded, knows_less, search_terms
 from slpstream.store.games_query import GameKey, GamesQuery
 
 _BUSY_MILLISECONDS = 5000
@@ -30,11 +31,10 @@ _PRIMARY_CODE = 0xFF
 """The lowest byte of an extended result code of SQLite is the primary result code."""
 
 _KEPT = (
-    "format", "rate", "settings", "setup", "players", "metadata", "game_end", "winners", "reason", "last_frame",
-    "duration_seconds", "stats", "said_at_ms", "standings",
+    "format", "rate", "settings", "summary", "metadata", "game_end", "standings", "reason", "last_frame",
+    "duration_seconds", "stats", "said_at_ms",
 )  # fmt: skip
-_JSON = ("rate", "settings", "setup", "players", "metadata", "game_end", "winners", "stats", "standings")
-_REQUIRED = ("format", "rate", "settings", "setup", "players")
+"""The columns of `games` that come from a `GameRecord` under the same name."""
 
 
 class GameRow(NamedTuple):
@@ -47,12 +47,8 @@ class GameRow(NamedTuple):
     reason: str | None
     last_frame: int | None
     duration_seconds: float | None
-    setup: str
-    """JSON."""
-    players: str
-    """JSON."""
-    winners: str | None
-    """JSON: player indices."""
+    summary: str
+    """A `GameSummary` as JSON."""
 
 
 class GameDetails(NamedTuple):
@@ -74,35 +70,12 @@ class FileRow(NamedTuple):
     size_bytes: int
 
 
-class IndexedGame(NamedTuple):
+class StoredGame(NamedTuple):
     """One game with its files, newest first."""
 
     row: GameRow
     details: GameDetails
     files: Sequence[FileRow]
-
-
-class PlayedRow(NamedTuple):
-    """A game as the logic of sets needs it."""
-
-    game_id: str
-    started_at_ms: int
-    format: str
-    reason: str | None
-    duration_seconds: float | None
-    said_at_ms: int | None
-    mtime_ns: int | None
-    """Modification time of its newest file; `None` if it has no file."""
-    settings: str
-    """JSON."""
-    players: str
-    """JSON."""
-    winners: str | None
-    """JSON: player indices."""
-    game_end: str | None
-    """JSON."""
-    standings: str | None
-    """JSON: stocks and percent by player index."""
 
 
 class Page(NamedTuple):
@@ -114,7 +87,7 @@ class Page(NamedTuple):
 
 
 _ROW = ", ".join(f"g.{name}" for name in GameRow._fields)
-_PLAYED = ", ".join("f.mtime_ns" if name == "mtime_ns" else f"g.{name}" for name in PlayedRow._fields)
+_PLAYED = ", ".join("f.mtime_ns" if name == "mtime_ns" else f"g.{name}" for name in IndexedGame._fields)
 _DETAILS = ", ".join(f"g.{name}" for name in GameDetails._fields)
 
 
@@ -232,7 +205,7 @@ class Database:
         rows = rows[: query.limit]
         return Page(rows, GameKey((rows[-1].started_at_ms, rows[-1].game_id)) if more else None)
 
-    def game(self, game_id: str) -> IndexedGame | None:
+    def game(self, game_id: str) -> StoredGame | None:
         """One game; `None` if it is not known."""
         with self._reader() as reader:
             found = reader.execute(f"SELECT {_ROW}, {_DETAILS} FROM games g WHERE game_id = ?", (game_id,)).fetchone()  # noqa: S608 -- the names of our columns
@@ -243,7 +216,7 @@ class Database:
                 (game_id,),
             ).fetchall()
         width = len(GameRow._fields)
-        return IndexedGame(GameRow(*found[:width]), GameDetails(*found[width:]), [FileRow(*file) for file in files])
+        return StoredGame(GameRow(*found[:width]), GameDetails(*found[width:]), [FileRow(*file) for file in files])
 
     def known_files(self, station: str) -> dict[bytes, tuple[int, int]]:
         """The files of a station that were read: modification time in nanoseconds and size in bytes, by path."""
@@ -251,7 +224,7 @@ class Database:
             rows = reader.execute("SELECT path, mtime_ns, size_bytes FROM files WHERE station = ?", (station,))
             return {path: (mtime_ns, size_bytes) for path, mtime_ns, size_bytes in rows}
 
-    def played(self, station: str, limit: int) -> list[PlayedRow]:
+    def played(self, station: str, limit: int) -> list[IndexedGame]:
         """The newest games of a station, newest first."""
         with self._reader() as reader:
             rows = reader.execute(
@@ -260,7 +233,10 @@ class Database:
                 " ORDER BY t.started_at_ms DESC, t.game_id DESC LIMIT ?",
                 (station, limit),
             )
-            return [PlayedRow(*row) for row in rows]
+            return [
+                IndexedGame(game_id, _summary(summary), _standings(standings or "{}"), *others)
+                for game_id, summary, standings, *others in rows
+            ]
 
     def corrections(self) -> dict[str, bytes]:
         """The corrections of operators, as JSON, by station."""
@@ -300,10 +276,15 @@ class Database:
             self._idle.append(reader)
 
 
+_encode_summary = msgspec.json.Encoder().encode
+_summary = msgspec.json.Decoder(GameSummary).decode
+_standings = msgspec.json.Decoder(dict[int, Standing]).decode
+
+
 def _put(writer: sqlite3.Connection, entry: Entry) -> None:
-    facts = entry.facts
+    record = entry.record
     before = writer.execute("SELECT game_id FROM files WHERE path = ?", (entry.path,)).fetchone()
-    game_id = None if facts is None else facts.game_id
+    game_id = None if record is None else record.game_id
     writer.execute(
         "INSERT OR REPLACE INTO files (path, station, game_id, mtime_ns, size_bytes, problem)"
         " VALUES (?, ?, ?, ?, ?, ?)",
@@ -311,35 +292,37 @@ def _put(writer: sqlite3.Connection, entry: Entry) -> None:
     )
     if before is not None and before[0] not in (None, game_id):
         _refresh(writer, before[0])
-    if facts is not None:
-        _put_game(writer, entry, facts)
+    if record is not None:
+        _put_game(writer, entry, record)
 
 
-def _put_game(writer: sqlite3.Connection, entry: Entry, facts: Facts) -> None:
+def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> None:
+    """Write a game, unless it is already known from a newer file. Values that are not known leave the old ones."""
     columns = ", ".join(f"g.{name}" for name in _KEPT)
     known = writer.execute(
         f"SELECT {columns}, f.path, f.mtime_ns FROM games g LEFT JOIN files f ON f.path = g.path WHERE g.game_id = ?",  # noqa: S608
-        (facts.game_id,),
+        (record.game_id,),
     ).fetchone()
     values = dict.fromkeys(_KEPT) if known is None else dict(zip(_KEPT, known, strict=False))
     newest = known is None or known[-2] in (None, entry.path) or entry.mtime_ns >= known[-1]
-    for name in _KEPT:
-        said = getattr(facts, name)
-        if said is not None and (newest or values[name] is None):
-            values[name] = said.decode() if name in _JSON else said
-    if any(values[name] is None for name in _REQUIRED):
-        # The end of a game whose start is not known: the file will be read when it is listed.
-        writer.execute("DELETE FROM files WHERE path = ?", (entry.path,))
-        return
     if newest:
-        _write_game(writer, facts.game_id, values, entry)
-    _refresh(writer, facts.game_id)
+        keep_summary = knows_less(record, values["reason"], values["metadata"])
+        for name in _KEPT:
+            value = _column(getattr(record, name))
+            if value is not None and not (name == "summary" and keep_summary):
+                values[name] = value
+        _write_game(writer, record.game_id, values, entry)
+    _refresh(writer, record.game_id)
+
+
+def _column(value: Any) -> Any:
+    """A value of a record as a column has it."""
+    if isinstance(value, GameSummary):
+        value = _encode_summary(value)
+    return value.decode() if isinstance(value, bytes) else value
 
 
 def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any], entry: Entry) -> None:
-    metadata = values["metadata"]
-    players = players_with_names(values["players"].encode(), None if metadata is None else metadata.encode())
-    values["players"] = msgspec.json.encode(players).decode()
     names = ("game_id", "started_at_ms", "station", "path", *_KEPT)
     # Files end with the game; the file of a running game is as old as the last write to it.
     ended_ms = entry.mtime_ns // 1_000_000
@@ -362,15 +345,15 @@ def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
         writer.execute("DELETE FROM games WHERE game_id = ?", (game_id,))
         return
     row = writer.execute(
-        "SELECT started_at_ms, format, players, path FROM games WHERE game_id = ?", (game_id,)
+        "SELECT started_at_ms, format, summary, path FROM games WHERE game_id = ?", (game_id,)
     ).fetchone()
     if row is None:
         return
-    started_at_ms, format_, players, path = row
+    started_at_ms, format_, summary, path = row
     if path not in {file[0] for file in files}:
         writer.execute("UPDATE games SET path = ?, station = ? WHERE game_id = ?", (*files[0], game_id))
     tags = {("format", format_), *(("station", station) for _, station in files)}
-    tags |= {("player", term) for term in search_terms(msgspec.json.decode(players))}
+    tags |= {("player", term) for term in search_terms(_summary(summary).players)}
     writer.executemany(
         "INSERT INTO tags (kind, value, started_at_ms, game_id) VALUES (?, ?, ?, ?)",
         [(kind, value, started_at_ms, game_id) for kind, value in tags],

@@ -19,10 +19,10 @@ from typing import TypeVar
 import trio
 
 from slpstream.model.errors import ConfigError
-from slpstream.model.events import Event
+from slpstream.model.summary import IndexedGame
 from slpstream.store.backfill import OldFile, Read, look, path_key
-from slpstream.store.database import Database, IndexedGame, Page, PlayedRow, is_damage
-from slpstream.store.game_facts import Entry, facts_of
+from slpstream.store.database import Database, Page, StoredGame, is_damage
+from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.games_query import GamesQuery
 from slpstream.store.schema import open_database, set_aside
 from slpstream.system.logs import get_logger
@@ -84,17 +84,9 @@ class GameIndex:
         """Number of old files that were not read yet."""
         return self._waiting + sum(len(files) for files in list(self._listed.values()))
 
-    def played(
-        self, station: str, path: Path, mtime_ns: int, size_bytes: int, game_id: str, events: Iterable[Event]
-    ) -> None:
-        """Store the events that were read from a file. No events mean that the file is finished. Returns at once."""
-        entry = Entry(
-            station=station,
-            path=path_key(path),
-            mtime_ns=mtime_ns,
-            size_bytes=size_bytes,
-            facts=facts_of(game_id, events),
-        )
+    def played(self, station: str, path: Path, mtime_ns: int, size_bytes: int, record: GameRecord) -> None:
+        """Store what is known of the game in a file. Returns at once."""
+        entry = Entry(station=station, path=path_key(path), mtime_ns=mtime_ns, size_bytes=size_bytes, record=record)
         if self.waiting_files:
             self._reported.add(entry.path)
         known = self._pending.get(entry.path)
@@ -132,7 +124,7 @@ class GameIndex:
         page = await self._call(partial(self._database.page, query))
         return Page([], None) if page is None else page
 
-    async def game(self, game_id: str) -> IndexedGame | None:
+    async def game(self, game_id: str) -> StoredGame | None:
         """One game; `None` if it is not known."""
         return await self._call(partial(self._database.game, game_id))
 
@@ -145,7 +137,7 @@ class GameIndex:
         expired = partial(self._database.expire, before_ms=before_ms, max_bytes=max_bytes, spared=spared)
         return await self._call(expired) or 0
 
-    async def played_on(self, station: str, limit: int) -> list[PlayedRow]:
+    async def played_on(self, station: str, limit: int) -> list[IndexedGame]:
         """The newest games of a station, newest first."""
         return await self._call(partial(self._database.played, station, limit)) or []
 

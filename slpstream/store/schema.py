@@ -71,8 +71,45 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             document TEXT NOT NULL             -- JSON
         ) STRICT, WITHOUT ROWID""",
     ),
+    (
+        # One neutral summary replaces the columns setup, players and winners. The table is made anew because lists read
+        # the summary, so it has to come before the large columns.
+        """CREATE TABLE games_with_summary (
+            game_id TEXT PRIMARY KEY NOT NULL,
+            started_at_ms INTEGER NOT NULL,
+            format TEXT NOT NULL,
+            station TEXT NOT NULL,
+            path BLOB NOT NULL,
+            said_at_ms INTEGER,
+            reason TEXT,
+            last_frame INTEGER,
+            duration_seconds REAL,
+            summary TEXT NOT NULL,             -- JSON from here on
+            rate TEXT NOT NULL,
+            game_end TEXT,
+            standings TEXT,
+            metadata TEXT,
+            stats TEXT,
+            settings TEXT NOT NULL
+        ) STRICT""",
+        """INSERT INTO games_with_summary
+            SELECT game_id, started_at_ms, format, station, path, said_at_ms, reason, last_frame, duration_seconds,
+                describe(format, settings, game_end, metadata), rate, game_end, standings, metadata, stats, settings
+            FROM games""",
+        "DROP TABLE games",
+        "ALTER TABLE games_with_summary RENAME TO games",
+        "CREATE INDEX games_by_time ON games (started_at_ms, game_id)",
+    ),
 )
 VERSION = len(MIGRATIONS)
+
+DescribeStored = Callable[[str, str, str | None, str | None], str]
+"""(name of the format, settings, payload of `game_end`, metadata) to the summary of a game from an older index. All but
+the name are JSON, `None` where nothing is known."""
+
+
+def _describe_nothing(*_: str | None) -> str:
+    return "{}"
 
 
 def open_database(
@@ -80,27 +117,35 @@ def open_database(
     *,
     on_damage: Callable[[Path, str], None] = lambda aside, what: None,
     migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
+    describe: DescribeStored = _describe_nothing,
 ) -> Database:
     """Open the database at a path. Creates it if there is none and migrates it to the newest version, so it may take a
     while and must not be called in the event loop.
 
-    `on_damage` is called with the new path of a damaged database and what was wrong with it. Raises `ConfigError` for a
-    database of a newer version, and `OSError` or `sqlite3.OperationalError` when the folder cannot be written to.
+    `on_damage` is called with the new path of a damaged database and what was wrong with it. `describe` summarises the
+    games of a database that is older than summaries. Raises `ConfigError` for a database of a newer version, and
+    `OSError` or `sqlite3.OperationalError` when the folder cannot be written to.
     """
-    prepare(path, migrations, on_damage=on_damage)
+    prepare(path, migrations, on_damage=on_damage, describe=describe)
     return Database(path)
 
 
-def prepare(path: Path, migrations: tuple[tuple[str, ...], ...], *, on_damage: Callable[[Path, str], None]) -> None:
+def prepare(
+    path: Path,
+    migrations: tuple[tuple[str, ...], ...],
+    *,
+    on_damage: Callable[[Path, str], None],
+    describe: DescribeStored = _describe_nothing,
+) -> None:
     """Create the database at a path or migrate it to the newest version. See `open_database`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
-        _prepare(path, migrations)
+        _prepare(path, migrations, describe)
     except sqlite3.DatabaseError as error:
         if not is_damage(error):
             raise
         on_damage(set_aside(path), str(error))
-        _prepare(path, migrations)
+        _prepare(path, migrations, describe)
 
 
 def set_aside(path: Path) -> Path:
@@ -114,9 +159,10 @@ def set_aside(path: Path) -> Path:
     return aside
 
 
-def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...]) -> None:
+def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: DescribeStored) -> None:
     connection = connect(path)
     try:
+        connection.create_function("describe", 4, describe)
         connection.execute("PRAGMA journal_mode = WAL")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(migrations):

@@ -108,8 +108,10 @@ class Channel(StationGames):
             subscriber.put_loose(message)
 
     def publish_state(self, state: dict[str, Any]) -> None:
-        """Change the station's state and send it to all subscribers."""
-        self._state = state
+        """Change the station's state and send it to all subscribers, with the summary of the game that it is about."""
+        about = (game.summary for game in reversed(self._games) if game.game_id == state.get("gameId"))
+        summary = next(about, None)
+        self._state = state if summary is None else {**state, "summary": msgspec.to_builtins(summary)}
         for subscriber in self._live_subscribers():
             subscriber.tell_state()
         self.notify()
@@ -130,11 +132,12 @@ class Channel(StationGames):
         return None if self._set is None else {"type": "set", "station": self.station, **self._set}
 
     def snapshot(self, game: Game, mode: FramesMode) -> dict[str, Any]:
-        """The `snapshot` of a game in progress: settings, newest frame and stats, and the cursor to go on from."""
+        """The `snapshot` of a game in progress: settings, summary, newest frame and stats, and the cursor."""
         payload: dict[str, Any] = {"type": "snapshot", "station": self.station, "gameId": game.game_id}
         if game.start is not None:
             start = msgspec.json.decode(b"{" + game.start.body, type=dict[str, msgspec.Raw])
             payload |= {key: start[key] for key in ("format", "rate", "settings") if key in start}
+        payload["summary"] = msgspec.to_builtins(game.summary)
         for name, message in (("frame", game.newest_frames.get(mode)), ("stats", game.newest_stats)):
             if message is not None:
                 payload[name] = msgspec.json.decode(b"{" + message.body, type=dict[str, msgspec.Raw])[name]

@@ -13,6 +13,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from slpstream.model.messages import START, FramesMode, LogMessage, Position
+from slpstream.model.summary import GameSummary
 
 Order = tuple[int, int, str]
 """Sort key of a game among the games of its station.
@@ -117,6 +118,7 @@ class Game:
         "order",
         "read_again",
         "start",
+        "summary",
     )
 
     def __init__(self, game_id: str, log_reader: LogReader, *, ring_bytes: int, order: Order) -> None:
@@ -126,6 +128,8 @@ class Game:
         self.order = order
         self.logs: dict[FramesMode, GameLog] = {"live": GameLog(ring_bytes), "finalized": GameLog(ring_bytes)}
         self.start: LogMessage | None = None
+        self.summary = GameSummary()
+        """The neutral summary, as far as the game has been read live."""
         self.newest_frames: dict[FramesMode, LogMessage] = {}
         self.newest_stats: LogMessage | None = None
         self.frames_per_second = 60

@@ -11,6 +11,8 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from slpstream.model.summary import GameSummary
+
 GameId = Annotated[str, Meta(pattern="^[0-9a-f]{32}$", description="32 hex digits.")]
 Moment = Annotated[str, Meta(description="Date and time, RFC 3339.", extra_json_schema={"format": "date-time"})]
 PlayerIndex = Annotated[int, Meta(description="The port, counted from 0.")]
@@ -58,6 +60,26 @@ class GameItem(Schema, kw_only=True):
     reason: Annotated[str | None, Meta(description="How the game ended, as in `game_end`; left out until then.")] = None
     last_frame: int | None = None
     duration_seconds: float | None = None
+    summary: Annotated[GameSummary, Meta(description="The game in words that are the same for every format.")]
+
+
+def described(summary: GameSummary) -> dict[str, Any]:
+    """The fields of `GameItem` that come from the summary."""
+    players = [
+        Player(
+            index=player.index,
+            name=player.shown_name or None,
+            code=player.code or None,
+            tag=player.tag or None,
+            port=player.port,
+            character=player.setup.get("character"),
+            color=player.setup.get("color"),
+            team=player.setup.get("team"),
+            human=player.setup.get("human"),
+        )
+        for player in summary.players
+    ]
+    return {"players": players, "setup": summary.setup, "winners": summary.winners, "summary": summary}
 
 
 class GameList(Schema, kw_only=True):
@@ -121,8 +143,8 @@ class Station(Schema, kw_only=True):
     game: Annotated[
         Any,
         Meta(
-            description="The current game: `gameId`, `format`, `settings`, `cursor`, `inProgress`, and `lastFrame`, "
-            "which is null before its first frame."
+            description="The current game: `gameId`, `format`, `settings`, `summary`, `cursor`, `inProgress`, and "
+            "`lastFrame`, which is null before its first frame."
         ),
     ] = None
 

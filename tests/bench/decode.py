@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
+from slpstream.formats.registry import new_stats
 from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.game.pipeline import COMPUTERS, Pipeline
+from slpstream.game.pipeline import Pipeline
 from slpstream.simulate.schedule import Timeline
 from tests.bench import slippi_js
 from tests.bench.games import replays
@@ -44,7 +45,7 @@ def run(form: Form) -> list[Figure]:
 
 def _decode(pieces: Sequence[bytes], *, stats: bool = False) -> tuple[int, int]:
     """Run the hot path from bytes to lines. Returns the numbers of frames and of bytes of JSON."""
-    pipeline = Pipeline(SlippiReader(), computers=COMPUTERS if stats else {})
+    pipeline = Pipeline(SlippiReader(), make_stats=new_stats if stats else lambda start: None)
     frames = size = 0
     for piece in pieces:
         for message in pipeline.feed(piece).messages("live"):

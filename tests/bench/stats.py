@@ -21,7 +21,7 @@ from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.game.pipeline import Deriver
-from slpstream.model.events import Frame, FrameFinalized
+from slpstream.model.events import Frame, FrameFinalized, GameStart
 from slpstream.stats import SlippiStats
 from slpstream.stats.schema import Stats
 from slpstream.stats.whole import whole_stats
@@ -55,13 +55,13 @@ def as_read(data: bytes) -> Stats:
     """The stats of a whole game without numpy, like the daemon."""
     made: list[SlippiStats] = []
 
-    def make(settings: Settings) -> SlippiStats:
-        made.append(SlippiStats(settings))
+    def make(start: GameStart) -> SlippiStats:
+        made.append(SlippiStats(start.settings))
         return made[0]
 
-    reader, deriver = SlippiReader(), Deriver({"slippi": make})
-    for start in range(0, len(data), _BLOCK_BYTES):
-        deriver.derive(reader.feed(data[start : start + _BLOCK_BYTES]))
+    reader, deriver = SlippiReader(), Deriver(make)
+    for at in range(0, len(data), _BLOCK_BYTES):
+        deriver.derive(reader.feed(data[at : at + _BLOCK_BYTES]))
     deriver.derive(reader.finish())
     return made[0].stats()
 

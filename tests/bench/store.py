@@ -89,9 +89,9 @@ def write_games(folder: Path, count: int) -> None:
 def _entry(number: int) -> Entry:
     names = ("ann", f"player {number % 500}")
     entry = made.entry(number, *names, station=("main", "side", "third")[number % 3])
-    assert entry.facts is not None
-    settings = msgspec.json.decode(entry.facts.settings or b"")
-    entry.facts.settings = msgspec.json.encode({**settings, "padding": "x" * 2000})  # as long as those of a real game
+    assert entry.record is not None
+    settings = msgspec.json.decode(entry.record.settings)
+    entry.record.settings = msgspec.json.encode({**settings, "padding": "x" * 2000})  # as long as those of a real game
     return entry
 
 

@@ -1,4 +1,4 @@
-"""`slpstream info`: of folders only the two ends of each file are read, and they never say anything else."""
+"""`slpstream info`: of the files of a folder only both ends are read, and the result is the same."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import slpstream.api
-from slpstream.api import read_game, replay_ends
-from slpstream.cli.info import command, describe, describe_ends, length_text
-from slpstream.formats.slippi.preview import read_ends
+from slpstream.api import preview_replay, read_game
+from slpstream.cli.info import command, describe, describe_quickly, length_text
+from slpstream.formats.slippi.preview import read_preview
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slplog.writer import pack
 from slpstream.model.errors import FormatError, SourceError
@@ -35,14 +35,14 @@ END_BYTES = 4096
 NOT_READ = ("frames", "diagnostics")
 
 
-def ends_of(data: bytes, tail_bytes: int = END_BYTES) -> Any:
-    """What the ends say, as JSON; `None` when they do not tell, an error where there is no Game Start."""
+def preview_of(data: bytes, tail_bytes: int = END_BYTES) -> Any:
+    """The preview as JSON; `None` when the whole file has to be read, an error where there is no Game Start."""
     tail_at = max(0, len(data) - tail_bytes)
     try:
-        ends = read_ends(data[:END_BYTES], data[tail_at:], tail_at)
+        preview = read_preview(data[:END_BYTES], data[tail_at:], tail_at)
     except FormatError as error:
         return error
-    return None if ends is None else msgspec.json.encode(ends)
+    return None if preview is None else msgspec.json.encode(preview)
 
 
 def whole(data: bytes) -> bytes | FormatError:
@@ -59,15 +59,15 @@ def whole(data: bytes) -> bytes | FormatError:
 
 
 def assert_agree(data: bytes, tail_bytes: int = END_BYTES) -> bool:
-    """The ends say what the full reading says, or nothing. Returns whether they say anything."""
-    ends = ends_of(data, tail_bytes)
-    if ends is None:
+    """The preview, if there is one, equals the full reading. Returns whether there is one."""
+    preview = preview_of(data, tail_bytes)
+    if preview is None:
         return False
     full = whole(data)
-    if isinstance(ends, FormatError) or isinstance(full, FormatError):
-        assert (type(ends), str(ends)) == (type(full), str(full))
+    if isinstance(preview, FormatError) or isinstance(full, FormatError):
+        assert (type(preview), str(preview)) == (type(full), str(full))
     else:
-        assert ends == full
+        assert preview == full
     return True
 
 
@@ -101,14 +101,14 @@ def test_built_replays_cut_anywhere(name: str) -> None:
         assert_agree(data[:at])
 
 
-def test_which_ends_tell() -> None:
+def test_which_replays_have_a_preview() -> None:
     told = {name for name, data in built().items() if assert_agree(data)}
     assert told == {"rollbacks", "(0, 1, 0)", "(1, 6, 0)", "(2, 2, 0)", "followers"}
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_ends_of_any_size(draw: st.DataObject) -> None:
+def test_previews_of_any_size(draw: st.DataObject) -> None:
     """However little of the end is there, and whatever follows a cut."""
     games = built()
     data = games[draw.draw(st.sampled_from(sorted(games)))]
@@ -123,9 +123,9 @@ def test_real_replays(path: Path) -> None:
         full = describe(path)
     except FormatError as error:
         with pytest.raises(FormatError, match=str(error)):
-            describe_ends(path)
+            describe_quickly(path)
         return
-    quick = describe_ends(path)
+    quick = describe_quickly(path)
     assert quick["frames"] in (None, full["frames"])
     assert quick.keys() == full.keys()
     for row in (full, quick):
@@ -135,8 +135,8 @@ def test_real_replays(path: Path) -> None:
 
 
 @needs_shared
-def test_most_real_replays_are_told_by_their_ends() -> None:
-    told = [path for path in replays() if path.stem != "not_slp_text" and replay_ends(path) is not None]
+def test_most_real_replays_have_a_preview() -> None:
+    told = [path for path in replays() if path.stem != "not_slp_text" and preview_replay(path) is not None]
     assert len(told) >= len(replays()) * 3 // 4
 
 
@@ -144,14 +144,14 @@ def test_no_more_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     path = tmp_path / "a.slp"
     path.write_bytes(synthetic_match(seed=2, frames=300))
     monkeypatch.setattr(slpstream.api, "read_chunks", None)
-    assert describe_ends(path)["reason"] == "game_end"
+    assert describe_quickly(path)["reason"] == "game_end"
     with pytest.raises(SourceError, match="no such file"):
-        replay_ends(tmp_path / "b.slp")
+        preview_replay(tmp_path / "b.slp")
     with pytest.raises(SourceError, match=r"not a regular file|is a directory"):
-        replay_ends(tmp_path)
+        preview_replay(tmp_path)
     path.write_text("this is no replay")
     with pytest.raises(FormatError, match="not a Slippi replay"):
-        replay_ends(path)
+        preview_replay(path)
 
 
 def test_a_folder_is_read_as_its_files_are(tmp_path: Path) -> None:
@@ -161,11 +161,11 @@ def test_a_folder_is_read_as_its_files_are(tmp_path: Path) -> None:
     wrong[-1] ^= 1
     (tmp_path / "race.slp").write_bytes(race)
     (tmp_path / "wrong.gci").write_bytes(wrong)
-    assert describe_ends(tmp_path / "race.slp")["format"] == "gci"
-    assert [e.format for e in read_game(tmp_path / "race.slp")[1] if isinstance(e, GameStart)] == ["gci"]
-    assert describe_ends(tmp_path / "wrong.gci")["format"] == "gci"
+    assert describe_quickly(tmp_path / "race.slp")["format"] == "gci"
+    assert read_game(tmp_path / "race.slp").start.format == "gci"
+    assert describe_quickly(tmp_path / "wrong.gci")["format"] == "gci"
     with pytest.raises(FormatError, match="checksum"):
-        describe_ends(tmp_path / "wrong.gci", strict=True)
+        describe_quickly(tmp_path / "wrong.gci", strict=True)
     result = CliRunner().invoke(command, ["--strict", str(tmp_path)])
     assert (result.exit_code, "checksum" in result.output) == (1, True)
 
@@ -184,11 +184,11 @@ def test_a_game_start_behind_the_head(tmp_path: Path) -> None:
     game = Built()
     game.parts[1:1] = [game.writer.gecko_list(bytes(5000))]
     path.write_bytes(game.frames(-123, 0).end().closed())
-    assert replay_ends(path) is None
-    assert describe_ends(path)["lastFrame"] == describe(path)["lastFrame"] > -123
+    assert preview_replay(path) is None
+    assert describe_quickly(path)["lastFrame"] == describe(path)["lastFrame"] > -123
     path.write_bytes(path.read_bytes()[:5500])
     with pytest.raises(FormatError, match="ends before Game Start"):
-        describe_ends(path)
+        describe_quickly(path)
 
 
 @pytest.fixture(scope="module")

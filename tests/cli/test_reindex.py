@@ -17,7 +17,6 @@ import pytest
 from slpstream.api import read_game
 from slpstream.cli import main
 from slpstream.model.errors import FormatError, SourceError
-from slpstream.model.events import GameEnd, GameStart, Metadata, StatsUpdate
 from slpstream.store import FILE_NAME, GamesQuery, open_database
 from tests.shared_data import needs_shared, replays
 from tests.synthetic.match import synthetic_match
@@ -182,12 +181,12 @@ def test_many_files_show_progress_on_a_terminal(setup: Path, tmp_path: Path) -> 
 
 def test_the_ends_say_what_the_whole_file_says(setup: Path) -> None:
     path = setup / "deep" / "0.slp"
-    game_id, events = read_game(path)
-    same_id, whole = read_game(path, stats=True)
-    assert game_id == same_id
-    assert [type(event) for event in events] == [GameStart, GameEnd, Metadata]
-    assert [type(event) for event in whole] == [GameStart, StatsUpdate, GameEnd, Metadata]
-    assert events[1] == whole[2]
+    game, whole = read_game(path), read_game(path, stats=True)
+    assert (game.start, game.end, game.metadata) == (whole.start, whole.end, whole.metadata)
+    assert game.end is not None
+    assert game.metadata is not None
+    assert game.record().stats is None
+    assert b"overall" in (whole.record().stats or b"")
 
 
 def test_what_is_no_replay(tmp_path: Path) -> None:
@@ -203,12 +202,12 @@ def test_what_is_no_replay(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", [p for p in replays() if p.stat().st_size < 400_000], ids=lambda path: path.stem)
 def test_of_real_replays(path: Path) -> None:
     try:
-        game_id, events = read_game(path)
+        game = read_game(path)
     except FormatError:
         with pytest.raises(FormatError):
             read_game(path, stats=True)
         return
-    same_id, whole = read_game(path, stats=True)
-    assert game_id == same_id
-    ends = [next(e for e in of if isinstance(e, GameEnd)) for of in (events, whole)]
-    assert ends[0] == ends[1]
+    whole = read_game(path, stats=True)
+    assert game.start.game_id == whole.start.game_id
+    assert game.end == whole.end
+    assert game.summary() == whole.summary()

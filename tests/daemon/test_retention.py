@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,10 @@ from hypothesis import strategies as st
 
 from slpstream.daemon.retention import Limit, Limits, Retention, StoredFile, select_files, sweep
 from slpstream.daemon.stations import RunningStations
-from slpstream.model.events import Event
-from slpstream.store import FILE_NAME, Database, GameIndex, open_database
+from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, open_database
 from slpstream.stream import Hub
 from slpstream.system.metrics import Metrics
-from tests.store.made import DAY_ONE, entry, game_id
+from tests.store.made import DAY_ONE, entry, game_id, record, start
 from tests.stream.fakes import FakeLog, FakeStation
 
 NOW = 1_800_000_000.0
@@ -170,9 +168,9 @@ def test_oldest_games_expire_by_size(database: Database) -> None:
 async def test_files_of_expired_games_are_not_read_again(tmp_path: Path) -> None:
     read: list[Path] = []
 
-    def note(path: Path) -> tuple[str, Sequence[Event]]:
+    def note(path: Path) -> GameRecord:
         read.append(path)
-        return game_id(7), []
+        return record(start(7))
 
     database = open_database(tmp_path / FILE_NAME)
     paths = [put(tmp_path / "recordings" / "wii" / f"{days}.slp", days) for days in (9, 5, 3)]

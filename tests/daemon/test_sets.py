@@ -20,11 +20,12 @@ import pytest
 import trio
 from websockets.sync.client import connect
 
-from slpstream.daemon.sets import StationSets, played_game
+from slpstream.daemon.sets import StationSets
 from slpstream.formats.slippi.result import GameEndPayload
 from slpstream.model.errors import StoreError
-from slpstream.model.events import GameEnd, GameStart
-from slpstream.sets import ImpossibleCorrection, Rules, SetPatch
+from slpstream.model.events import Event, GameEnd, GameStart
+from slpstream.model.summary import GameSummary, IndexedGame, PlayerSummary, Thing
+from slpstream.sets import ImpossibleCorrection, Rules, SetPatch, played_games
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.stream import Channel, Hub
 from tests.daemon_process import running
@@ -53,13 +54,15 @@ class Kept:
         self.hub = hub
         self.board = board
         self.told: list[tuple[str, Any]] = []
+        self._events: dict[int, list[Event]] = {}
 
     def play(self, number: int, *events: Any, station: str = "main", at_minute: float | None = None) -> None:
         minute = 5 * number if at_minute is None else at_minute
         path = Path(f"/replays/{station}/{number}.slp")
-        self.index.played(
-            station, path, int((made.DAY_ONE + 60 * minute) * made.SECOND), 1000, made.game_id(number), events
-        )
+        known = self._events.setdefault(number, [])
+        known += events
+        mtime_ns = int((made.DAY_ONE + 60 * minute) * made.SECOND)
+        self.index.played(station, path, mtime_ns, 1000, made.record(*known))
 
     async def until(self, score: list[int], station: str = "main") -> Any:
         """Waits until this is said."""
@@ -218,13 +221,14 @@ async def test_corrections_outlive_a_damaged_index(tmp_path: Path) -> None:
         assert (await kept.until([0, 0]))["players"][0]["name"] == "Ann"
 
 
-def test_games_of_other_kinds_are_in_no_set(tmp_path: Path) -> None:
-    from slpstream.store import PlayedRow
-
-    row = PlayedRow("0" * 32, 0, "stunts", None, None, None, None, '{"layout":"old"}', "[]", None, None, None)
-    assert played_game(row, ()) is None
-    assert played_game(row._replace(settings='{"players":[{"playerIndex":0}]}'), ()) is not None
-    assert played_game(row._replace(settings='{"players":[{"playerIndex":0}]}', game_end='{"gameEnd":3}'), ()) is None
+def test_games_that_are_not_played_for_points_are_in_no_set() -> None:
+    players = [PlayerSummary(index=0), PlayerSummary(index=1, port=3, character=Thing(id="PMIN"))]
+    race = IndexedGame("0" * 32, GameSummary(players=players), {}, 0)
+    assert played_games([race], ()) == []
+    [game] = played_games([race._replace(summary=GameSummary(players=players, versus=True))], ())
+    assert [(player.port, player.character_id) for player in game.players] == [(1, None), (3, None)]
+    alone = GameSummary(players=players[:1], versus=True)
+    assert played_games([race._replace(summary=alone)], ()) == []
 
 
 def test_through_a_daemon_from_the_file_to_the_websocket_and_after_a_restart(tmp_path: Path) -> None:

@@ -1,4 +1,8 @@
-"""The page "add a format": its example is a package, which is built, installed and used."""
+"""The page "add a format": its example is a package, which is built, installed and used.
+
+The players of the example are called `drivers`, a word that nothing above `formats/` knows. They are found in the
+index, `/v1/games`, the files for OBS, a webhook and the dashboard.
+"""
 
 from __future__ import annotations
 
@@ -9,19 +13,38 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from playwright.sync_api import Browser, Page, expect
 
+from slpstream.store import FILE_NAME, GamesQuery, open_database
+from tests.daemon_process import DaemonProcess
+from tests.outputs.receivers import RealReceiver, real_receiver
 from tests.project import ROOT
+from tests.web.pages import chromium, open_page
 
 PAGE = ROOT / "deploy" / "docs" / "add_a_format.md"
-GAME = b"TAP1" + (120).to_bytes(2, "big") + bytes(i % 7 == 0 for i in range(120))
+LONG_MS = 60_000
+
+
+def race(*taps: tuple[int, ...], track: str = "Monaco", drivers: tuple[str, ...] = ("Ana", "Bob")) -> bytes:
+    """A replay of a race in which these drivers tap in these frames."""
+    text = "\n".join([track, *drivers]).encode()
+    held = bytes(sum(1 << driver for driver in in_frame) for in_frame in taps)
+    return b"TAP1" + len(held).to_bytes(2, "big") + len(text).to_bytes(2, "big") + text + held
+
+
+GAME = race(*((0,) if number % 7 == 0 else () for number in range(120)))
+WON_BY_BOB = race(*((1,) if number % 5 == 0 else () for number in range(900)))
 
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the example installed, as an installer does it with a wheel of pure Python: unpacked."""
+    """A folder with the example installed as an installer installs a wheel of pure Python: unpacked."""
     project = tmp_path_factory.mktemp("slpstream-tap")
     for name, kind in (("pyproject.toml", "toml"), ("slpstream_tap.py", "python")):
         [content] = re.findall(rf"`{re.escape(name)}`:\n\n```{kind}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
@@ -37,6 +60,12 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return target
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as browser:
+        yield browser
+
+
 def slpstream(*arguments: str | Path, path: Path | None) -> subprocess.CompletedProcess[str]:
     environment = os.environ | ({} if path is None else {"PYTHONPATH": str(path)})
     command = [sys.executable, "-m", "slpstream", *map(str, arguments)]
@@ -45,22 +74,29 @@ def slpstream(*arguments: str | Path, path: Path | None) -> subprocess.Completed
 
 def test_its_files_are_read_like_all_others(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "game.tap").write_bytes(GAME)
-    dumped = slpstream("dump", tmp_path / "game.tap", path=installed)
+    dumped = slpstream("dump", tmp_path / "game.tap", "--topics", "game,frame,stats", path=installed)
     assert dumped.returncode == 0, dumped.stderr
     log = [json.loads(line) for line in dumped.stdout.splitlines()]
     assert log[0]["format"] == "tap"
+    assert log[0]["settings"]["drivers"] == [{"name": "Ana"}, {"name": "Bob"}]
     frames = [message["frame"] for message in log if message["type"] == "frame"]
     assert [frame["frame"] for frame in frames] == list(range(120))
     assert [f["frame"] for f in frames if f["players"]["0"]["inputs"].get("buttons")] == list(range(0, 120, 7))
-    assert log[-1]["durationSeconds"] == 2
+    [stats] = [message["stats"] for message in log if message["type"] == "stats"]
+    assert stats == {"overall": [{"playerIndex": 0, "taps": 18}, {"playerIndex": 1, "taps": 0}]}
+    assert (log[-1]["durationSeconds"], log[-1]["winners"]) == (2, [0])
     row = json.loads(slpstream("info", "--json", tmp_path, path=installed).stdout)
     assert (row["format"], row["frames"]) == ("tap", 120)
+    table = slpstream("info", tmp_path, path=installed).stdout
+    assert "Monaco, 120 frames" in table
+    assert "P1 Ana *" in table
+    assert "P2 Bob" in table
     same = slpstream("verify", tmp_path / "game.tap", tmp_path / "game.tap", path=installed)
     assert same.returncode == 0
     (tmp_path / "cut.tap").write_bytes(GAME[:-1])
     cut = slpstream("dump", tmp_path / "cut.tap", path=installed)
     assert cut.returncode == 1
-    assert cut.stderr == f"slpstream: {tmp_path / 'cut.tap'}: 120 frames take 126 bytes, there are 125, at offset 4\n"
+    assert cut.stderr == f"slpstream: {tmp_path / 'cut.tap'}: 120 frames take 142 bytes, there are 141, at offset 4\n"
 
 
 def test_without_it_they_are_no_replays(tmp_path: Path) -> None:
@@ -72,15 +108,16 @@ def test_without_it_they_are_no_replays(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("pattern", "broken", "what"),
     [
-        (r"FORMAT = Format.*", 'FORMAT = "tap"', "expected a slpstream.formats.Format"),
+        (r"FORMAT = Format\(.*?\n\)", 'FORMAT = "tap"', "expected a slpstream.formats.Format"),
         (r"import msgspec\n", "import msgspec_of_old\n", "cannot be loaded"),
-        (r'Format\("tap"', 'Format("gci"', "the name gci is taken"),
+        (r"    describe=describe,\n", "    summary=describe,\n", "cannot be loaded"),
+        (r'Format\(\n    "tap"', 'Format(\n    "gci"', "the name gci is taken"),
     ],
 )
 def test_a_broken_package_is_named(installed: Path, tmp_path: Path, pattern: str, broken: str, what: str) -> None:
     shutil.copytree(installed, tmp_path, dirs_exist_ok=True)
     module = tmp_path / "slpstream_tap.py"
-    changed = re.sub(pattern, broken, module.read_text("utf-8"))
+    changed = re.sub(pattern, broken, module.read_text("utf-8"), flags=re.DOTALL)
     assert changed != module.read_text("utf-8")
     module.write_text(changed, encoding="utf-8")
     (tmp_path / "game.tap").write_bytes(GAME)
@@ -88,3 +125,122 @@ def test_a_broken_package_is_named(installed: Path, tmp_path: Path, pattern: str
     assert refused.returncode == 78, refused.stderr
     assert what in refused.stderr
     assert refused.stderr.count("\n") == 1
+
+
+class Venue:
+    """A daemon with the example installed, and with every output."""
+
+    def __init__(self, folder: Path, receiver: RealReceiver, installed: Path) -> None:
+        self.station, self.obs, self.state = folder / "setup", folder / "obs" / "setup", folder / "state"
+        self.station.mkdir()
+        self.receiver = receiver
+        (folder / "key").write_bytes(b"secret")
+        config = folder / "slpstream.toml"
+        config.write_text(
+            f'[[webhooks]]\nurl = "{receiver.url}"\nsecret_file = "{folder / "key"}"\n'
+            f'[obs]\nfolder = "{self.obs.parent}"\n[watch]\npace = true\n'
+        )
+        self.daemon = DaemonProcess(
+            self.station,
+            arguments=("--config", str(config)),
+            state=self.state,
+            environment={"PYTHONPATH": str(installed)},
+        )
+
+    def play(self, name: str, data: bytes) -> None:
+        """The game writes a replay in one go; the daemon plays it out in real time."""
+        (self.station / name).write_bytes(data)
+
+    def texts(self, *names: str) -> list[str]:
+        """The contents of files for OBS."""
+        return [(self.obs / f"{name}.txt").read_text() for name in names]
+
+    def games(self, **query: str) -> list[dict[str, Any]]:
+        """The answer of `/v1/games`."""
+        query_string = "&".join(f"{key}={value}" for key, value in query.items())
+        games: list[dict[str, Any]] = self.daemon.get(f"/v1/games?{query_string}")["games"]
+        return games
+
+    def hooks(self, kind: str) -> list[dict[str, Any]]:
+        """The deliveries of one type that the webhook accepted."""
+        return [request.json for request in self.receiver.accepted if request.json["type"] == kind]
+
+
+@pytest.fixture
+def venue(tmp_path: Path, installed: Path) -> Iterator[Venue]:
+    with real_receiver() as receiver:
+        venue = Venue(tmp_path, receiver, installed)
+        try:
+            venue.daemon.wait_ready()
+            yield venue
+        finally:
+            if venue.daemon.process.poll() is None:
+                venue.daemon.kill()
+
+
+def row(page: Page, name: str) -> Any:
+    return page.locator(".stations .player", has_text=name)
+
+
+def test_its_drivers_are_players_everywhere(venue: Venue, browser: Browser) -> None:
+    daemon = venue.daemon
+    with open_page(browser, viewport={"width": 1280, "height": 800}) as watched:
+        page = watched.page
+        page.goto(f"{daemon.url}/#station/setup")
+        expect(page.locator(".stations .note")).to_have_text("No game yet")
+        venue.play("first.tap", WON_BY_BOB)
+
+        # While the race goes on.
+        expect(page.locator(".stations .where .stage")).to_have_text("TAP · Monaco", timeout=LONG_MS)
+        expect(page.locator(".stations .player .name")).to_have_text(["Ana", "Bob"])
+        expect(page.locator(".detail .players .name")).to_have_text(["Ana", "Bob"])
+        expect(page.locator(".detail .where .stage")).to_have_text("TAP · Monaco")
+        daemon.until(lambda: venue.texts("player1", "player2", "stage") == ["Ana", "Bob", "Monaco"])
+        [described] = daemon.get("/v1/stations")["stations"]
+        assert [player["name"] for player in described["game"]["summary"]["players"]] == ["Ana", "Bob"]
+        [running] = venue.games()
+        assert running["inProgress"]
+        assert [(player["index"], player["name"]) for player in running["players"]] == [(0, "Ana"), (1, "Bob")]
+        venue.receiver.wait(lambda: bool(venue.hooks("game_start")))
+        [start] = venue.hooks("game_start")
+        assert [player["name"] for player in start["summary"]["players"]] == ["Ana", "Bob"]
+        with open_page(browser) as joining:  # a page that comes in the middle gets a snapshot
+            joining.page.goto(f"{daemon.url}/overlay/setup")
+            expect(joining.page.locator(".players .name bdi")).to_have_text(["Ana", "Bob"], timeout=LONG_MS)
+            expect(joining.page.locator(".match .stage")).to_have_text("Monaco")
+            joining.check(daemon.url)
+
+        # When it is over.
+        expect(page.locator(".stations .note")).to_have_text("Bob wins", timeout=LONG_MS)
+        expect(row(page, "Bob")).to_have_class(re.compile(r"\bwon\b"))
+        expect(page.locator(".games .who")).to_have_text(["Ana against Bob"], timeout=LONG_MS)
+        expect(page.locator(".games .facts")).to_contain_text("Bob wins · TAP · Monaco")
+        page.locator(".games .open").click()
+        expect(page.locator("#detail-title")).to_have_text("Ana against Bob")
+        expect(page.locator(".detail .result")).to_have_text("Bob wins")
+        expect(page.locator(".detail .players .name")).to_have_text(["Ana", "Bob"])
+        watched.check(daemon.url)
+    venue.receiver.wait(lambda: bool(venue.hooks("game_end")))
+    [end] = venue.hooks("game_end")
+    assert end["summary"]["winners"] == [1]
+    assert end["stats"] == {"overall": [{"playerIndex": 0, "taps": 0}, {"playerIndex": 1, "taps": 180}]}
+    [game] = venue.games(player="bob")
+    assert (game["winners"], game["setup"]) == ([1], {"track": "Monaco"})
+    assert venue.games(player="cleo") == []
+    daemon.until(lambda: daemon.get("/v1/stations/setup/set")["score"] == [0, 1])
+    assert [player["name"] for player in daemon.get("/v1/stations/setup/set")["players"]] == ["Ana", "Bob"]
+    assert daemon.get(f"/v1/games/{game['gameId']}")["statsSummary"] == end["stats"]
+    code, _ = daemon.terminate()
+    assert code == 0
+    with closing(open_database(venue.state / FILE_NAME)) as database:
+        assert [row.game_id for row in database.page(GamesQuery(player="ANA", limit=10)).games] == [game["gameId"]]
+        [indexed] = database.played("setup", 10)
+    assert [player.name for player in indexed.summary.players] == ["Ana", "Bob"]
+
+
+def test_nothing_above_the_formats_knows_the_word() -> None:
+    """A driver is a player everywhere else; Mario Kart's own settings have drivers, too."""
+    package = ROOT / "slpstream"
+    above = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "formats"]
+    pages = list((package / "web" / "static").rglob("*.js"))
+    assert [path for path in (*above, *pages) if re.search(r"\bdrivers\b", path.read_text("utf-8"))] == []

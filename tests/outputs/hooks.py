@@ -15,10 +15,10 @@ from typing import Any
 
 import trio
 
+from slpstream.model.summary import GameSummary
 from slpstream.outputs.delivery import Deliverer, Outcome, Receiver
 from slpstream.outputs.webhook import EventName, WebhookSink
 from slpstream.store.deliveries import DeliveryStore, open_deliveries
-from slpstream.store.game_facts import stats_summary
 from tests.outputs.receivers import SECRET, FakeReceiver
 from tests.stream.fakes import FakeLog, FakeStation
 
@@ -64,7 +64,7 @@ class Hook:
             name="example.org",
             events=events,
             stations=None,
-            summarise=stats_summary,
+            describe=lambda start, end: GameSummary(rules=start["format"], winners=(end or {}).get("winners", [])),
             wall_clock=wall_clock,
         )
 

@@ -13,7 +13,7 @@ import pytest
 from slpstream.api import messages
 from slpstream.config import Config
 from slpstream.config.sections import JsonLines, Webhook
-from slpstream.daemon.outputs import Outputs, titles_of
+from slpstream.daemon.outputs import Outputs
 from slpstream.model.errors import ConfigError
 from slpstream.store.deliveries import FILE_NAME
 from slpstream.system.metrics import Metrics
@@ -133,7 +133,10 @@ def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: 
         assert sorted(keys) == sorted(setup.delivery_keys())
         assert keys[:2] == setup.delivery_keys()[:2]
         assert all(verified(request) for request in receiver.requests)
+        starts = [request.json for request in receiver.accepted if request.json["type"] == "game_start"]
+        assert {start["summary"]["place"]["name"] for start in starts} == {"Battlefield"}
         ends = [request.json for request in receiver.accepted if request.json["type"] == "game_end"]
+        assert all(end["summary"]["winners"] == [w["playerIndex"] for w in end["winners"]] for end in ends)
         assert all(end["stats"]["overall"] and end["settings"]["players"] and "durationSeconds" in end for end in ends)
         assert SECRET not in b"".join(request.body for request in receiver.accepted)
         for path in setup.played:
@@ -185,26 +188,6 @@ def test_unusable_configurations_are_refused(tmp_path: Path) -> None:
     assert "webhooks[0].url: " in config_error(webhook("key", "http://example.org:123456/"), tmp_path)
     twice = [JsonLines(folder=str(tmp_path)), JsonLines(folder=str(tmp_path / "x" / ".."))]
     assert "jsonl[1].folder: is there twice" in config_error(lambda folder: Config(jsonl=twice), tmp_path)
-
-
-def test_names_of_players_and_stages_of_every_format() -> None:
-    players = [{"playerIndex": 1, "port": 2, "characterId": 2, "displayName": "", "nametag": "FOX", "connectCode": ""}]
-    slippi = titles_of({"format": "slippi", "settings": {"stageId": 31, "players": players}})
-    assert slippi == ("Battlefield", [(1, 2, "FOX", "", "Fox")])
-    gci = titles_of(
-        {
-            "format": "gci",
-            "settings": {
-                "course": {"id": 1, "name": "Mute City"},
-                "racers": [{"index": 0, "machine": {"name": "Fox"}}],
-            },
-        }
-    )
-    assert gci == ("Mute City", [(0, 1, "", "", "Fox")])
-    stunts = titles_of({"format": "stunts", "settings": {"track": {"name": "DEFAULT"}, "player": {"car": "PMIN"}}})
-    assert stunts == ("DEFAULT", [(0, 1, "", "", "PMIN")])
-    assert titles_of({"format": "mk8", "settings": {"track": "x", "player": {"name": "Ana"}}}).players[0].name == "Ana"
-    assert titles_of({"format": "new"}) == ("", [])
 
 
 def test_locked_database_of_deliveries_is_a_configuration_error(

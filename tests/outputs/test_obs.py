@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ import trio
 from trio.testing import MockClock
 
 from slpstream.model.messages import LogMessage
-from slpstream.outputs.obs import SLOTS, ObsFiles, PlayerTitle, Titles
+from slpstream.model.summary import GameSummary, PlayerSummary, Thing
+from slpstream.outputs.obs import SLOTS, ObsFiles
 from slpstream.stream import Game
 from tests.outputs.hooks import inline
 from tests.stream.fakes import FakeLog, FakeStation
@@ -28,9 +29,13 @@ def autojump_clock(monkeypatch: pytest.MonkeyPatch) -> MockClock:
     return MockClock(autojump_threshold=0)
 
 
-def titles(start: Mapping[str, Any]) -> Titles:
-    assert start["format"] == "fake"
-    return Titles("Battlefield", [PlayerTitle(0, 1, "", "VIXN#101", "Fox"), PlayerTitle(3, 4, "Altea", "", "Marth")])
+SUMMARY = GameSummary(
+    place=Thing(kind="stage", id=31, name="Battlefield"),
+    players=[
+        PlayerSummary(index=0, port=1, code="VIXN#101", character=Thing(name="Fox")),
+        PlayerSummary(index=3, tag="Altea", character=Thing(name="Marth")),
+    ],
+)
 
 
 def texts(folder: Path, *names: str) -> list[str]:
@@ -68,7 +73,7 @@ async def test_files_show_the_game_the_set_and_the_newest_frame(
     tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     station, log = FakeStation(), FakeLog(1, batches=0)
-    files = ObsFiles(tmp_path, titles, limiter=trio.CapacityLimiter(1))
+    files = ObsFiles(tmp_path, limiter=trio.CapacityLimiter(1))
     nursery.start_soon(files.follow, station.channel)
     await trio.sleep(1)
     present = {path.name for path in (tmp_path / "main").iterdir()}
@@ -78,6 +83,7 @@ async def test_files_show_the_game_the_set_and_the_newest_frame(
     }  # fmt: skip
     assert texts(tmp_path, "player1", "percent1", "stage") == ["", "", ""]
     game = station.begin(log)
+    game.summary = SUMMARY
     station.write(game)
     station.channel.publish_state({"state": "playing", "reason": "game in progress"})
     show(station, game, 1000, (0, 12.9, 4), (3, 0.0, 3))
@@ -111,8 +117,9 @@ async def test_files_are_written_a_few_times_a_second(
     tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     station, log = FakeStation(), FakeLog(1, batches=0)
-    nursery.start_soon(ObsFiles(tmp_path, titles, limiter=trio.CapacityLimiter(1)).follow, station.channel)
+    nursery.start_soon(ObsFiles(tmp_path, limiter=trio.CapacityLimiter(1)).follow, station.channel)
     game = station.begin(log)
+    game.summary = SUMMARY
     station.write(game)
     await trio.sleep(1)
     with renames(tmp_path, monkeypatch) as done:
@@ -132,7 +139,7 @@ async def test_unwritable_folder_is_reported_until_it_works_again(
 ) -> None:
     (tmp_path / "main").write_text("not a folder")
     station = FakeStation()
-    files = ObsFiles(tmp_path, titles, limiter=trio.CapacityLimiter(1))
+    files = ObsFiles(tmp_path, limiter=trio.CapacityLimiter(1))
     nursery.start_soon(files.follow, station.channel)
     await trio.sleep(10)
     [reason] = files.not_ready()

@@ -60,6 +60,7 @@ async def test_start_and_end_of_a_game_are_delivered(store: DeliveryStore, clock
     assert end["type"] == "game_end"
     assert end["cursor"] == whole["game_end"].cursor
     assert end["settings"] == start["settings"]
+    assert end["summary"] == start["summary"] == {"rules": "fake"}
     assert end["winners"] == []
     assert start["at"].endswith("Z")
     assert all(verified(request) for request in receiver.accepted)

@@ -16,10 +16,19 @@ from typing import NamedTuple
 import msgspec
 
 from slpstream.api import read_game
-from slpstream.daemon.sets import played_games
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME, FRAME_BOOKEND, FRAMES_PER_SECOND
-from slpstream.sets import Corrections, PlayedGame, Rules, SetPatch, corrected, newest_set, score_of, sets_of
+from slpstream.sets import (
+    Corrections,
+    PlayedGame,
+    Rules,
+    SetPatch,
+    corrected,
+    newest_set,
+    played_games,
+    score_of,
+    sets_of,
+)
 from slpstream.sets.grouping import Set
 from slpstream.store import FILE_NAME, open_database
 from slpstream.store.backfill import OldFile, look
@@ -146,7 +155,7 @@ class Folder:
         """What the index says of them."""
         with closing(open_database(self._state / FILE_NAME)) as database:
             files = [OldFile(path, path.stat().st_mtime_ns, path.stat().st_size) for path in self.path.iterdir()]
-            database.put(look(read_game, "main", file) for file in files)
+            database.put(look(lambda path: read_game(path).record(), "main", file) for file in files)
             return played_games(database.played("main", 1000), ())
 
 

@@ -74,8 +74,8 @@ def games(draw: st.DrawFn) -> list[PlayedGame]:
                 duration_seconds=seconds,
                 in_progress=draw(st.integers(0, 9)) == 0,
                 reason=draw(st.sampled_from(["game_end", "game_end", "game_end", "incomplete", "error", None])),
-                end_method=draw(st.sampled_from([None, 0, 1, 2, 2, 2, 2, 3, 7])),
-                quitter=draw(st.sampled_from([None, -1, 0, 1])),
+                ending=draw(st.sampled_from([None, "quit", "time", "finished", "finished", "finished"])),
+                quitter=draw(st.sampled_from([None, 0, 1])),
                 winners=draw(st.lists(st.sampled_from([0, 1, 2, 3]), max_size=2)),
             )
         )

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from slpstream.sets import ImpossibleCorrection, PlayedGame, Player, Rules, newest_set, since_break
-from slpstream.sets.corrections import MAX_KEPT, NOTHING, Corrections, GameCorrection
+from slpstream.sets.corrections import NOTHING, Corrections, GameCorrection
+from slpstream.sets.patches import MAX_KEPT
 from slpstream.sets.verdicts import judge
 from tests.sets.made import Table
 
@@ -29,7 +30,7 @@ def game(
         "written_at_ms": round((at + 2) * MINUTE_MS),
         "duration_seconds": 120.0,
         "reason": "game_end",
-        "end_method": 2,
+        "ending": "finished",
         "winners": [] if winner is None else [winner],
     }
     return PlayedGame(**fields | values)
@@ -45,7 +46,7 @@ def scores(made: Table) -> list[int]:
     return [side.score for side in made.set.sides]
 
 
-QUIT = {"end_method": 7, "quitter": 1}
+QUIT: dict[str, Any] = {"ending": "quit", "quitter": 1}
 CPU = [Player(index=0, port=1), Player(index=1, port=2, human=False)]
 
 
@@ -54,12 +55,11 @@ CPU = [Player(index=0, port=1), Player(index=1, port=2, human=False)]
     [
         ({}, NOTHING, "counted"),
         ({"winner": None}, NOTHING, "no_winner"),
-        ({"end_method": 1}, NOTHING, "counted"),
-        ({"end_method": 3}, NOTHING, "counted"),
+        ({"ending": "time"}, NOTHING, "counted"),
         ({"winners": [0, 1]}, NOTHING, "no_winner"),
         ({"winners": [3]}, NOTHING, "no_winner"),
         (QUIT, NOTHING, "counted"),
-        (QUIT | {"end_method": 0}, NOTHING, "counted"),
+        (QUIT | {"quitter": None}, NOTHING, "counted"),
         (QUIT | {"winner": None}, NOTHING, "no_winner"),
         (QUIT | {"duration_seconds": 29.9}, NOTHING, "handwarmer"),
         (QUIT | {"players": seats("", "", stocks=3)}, NOTHING, "handwarmer"),
@@ -67,10 +67,10 @@ CPU = [Player(index=0, port=1), Player(index=1, port=2, human=False)]
         (QUIT | {"players": seats("", "", stocks=None)}, NOTHING, "counted"),
         (QUIT | {"players": seats("", "", stocks=1, start_stocks=1)}, NOTHING, "counted"),
         ({"players": CPU}, NOTHING, "with_cpu"),
-        ({"end_method": None, "reason": "incomplete"}, NOTHING, "unfinished"),
-        ({"end_method": None, "reason": None}, NOTHING, "unfinished"),
+        ({"ending": None, "reason": "incomplete"}, NOTHING, "unfinished"),
+        ({"ending": None, "reason": None}, NOTHING, "unfinished"),
         ({"reason": "error"}, NOTHING, "unfinished"),
-        ({"in_progress": True, "reason": None, "end_method": None}, NOTHING, "playing"),
+        ({"in_progress": True, "reason": None, "ending": None}, NOTHING, "playing"),
         ({}, GameCorrection(counts=False), "not_counted_by_operator"),
         ({"in_progress": True, "reason": None}, GameCorrection(counts=True), "playing"),
         ({"in_progress": True, "reason": None}, GameCorrection(winner=1), "counted"),
@@ -88,7 +88,7 @@ def test_verdicts(values: dict[str, Any], said: GameCorrection, verdict: str) ->
 
 
 def test_a_game_that_another_followed_is_not_being_played() -> None:
-    made = table(game(0, in_progress=True, reason=None, end_method=None, winner=None), game(1))
+    made = table(game(0, in_progress=True, reason=None, ending=None, winner=None), game(1))
     assert [entry.judgement.verdict for entry in made.set.entries] == ["unfinished", "counted"]
 
 
@@ -227,7 +227,7 @@ def test_a_score_is_never_below_nothing() -> None:
 
 def test_a_given_score_makes_later_games_no_other_set() -> None:
     """It was given during the second game, so the second game is of this set."""
-    first, second = game(0), game(1, in_progress=True, reason=None, end_method=None, winner=None)
+    first, second = game(0), game(1, in_progress=True, reason=None, ending=None, winner=None)
     made = table(first, second)
     made.say(score={"0": 2})
     assert made.set.over
@@ -258,7 +258,7 @@ def test_a_new_set_between_games() -> None:
 
 
 def test_a_new_set_while_a_game_is_played() -> None:
-    made = table(game(0), game(1, in_progress=True, reason=None, end_method=None, winner=None))
+    made = table(game(0), game(1, in_progress=True, reason=None, ending=None, winner=None))
     made.say(score={"0": 2})
     made.say(newSet=True)
     assert scores(made) == [0, 0]
@@ -267,7 +267,7 @@ def test_a_new_set_while_a_game_is_played() -> None:
 
 
 def test_a_new_set_begins_although_games_are_taken_back_beside_it() -> None:
-    made = table(game(0), game(1, in_progress=True, reason=None, end_method=None, winner=None))
+    made = table(game(0), game(1, in_progress=True, reason=None, ending=None, winner=None))
     made.say(newSet=True, games=None)
     assert [entry.judgement.verdict for entry in made.set.entries] == ["playing"]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from slpstream.model.events import GameEnd, GameStart, Metadata, StatsUpdate
-from slpstream.store import Entry, facts_of
+from slpstream.game.described import DescribedGame
+from slpstream.model.events import Event, GameEnd, GameStart, Metadata, StatsUpdate
+from slpstream.store import Entry, GameRecord
 
 SECOND = 1_000_000_000
 DAY_ONE = 1_700_000_000
@@ -46,13 +47,20 @@ def metadata(started: str = "2023-11-14T22:13:20Z") -> Metadata:
     return Metadata(99, {"startAt": started, "lastFrame": 1676})
 
 
+def record(*events: Event) -> GameRecord:
+    """The record of the game that these events describe."""
+    described = DescribedGame.of(events)
+    assert described is not None
+    return described.record()
+
+
 def entry(
     number: int = 0,
     *names: str,
     station: str = "main",
     path: str | None = None,
     at: int | None = None,
-    events: tuple[Any, ...] | None = None,
+    events: tuple[Event, ...] | None = None,
 ) -> Entry:
     """The entry of a file with one game, which ended at the Unix time `at`."""
     at = DAY_ONE + 60 * number if at is None else at
@@ -62,5 +70,5 @@ def entry(
         path=(path or f"/replays/{station}/{number}.slp").encode(),
         mtime_ns=at * SECOND,
         size_bytes=1000,
-        facts=facts_of(game_id(number), events),
+        record=record(*events),
     )

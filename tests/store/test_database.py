@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import UNSET
 
+from slpstream.model.summary import GameSummary
 from slpstream.store import FILE_NAME, Database, Entry, GamesQuery, StartTime, open_database
 from tests.store import made
 
@@ -49,9 +50,9 @@ def test_games_for_the_logic_of_sets(database: Database) -> None:
     database.put([made.entry(number, station=station) for number, station in ((2, "main"), (0, "main"), (1, "side"))])
     assert [int(row.game_id, 16) for row in database.played("main", 10)] == [2, 0]
     assert [int(row.game_id, 16) for row in database.played("main", 1)] == [2]
-    [row] = database.played("side", 10)
-    assert (row.mtime_ns, row.reason, row.winners) == ((made.DAY_ONE + 60) * made.SECOND, "game_end", "[1]")
-    assert row.standings == "{}", "unknown, because the end of the game did not have them"
+    [game] = database.played("side", 10)
+    assert (game.mtime_ns, game.reason) == ((made.DAY_ONE + 60) * made.SECOND, "game_end")
+    assert game.summary == made.entry(1).record.summary  # type: ignore[union-attr]
 
 
 def test_corrections_belong_to_stations_and_survive_the_removal_of_files(database: Database) -> None:
@@ -68,8 +69,10 @@ def test_games_are_listed_newest_first(database: Database) -> None:
     assert ids(database) == [2, 1, 0]
     [newest, *_] = database.page(GamesQuery(limit=1)).games
     assert newest.started_at_ms == 1000 * (made.DAY_ONE + 120 - 30), "a game ends with the last write to its file"
-    assert (newest.station, newest.format, newest.reason, newest.winners) == ("main", "slippi", "game_end", "[1]")
-    assert [player["name"] for player in msgspec.json.decode(newest.players)] == ["ann", "bob"]
+    assert (newest.station, newest.format, newest.reason) == ("main", "slippi", "game_end")
+    summary = msgspec.json.decode(newest.summary, type=GameSummary)
+    assert summary.winners == [1]
+    assert [player.name for player in summary.players] == ["ann", "bob"]
 
 
 def test_start_time_in_the_metadata_takes_precedence(database: Database) -> None:
@@ -141,13 +144,14 @@ def test_games_added_between_two_pages_shift_nothing(database: Database) -> None
     assert [int(game.game_id, 16) for game in second.games] == list(range(9, -1, -1))
 
 
-def test_game_is_stored_in_pieces(database: Database) -> None:
-    database.put([made.entry(1, events=(made.start(1),))])
+def test_running_game_is_completed_by_its_end(database: Database) -> None:
+    events = (made.start(1), made.stats(), made.end(), made.metadata())
+    database.put([made.entry(1, events=events[:1])])
     running = database.game(made.game_id(1))
     assert running is not None
     assert running.row.reason is None
-    database.put([made.entry(1, at=made.DAY_ONE + 100, events=(made.stats(), made.end()))])
-    database.put([made.entry(1, at=made.DAY_ONE + 101, events=(made.metadata(),))])
+    database.put([made.entry(1, at=made.DAY_ONE + 100, events=events[:3])])
+    database.put([made.entry(1, at=made.DAY_ONE + 101, events=events)])
     game = database.game(made.game_id(1))
     assert game is not None
     assert (game.row.reason, game.row.last_frame, game.row.started_at_ms) == ("game_end", 1676, made.DAY_ONE * 1000)
@@ -156,10 +160,13 @@ def test_game_is_stored_in_pieces(database: Database) -> None:
     assert [file.mtime_ns for file in game.files] == [(made.DAY_ONE + 101) * made.SECOND]
 
 
-def test_pieces_of_a_game_without_its_start_are_not_kept(database: Database) -> None:
-    database.put([made.entry(1, events=(made.end(),))])
-    assert database.count() == 0
-    assert database.known_files("main") == {}
+def test_file_read_again_from_its_beginning_takes_nothing_back(database: Database) -> None:
+    whole = made.entry(1, events=(made.start(1), made.stats(), made.end(), made.metadata()))
+    database.put([whole])
+    before = database.game(made.game_id(1))
+    for events in ((made.start(1),), (made.start(1), made.end())):
+        database.put([made.entry(1, events=events)])
+        assert database.game(made.game_id(1)) == before
 
 
 def test_game_in_two_files_is_described_by_the_newest_file(database: Database) -> None:

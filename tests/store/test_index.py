@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ import trio
 
 from slpstream.model.errors import FormatError, Unreadable
 from slpstream.model.events import Event
-from slpstream.store import FILE_NAME, Database, GameIndex, GamesQuery, open_database
+from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, GamesQuery, open_database
 from tests.store import made
 
 pytestmark = pytest.mark.trio
@@ -25,14 +25,14 @@ class Disk:
     def __init__(self) -> None:
         self.read: list[str] = []
 
-    def __call__(self, path: Path) -> tuple[str, Sequence[Event]]:
+    def __call__(self, path: Path) -> GameRecord:
         self.read.append(path.name)
         if path.suffix == ".bad":
             raise FormatError("not a replay", offset=0)
         if path.suffix == ".gone":
             raise Unreadable(str(path), "no such file")
         number = int(path.stem)
-        return made.game_id(number), [made.start(number), made.end()]
+        return made.record(made.start(number), made.end())
 
 
 @asynccontextmanager
@@ -54,16 +54,16 @@ async def ids(index: GameIndex) -> list[int]:
 
 def played(index: GameIndex, number: int, *events: Event, at: int = made.DAY_ONE) -> None:
     path = Path(f"/replays/{number}.slp")
-    index.played("main", path, at * made.SECOND, 10, made.game_id(number), events)
+    index.played("main", path, at * made.SECOND, 10, made.record(*events))
 
 
 async def test_played_games_are_indexed(tmp_path: Path) -> None:
     async with indexed(tmp_path) as (index, errors):
         played(index, 1, made.start(1))
         assert await ids(index) == [1]
-        played(index, 1, made.stats(), made.end())
-        played(index, 1, made.metadata())
-        played(index, 1, at=made.DAY_ONE + 9)
+        played(index, 1, made.start(1), made.stats(), made.end())
+        played(index, 1, made.start(1), made.stats(), made.end(), made.metadata())
+        played(index, 1, made.start(1), made.stats(), made.end(), made.metadata(), at=made.DAY_ONE + 9)
         await index.written()
         game = await index.game(made.game_id(1))
         assert game is not None

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from slpstream.game.described import describe_stored
 from slpstream.model.errors import ConfigError
+from slpstream.model.summary import GameSummary, Standing
 from slpstream.store import FILE_NAME, GamesQuery, open_database
 from slpstream.store.schema import MIGRATIONS, VERSION
 from tests.store import made
@@ -47,23 +52,65 @@ def test_migration_keeps_the_games(tmp_path: Path) -> None:
     assert version(path) == VERSION + 1
 
 
-def test_games_of_the_first_version_are_kept(tmp_path: Path) -> None:
+OLD_SETTINGS = json.dumps(
+    {
+        "stageId": 31,
+        "isTeams": False,
+        "players": [
+            {"playerIndex": 0, "port": 1, "characterId": 2, "startStocks": 4, "displayName": "", "nametag": ""},
+            {"playerIndex": 1, "port": 2, "characterId": 9, "startStocks": 4, "displayName": "Bob", "type": 1},
+        ],
+    }
+)
+OLD_END = '{"reason":"game_end","gameEnd":{"gameEndMethod":2,"lrasInitiatorIndex":-1},"winners":[{"playerIndex":1}]}'
+OLD_METADATA = '{"players":{"0":{"names":{"netplay":"Ann","code":"ANN#1"}}}}'
+
+
+def old_database(path: Path, version: int, rows: Mapping[str, Mapping[str, Any]]) -> None:
+    """Make a database as an older version left it, with one game per format; `rows` has further columns of each."""
+    open_database(path, migrations=MIGRATIONS[:version]).close()
+    with closing(sqlite3.connect(path)) as connection:
+        for number, (format_name, columns) in enumerate(rows.items()):
+            row = {
+                "game_id": made.game_id(number), "started_at_ms": 5, "format": format_name, "station": "main",
+                "path": b"%d" % number, "setup": "{}", "players": "[]", "rate": "[60,1]", "settings": "{}", **columns,
+            }  # fmt: skip
+            connection.execute(
+                f"INSERT INTO games ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})", tuple(row.values())
+            )
+            connection.execute("INSERT INTO tags VALUES ('station', 'main', 5, ?)", (row["game_id"],))
+        connection.commit()
+
+
+def test_games_of_the_first_version_belong_to_sets(tmp_path: Path) -> None:
     """The first version had no standings and no corrections."""
     path = tmp_path / FILE_NAME
-    with closing(open_database(path, migrations=MIGRATIONS[:1])):
-        pass
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute(
-            "INSERT INTO games (game_id, started_at_ms, format, station, path, setup, players, rate, settings)"
-            " VALUES (?, 5, 'slippi', 'main', x'01', '{}', '[]', '[60,1]', '{}')",
-            (made.game_id(1),),
-        )
-        connection.execute("INSERT INTO tags VALUES ('station', 'main', 5, ?)", (made.game_id(1),))
-        connection.commit()
-    with closing(open_database(path)) as database:
-        [row] = database.played("main", 10)
-        assert (row.game_id, row.standings, row.mtime_ns) == (made.game_id(1), None, None)
+    old_database(path, 1, {"slippi": {"settings": OLD_SETTINGS, "game_end": OLD_END}})
+    with closing(open_database(path, describe=describe_stored)) as database:
+        [game] = database.played("main", 10)
+        assert (game.game_id, game.mtime_ns) == (made.game_id(0), None)
+        assert game.summary.versus
+        assert game.standings == {}
         assert database.corrections() == {}
+
+
+def test_migration_describes_games_of_older_versions(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    standings = '{"0":{"stocks":0,"percent":0.0},"1":{"stocks":2,"percent":36.5}}'
+    slippi = {
+        "settings": OLD_SETTINGS, "game_end": OLD_END, "metadata": OLD_METADATA, "standings": standings, "reason": "x",
+    }  # fmt: skip
+    damaged = {"settings": "{", "standings": "{}"}
+    old_database(path, 2, {"slippi": slippi, "mk8": damaged, "of a package that is gone": {"settings": OLD_SETTINGS}})
+    with closing(open_database(path, describe=describe_stored)) as database:
+        played = database.played("main", 10)
+        others, damaged_game, game = (each.summary for each in played)
+    assert (game.place.name, game.winners, game.ending, game.versus) == ("Battlefield", [1], "finished", True)
+    ann, bob = game.players
+    assert (ann.shown_name, ann.code, ann.character.name, ann.human) == ("Ann", "ANN#1", "Fox", True)
+    assert (bob.shown_name, bob.code, bob.character.name, bob.human) == ("Bob", "", "Marth", False)
+    assert played[-1].standings == {0: Standing(0, 0.0), 1: Standing(2, 36.5)}
+    assert damaged_game == others == GameSummary()
 
 
 def test_failed_migration_changes_nothing(tmp_path: Path) -> None:

@@ -47,22 +47,23 @@ class StoringConsumer:
     def stop(self) -> None:
         assert self._scope is not None
         self._scope.cancel()
-        self._scope = None
 
     async def _run(self, scope: trio.CancelScope) -> None:
         with scope:
-            offsets = ConsumerOffsets.parse(self.stored)
-            consumer = LogConsumer(
-                self._station.channel, frames=self._mode, offsets=offsets.offsets, topics=self._topics
-            )
-            async for batch in consumer:
-                for _ in range(0 if self.pace is None else self.pace.randint(0, 6)):
-                    await trio.lowlevel.checkpoint()  # a batch that is not stored yet is consumed again after a stop
-                offsets.note(batch)
-                self.messages += batch.messages
-                if batch.gone is not None:
-                    self.gone.append((batch.game_id, batch.gone))
-                self.stored = offsets.dump()
+            await self._consume()
+        self._scope = None  # only now: a cancelled task can store one more batch before its next checkpoint
+
+    async def _consume(self) -> None:
+        offsets = ConsumerOffsets.parse(self.stored)
+        consumer = LogConsumer(self._station.channel, frames=self._mode, offsets=offsets.offsets, topics=self._topics)
+        async for batch in consumer:
+            for _ in range(0 if self.pace is None else self.pace.randint(0, 6)):
+                await trio.lowlevel.checkpoint()  # a batch that is not stored yet is consumed again after a stop
+            offsets.note(batch)
+            self.messages += batch.messages
+            if batch.gone is not None:
+                self.gone.append((batch.game_id, batch.gone))
+            self.stored = offsets.dump()
 
     def of(self, log: FakeLog) -> list[bytes]:
         return [m.json() for m in self.messages if m.game_id == log.game_id]
@@ -99,6 +100,7 @@ async def schedule(seed: int) -> None:
                 consumer.start(nursery)
             elif chance.random() < 0.2 and len(consumer.messages):
                 consumer.stop()
+        await settle()
         if not consumer.running:
             consumer.start(nursery)
         await settle()

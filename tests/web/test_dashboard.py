@@ -13,12 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from playwright.sync_api import Browser, Page, ViewportSize, expect
 
 from slpstream.formats.name_tables import read_table
 from slpstream.formats.registry import name_folders
 from slpstream.formats.slippi.names import stage_edge
+from slpstream.game.described import DescribedGame
+from slpstream.web import schemas
 from tests.daemon_process import DaemonProcess, running
 from tests.oracles.slippi_js import MODULES
 from tests.shared_data import IN_CI
@@ -355,22 +358,17 @@ def test_recent_games(browser: Browser, tmp_path: Path) -> None:
     ending = setups.ending(path)
     start, end = next(setups.lines(path, "game_start")), next(setups.lines(path, "game_end"))
     winner = NAMES[ending.winners[0]]
-    players = [
-        {"index": p["playerIndex"], "port": p["port"], "name": p["displayName"], "character": p["characterId"]}
-        for p in start["settings"]["players"]
-    ]
+    described = DescribedGame.of_payloads(ending.game_id, start, end)
     item = {
         "gameId": ending.game_id,
         "format": "slippi",
         "station": "main",
         "startedAt": "2025-02-03T04:05:06Z",
         "inProgress": False,
-        "players": players,
-        "setup": {"stageId": 2},
-        "winners": ending.winners,
         "reason": end["reason"],
         "lastFrame": end["lastFrame"],
         "durationSeconds": end["durationSeconds"],
+        **msgspec.to_builtins(schemas.described(described.summary())),
     }
     answers = {
         "/v1/games": {"games": [item]},

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from slpstream.model.summary import GameSummary
 from slpstream.store import GameKey, GamesQuery, StartTime
 from slpstream.web import schemas
 from slpstream.web.access import Access
@@ -33,6 +34,7 @@ def item(**values: Any) -> dict[str, Any]:
         "reason": "game_end",
         "last_frame": 1676,
         "duration_seconds": 30.0,
+        "summary": GameSummary(rules="4 stocks"),
         **values,
     }
 

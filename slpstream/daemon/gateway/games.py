@@ -13,12 +13,13 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.daemon.game_log import links_of, read_frames, stats_of
+from slpstream.daemon.gateway.lines import payload_of
 from slpstream.daemon.gateway.station import GatewayStation
+from slpstream.game.described import DescribedGame
 from slpstream.model.errors import CursorGone
-from slpstream.model.events import Event, GameEnd, GameStart, Metadata
-from slpstream.model.messages import LogMessage, timestamp
-from slpstream.store import GameKey, GamesQuery
-from slpstream.store.game_facts import Facts, facts_of, folded, players_with_names, search_terms
+from slpstream.model.messages import timestamp
+from slpstream.store import GameKey, GameRecord, GamesQuery
+from slpstream.store.game_record import folded, search_terms
 from slpstream.stream import Game
 from slpstream.web import schemas
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
@@ -34,18 +35,18 @@ class BrokerGames:
 
     def __init__(self, stations: Stations) -> None:
         self._stations = stations
-        self._ended: dict[str, tuple[Facts, int]] = {}
-        """Facts and start times of ended games, which no longer change."""
+        self._ended: dict[str, tuple[GameRecord, int]] = {}
+        """Records and start times of ended games, which no longer change."""
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
         """A page of games."""
         found: list[tuple[GameKey, schemas.GameItem]] = []
         for station, game in self._all():
             if query.station in (UNSET, station.id):
-                facts = await self._facts(station, game)
-                if facts is not None and _matches(*facts, query):
-                    key = GameKey((facts[1], game.game_id))
-                    found.append((key, schemas.GameItem(**_item(station, game, *facts))))
+                known = await self._record(station, game)
+                if known is not None and _matches(*known, query):
+                    key = GameKey((known[1], game.game_id))
+                    found.append((key, schemas.GameItem(**_item(station, game, *known))))
         found.sort(key=lambda row: row[0], reverse=True)
         page = [row for row in found if query.cursor is UNSET or row[0] < query.cursor]
         more = len(page) > query.limit
@@ -55,18 +56,18 @@ class BrokerGames:
     async def game(self, game_id: str) -> schemas.Game | None:
         """One game; `None` if it is unknown."""
         found = self._find(game_id)
-        facts = None if found is None else await self._facts(*found)
-        if found is None or facts is None:
+        known = None if found is None else await self._record(*found)
+        if found is None or known is None:
             return None
         station, game = found
-        known, began_ms = facts
+        record, began_ms = known
         return schemas.Game(
-            **_item(station, game, known, began_ms),
+            **_item(station, game, record, began_ms),
             stations=[other.id for other, same in self._all() if same.game_id == game_id],
-            rate=msgspec.json.decode(known.rate or b"[60,1]"),
-            settings=_raw(known.settings),
-            metadata=_raw(known.metadata),
-            end=_raw(known.game_end),
+            rate=msgspec.json.decode(record.rate),
+            settings=_raw(record.settings),
+            metadata=_raw(record.metadata),
+            end=_raw(record.game_end),
             files=[],
             links=links_of(game_id, station.id),
         )
@@ -109,8 +110,8 @@ class BrokerGames:
         found = [(station, game) for station, game in self._all() if game.game_id == game_id]
         return max(found, key=lambda pair: (pair[1].in_progress, pair[1].order), default=None)
 
-    async def _facts(self, station: GatewayStation, game: Game) -> tuple[Facts, int] | None:
-        """The facts of a game and its start time in Unix milliseconds; `None` if its beginning was trimmed."""
+    async def _record(self, station: GatewayStation, game: Game) -> tuple[GameRecord, int] | None:
+        """The record of a game and its start time in Unix milliseconds; `None` if its beginning was trimmed."""
         if game.game_id in self._ended:
             return self._ended[game.game_id]
         history = station.histories["live"]
@@ -121,35 +122,38 @@ class BrokerGames:
         turns = history.of_game(game.game_id)
         if start is None or not turns:
             return None
-        events = [_start_of(start)]
+        end: dict[str, Any] | None = None
+        metadata: dict[str, Any] | None = None
         if game.ended or game.archived:
-            events += [event for m in await history.last_few(game.game_id) if (event := _end_of(m)) is not None]
-        facts = facts_of(game.game_id, events)
-        found = (facts, facts.said_at_ms or turns[0].ordinal)
-        if facts.metadata is not None:
+            for message in await history.last_few(game.game_id):
+                if message.type == "game_end":
+                    end = payload_of(message)
+                elif message.type == "metadata":
+                    metadata = payload_of(message)["metadata"]
+        record = DescribedGame.of_payloads(game.game_id, payload_of(start), end, metadata).record()
+        found = (record, record.said_at_ms or turns[0].ordinal)
+        if record.metadata is not None:
             self._ended = {**dict(list(self._ended.items())[-_MAX_GAMES:]), game.game_id: found}
         return found
 
 
-def _item(station: GatewayStation, game: Game, facts: Facts, began_ms: int) -> dict[str, Any]:
+def _item(station: GatewayStation, game: Game, record: GameRecord, began_ms: int) -> dict[str, Any]:
     return {
         "game_id": game.game_id,
-        "format": facts.format or "",
+        "format": record.format,
         "station": station.id,
         "started_at": timestamp(began_ms / 1000),
         "in_progress": game.in_progress,
-        "players": msgspec.convert(players_with_names(facts.players or b"[]", facts.metadata), list[schemas.Player]),
-        "setup": msgspec.json.decode(facts.setup or b"{}"),
-        "winners": [] if facts.winners is None else msgspec.json.decode(facts.winners),
-        "reason": facts.reason,
-        "last_frame": facts.last_frame,
-        "duration_seconds": facts.duration_seconds,
+        "reason": record.reason,
+        "last_frame": record.last_frame,
+        "duration_seconds": record.duration_seconds,
+        **schemas.described(record.summary),
     }
 
 
-def _matches(facts: Facts, began_ms: int, query: GamesQuery) -> bool:
+def _matches(record: GameRecord, began_ms: int, query: GamesQuery) -> bool:
     """Whether a game of the right station matches a query."""
-    if query.format not in (UNSET, facts.format):
+    if query.format not in (UNSET, record.format):
         return False
     if query.since is not UNSET and began_ms < query.since:
         return False
@@ -157,32 +161,7 @@ def _matches(facts: Facts, began_ms: int, query: GamesQuery) -> bool:
         return False
     if query.player is UNSET:
         return True
-    return folded(query.player) in search_terms(players_with_names(facts.players or b"[]", facts.metadata))
-
-
-def _start_of(message: LogMessage) -> Event:
-    payload = msgspec.json.decode(b"{" + message.body)
-    rate = payload.get("rate", [60, 1])
-    return GameStart(
-        message.offset, payload.get("format", ""), message.game_id or "", payload.get("settings"), tuple(rate)
-    )
-
-
-def _end_of(message: LogMessage) -> Event | None:
-    if message.type == "metadata":
-        return Metadata(message.offset, msgspec.json.decode(b"{" + message.body)["metadata"])
-    if message.type != "game_end":
-        return None
-    payload = msgspec.json.decode(b"{" + message.body)
-    return GameEnd(
-        message.offset,
-        payload.pop("reason"),
-        payload.pop("gameEnd", None),
-        payload.pop("winners", ()),
-        payload.pop("lastFrame", None),
-        payload.pop("durationSeconds", None),
-        payload,
-    )
+    return folded(query.player) in search_terms(record.summary.players)
 
 
 def _raw(text: bytes | None) -> Any:

@@ -80,6 +80,11 @@ def _has_players(frame: Object) -> bool:
     return True
 
 
+def payload_of(message: LogMessage) -> Object:
+    """Decodes the payload of a message that `message_in` has returned."""
+    return _decode(b"{" + message.body)
+
+
 def object_in(text: bytes) -> Object:
     """Decodes a JSON object; `{}` for anything else."""
     try:

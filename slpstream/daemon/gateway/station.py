@@ -20,7 +20,8 @@ import trio
 
 from slpstream.daemon.gateway.broker import Broker
 from slpstream.daemon.gateway.history import History, messages_of
-from slpstream.daemon.gateway.lines import message_in, object_in
+from slpstream.daemon.gateway.lines import message_in, object_in, payload_of
+from slpstream.game.described import DescribedGame
 from slpstream.model.errors import NoSuchGame
 from slpstream.model.messages import FramesMode, LogMessage, Position
 from slpstream.outputs.redis.connection import Client, StreamEntry, entries_of
@@ -78,7 +79,7 @@ class _BrokerLogReader:
         """Some of the messages after `position`; empty at the end. Raises `CursorGone`."""
         messages = await self._histories[mode].messages(self._game_id, position)
         if messages and messages[0].type == "game_start" and self.game is not None:
-            _set_rate(self.game, messages[0])
+            _begin_game(self.game, messages[0])
         return messages
 
     async def find_frame(self, mode: FramesMode, number: int) -> Position:
@@ -89,11 +90,20 @@ class _BrokerLogReader:
         """Nothing is cached here."""
 
 
-def _set_rate(game: Game, start: LogMessage) -> None:
-    rate = object_in(b"{" + start.body).get("rate")
+def _begin_game(game: Game, start: LogMessage) -> None:
+    """Sets what a game's `game_start` message tells: its frame rate and its summary."""
+    payload = payload_of(start)
     with contextlib.suppress(ZeroDivisionError):  # others can write into the broker
-        numerator, denominator = rate or (60, 1)
+        numerator, denominator = payload.get("rate") or (60, 1)
         game.frames_per_second = max(1, round(numerator / denominator))
+    if not game.summary.players:  # both logs have a `game_start`, and the other log may be at its end already
+        game.summary = DescribedGame.of_payloads(game.game_id, payload).summary()
+
+
+def _end_game(game: Game, end: LogMessage) -> None:
+    """Adds what a game's `game_end` message tells to its summary."""
+    if game.start is not None:
+        game.summary = DescribedGame.of_payloads(game.game_id, payload_of(game.start), payload_of(end)).summary()
 
 
 class GatewayStation:
@@ -147,7 +157,7 @@ class GatewayStation:
         self, start: LogMessage, stats: LogMessage | None, tails: Mapping[FramesMode, Sequence[StreamEntry]]
     ) -> None:
         game = self._game(start.game_id or "")
-        _set_rate(game, start)
+        _begin_game(game, start)
         for mode, tail in tails.items():
             messages = [m for m in reversed(messages_of(tail)) if m.game_id == game.game_id]
             if not messages:
@@ -159,6 +169,9 @@ class GatewayStation:
                 game.append(mode, messages)
             self._known.add((game, mode))
         game.start = start
+        for message in messages_of(tails["live"]):
+            if message.type == "game_end" and message.game_id == game.game_id:
+                _end_game(game, message)
         if stats is not None and stats.game_id == game.game_id and game.newest_stats is None:
             game.newest_stats = stats
         self.channel.begin(game)
@@ -238,8 +251,11 @@ class GatewayStation:
             channel.interrupt(game, mode, just_before(messages[0].position))
         self._doubted.discard(mode)
         if messages[0].type == "game_start":
-            _set_rate(game, messages[0])
+            _begin_game(game, messages[0])
         channel.publish(game, {mode: messages})
+        for message in messages:
+            if message.type == "game_end":
+                _end_game(game, message)
 
     async def check_trimmed(self, mode: FramesMode) -> None:
         """Checks, after a pause or a large batch, whether the broker has trimmed entries that were not read. If it has,
@@ -324,8 +340,7 @@ class GatewayStation:
         }
         if game is not None:
             snapshot = channel.snapshot(game, "live")
-            description["game"] = {
-                key: snapshot[key] for key in ("gameId", "format", "settings", "cursor") if key in snapshot
-            }
+            shown = ("gameId", "format", "settings", "summary", "cursor")
+            description["game"] = {key: snapshot[key] for key in shown if key in snapshot}
             description["game"] |= {"inProgress": game.in_progress, "lastFrame": game.newest_frame_number}
         return description

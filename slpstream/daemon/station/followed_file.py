@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import trio
 
 from slpstream.formats.registry import of_name
+from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, FileLogReader, GrowingLogReader, ReadUnwritten, WholeFileLogReader
 from slpstream.game.pipeline import Pipeline
+from slpstream.model.events import Diagnostic, Event, StatsUpdate
 from slpstream.model.messages import FramesMode, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.stream import Game
@@ -24,6 +26,8 @@ class FollowedFile:
         self.pipeline = pipeline
         self.existed = existed
         self.game: Game | None = None
+        self.described: DescribedGame | None = None
+        """What is known of the game apart from its frames, once it has begun."""
         self.grown_at = trio.current_time()
         self.written_whole = of_name(file.path.name).written_whole
         """The format's files are written in one go, and read when they have come to rest."""
@@ -46,6 +50,21 @@ class FollowedFile:
     def ahead_of_disk(self) -> bool:
         """Whether more bytes were read than the file has, because the disk did not take them."""
         return self.pipeline.bytes_read > self.file.size_bytes
+
+    def describe(self, events: Sequence[Event]) -> bool:
+        """Update the summary of the game from notable events.
+
+        Returns whether they tell more than stats, of which only the last ones count.
+        """
+        events = [event for event in events if type(event) is not Diagnostic]
+        if self.described is None:
+            return False
+        self.described.take(events)
+        changed = any(type(event) is not StatsUpdate for event in events)
+        if changed and self.game is not None:
+            # Without the metadata, because its names would appear on stream only after the game.
+            self.game.summary = self.described.summary(with_metadata=False)
+        return changed
 
     def after_read(self, offset: int, data: bytes) -> tuple[int, bytes]:
         """The part of `data`, which stands at `offset`, that follows what was read.

@@ -23,11 +23,12 @@ from slpstream.daemon.station.followed_file import FollowedFile, GamesByFile, un
 from slpstream.daemon.station.state import StateMachine
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES
 from slpstream.formats.registry import choose, formats, of_name, suffixes
+from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, ReadUnwritten
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import SourceError, Unreadable, Vanished
-from slpstream.model.events import Diagnostic, Event, GameStart, StatsUpdate
+from slpstream.model.events import Diagnostic, Event, GameStart
 from slpstream.model.messages import LogMessage, body_of
 from slpstream.sources.tail import (
     CaughtUp,
@@ -158,9 +159,8 @@ class Station:
             description["degraded"] = self.notifications.degraded
         if game is not None:
             snapshot = self.channel.snapshot(game, "live")
-            description["game"] = {
-                key: snapshot[key] for key in ("gameId", "format", "settings", "cursor") if key in snapshot
-            }
+            shown = ("gameId", "format", "settings", "summary", "cursor")
+            description["game"] = {key: snapshot[key] for key in shown if key in snapshot}
             description["game"] |= {"inProgress": game.in_progress, "lastFrame": game.newest_frame_number}
         return description
 
@@ -376,22 +376,21 @@ class Station:
         if followed.game is not None:
             self.channel.publish(followed.game, batch.logs)
         if batch.notable:
-            self._index(followed, batch.notable)
+            self._describe(followed, batch.notable)
         self._counters.count(followed, batch)
         self._update_state(followed, batch)
 
-    def _index(self, followed: FollowedFile, events: Sequence[Event], *, over: bool = False) -> None:
-        """Hand events to the index; stats only with the end, since only the last ones count."""
-        game_id, index = followed.pipeline.game_id, self._shared.index
-        if index is None or game_id is None:
-            return
-        if over or any(type(event) not in (StatsUpdate, Diagnostic) for event in events):
+    def _describe(self, followed: FollowedFile, events: Sequence[Event], *, over: bool = False) -> None:
+        """Update the summary of the game, and its record in the index."""
+        changed = followed.describe(events)
+        if followed.described is not None and self._shared.index is not None and (changed or over):
             file = followed.file
-            described = [event for event in events if type(event) is not Diagnostic]
-            index.played(self.id, file.path, file.mtime_ns, file.size_bytes, game_id, described)
+            record = followed.described.record()
+            self._shared.index.played(self.id, file.path, file.mtime_ns, file.size_bytes, record)
 
     def _begin(self, followed: FollowedFile, start: GameStart) -> None:
         file = followed.file
+        followed.described = DescribedGame(start)
         log_reader = followed.open_log(start.game_id, self._shared.limiter, self.read_unwritten)
         known = self._games.find(file, start.game_id)
         if known is not None and (known.left or known in self.channel.games):
@@ -499,7 +498,7 @@ class Station:
         """Stop following a file; if it changes, it is read again."""
         file = followed.file
         self._counters.flush([followed])
-        self._index(followed, (), over=True)
+        self._describe(followed, (), over=True)
         if self._shared.replay_check is not None:
             self._shared.replay_check.released(self.id, file.path, followed.pipeline)
         del self._followed[file]

@@ -245,14 +245,3 @@ def _emblem(emblem: Emblem) -> EmblemSettings:
         pixels_sha256=emblem.pixels_sha256,
         raw=UNSET if finite else tuple(f"{pattern:08x}" for pattern in patterns),
     )
-
-
-def summary(settings: Settings, winners: object) -> tuple[str, str, str]:
-    """For tables that people read: game code, course and mode, who drove what."""
-    course = settings.course.name or f"course {settings.course.id}"
-    humans = [racer for racer in settings.racers if racer.human]
-    drove = ", ".join(racer.machine.name or f"machine {racer.machine.id}" for racer in humans)
-    others = len(settings.racers) - len(humans)
-    mode = settings.mode_name or f"mode {settings.mode}"
-    against = f" against {others}" if others else ""
-    return settings.game_code, f"{course}, {mode}, {settings.laps} laps", f"{drove}{against}"

@@ -144,19 +144,6 @@ def settings_of(
     )
 
 
-def summary(settings: Mk8Settings, winners: object) -> tuple[str, str, str]:
-    """For tables that people read: version, track and class, who drove what."""
-    version = settings.version
-    track = settings.track.name or f"track {settings.track.id}"
-    engine = f"{settings.cc} cc" if settings.cc else f"class {settings.cc_class}"
-    kart = settings.vehicle.kart
-    driver = settings.drivers[0].character if settings.drivers else None
-    character = "" if driver is None else f"{driver.name or driver.id} in "
-    mirrored = ", mirrored" if settings.mirror else ""
-    who = f"{settings.player.name}: {character}{kart.name or f'kart {kart.id}'}"
-    return version.game_name or version.body, f"{track}, {engine}{mirrored}", who
-
-
 def _named(number: int, table: Mapping[int, str]) -> Named:
     return Named(number, table.get(number))
 

@@ -1,13 +1,14 @@
-"""The two ends of a `.slp`: Game Start from its first bytes, Game End and metadata from its last ones.
+"""Preview of a `.slp`: Game Start from its first bytes, Game End and metadata from its last ones.
 
-What is in a finished replay can be told without reading what lies between, and over thousands of files that is what
-costs. Both ends are read by the live path's own reader, set behind the bytes that were left out.
+A finished replay can be described without reading the frames in between, and over thousands of files those are what
+takes time. Both parts are read by the reader of the live path, placed after the bytes that were left out.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from slpstream.formats.interface import Preview
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.commands import FRAME_START, GAME_END, PRE_FRAME, TABLES
 from slpstream.formats.slippi.framing import width_of_event_payloads
@@ -15,23 +16,15 @@ from slpstream.formats.slippi.reader import SlippiReader, Stage
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
 _MAX_OLD_FRAME_BYTES = 8 * (67 + 85)
-"""A frame of before 2.2, which has no Frame Start: at most four players with followers."""
+"""The largest frame of a version before 2.2, which has no Frame Start: four players with followers."""
 
 
-class Ends(NamedTuple):
-    """What the two ends of a replay say."""
+def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
+    """Preview a finished replay from its first and last bytes; `tail_offset` is the file offset of the last bytes.
 
-    start: GameStart
-    end: GameEnd
-    metadata: Metadata
-
-
-def read_ends(head: bytes, tail: bytes, tail_at: int) -> Ends | None:
-    """What is in a finished replay, from its first bytes and its last ones; `tail_at` is the file offset of the latter.
-
-    `None` when these do not tell, and the whole file has to be read: no Game End, two of them, no metadata, frames that
-    end on a rollback. The last frame is found from behind; that its events lead exactly to the Game End proves its
-    boundaries. Raises `FormatError` when there is no Game Start.
+    `None` when the whole file has to be read: no Game End, two of them, no metadata, or a last frame that is sent
+    again by a rollback. The last frame is searched from the end; its boundaries are right when its events lead exactly
+    to Game End. Raises `FormatError` when there is no Game Start.
     """
     reader, at, early = read_head(head)
     start = first_of(GameStart, early)
@@ -39,15 +32,15 @@ def read_ends(head: bytes, tail: bytes, tail_at: int) -> Ends | None:
     raw_end = container.HEADER_BYTES + reader.raw_length_bytes
     if start is None or payloads is None or not reader.raw_length_bytes or reader.stage is not Stage.EVENTS:
         return None
-    end_at = raw_end - payloads.widths[GAME_END.command] - tail_at
-    if not payloads.widths[GAME_END.command] or end_at <= 0 or tail_at < at:
+    end_at = raw_end - payloads.widths[GAME_END.command] - tail_offset
+    if not payloads.widths[GAME_END.command] or end_at <= 0 or tail_offset < at:
         return None
     if end_at >= len(tail) or tail[end_at] != GAME_END.command:
         return None
     last_at = _last_sending(tail, end_at, payloads.widths)
     if last_at is None:
         return None
-    reader = reader.behind_frames(tail_at + last_at, None)
+    reader = reader.behind_frames(tail_offset + last_at, None)
     events = [*reader.feed(tail[last_at:]), *reader.finish()]
     end, metadata = first_of(GameEnd, events), first_of(Metadata, events)
     frames = [event for event in events if isinstance(event, Frame)]
@@ -55,11 +48,11 @@ def read_ends(head: bytes, tail: bytes, tail_at: int) -> Ends | None:
         return None
     if metadata.metadata.get("lastFrame") != frames[0].number:
         return None
-    return Ends(start, end, metadata)
+    return Preview(start, end, metadata)
 
 
 def _last_sending(tail: bytes, end_at: int, widths: list[int]) -> int | None:
-    """Where the frame begins that ends at `end_at`: its events must lead exactly there, all of one frame number."""
+    """The position of the frame that ends at `end_at`; `None` when no events of one frame number lead exactly there."""
     opening = FRAME_START.command if widths[FRAME_START.command] else PRE_FRAME.command
     at = end_at
     found = None
@@ -85,7 +78,7 @@ def _leads_to(tail: bytes, at: int, end_at: int, widths: list[int]) -> bool:
 
 
 class Head(NamedTuple):
-    """A reader that has read Game Start and not a byte more, the position behind it, and what the reader said."""
+    """A reader that has consumed everything up to and including Game Start, the position after it, and the events."""
 
     reader: SlippiReader
     at: int
@@ -93,9 +86,9 @@ class Head(NamedTuple):
 
 
 def read_head(data: bytes) -> Head:
-    """The head of a replay, event by event.
+    """Read a replay event by event up to Game Start.
 
-    `data` is the file, or so much of its beginning that Game Start is in it. Raises `FormatError` when there is none.
+    `data` is the file, or enough of its beginning to contain Game Start. Raises `FormatError` when there is none.
     """
     reader = SlippiReader()
     events = reader.feed(data[: container.HEADER_BYTES + 1])

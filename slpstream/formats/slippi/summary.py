@@ -1,24 +1,124 @@
-"""A game in three short texts, for tables that people read."""
+"""The neutral summary of a Melee game."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 
-from slpstream.formats.slippi.game_start import PlayerSettings, Settings
-from slpstream.formats.slippi.names import character_name, stage_name
-from slpstream.formats.slippi.result import Placement
+import msgspec
+
+from slpstream.formats.slippi.names import character_name, stage_name, teams
+from slpstream.formats.slippi.result import GAME, RESOLVED, TIME
+from slpstream.model.events import GameEnd
+from slpstream.model.summary import Ending, GameSummary, PlayerSummary, Thing, given
+
+_CPU = 1
+_RANKED = "mode.ranked"
+_ENDINGS: Mapping[int, Ending] = {TIME: "time", GAME: "finished", RESOLVED: "finished"}
+"""By Game End method. With any other method (0 before 2.0.0, 7) a player has quit."""
 
 
-def summary(settings: Settings, winners: Iterable[Placement]) -> tuple[str, str, str]:
-    """Version, stage, and a line for each player: port, character, name, connect code, a star for a winner."""
-    first = {winner.player_index for winner in winners}
-    players = "\n".join(player_text(player, won=player.player_index in first) for player in settings.players)
-    return settings.slp_version, stage_name(settings.stage_id) or f"stage {settings.stage_id}", players
+class _Player(msgspec.Struct, rename="camel"):
+    """The part of `PlayerSettings` that the summary needs; fields that a version lacks keep their default."""
+
+    player_index: int
+    port: int | None = None
+    type: int = 0
+    start_stocks: int | None = None
+    character_id: int | None = None
+    character_color: int | None = None
+    team_id: int | None = None
+    nametag: str = ""
+    display_name: str = ""
+    connect_code: str = ""
 
 
-def player_text(player: PlayerSettings, *, won: bool) -> str:
-    """A player on one line: port, character, name, connect code, a star for a winner."""
-    name = player.display_name or player.nametag
-    code = f" ({player.connect_code})" if player.connect_code else ""
-    character = character_name(player.character_id) or f"character {player.character_id}"
-    return f"P{player.port} {character}{f' {name}' if name else ''}{code}{' *' if won else ''}"
+class _Match(msgspec.Struct, frozen=True, rename="camel"):
+    session_id: str = ""
+
+
+class _Settings(msgspec.Struct, rename="camel"):
+    """The part of `Settings` that the summary needs."""
+
+    players: list[_Player]
+    slp_version: str = ""
+    stage_id: int | None = None
+    game_mode: int | None = None
+    is_teams: bool = False
+    match_info: _Match = _Match()
+
+
+class _Winner(msgspec.Struct, rename="camel"):
+    player_index: int
+
+
+class _GameEnd(msgspec.Struct, rename="camel"):
+    game_end_method: int | None = None
+    lras_initiator_index: int | None = None
+
+
+def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | None) -> GameSummary:
+    """Summarise a game; see `slpstream.formats.interface.Describe`."""
+    setup = msgspec.convert(settings, _Settings)
+    game_end = _GameEnd()
+    winners: list[_Winner] = []
+    if end is not None:
+        game_end = msgspec.convert(end.game_end or {}, _GameEnd)
+        winners = msgspec.convert(end.winners, list[_Winner])
+    method, quitter = game_end.game_end_method, game_end.lras_initiator_index
+    session_id = setup.match_info.session_id
+    said = metadata or {}
+    started_at = said.get("startAt")
+    return GameSummary(
+        version=setup.slp_version,
+        place=_thing("stage", setup.stage_id, stage_name),
+        players=[
+            _player(
+                player,
+                is_teams=setup.is_teams,
+                names=_names(said, player.player_index),
+            )
+            for player in setup.players
+        ],
+        is_teams=setup.is_teams,
+        versus=True,
+        match_id=session_id if session_id.startswith(_RANKED) else "",
+        started_at=started_at if isinstance(started_at, str) else "",
+        ending=None if method is None else _ENDINGS.get(method, "quit"),
+        quitter=quitter if any(player.player_index == quitter for player in setup.players) else None,
+        winners=[winner.player_index for winner in winners],
+        setup=given(settings, "stageId", "gameMode", "isTeams"),
+    )
+
+
+def _player(player: _Player, *, is_teams: bool, names: Mapping[str, str]) -> PlayerSummary:
+    name = player.display_name
+    if not name and not player.nametag:  # the metadata has the names of netplay games from before 3.9.0
+        name = names.get("netplay", "")
+    values = {"character": player.character_id, "color": player.character_color, "team": player.team_id}
+    return PlayerSummary(
+        index=player.player_index,
+        port=player.port,
+        name=name,
+        tag=player.nametag,
+        code=player.connect_code or names.get("code", ""),
+        character=_thing("character", player.character_id, character_name),
+        color=player.character_color,
+        team=player.team_id,
+        team_name=teams().get(-1 if player.team_id is None else player.team_id, "") if is_teams else "",
+        human=player.type != _CPU,
+        start_stocks=player.start_stocks,
+        setup=given(values, *values),
+    )
+
+
+def _thing(kind: str, id: int | None, name_of: Any) -> Thing:
+    return Thing(kind=kind, id=id, name=("" if id is None else name_of(id)) or "")
+
+
+def _names(metadata: Mapping[str, Any], index: int) -> Mapping[str, str]:
+    """The names that the metadata has for a player: `netplay` and `code`, as far as they are there."""
+    entry: Any = metadata
+    for key in ("players", str(index), "names"):
+        entry = entry.get(key) if isinstance(entry, dict) else None
+    return {key: name for key, name in entry.items() if isinstance(name, str)} if isinstance(entry, dict) else {}

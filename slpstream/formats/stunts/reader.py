@@ -224,17 +224,3 @@ def _length_problem(data: bytes) -> tuple[str, int]:
         expected = NEW.inputs_offset + ticks
         return f"{size} bytes: with {ticks} tics there should be {expected}", min(size, expected)
     return f"{size} bytes: neither layout has that length with the tics it declares", size
-
-
-def summary(settings: StuntsSettings, winners: object) -> tuple[str, str, str]:
-    """For tables that people read: layout, track and horizon, who drove what."""
-    track = settings.track
-    horizon = track.horizon_name or f"horizon {track.horizon}"
-    opponent = settings.opponent
-    against = "" if opponent is None else f" against {opponent.name or opponent.id} in {_car(opponent)}"
-    player = settings.player
-    return f"{settings.layout} layout", f"{track.name}, {horizon}", f"{_car(player)}, {player.transmission}{against}"
-
-
-def _car(car: CarSettings) -> str:
-    return car.car_name or car.car

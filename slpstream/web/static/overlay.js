@@ -13,6 +13,7 @@ import { Playout } from "./playout.js";
 import { lengthText } from "./set_score.js";
 import { FIELDS, FORMAT, clock, loadNames, minutes, playerOfSet, players, resultText, stageName } from "./slippi.js";
 import { connect } from "./slpstream.js";
+import { summaryOutcome, summaryPlayers, thingText } from "./summary.js";
 
 /** @typedef {import("./slippi.js").Player} Player */
 
@@ -106,7 +107,8 @@ function draw(now) {
   if (view.catchingUp) {
     return;
   }
-  const game = view.game?.format === FORMAT ? view.game : null;
+  const melee = view.game?.format === FORMAT;
+  const game = melee || view.game?.summary?.players !== undefined ? view.game : null;
   const { announced } = state;
   const phase = game !== null ? state.phase(now) : announced !== null ? "between" : "waiting";
   overlay.dataset.phase = phase;
@@ -115,13 +117,12 @@ function draw(now) {
   setText(bestOf, lengthText(view.set));
   bestOf.hidden = phase === "waiting" || bestOf.textContent === "" || !shows.has("score");
   if (game !== null) {
-    setText(find(".stage", match), stageName(game));
-    setText(find(".clock", match), clock(game));
-    setText(find(".outcome", result), resultText(game, view.set));
+    setText(find(".stage", match), melee ? stageName(game) : thingText(game.summary?.place));
+    setText(find(".clock", match), melee ? clock(game) : "");
+    setText(find(".outcome", result), melee ? resultText(game, view.set) : summaryOutcome(game, view.set) || "Game over");
     setText(find(".length", result), game.end?.durationSeconds == null ? "" : minutes(game.end.durationSeconds));
   }
-  const everybody = game !== null ? players(game, view.set) : (announced?.players ?? []).map(playerOfSet);
-  const shown = choose(everybody);
+  const shown = choose(everybodyOf(game, announced));
   list.dataset.game = game?.gameId ?? "";
   list.dataset.frame = String(game?.frame ?? "");
   list.dataset.count = String(shown.length);
@@ -131,6 +132,9 @@ function draw(now) {
   while (list.children.length < shown.length) {
     list.append(template.content.cloneNode(true));
   }
+  const winners = melee
+    ? (game?.end?.winners ?? []).map(({ playerIndex }) => playerIndex)
+    : (game?.summary?.winners ?? []);
   shown.forEach((player, i) => {
     const card = /** @type {HTMLElement} */ (list.children[i]);
     const playing = phase === "playing";
@@ -139,10 +143,23 @@ function draw(now) {
       combo: shows.has("combo") && playing ? state.combo(player.index) : null,
       score: state.score(player),
       held: shows.has("controller") ? game?.players.get(player.index)?.pre : undefined,
-      won: phase === "result" && (game?.end?.winners ?? []).some(({ playerIndex }) => playerIndex === player.index),
+      won: phase === "result" && winners.includes(player.index),
     });
   });
   wakeAt(state.phaseEndsAt(now));
+}
+
+/**
+ * The players of the game, or else those of the set that was announced.
+ * @param {import("./slpstream.js").Game | null} game
+ * @param {import("./slpstream_types.js").SetScore | null} announced
+ * @returns {Player[]}
+ */
+function everybodyOf(game, announced) {
+  if (game === null) {
+    return (announced?.players ?? []).map(playerOfSet);
+  }
+  return game.format === FORMAT ? players(game, state.view.set) : summaryPlayers(game, state.view.set);
 }
 
 /**
@@ -172,7 +189,8 @@ function statusText() {
     return view.game === null ? "connecting" : "reconnecting";
   }
   if (view.game !== null) {
-    return view.game.format === FORMAT ? "" : `no overlay for this game yet (${view.game.format})`;
+    const shown = view.game.format === FORMAT || view.game.summary?.players !== undefined;
+    return shown ? "" : `no overlay for this game yet (${view.game.format})`;
   }
   return view.state === "offline" ? "station offline" : "waiting for a game";
 }

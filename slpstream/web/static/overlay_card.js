@@ -106,18 +106,19 @@ function icon(lost) {
  * @param {Player} player
  */
 function drawPercent(line, { percent }) {
-  const shown = percent === null ? "–" : String(percent);
+  line.hidden = percent === undefined;
+  const shown = percent === undefined || percent === null ? "–" : String(percent);
   const value = find(".value", line);
   if (value.textContent === shown) {
     return;
   }
-  const hit = percent === null ? 0 : percent - Number(value.textContent || Infinity);
+  const hit = percent === undefined || percent === null ? 0 : percent - Number(value.textContent || Infinity);
   if (hit > 0) {
     line.style.setProperty("--force", String(Math.min(1, 0.35 + hit / HARD_HIT).toFixed(2)));
     playAgain(line, "hit");
   }
   setText(value, shown);
-  line.style.setProperty("--damage", damageColour(percent));
+  line.style.setProperty("--damage", damageColour(percent ?? null));
 }
 
 /**

@@ -5,6 +5,7 @@
  */
 
 import { nameOf } from "./set_score.js";
+import { outcomeText } from "./summary.js";
 import { loadTables } from "./tables.js";
 
 /** @typedef {import("./slpstream.js").Game} Game */
@@ -34,7 +35,8 @@ import { loadTables } from "./tables.js";
  * @property {number | null} stocks   `null` when the game is not about stocks, or the replay has no value.
  * @property {number} startStocks
  * @property {string} connectCode     Empty when unknown.
- * @property {number | null} percent  As the game shows it: without decimals.
+ * @property {number | null | undefined} percent  As the game shows it, without decimals; `null` without a value in the
+ *     replay, `undefined` for games without percent.
  */
 
 /** The fields of a frame that `players` needs. */
@@ -180,11 +182,7 @@ export function resultText(game, set = null) {
   }
   const { winners, gameEnd } = game.end;
   const won = players(game, set).filter((player) => winners.some(({ playerIndex }) => playerIndex === player.index));
-  if (won.length === 0) {
-    return gameEnd?.gameEndMethod === NO_CONTEST ? "No contest" : "Game over";
-  }
-  const [{ team, name }] = won;
-  return team ? `${team[0].toUpperCase()}${team.slice(1)} team wins` : won.length === 1 ? `${name} wins` : "Tie";
+  return outcomeText(won) || (gameEnd?.gameEndMethod === NO_CONTEST ? "No contest" : "Game over");
 }
 
 /** @param {number} seconds */

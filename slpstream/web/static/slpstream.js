@@ -13,7 +13,7 @@
  * what is live.
  *
  * On top of it, for pages that draw: `Stream` and `StationView`, the state of a station as of one place in a game's log.
- * They know the envelope of the messages and no game: `settings` and the entries of `players` are as they came.
+ * They know the envelope of the messages and no game: `settings`, `summary` and the entries of `players` are as they came.
  */
 
 /**
@@ -43,6 +43,7 @@
  * @property {string} format                `slippi` and others.
  * @property {[number, number]} rate        Frames per second, as a fraction.
  * @property {Record<string, any>} settings
+ * @property {import("./slpstream_types.js").GameSummary | null} summary  The same for every format; `null` until it comes.
  * @property {number | null} frame          Number of the newest frame, `null` before the first one.
  * @property {Map<number, Record<string, any>>} players
  *     By player index: the newest frame in which the player was. Who is out of the game keeps the last one.
@@ -404,6 +405,8 @@ export class StationView {
     this.reason = "";
     /** Game of which `state` speaks; empty when there is none. */
     this.stateGameId = "";
+    /** The summary of that game. @type {import("./slpstream_types.js").GameSummary | null} */
+    this.stateSummary = null;
     /** @type {Game | null} */
     this.game = null;
     /** Place of the newest message of `game` in its log. @type {string | null} */
@@ -436,13 +439,17 @@ export class StationView {
         this.state = message.state;
         this.reason = message.reason ?? "";
         this.stateGameId = message.gameId ?? "";
+        this.stateSummary = message.summary ?? null;
+        if (this.#isOurs(message) && this.stateSummary !== null) {
+          /** @type {Game} */ (this.game).summary = this.stateSummary;
+        }
         break;
       case "set":
         this.set = message;
         break;
       case "snapshot":
       case "game_start":
-        this.game = newGame(message);
+        this.game = newGame(message, message.gameId === this.stateGameId ? this.stateSummary : null);
         this.set = message.set ?? this.set;
         if (message.frame) {
           takeFrame(this.game, message.frame);
@@ -478,14 +485,16 @@ export class StationView {
 
 /**
  * @param {any} message
+ * @param {import("./slpstream_types.js").GameSummary | null} summary  As far as it has come in another message.
  * @returns {Game}
  */
-function newGame(message) {
+function newGame(message, summary) {
   return {
     gameId: message.gameId,
     format: message.format ?? "",
     rate: message.rate ?? [60, 1],
     settings: message.settings ?? {},
+    summary: message.summary ?? summary,
     frame: null,
     players: new Map(),
     end: null,

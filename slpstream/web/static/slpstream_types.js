@@ -196,6 +196,44 @@ export {};
  * @typedef {Partial<Envelope> & DiagnosticPayload} DiagnosticMessage  Before Game Start without `gameId` and `cursor`.
  */
 
+// -- a game in words that are the same for every format -------------------------------------------------------------------
+
+/**
+ * @typedef {object} Thing             A stage, a character, a machine. Without a name, `kind` and `id` say which.
+ * @property {string} [kind]           The game's word for it: `stage`, `course`, `machine`.
+ * @property {number | string} [id]    As in the settings.
+ * @property {string} [name]
+ *
+ * @typedef {object} PlayerSummary
+ * @property {number} index            Player index.
+ * @property {number} [port]
+ * @property {string} [name]           Display name, or whatever name the format has.
+ * @property {string} [tag]            In-game name tag.
+ * @property {string} [code]           Connect code.
+ * @property {Thing} [character]       What the player plays: a character, a machine, a car.
+ * @property {number} [color]
+ * @property {number} [team]           Of no meaning without `isTeams`.
+ * @property {string} [teamName]
+ * @property {boolean} [human]         False when the computer plays.
+ * @property {number} [startStocks]
+ * @property {Record<string, any>} [setup]  As the settings have it.
+ *
+ * @typedef {object} GameSummary
+ * @property {string} [version]        Of the game or of the format.
+ * @property {Thing} [place]           Where it was played: a stage, a course, a track.
+ * @property {string} [rules]          In a few words.
+ * @property {PlayerSummary[]} [players]
+ * @property {string} [who]            Who played, where a line for each player would not say it well.
+ * @property {boolean} [isTeams]
+ * @property {boolean} [versus]        Games are grouped into sets.
+ * @property {string} [matchId]
+ * @property {string} [startedAt]
+ * @property {"finished" | "time" | "quit"} [ending]
+ * @property {number} [quitter]        Player index.
+ * @property {number[]} [winners]      Player indexes.
+ * @property {Record<string, any>} [setup]  Place and rules as the settings have them.
+ */
+
 // -- status messages: this daemon, this moment ----------------------------------------------------------------------------
 
 /**
@@ -209,6 +247,7 @@ export {};
  * @property {string} [format]
  * @property {[number, number]} [rate]
  * @property {Settings} [settings]
+ * @property {GameSummary} [summary]
  * @property {FrameEntry} [frame]     Whole, whatever `fields` says.
  * @property {Stats} [stats]
  * @property {SetScore} [set]
@@ -219,6 +258,7 @@ export {};
  * @property {StationState} state
  * @property {string} [reason]
  * @property {string} [gameId]
+ * @property {GameSummary} [summary]  Of that game, as far as it has been played.
  * @property {string} [at]            Wall clock.
  *
  * @typedef {object} SetPlayer          Somebody of the set, by its newest game.

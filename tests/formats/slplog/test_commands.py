@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 import trio
 
-from slpstream.api import messages, open_file, open_replay, read_game, replay_ends
+from slpstream.api import messages, open_file, open_replay, preview_replay, read_game
 from slpstream.cli import main
 from slpstream.cli.pack_growing import pack_growing
 from slpstream.cli.play import frames
@@ -173,7 +173,7 @@ def test_name_in_a_log_cannot_leave_the_folder(run: Command, tmp_path: Path, nam
 def test_damaged_log_is_rejected_under_any_name(run: Command, tmp_path: Path, suffix: str) -> None:
     file = tmp_path / f"Game_1.{suffix}"
     file.write_bytes(MAGIC + b"\x01rubbish")
-    for read in (replay_ends, read_game):
+    for read in (preview_replay, read_game):
         with pytest.raises(FormatError):
             read(file)
     assert run("info", file).code == 1

@@ -70,6 +70,8 @@ internal_characters = rows_of(FOLDER, "internal_characters", InternalCharacter)
 stages = rows_of(FOLDER, "stages", Stage)
 moves = rows_of(FOLDER, "moves", Move)
 items = names_of(FOLDER, "items")
+teams = names_of(FOLDER, "enumerations", "teams")
+"""By team id; they have a meaning only in a game of teams."""
 
 
 def character_name(external_id: int) -> str | None:

@@ -6,7 +6,7 @@
  * viewers who are far away.
  */
 
-import { FIELDS, FORMAT, loadNames, resultText } from "../slippi.js";
+import { FIELDS, loadNames } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { Daemon } from "./daemon.js";
 import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
@@ -14,7 +14,7 @@ import { GameDetail, StationDetail } from "./detail.js";
 import { gameOf } from "./listed_game.js";
 import { Match } from "./match.js";
 import { loadMoves } from "./moves.js";
-import { clockText, placeName, playersOf, showPlayers, versus, winnersOf } from "./rows.js";
+import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
 
 /**
  * @typedef {Record<string, any>} Station  As `/v1/stations` describes it.
@@ -168,7 +168,7 @@ function drawCard(card, station) {
  */
 function noteOf(station, game, set, state) {
   const reason = state === "playing" || state === "idle" ? "" : station.reason;
-  const result = game?.format === FORMAT ? resultText(game, set) : "";
+  const result = game === null ? "" : resultOf(game, set);
   const nothing = game === null && state === "idle" ? "No game yet" : "";
   return [reason, result, nothing, station.degraded].filter(Boolean).join(" · ");
 }
@@ -231,9 +231,8 @@ function drawGames() {
     const link = find(".open", row);
     setAttribute(link, "href", `#game/${encodeURIComponent(item.gameId)}`);
     setAttribute(link, "aria-current", String(location.hash === `#game/${item.gameId}`));
-    const names = (item.players ?? []).map((/** @type {any} */ player) => player.name).filter(Boolean).join(", ");
-    setText(find(".who", row), everybody.length ? versus(everybody) : names || game.format);
-    const result = everybody.length ? resultText(game) : "";
+    setText(find(".who", row), everybody.length ? whoText(game, everybody) : game.format);
+    const result = everybody.length ? resultOf(game) : "";
     setText(find(".facts", row), [result, placeName(game), stationName(item.station)].filter(Boolean).join(" · "));
     const time = find("time", row);
     setAttribute(time, "datetime", item.startedAt ?? "");
@@ -259,8 +258,9 @@ function timeOfDay(moment) {
  * @param {import("../slpstream.js").StationView} view
  */
 function tellEnd(view) {
-  if (view.game?.format === FORMAT) {
-    setText(find(".news"), `${stationName(view.station)}: ${resultText(view.game, view.set)}`);
+  const result = view.game === null ? "" : resultOf(view.game, view.set);
+  if (result !== "") {
+    setText(find(".news"), `${stationName(view.station)}: ${result}`);
   }
 }
 

@@ -1,6 +1,6 @@
 /** The panel beside the list: a station with its live game, or a game that is over. */
 
-import { FIELDS, FORMAT, minutes, resultText } from "../slippi.js";
+import { FIELDS, FORMAT, minutes } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { clone, find, setAttribute, setText } from "./dom.js";
 import { GameSummary } from "./game_summary.js";
@@ -8,7 +8,7 @@ import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
 import { gameOf } from "./listed_game.js";
 import { Match, PercentHistory } from "./match.js";
 import { SetPanel } from "./set_panel.js";
-import { clockText, placeName, playersOf, showPlayers, versus, winnersOf } from "./rows.js";
+import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
 import { ReplayBar } from "./replay_bar.js";
 import { StageView } from "./stage_view.js";
 
@@ -166,7 +166,7 @@ export class StationDetail {
     root.dataset.ended = String(ended);
     setText(find(".stage", root), game === null ? "No game yet" : placeName(game));
     setText(find(".clock", root), seen === null ? "" : over ? minutes(match.durationSeconds) : clockText(seen));
-    setText(find(".result", root), over && melee ? resultText(game, set) : "");
+    setText(find(".result", root), over ? resultOf(game, set) : "");
     showPlayers(find(".players", root), everybody, winnersOf(seen), set);
     this.#stageView.hidden = !melee || over;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
@@ -239,17 +239,18 @@ export class GameDetail {
     find("stage-view", root).hidden = this.#replay.game === null || find("replay-bar", root).hidden;
     const station = daemon.stations.find(({ id }) => id === item.station)?.name ?? item.station ?? "";
     root.dataset.game = item.gameId;
-    setText(find("#detail-title", root), everybody.length ? versus(everybody) : placeName(game));
+    setText(find("#detail-title", root), everybody.length ? whoText(game, everybody) : placeName(game));
     setText(find(".stage", root), [station, placeName(game)].filter(Boolean).join(" · "));
     setText(find(".clock", root), typeof item.durationSeconds === "number" ? minutes(item.durationSeconds) : "");
     setText(find(".when", root), item.startedAt ? new Date(item.startedAt).toLocaleString() : "");
-    setText(find(".result", root), everybody.length ? resultText(game) : "");
+    setText(find(".result", root), everybody.length ? resultOf(game) : "");
+    const melee = game.format === FORMAT;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
-    summary.hidden = this.#stats === null || !everybody.length;
-    find(".players", root).hidden = this.#stats === null;
+    summary.hidden = !melee || this.#stats === null || !everybody.length;
+    find(".players", root).hidden = melee && this.#stats === null;
     showPlayers(find(".players", root), everybody, winnersOf(game));
     const drawn = `${this.#stats !== null} ${everybody.map(({ character }) => character)}`;
-    if (this.#stats !== null && drawn !== this.#drawn) {
+    if (melee && this.#stats !== null && drawn !== this.#drawn) {
       this.#drawn = drawn;
       const history = PercentHistory.ofStats(this.#stats);
       summary.show({ players: everybody, history, stats: this.#stats, toFrame: history.lastFrame, ended: true });

@@ -1,17 +1,17 @@
-/** A game as `/v1/games` lists it, in the shape that live games have; so it is written and drawn in the same way. */
+/** Turns a game of `/v1/games` into the shape of a live game, so that both are shown in the same way. */
 
 /**
  * @typedef {import("../slpstream.js").Game} Game
- * @typedef {Record<string, any>} Item  Of the list, or one game: then with `settings` and `end`.
+ * @typedef {Record<string, any>} Item  A game of the list, or a single game, which has `settings` and `end` too.
  */
 
 /**
  * @param {Item} item
- * @param {Record<string, any> | null} [stats]  `StatsType`; says how it stood at the end.
+ * @param {Record<string, any> | null} [stats]  `StatsType`: tells the values at the end.
  * @returns {Game}
  */
 export function gameOf(item, stats = null) {
-  const settings = item.settings ?? { ...item.setup, players: (item.players ?? []).map(setupOf) };
+  const settings = item.settings ?? {};
   const over = item.reason !== undefined && item.reason !== null;
   const winners = (item.winners ?? item.end?.winners ?? []).map((/** @type {any} */ winner) =>
     typeof winner === "number" ? { playerIndex: winner, position: 0 } : winner,
@@ -22,28 +22,15 @@ export function gameOf(item, stats = null) {
     format: item.format ?? "",
     rate: item.rate ?? [60, 1],
     settings,
+    summary: item.summary ?? null,
     frame: item.lastFrame ?? stats?.lastFrame ?? null,
     players: new Map(stats === null ? unknownValues(settings) : lastLives(stats)),
     end: over ? { reason: item.reason, winners, gameEnd: item.end?.gameEnd ?? null, durationSeconds } : null,
   });
 }
 
-/** @param {Record<string, any>} player */
-function setupOf({ index, port, name, tag, code, character, color, team }) {
-  return {
-    playerIndex: index,
-    port: port ?? index + 1,
-    displayName: name ?? "",
-    nametag: tag ?? "",
-    connectCode: code ?? "",
-    characterId: character,
-    characterColor: color,
-    teamId: team,
-  };
-}
-
 /**
- * Nobody knows how they stood; a dash is better than the values of the beginning.
+ * Values that nobody knows are shown as a dash, which is better than those of the beginning.
  * @param {Record<string, any>} settings
  * @returns {[number, Record<string, any>][]}
  */

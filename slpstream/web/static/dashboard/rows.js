@@ -1,7 +1,8 @@
 /** How stations, players and games are written, in cards, details and lists alike. */
 
 import { scoreOf } from "../set_score.js";
-import { FORMAT, clock, players, stageName, stocksText } from "../slippi.js";
+import { FORMAT, clock, players, resultText, stageName, stocksText } from "../slippi.js";
+import { summaryOutcome, summaryPlayers, thingText } from "../summary.js";
 import { clone, colourOf, fill, find, setAttribute, setText } from "./dom.js";
 
 /**
@@ -48,7 +49,21 @@ function showPlayer(row, player, won, score) {
   const dots = "●".repeat(left) + "○".repeat(Math.max(0, all - left));
   setText(find(".dots", row), many ? `×${player.stocks}` : player.stocks === null ? "" : dots);
   setText(find(".stocks .hidden", row), player.stocks === null ? "" : stocksText(player.stocks));
-  setText(find(".percent", row), player.stocks === 0 ? "out" : player.percent === null ? "–" : `${player.percent}%`);
+  setText(find(".percent", row), player.stocks === 0 ? "out" : percentText(player.percent));
+}
+
+/** @param {Player["percent"]} percent */
+function percentText(percent) {
+  return percent === undefined ? "" : percent === null ? "–" : `${percent}%`;
+}
+
+/**
+ * Whether the page knows the format and has the settings of the game. Games of a list come without their settings.
+ * @param {Game | null} game
+ * @returns {game is Game}
+ */
+function isKnown(game) {
+  return game?.format === FORMAT && game.settings.players !== undefined;
 }
 
 /**
@@ -56,17 +71,16 @@ function showPlayer(row, player, won, score) {
  * @param {Game} game
  */
 export function placeName(game) {
-  if (game.format === FORMAT) {
+  if (isKnown(game)) {
     return stageName(game);
   }
-  const { course, track } = game.settings;
-  const name = course?.name ?? track?.name ?? track;
-  return [game.format.toUpperCase(), typeof name === "string" ? name : ""].filter(Boolean).join(" · ");
+  const place = thingText(game.summary?.place);
+  return game.format === FORMAT ? place : [game.format.toUpperCase(), place].filter(Boolean).join(" · ");
 }
 
 /** @param {Game} game */
 export function clockText(game) {
-  return game.format === FORMAT ? clock(game) : "";
+  return isKnown(game) ? clock(game) : "";
 }
 
 /**
@@ -74,12 +88,39 @@ export function clockText(game) {
  * @param {SetScore | null} [set]  The set that the game is part of.
  */
 export function playersOf(game, set = null) {
-  return game?.format === FORMAT ? players(game, set) : [];
+  return isKnown(game) ? players(game, set) : game === null ? [] : summaryPlayers(game, set);
 }
 
-/** @param {Game | null} game */
+/**
+ * Who played, in a line.
+ * @param {Game} game
+ * @param {Player[]} everybody
+ */
+export function whoText(game, everybody) {
+  return game.summary?.who || versus(everybody);
+}
+
+/**
+ * Player indexes.
+ * @param {Game | null} game
+ */
 export function winnersOf(game) {
-  return (game?.end?.winners ?? []).map((winner) => winner.playerIndex);
+  if (isKnown(game)) {
+    return (game.end?.winners ?? []).map((winner) => winner.playerIndex);
+  }
+  return game === null || game.end === null ? [] : (game.summary?.winners ?? []);
+}
+
+/**
+ * How a game came out, in words; empty while it goes on, and when nothing says it.
+ * @param {Game} game
+ * @param {SetScore | null} [set]  The set that the game is part of.
+ */
+export function resultOf(game, set = null) {
+  if (isKnown(game)) {
+    return resultText(game, set);
+  }
+  return summaryOutcome(game, set) || (game.format === FORMAT && game.end !== null ? "Game over" : "");
 }
 
 /** @param {Player[]} everybody */

@@ -1,0 +1,100 @@
+"""One game as described by its Game Start, end, metadata and stats: its neutral summary and its record in the index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import msgspec
+
+from slpstream.formats.registry import describe
+from slpstream.model.events import Event, GameEnd, GameStart, Metadata, StatsUpdate
+from slpstream.model.summary import GameSummary, stats_summary
+from slpstream.store import GameRecord
+
+_END_FIELDS = ("reason", "gameEnd", "winners", "lastFrame", "durationSeconds")
+
+
+class DescribedGame:
+    """One game, described as far as it has been read."""
+
+    def __init__(self, start: GameStart) -> None:
+        self.start = start
+        self.end: GameEnd | None = None
+        self.metadata: Metadata | None = None
+        self._newest_stats: StatsUpdate | None = None
+        self._final_stats: bytes | None = None
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Self | None:
+        """The game that these events describe; `None` when there is no Game Start among them."""
+        described: Self | None = None
+        for event in events:
+            if described is not None:
+                described.take((event,))
+            elif isinstance(event, GameStart):
+                described = cls(event)
+        return described
+
+    @classmethod
+    def of_payloads(
+        cls,
+        game_id: str,
+        game_start: Mapping[str, Any],
+        game_end: Mapping[str, Any] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Self:
+        """The game that the payloads of its messages describe."""
+        rate = game_start.get("rate") or (60, 1)
+        start = GameStart(0, game_start.get("format") or "", game_id, game_start.get("settings"), tuple(rate))
+        described = cls(start)
+        if game_end is not None:
+            told: list[Any] = [game_end.get(name) for name in _END_FIELDS]
+            reason, result, winners, last_frame, duration_seconds = told
+            values = {name: value for name, value in game_end.items() if name not in _END_FIELDS}
+            described.end = GameEnd(0, reason, result, winners or (), last_frame, duration_seconds, values)
+        if metadata is not None:
+            described.metadata = Metadata(0, metadata)
+        return described
+
+    def take(self, events: Iterable[Event]) -> None:
+        """Take note of further events of the game. The stats that count are the last ones before its end."""
+        for event in events:
+            if isinstance(event, StatsUpdate):
+                self._newest_stats = event
+            elif isinstance(event, GameEnd):
+                self.end = event
+                stats, self._newest_stats = self._newest_stats, None
+                self._final_stats = None if stats is None else stats_summary(stats.stats)
+            elif isinstance(event, Metadata):
+                self.metadata = event
+
+    def reopen(self) -> None:
+        """Forget the end, because the file is still being written."""
+        self.end = self._final_stats = None
+
+    def summary(self, *, with_metadata: bool = True) -> GameSummary:
+        """The neutral summary, as far as the game has been read."""
+        metadata = None if self.metadata is None or not with_metadata else self.metadata.metadata
+        return describe(self.start, self.end, metadata)
+
+    def record(self) -> GameRecord:
+        """The record of the game in the index."""
+        return GameRecord.of(self.start, self.end, self.metadata, self.summary(), self._final_stats)
+
+
+def describe_stored(format_name: str, settings: str, game_end: str | None, metadata: str | None) -> str:
+    """Describe a game that an older version has put into the index, from the JSON that it kept (`store.schema`).
+
+    Returns the summary as JSON; an empty one for a row that is damaged.
+    """
+    try:
+        game_start = {"format": format_name, "settings": _decoded(settings)}
+        described = DescribedGame.of_payloads("", game_start, _decoded(game_end), _decoded(metadata))
+    except msgspec.DecodeError:
+        return "{}"
+    return msgspec.json.encode(described.summary()).decode()
+
+
+def _decoded(text: str | None) -> Any:
+    return None if text is None else msgspec.json.decode(text)

@@ -1,0 +1,127 @@
+"""The neutral summary of a game: who played, where, by which rules, how it ended. The same words for every format.
+
+Each format computes it from the payloads of `game_start`, `game_end` and `metadata` (`Format.describe`). The index, the
+outputs, the sets and the pages read nothing else about a game, so they work with formats that they have never seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+from msgspec import Meta
+
+Ending = Literal["finished", "time", "quit"]
+"""How a game came to its end: it was decided, the clock ran out, or a player quit."""
+
+
+class _Summary(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Base class: on the wire, names are camelCase and values that are not known are left out."""
+
+
+class Thing(_Summary, frozen=True):
+    """Something that a game numbers or names: a stage, a course, a character, a machine."""
+
+    kind: Annotated[str, Meta(description="The game's word for it: `stage`, `course`, `machine`.")] = ""
+    id: Annotated[int | str | None, Meta(description="As in the settings.")] = None
+    name: Annotated[str, Meta(description="Left out for an id without a known name.")] = ""
+
+    @property
+    def text(self) -> str:
+        """The name, or else kind and id: `stage 99`. Empty when nothing is known."""
+        return self.name or ("" if self.id is None else f"{self.kind} {self.id}".lstrip())
+
+
+class PlayerSummary(_Summary, frozen=True):
+    """One player. Values that the format does not have are left out."""
+
+    index: Annotated[int, Meta(description="Player index.")]
+    port: int | None = None
+    name: Annotated[str, Meta(description="Display name, or whatever name the format has.")] = ""
+    tag: Annotated[str, Meta(description="In-game name tag.")] = ""
+    code: Annotated[str, Meta(description="Connect code.")] = ""
+    character: Annotated[Thing, Meta(description="What the player plays: a character, a machine, a car.")] = Thing()
+    color: Annotated[int | None, Meta(description="Number of the costume or paint job.")] = None
+    team: Annotated[int | None, Meta(description="Number of the team; meaningless unless `isTeams`.")] = None
+    team_name: Annotated[str, Meta(description="The team in a word: `red`.")] = ""
+    human: Annotated[bool, Meta(description="False when the computer plays.")] = True
+    start_stocks: int | None = None
+    setup: Annotated[
+        dict[str, Any],
+        Meta(description="`character`, `color`, `team` and `human` exactly as the settings have them."),
+    ] = {}
+
+    @property
+    def shown_name(self) -> str:
+        """The name, or else the tag; empty when the replay has neither."""
+        return self.name or self.tag
+
+
+class GameSummary(_Summary, frozen=True):
+    """One game. At its start the part that depends on the end is missing; later it is there too."""
+
+    version: Annotated[str, Meta(description="Version of the game or of the format.")] = ""
+    place: Annotated[Thing, Meta(description="Where it was played: a stage, a course, a track.")] = Thing()
+    rules: Annotated[str, Meta(description="The rules in a few words: `Time Attack, 3 laps`.")] = ""
+    players: list[PlayerSummary] = []
+    who: Annotated[
+        str, Meta(description="Who played, in one line, where a line for each player would not say it well.")
+    ] = ""
+    is_teams: bool = False
+    versus: Annotated[
+        bool, Meta(description="Players play against each other for points, so games are grouped into sets.")
+    ] = False
+    match_id: Annotated[str, Meta(description="Id of the match when the game itself counts one (ranked).")] = ""
+    started_at: Annotated[
+        str, Meta(description="When it began, ISO 8601, as the file says; without a zone it is the console's clock.")
+    ] = ""
+    ending: Annotated[
+        Ending | None,
+        Meta(description="`finished`, `time` (the clock ran out) or `quit`; left out when the replay does not say."),
+    ] = None
+    quitter: Annotated[int | None, Meta(description="Player index of the player who quit.")] = None
+    winners: Annotated[list[int], Meta(description="Player indices.")] = []
+    setup: Annotated[
+        dict[str, Any], Meta(description="Place and rules exactly as the settings have them: `stageId`, `laps`, ...")
+    ] = {}
+
+
+class Standing(msgspec.Struct, frozen=True):
+    """The stocks and percent of a player at the end of a game. They are in no message, so the summary lacks them."""
+
+    stocks: int | None = None
+    percent: float | None = None
+
+
+class IndexedGame(NamedTuple):
+    """A game as the index has it, with the times that tell when it was played."""
+
+    game_id: str
+    summary: GameSummary
+    standings: Mapping[int, Standing]
+    """By player index; empty when they are not known (yet)."""
+    started_at_ms: int
+    """The place of the game in lists, Unix time."""
+    said_at_ms: int | None = None
+    """When it began according to its file, Unix time."""
+    mtime_ns: int | None = None
+    """Modification time of its newest file."""
+    duration_seconds: float | None = None
+    reason: str | None = None
+    """As in `game_end`; `None` while the game has no end."""
+
+
+def given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    """The values with these names, in this order, without those that are missing or null."""
+    return {name: values[name] for name in names if values.get(name) is not None}
+
+
+def stats_summary(stats: Any) -> bytes:
+    """JSON of the part of a game's stats that is kept in the index and told with its end: the plain values, and
+    `overall`, the totals of each player. The other lists have an entry for each move of the game."""
+    plain = msgspec.to_builtins(stats)
+    if not isinstance(plain, dict):
+        return b"{}"
+    kept = {key: value for key, value in plain.items() if key == "overall" or not isinstance(value, (dict, list))}
+    return msgspec.json.encode(kept)

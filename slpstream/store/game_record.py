@@ -1,0 +1,139 @@
+"""The record of a game in the index, as JSON and plain values. Pure.
+
+No format is known here: players, place and winners are in the neutral summary, which the caller hands over. Settings,
+metadata and the end are kept as they are in the messages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, Self
+
+import msgspec
+
+from slpstream.model.events import GameEnd, GameStart, Metadata
+from slpstream.model.summary import GameSummary, PlayerSummary
+
+_encode = msgspec.json.Encoder().encode
+
+_EARLIEST = datetime(2001, 11, 21, tzinfo=UTC)
+"""Melee was released on that day, the oldest of the games with a clock. A console whose clock was never set writes
+earlier dates."""
+
+
+class GameRecord(msgspec.Struct, kw_only=True):
+    """One game. `None` means not known (yet); `bytes` are JSON."""
+
+    game_id: str
+    format: str
+    rate: bytes
+    """Frames per second as a fraction."""
+    settings: bytes
+    summary: GameSummary
+    metadata: bytes | None = None
+    game_end: bytes | None = None
+    """The payload of `game_end`."""
+    standings: bytes | None = None
+    """Stocks and percent at the end, by player index."""
+    reason: str | None = None
+    last_frame: int | None = None
+    duration_seconds: float | None = None
+    stats: bytes | None = None
+    """The summary of the stats at the end."""
+    said_at_ms: int | None = None
+    """When the game began according to its file, in Unix time."""
+
+    @classmethod
+    def of(
+        cls,
+        start: GameStart,
+        end: GameEnd | None,
+        metadata: Metadata | None,
+        summary: GameSummary,
+        stats: bytes | None = None,
+    ) -> Self:
+        """The record of a game that these events describe, and this summary of them."""
+        record = cls(
+            game_id=start.game_id,
+            format=start.format,
+            rate=_encode(start.rate),
+            settings=_encode(start.settings),
+            summary=summary,
+            metadata=None if metadata is None else _encode(metadata.metadata),
+            stats=stats,
+            said_at_ms=_unix_ms(summary.started_at),
+        )
+        if end is not None:
+            record.game_end = _encode(_payload(end))
+            record.standings = _encode({str(index): standing for index, standing in end.standings.items()})
+            record.reason = end.reason
+            record.last_frame = end.last_frame
+            record.duration_seconds = end.duration_seconds
+        return record
+
+    def updated(self, later: GameRecord) -> GameRecord:
+        """This record with what is known from a later read of the same game. A later read that has not come as far
+        leaves alone what it does not know."""
+        known = {name: value for name in self.__struct_fields__ if (value := getattr(later, name)) is not None}
+        if knows_less(later, self.reason, self.metadata):
+            del known["summary"]
+        return msgspec.structs.replace(self, **known)
+
+
+def knows_less(record: GameRecord, reason: Any, metadata: Any) -> bool:
+    """Whether a record lacks the end or the metadata of the game although they are known already."""
+    return (record.reason is None and reason is not None) or (record.metadata is None and metadata is not None)
+
+
+class Entry(msgspec.Struct, kw_only=True):
+    """A file and the game in it. Without a game `record` is `None` and `problem` is the reason."""
+
+    station: str
+    path: bytes
+    """As the file system has it."""
+    mtime_ns: int
+    size_bytes: int
+    record: GameRecord | None = None
+    problem: str | None = None
+
+    def updated(self, later: Entry) -> Entry:
+        """This entry, updated by a later read of the same file."""
+        if self.record is None or later.record is None or self.record.game_id != later.record.game_id:
+            return later
+        return msgspec.structs.replace(later, record=self.record.updated(later.record))
+
+
+def search_terms(players: Iterable[PlayerSummary]) -> set[str]:
+    """The terms that a game is found by: names, codes and tags of its players, case-folded."""
+    values = (value for player in players for value in (player.shown_name, player.code, player.tag))
+    return {folded(value) for value in values if value}
+
+
+def folded(name: str) -> str:
+    """A name in the form in which it is searched for."""
+    return name.strip().casefold()
+
+
+def _payload(end: GameEnd) -> dict[str, Any]:
+    payload = {
+        "reason": end.reason,
+        "gameEnd": end.game_end,
+        "winners": end.winners,
+        "lastFrame": end.last_frame,
+        "durationSeconds": end.duration_seconds,
+        **end.values,
+    }
+    return {key: value for key, value in payload.items() if value is not None}
+
+
+def _unix_ms(text: str) -> int | None:
+    """A date and time in Unix milliseconds, UTC where it has no zone; `None` when it cannot be true."""
+    try:
+        moment = datetime.fromisoformat(text)
+        moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+        if moment < _EARLIEST:
+            return None
+        return round(moment.timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None

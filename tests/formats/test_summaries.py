@@ -1,0 +1,206 @@
+"""What each format says of its games in neutral words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from slpstream.formats.registry import describe, formats, of_name
+from slpstream.formats.slippi.result import GameEndPayload, Placement
+from slpstream.game.described import DescribedGame
+from slpstream.model.events import Event, GameEnd, GameStart, Metadata, first_of
+from slpstream.model.summary import GameSummary, PlayerSummary, Thing
+from tests.formats.games import games
+from tests.synthetic.match import synthetic_match
+
+SLIPPI = {
+    "slpVersion": "3.8.0",
+    "stageId": 31,
+    "gameMode": 8,
+    "isTeams": False,
+    "players": [
+        {"playerIndex": 0, "port": 1, "characterId": 2, "characterColor": 1, "teamId": 0, "startStocks": 4},
+        {
+            "playerIndex": 3,
+            "port": 4,
+            "characterId": 9,
+            "teamId": 2,
+            "nametag": "BOB",
+            "connectCode": "BOB#1",
+            "type": 1,
+        },
+    ],
+    "matchInfo": {"sessionId": "mode.ranked-2023"},
+}
+
+
+def slippi(**settings: Any) -> GameStart:
+    return GameStart(1, "slippi", "0" * 32, {**SLIPPI, **settings}, (60, 1))
+
+
+def slippi_end(method: int | None = 2, **values: Any) -> GameEnd:
+    return GameEnd(2, "game_end", None if method is None else GameEndPayload(method, -1), **values)
+
+
+def read(name: str, data: bytes) -> list[Event]:
+    reader = of_name(name, data[:0x500], len(data)).new_reader(name)
+    events = [*reader.feed(data), *reader.finish()]
+    while reader.pending:
+        events += reader.more(1000)
+    return events
+
+
+def test_a_melee_game() -> None:
+    summary = describe(slippi())
+    assert summary == GameSummary(
+        version="3.8.0",
+        place=Thing(kind="stage", id=31, name="Battlefield"),
+        players=[
+            PlayerSummary(
+                index=0,
+                port=1,
+                character=Thing(kind="character", id=2, name="Fox"),
+                color=1,
+                team=0,
+                start_stocks=4,
+                setup={"character": 2, "color": 1, "team": 0},
+            ),
+            PlayerSummary(
+                index=3,
+                port=4,
+                tag="BOB",
+                code="BOB#1",
+                character=Thing(kind="character", id=9, name="Marth"),
+                team=2,
+                human=False,
+                setup={"character": 9, "team": 2},
+            ),
+        ],
+        versus=True,
+        match_id="mode.ranked-2023",
+        setup={"stageId": 31, "gameMode": 8, "isTeams": False},
+    )
+    assert [player.shown_name for player in summary.players] == ["", "BOB"]
+
+
+def test_the_end_of_a_melee_game() -> None:
+    end = slippi_end(7, winners=[Placement(0, 0)])
+    end.game_end = msgspec.structs.replace(end.game_end, lras_initiator_index=3)
+    summary = describe(slippi(), end)
+    assert (summary.ending, summary.quitter, summary.winners) == ("quit", 3, [0])
+
+
+@pytest.mark.parametrize(
+    ("method", "ending"), [(None, None), (0, "quit"), (1, "time"), (2, "finished"), (3, "finished"), (7, "quit")]
+)
+def test_how_melee_games_end(method: int | None, ending: str | None) -> None:
+    summary = describe(slippi(), slippi_end(method))
+    assert (summary.ending, summary.quitter) == (ending, None)
+
+
+def test_the_metadata_names_only_players_without_a_name() -> None:
+    names = {"0": {"names": {"netplay": "Ann", "code": "ANN#9"}}, "3": {"names": {"netplay": "Robert", "code": "x"}}}
+    summary = describe(slippi(), None, {"startAt": "2023-11-14T22:13:20Z", "players": names})
+    assert [(player.name, player.tag, player.code) for player in summary.players] == [
+        ("Ann", "", "ANN#9"),
+        ("", "BOB", "BOB#1"),
+    ]
+    assert summary.started_at == "2023-11-14T22:13:20Z"
+    strange: list[Any] = [None, [], 3, {"0": 3}, {"0": {"names": []}}, {"0": {"names": {"netplay": 3}}}]
+    for odd in strange:
+        assert describe(slippi(), None, {"startAt": 3, "players": odd}) == describe(slippi())
+
+
+def test_teams_have_names() -> None:
+    assert [player.team_name for player in describe(slippi(isTeams=True)).players] == ["red", "green"]
+
+
+def test_what_has_no_name_is_called_by_its_number() -> None:
+    summary = describe(slippi(stageId=99))
+    assert (summary.place.name, summary.place.text) == ("", "stage 99")
+    assert Thing().text == ""
+
+
+@pytest.mark.parametrize("settings", [None, [], {"players": "none"}, {"players": [None]}, {"players": [{"port": 1}]}])
+def test_settings_of_another_form_give_an_empty_summary(settings: Any) -> None:
+    for format_ in formats():
+        assert describe(GameStart(1, format_.name, "0" * 32, settings, (60, 1))) == GameSummary()
+
+
+def test_a_format_that_is_not_installed_gives_an_empty_summary() -> None:
+    assert describe(GameStart(1, "tap", "0" * 32, SLIPPI, (60, 1)), slippi_end()) == GameSummary()
+
+
+def test_a_race_of_f_zero_gx() -> None:
+    start = first_of(GameStart, read("race.gci", games()["race.gci"]))
+    assert start is not None
+    summary = describe(start)
+    [racer] = summary.players
+    machine = msgspec.to_builtins(start.settings)["racers"][0]["machine"]
+    assert (summary.version, summary.place.kind) == (start.settings.game_code, "course")
+    assert summary.place.name == start.settings.course.name
+    assert summary.rules == "Time Attack, 3 laps"
+    assert summary.who == racer.character.text == machine["name"]
+    assert racer.setup.keys() <= {"character", "color", "human"}
+    assert racer.setup["character"] == machine
+    assert summary.setup.keys() == {"course", "mode", "laps", "difficulty"}
+    assert summary.started_at == start.settings.saved_at
+    assert not summary.versus
+
+
+def test_a_race_of_stunts() -> None:
+    start = first_of(GameStart, read("race.rpl", games()["race.rpl"]))
+    assert start is not None
+    summary = describe(start)
+    settings = start.settings
+    assert summary.place == Thing(kind="track", name=settings.track.name)
+    assert [player.character.name for player in summary.players] == [
+        car.car for car in (settings.player, settings.opponent) if car is not None
+    ]
+    assert [player.human for player in summary.players] == [True, False][: len(summary.players)]
+    assert summary.who.startswith(settings.player.car_name or settings.player.car)
+    assert summary.setup == {"track": msgspec.to_builtins(settings.track)}
+
+
+def test_a_ghost_of_mario_kart() -> None:
+    [(name, data)] = [(name, data) for name, data in games().items() if name.startswith("gs") and len(data) < 1 << 20][
+        :1
+    ]
+    start = first_of(GameStart, read(name, data))
+    assert start is not None
+    summary = describe(start)
+    settings = start.settings
+    assert summary.place == Thing(kind="track", id=settings.track.id, name=settings.track.name or "")
+    assert [player.shown_name for player in summary.players] == [settings.player.name]
+    assert f"{settings.cc} cc" in summary.rules
+    assert summary.who.startswith(f"{settings.player.name}: ")
+    assert summary.setup.keys() <= {"track", "mode", "cc", "mirror", "kind"}
+
+
+def whole_logs() -> dict[str, bytes]:
+    return {"match.slp": synthetic_match(seed=4, frames=200, stocks=1), **games()}
+
+
+@pytest.mark.parametrize("name", whole_logs())
+def test_the_messages_of_a_game_describe_it_like_its_events(name: str) -> None:
+    """A gateway and a webhook have only messages."""
+    events = read(name, whole_logs()[name])
+    start, end, metadata = first_of(GameStart, events), first_of(GameEnd, events), first_of(Metadata, events)
+    assert start is not None
+    assert end is not None
+    described = DescribedGame.of(events)
+    assert described is not None
+    payloads: list[Any] = [
+        {"format": start.format, "rate": start.rate, "settings": start.settings},
+        {"reason": end.reason, "gameEnd": end.game_end, "winners": end.winners, **end.values},
+        None if metadata is None else metadata.metadata,
+    ]
+    plain = msgspec.json.decode(msgspec.json.encode(payloads))
+    read_back = DescribedGame.of_payloads(start.game_id, *plain)
+    assert read_back.summary() == described.summary()
+    assert described.summary().players
+    record, record_read_back = described.record(), read_back.record()
+    assert record_read_back.settings == record.settings
+    assert msgspec.json.decode(msgspec.json.encode(record.summary), type=GameSummary) == record.summary
