@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from slpstream.formats.slippi.container import HEADER_BYTES
+from slpstream.formats.slippi.framing import read_event_payloads, walk_events
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameEvent
@@ -111,16 +113,11 @@ def _close(theirs: Any, ours: Any) -> bool:
 
 
 def events_in(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where each event of a replay begins and ends, after Event Payloads."""
-    reader = SlippiReader()
-    reader.feed(data[: 15 + 1 + data[16]])
-    payloads = reader.event_payloads
-    assert payloads is not None
-    widths = payloads.widths
-    at = 15 + 1 + data[16]
-    while at < len(data) and widths[data[at]]:
-        yield at, at + widths[data[at]]
-        at += widths[data[at]]
+    """Start and end of each event of a replay after Event Payloads."""
+    first = HEADER_BYTES + 1 + data[HEADER_BYTES + 1]
+    widths = read_event_payloads(data[HEADER_BYTES:first]).widths
+    for _, start, end in walk_events(data, first, len(data), widths):
+        yield start, end
 
 
 def frame_number(data: bytes, at: int) -> int:

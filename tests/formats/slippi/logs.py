@@ -12,7 +12,7 @@ from itertools import pairwise, zip_longest
 import msgspec
 
 from slpstream.formats.slippi.container import HEADER_BYTES, header
-from slpstream.formats.slippi.framing import read_event_payloads
+from slpstream.formats.slippi.framing import read_event_payloads, walk_events
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import LogMessage
@@ -90,14 +90,11 @@ def as_live(data: bytes, cuts: Iterable[int]) -> Logs:
 
 def event_boundaries(data: bytes) -> list[int]:
     """File offsets of the events of a well-formed replay, Event Payloads first, and of the end of the last one."""
-    at = HEADER_BYTES
-    payloads = read_event_payloads(data[at : at + 1 + data[at + 1]])
-    boundaries = [at]
-    at += 1 + data[at + 1]
-    while at < len(data) and payloads.widths[data[at]] and not data.startswith(b"U\x08metadata", at):
-        boundaries.append(at)
-        at += payloads.widths[data[at]]
-    return [*boundaries, at]
+    first = HEADER_BYTES + 1 + data[HEADER_BYTES + 1]
+    payloads = read_event_payloads(data[HEADER_BYTES:first])
+    limit = data.find(b"U\x08metadata", first)
+    limit = len(data) if limit < 0 else limit
+    return [HEADER_BYTES, first, *(end for _, _, end in walk_events(data, first, limit, payloads.widths))]
 
 
 def first_difference(expected: Sequence[bytes], seen: Sequence[bytes]) -> str | None:
