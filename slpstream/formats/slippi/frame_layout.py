@@ -145,7 +145,7 @@ class FrameLayout:
         self.number_offset = -1
         """The first event that has a frame number."""
         self.first_pre_offset = self.last_pre_offset = -1
-        """The first and the last Pre-Frame Update; -1 when there is none."""
+        """The first and the last Pre-Frame Update; -1 in a frame without one."""
         self.checked: list[int] = []
         """Offsets of the bytes that prove this layout in another frame."""
         for command, at in events:

@@ -53,7 +53,7 @@ class MetadataScan:
     def advance(self, data: bytes) -> int | None:
         """The length of the object in bytes, or `None` while bytes are missing.
 
-        `data` has the object from its first byte on. Raises `FieldError` for input that no game writes: typed containers,
+        `data` has the object from its first byte on. Raises `FieldError` for what no game writes: typed containers,
         unknown type markers, and objects beyond the limits.
         """
         while True:

@@ -33,8 +33,8 @@ from slpstream.formats.slippi.framing import (
     width_of_event_payloads,
 )
 from slpstream.formats.slippi.game_start import (
+    EXACT_CHARACTER_SINCE,
     MAJOR_SCENE_ONLINE,
-    SURE_OF_ZELDA_AND_SHEIK,
     GameStartPayload,
     Settings,
 )
@@ -458,7 +458,7 @@ class SlippiReader:
         self._assembler.out = self._out
         game_id = hashlib.sha256(data).hexdigest()[:32]
         event = GameStart(end_offset, FORMAT, game_id, settings, (FRAMES_PER_SECOND, 1))
-        if payload.version < SURE_OF_ZELDA_AND_SHEIK and settings.has_zelda_or_sheik():
+        if payload.version < EXACT_CHARACTER_SINCE and settings.has_zelda_or_sheik():
             self._held_start, self._held_index = event, len(self._out)
         else:
             self._out.append(event)

@@ -44,7 +44,7 @@ def game_end_payload(event: Any) -> GameEndPayload:
 
 
 def winners(settings: Settings, end: GameEndPayload | None, last_posts: Mapping[int, Any]) -> list[Placement]:
-    """The winners, which are several in teams; empty when there are none or they are unknown.
+    """The winners, several in teams; empty for a game without a known winner.
 
     They have their own positions in replays with placements, otherwise all have position 0. `last_posts` has the
     Post-Frame Updates of the last frame by player index; players without stocks have none.
