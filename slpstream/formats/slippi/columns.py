@@ -137,8 +137,8 @@ class EventColumns:
     def _convert(self, layout: Layout, index: int) -> None:
         """Convert all fields of one block, which takes little longer than converting one of them.
 
-        With the third block all others are converted as well, and a copy of the rows, if there is one, is freed: a
-        caller that reads so many fields reads most of them.
+        With the third block all others are converted as well, and a copy of the rows, if there is one, is freed:
+        callers that read three blocks usually read most of them.
         """
         converted = self._converted
         self._convert_block(layout, index)
