@@ -1,9 +1,9 @@
-"""Formats whose files are written in one go: the bytes are gathered, read as a whole when no more will come, and the
-frames are expanded as they are taken.
+"""Base classes for formats whose files the game writes in one go.
 
-Such a file says nothing before it is complete: lengths stand against each other, checksums cover all of it, the game
-id is a hash of it. So `feed` only gathers, and `finish` reads. What was read is a `Recording`, whose frames are asked
-for by their index: a run of inputs stays a run until somebody takes its frames, and a checkpoint is one number.
+Such a file tells nothing before it is complete: lengths depend on each other, checksums cover everything, and the game
+id is a hash of the whole file. So `feed` collects the bytes and `finish` reads them. The result is a `Recording`, whose
+frames are made on demand by `more`: a run of inputs stays a run until its frames are taken, and a checkpoint is one
+number.
 """
 
 from __future__ import annotations
@@ -18,34 +18,36 @@ from slpstream.model.events import Diagnostic, Event
 
 
 class Recording(ABC):
-    """One file, read: what comes before the frames, the frames, what comes after them."""
+    """A decoded file: the events before the frames, the frames, and the events after them."""
 
     head: Sequence[Event] = ()
-    """Game Start, and the diagnostics and game events that precede the frames."""
+    """Events before the frames: Game Start, diagnostics, game events."""
     tail: Sequence[Event] = ()
-    """What follows the frames: game events, Game End, metadata."""
+    """Events after the frames: game events, Game End, metadata."""
 
     @property
     @abstractmethod
     def frame_count(self) -> int:
-        """How many frames there are; none is made by asking."""
+        """The number of frames. Reading it makes no frame."""
 
     @abstractmethod
     def frame_events(self, first: int, stop: int) -> list[Event]:
-        """The events of the frames with index `first` to `stop - 1`, in order: each `Frame`, its `FrameFinalized`, and
-        what happened in it."""
+        """The events of the frames with the indices from `first` to `stop - 1`.
+
+        These are, for each frame in order, its `Frame`, its `FrameFinalized`, and the game events in it.
+        """
 
 
 class WholeFileReader(ABC):
-    """One game of a format that is written in one go: `feed` gathers, `finish` reads, `more` expands."""
+    """Reads one game of such a format: `feed` collects bytes, `finish` decodes them, `more` makes the frames."""
 
     rewritable_bytes: ClassVar[int] = 0
     max_bytes: ClassVar[int] = 4 << 20
-    """A larger file is refused before it is kept."""
+    """Larger files are refused."""
 
     def __init__(self) -> None:
         self.failure: FormatError | None = None
-        """What ended the log, when the bytes were wrong."""
+        """The error that ended the log, if the bytes were wrong."""
         self._data = bytearray()
         self._recording: Recording | None = None
         self._next = 0
@@ -53,31 +55,34 @@ class WholeFileReader(ABC):
 
     @abstractmethod
     def read(self, data: bytes) -> Recording:
-        """A complete file. Raises `FormatError`; what is merely odd is a `Diagnostic` in the head or the tail."""
+        """Decode a complete file.
+
+        Raises `FormatError` for a file that cannot be decoded. Lesser faults become a `Diagnostic` in the head or tail.
+        """
 
     @property
     def recording(self) -> Recording | None:
-        """What was read, once `finish` was called."""
+        """The decoded file; `None` before `finish`, and after an error."""
         return self._recording
 
     @property
     def pending(self) -> bool:
-        """There are events that `more` has not returned yet."""
+        """Whether there are events that `more` has not returned yet."""
         return self._recording is not None and not self._tail_taken
 
     @property
     def closed(self) -> bool:
-        """Nothing that can still be appended would change the log."""
+        """Whether no further byte can change the log."""
         return self.failure is not None or (self._recording is not None and self._tail_taken)
 
     def copy(self) -> Self:
-        """An independent reader at the same place; what was read is shared."""
+        """An independent reader in the same state. The decoded file is shared."""
         twin = copy.copy(self)
         twin._data = bytearray(self._data)
         return twin
 
     def feed(self, data: bytes) -> list[Event]:
-        """The next bytes of the file. Nothing is certain before the last one."""
+        """Collect the next bytes of the file. Returns no events, except the diagnostic for a file that is too long."""
         if self.failure is not None or self._recording is not None:
             return []
         self._data += data
@@ -86,11 +91,11 @@ class WholeFileReader(ABC):
         return []
 
     def rewrite(self, header: bytes) -> list[Event]:
-        """No byte of such a file changes after it was written."""
+        """Always empty: such a file does not change after it was written."""
         return []
 
     def finish(self) -> list[Event]:
-        """No more bytes will come: the file is read, and what precedes its frames is returned."""
+        """Decode the file, to which no more bytes will come, and return the events before its frames."""
         if self.failure is not None or self._recording is not None:
             return []
         try:
@@ -102,7 +107,7 @@ class WholeFileReader(ABC):
         return list(recording.head)
 
     def more(self, max_frames: int) -> list[Event]:
-        """The events of at most `max_frames` further frames; behind the last frame, what follows it."""
+        """The events of at most `max_frames` more frames. The last ones come with the events after the frames."""
         recording = self._recording
         if recording is None or self._tail_taken:
             return []
@@ -114,10 +119,10 @@ class WholeFileReader(ABC):
         return events
 
     def take_command_counts(self) -> dict[str, int]:
-        """There are no commands."""
+        """Always empty: such formats have no commands."""
         return {}
 
     def _fail(self, error: FormatError) -> list[Event]:
-        self.failure = error.with_traceback(None)  # which would hold this reader
+        self.failure = error.with_traceback(None)  # a traceback would keep this reader alive
         self._data = bytearray()
         return [Diagnostic(error.offset, "error", error.code, error.offset, error.what)]

@@ -1,4 +1,4 @@
-"""All Melee stats, live and pure: one computer a module, fed with final frames."""
+"""Stats of Melee games, computed from final frames. Each module has one computer. Pure."""
 
 from slpstream.stats.game import SlippiStats
 

@@ -1,16 +1,18 @@
-"""Action counts: what a player did, counted when a new action begins.
+"""Action counts: the actions of a player, counted when they begin.
 
-A new action: `action_state_id` changed, or `action_state_counter` fell. From the post-frame update, besides these two:
-`l_cancel_status` on landings, `position_y` for wavelands, `facing_direction` and `position_x` for the side of a tech,
-`internal_character_id` for the states of Mr. Game & Watch and Peach and for the landing lag.
+An action begins when `action_state_id` changes or `action_state_counter` falls. Further Post-Frame fields:
+`l_cancel_status` on landings, `position_y` for wavelands, `facing_direction` and `position_x` for the direction of a
+tech, `internal_character_id` for the states of Mr. Game & Watch and Peach and for the landing lag.
 
-Wavedash or waveland: the landing 0x2B straight from an air dodge, a knee bend or a jump, with the last 15 frames looked
-at. Only an air dodge and one more state: neither. Knee bend among them: a wavedash, unless there are 5 frames of jump
-and the player landed more than 0.1 above or below where the knees bent. An air dodge among them does not count as one.
+Wavedash and waveland: landing 0x2B directly from an air dodge, a knee bend or a jump. The last 15 frames decide. Only
+an air dodge and one other state: neither. With a knee bend: a wavedash, unless there are 5 frames of jump and the
+player lands more than 0.1 above or below the place of the knee bend. Otherwise a waveland. An air dodge that becomes
+one of these is not counted.
 
-Edge cancel: an aerial's landing that goes straight into a fall (0x1D) or a teeter (0xF5). Shorter than the L-cancelled
-lag: a success; shorter than the full lag: slow. A failed L-cancel does not count when the landing was no longer than
-the L-cancelled lag, so its event waits for that; a count that was already shown goes down again.
+Edge cancel: the landing of an aerial that goes directly into a fall (0x1D) or a teeter (0xF5). Shorter than the
+L-cancelled lag it is a success, shorter than the full lag it is slow. A failed L-cancel does not count when the landing
+was not longer than the L-cancelled lag. So its event waits until then, and a count that was already shown goes down
+again.
 """
 
 from __future__ import annotations
@@ -64,7 +66,7 @@ _GRAB_SUCCESS, _GRAB_FAIL = 12, 13
 _AWAY, _IN = _SLOTS["tech_away"], _SLOTS["tech_in"]
 _DASH_ATTACKS = _SLOTS["dash"]
 
-_NOTHING = -1
+_NONE = -1
 _COUNTED: Final[Mapping[str, tuple[int, ...]]] = {
     "roll": (0xE9, 0xEA),
     "spot_dodge": (0xEB,),
@@ -96,8 +98,8 @@ _COUNTED: Final[Mapping[str, tuple[int, ...]]] = {
     "uair": (0x44,),
     "dair": (0x45,),
 }
-"""The states that count just by beginning, of every character."""
-_OWN: Final[Mapping[int, Mapping[str, tuple[int, ...]]]] = {
+"""States that count whenever they begin, for all characters."""
+_CHARACTER_COUNTED: Final[Mapping[int, Mapping[str, tuple[int, ...]]]] = {
     0x18: {
         "jab1": (0x155,),
         "jabm": (0x156,),
@@ -109,8 +111,8 @@ _OWN: Final[Mapping[int, Mapping[str, tuple[int, ...]]]] = {
     },
     0x09: {"fsmash": (0x15D, 0x15E, 0x15F)},
 }
-"""The states of a character's own that count, by internal character id: Mr. Game & Watch, Peach."""
-_FIRST_OWN_STATE = 0x155
+"""The same for character-specific states, by internal character id: Mr. Game & Watch, Peach."""
+_FIRST_CHARACTER_STATE = 0x155
 
 
 def _slots_by_state(counted: Mapping[str, tuple[int, ...]]) -> dict[int, int]:
@@ -118,7 +120,7 @@ def _slots_by_state(counted: Mapping[str, tuple[int, ...]]) -> dict[int, int]:
 
 
 _SLOT_OF: Final = _slots_by_state(_COUNTED)
-_OWN_SLOT_OF: Final = {character: _slots_by_state(counted) for character, counted in _OWN.items()}
+_CHARACTER_SLOT_OF: Final = {character: _slots_by_state(counted) for character, counted in _CHARACTER_COUNTED.items()}
 _LEDGE, _TECH = (
     _SLOTS["ledgegrab"],
     {
@@ -129,87 +131,87 @@ _LEDGE, _TECH = (
     },
 )
 _TECH_FORWARD, _TECH_BACK = 0xC8, 0xC9
-_RUNS_KEPT = 2 * WAVEDASH_WINDOW_FRAMES
+_MIN_RUNS = 2 * WAVEDASH_WINDOW_FRAMES
 
-Said = tuple[str, dict[str, Any]]
-"""An event: kind and payload."""
+ActionEvent = tuple[str, dict[str, Any]]
+"""Kind and payload of a game event."""
 
 
 class Actions:
-    """The actions of one player."""
+    """Counts the actions of one player."""
 
-    __slots__ = ("_bent_at", "_failed", "_runs", "counts", "due", "index")
+    __slots__ = ("_failed", "_knee_bend_y", "_runs", "counts", "due", "index")
 
     def __init__(self, index: int) -> None:
         self.index = index
         self.counts = [0] * len(_SLOTS)
-        self._runs: list[tuple[int, int]] = []
-        self._bent_at = 0.0
+        self._runs: list[tuple[int, int]] = []  # action state and first frame
+        self._knee_bend_y = 0.0
         self._failed: dict[str, Any] | None = None
         self.due: int | None = None
-        """From this frame on a failed L-cancel stays one."""
+        """The frame from which on a failed L-cancel stays one; `None` if none is waiting."""
 
     def copy(self) -> Actions:
-        """An independent computer at the same place."""
+        """An independent computer in the same state."""
         twin = Actions(self.index)
         twin.counts = list(self.counts)
         twin._runs = list(self._runs)
-        twin._bent_at = self._bent_at
+        twin._knee_bend_y = self._knee_bend_y
         twin._failed = self._failed
         twin.due = self.due
         return twin
 
-    def begin(self, frame: int, post: Any, prev: Any, opponents: list[Any]) -> list[Said]:
-        """A new action begins; `opponents` are the posts of those who could be the reason for a tech."""
-        news: list[Said] = []
+    def begin(self, frame: int, post: Any, prev: Any, opponents: list[Any]) -> list[ActionEvent]:
+        """Count an action that begins; `opponents` has the Post-Frame Updates that decide the direction of a tech."""
+        events: list[ActionEvent] = []
         state = post.action_state_id
         runs = self._runs
-        last = prev.action_state_id if runs else _NOTHING
+        last = prev.action_state_id if runs else _NONE
         if state != last:
             if runs:
                 if FLAGS[last] & LANDING:
-                    self._leave_landing(frame, state, last, post, news)
+                    self._leave_landing(frame, state, last, post, events)
                 elif last == KNEE_BEND:
-                    self._bent_at = prev.position_y
+                    self._knee_bend_y = prev.position_y
             runs.append((state, frame))
-            if len(runs) > 2 * _RUNS_KEPT:
-                del runs[:_RUNS_KEPT]
+            if len(runs) > 2 * _MIN_RUNS:
+                del runs[:_MIN_RUNS]
         counts = self.counts
-        slot = _SLOT_OF.get(state, _NOTHING)
+        slot = _SLOT_OF.get(state, _NONE)
         if slot >= 0:
             counts[slot] += 1
             if slot == _LEDGE:
-                news.append(("ledge_grab", {"playerIndex": self.index}))
+                events.append(("ledge_grab", {"playerIndex": self.index}))
             elif slot in _TECH:
-                news.append(("tech", {"playerIndex": self.index, "outcome": _TECH[slot]}))
-        elif state >= _FIRST_OWN_STATE:
-            own = _OWN_SLOT_OF.get(post.internal_character_id)
-            if own is not None and state in own:
-                counts[own[state]] += 1
+                events.append(("tech", {"playerIndex": self.index, "outcome": _TECH[slot]}))
+        elif state >= _FIRST_CHARACTER_STATE:
+            slots = _CHARACTER_SLOT_OF.get(post.internal_character_id)
+            if slots is not None and state in slots:
+                counts[slots[state]] += 1
         elif state == DASH:
             self._dash(frame)
         elif FLAGS[state] & LANDING:
-            self._land(frame, state, post, news)
+            self._land(frame, state, post, events)
         elif state == LANDING_SPECIAL:
             if last in (AIR_DODGE, KNEE_BEND) or last in JUMPS:
                 self._slide(frame, post)
         elif state in (_TECH_FORWARD, _TECH_BACK):
-            self._roll_tech(state, post, opponents, news)
+            self._roll_tech(state, post, opponents, events)
         if last in (GRAB, DASH_GRAB):
             grabbed = GRAB < state <= LAST_GRAB and state != DASH_GRAB
             counts[_GRAB_SUCCESS if grabbed else _GRAB_FAIL] += 1
         if last == DASH_ATTACK and state == DASH_GRAB:
             counts[_DASH_ATTACKS] -= 1
-        return news
+        return events
 
-    def fail(self) -> Said:
-        """The L-cancel that waited has failed: the landing has lasted too long to be an edge cancel."""
+    def fail(self) -> ActionEvent:
+        """The event of the waiting L-cancel, which has failed: the landing is too long for an edge cancel."""
         values = self._failed or {}
         self._failed = self.due = None
         return "lcancel", values
 
-    def finish(self) -> Said | None:
-        """No more frames will come: an L-cancel that waited has failed."""
+    def finish(self) -> ActionEvent | None:
+        """End the game; a waiting L-cancel has failed."""
         return None if self._failed is None else self.fail()
 
     def _dash(self, frame: int) -> None:
@@ -217,24 +219,24 @@ class Actions:
         if len(runs) > 2 and runs[-2] == (TURN, frame - 1) and runs[-3][0] == DASH and runs[-1][1] == frame:
             self.counts[_DASH_DANCE] += 1
 
-    def _land(self, frame: int, state: int, post: Any, news: list[Said]) -> None:
+    def _land(self, frame: int, state: int, post: Any, events: list[ActionEvent]) -> None:
         status = post.l_cancel_status
         if status not in (1, 2):
             return
         if self._failed is not None:
-            news.append(self.fail())
+            events.append(self.fail())
         values = {"playerIndex": self.index, "success": status == 1, "actionStateId": state}
         self.counts[_L_SUCCESS if status == 1 else _L_FAIL] += 1
         if status == 1:
-            news.append(("lcancel", values))
+            events.append(("lcancel", values))
             return
         self._failed = values
         lag = landing_lag_frames(post.internal_character_id)
         self.due = frame if lag is None else self._runs[-1][1] + lag[state - FIRST_LANDING] // 2
         if frame >= self.due:
-            news.append(self.fail())
+            events.append(self.fail())
 
-    def _leave_landing(self, frame: int, state: int, last: int, post: Any, news: list[Said]) -> None:
+    def _leave_landing(self, frame: int, state: int, last: int, post: Any, events: list[ActionEvent]) -> None:
         lag = landing_lag_frames(post.internal_character_id)
         if lag is not None and state in (FALL, TEETER):
             full = lag[last - FIRST_LANDING]
@@ -247,7 +249,7 @@ class Actions:
                 self.counts[_L_FAIL] -= 1
                 self._failed = self.due = None
         if self._failed is not None:
-            news.append(self.fail())
+            events.append(self.fail())
 
     def _slide(self, frame: int, post: Any) -> None:
         first = frame - WAVEDASH_WINDOW_FRAMES + 1
@@ -267,18 +269,18 @@ class Actions:
         counts = self.counts
         if dodged:
             counts[_AIR_DODGES] -= 1
-        high = jump_frames >= WAVELAND_JUMP_FRAMES and abs(post.position_y - self._bent_at) > WAVELAND_HEIGHT
+        high = jump_frames >= WAVELAND_JUMP_FRAMES and abs(post.position_y - self._knee_bend_y) > WAVELAND_HEIGHT
         counts[_WAVEDASH if KNEE_BEND in states and not high else _WAVELAND] += 1
 
-    def _roll_tech(self, state: int, post: Any, opponents: list[Any], news: list[Said]) -> None:
+    def _roll_tech(self, state: int, post: Any, opponents: list[Any], events: list[ActionEvent]) -> None:
         x = post.position_x
         nearest = min((other.position_x - x for other in opponents), key=abs, default=0.0)
         towards = post.facing_direction == (1 if nearest > 0 else -1)
         inward = towards == (state == _TECH_FORWARD)
         self.counts[_IN if inward else _AWAY] += 1
-        news.append(("tech", {"playerIndex": self.index, "outcome": "in" if inward else "away"}))
+        events.append(("tech", {"playerIndex": self.index, "outcome": "in" if inward else "away"}))
 
-    def show(self) -> ActionCounts:
+    def summary(self) -> ActionCounts:
         """slippi-js `ActionCountsType`."""
         c = self.counts
         return ActionCounts(

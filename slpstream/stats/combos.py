@@ -1,6 +1,6 @@
-"""Combos: hits that leave the player no 45 frames out of hitstun, grabs, knockdowns and techs.
+"""Combos: hits on a player with less than 45 frames outside hitstun, grabs, knockdowns and techs in between.
 
-The counter is 0 while the player is damaged, grabbed, down, teching or dying, and grows in every other frame.
+The counter is 0 while the player is damaged, grabbed, down, teching or dying, and grows in all other frames.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from slpstream.stats.schema import Combo
 
 
 class Combos(Punishes[Combo]):
-    """Combos on one player."""
+    """The combos on one player."""
 
     __slots__ = ()
 
-    shape = Combo
+    entry_type = Combo

@@ -1,11 +1,12 @@
-"""What slippi-js 9.1.2 `getStats` does besides computing: which frames it counts, and what it says of other than two
+"""The behaviour of slippi-js 9.1.2 `getStats` beyond computing: which frames it counts, and results for other than two
 players. Found by running it on whole, cut and damaged replays.
 
-Frames: it counts up to the finalized frame, while `lastFrame` is the newest that has begun. With a Game End all frames
-are final. Without, it is for online games what the bookends say; with bookends else 7 frames back; before 3.0 one
-frame back. At the first frame in which a player lacks the post-frame update it stops counting for good.
+It counts frames up to the finalized one, while its `lastFrame` is the newest frame that has begun. With a Game End all
+frames are final. Without one, the bookends decide in online games; in other games with bookends the frame 7 frames back
+is final, and before 3.0 the frame before the last. It stops counting for good at the first frame in which a player
+lacks the Post-Frame Update.
 
-Other than two players: empty lists, and an `overall` with nothing in it for each.
+For other than two players its lists are empty, and each player has an `overall` without values.
 """
 
 from __future__ import annotations
@@ -16,69 +17,70 @@ from typing import Self
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, Settings
 from slpstream.model.events import Frame, GameEnd
 from slpstream.model.fields import parse_version
-from slpstream.stats.player import is_there
+from slpstream.stats.player import has_post
 from slpstream.stats.schema import InputCounts
 
 ROLLBACK_FRAMES = 7
 _BOOKENDS_SINCE = (3, 0, 0)
 
-Counted = Iterator[tuple[Frame, int]]
+CountedFrames = Iterator[tuple[Frame, int]]
+"""Frames, each with the file offset at which it became final."""
 
 
-class Gate:
-    """Lets those frames through that slippi-js counts."""
+class FrameGate:
+    """Passes on the frames that slippi-js counts."""
 
     def __init__(self, settings: Settings) -> None:
         self._players = [player.player_index for player in settings.players]
         self._online = settings.game_mode == MAJOR_SCENE_ONLINE
         self._bookends = parse_version(settings.slp_version) >= _BOOKENDS_SINCE
-        self._behind = ROLLBACK_FRAMES + 1 if self._bookends else 1
+        self._lag_frames = ROLLBACK_FRAMES + 1 if self._bookends else 1
         self._held: list[tuple[Frame, int]] = []
-        self._lag = 0
+        self._online_lag = 0
         self._stopped = False
         self.last_frame: int | None = None
-        """The newest that has begun."""
+        """The newest frame that has begun."""
 
     def copy(self) -> Self:
-        """An independent gate at the same place."""
+        """An independent gate in the same state."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
         twin._held = list(self._held)
         return twin
 
-    def feed(self, frame: Frame, end_offset: int) -> Counted:
-        """One final frame; yields those that count by now."""
+    def feed(self, frame: Frame, end_offset: int) -> CountedFrames:
+        """Take a final frame; yields the frames that count from now on."""
         if self._has_begun(frame):
             self.last_frame = frame.number
         held = self._held
         ready = 0
         if not self._online:
-            ready = len(held) + 1 - self._behind
+            ready = len(held) + 1 - self._lag_frames
         elif held and held[-1][1] != end_offset:
             ready = len(held)
-            self._lag = max(0, self._newest_before(frame, held[-1][1]) - held[-1][0].number)
+            self._online_lag = max(0, self._newest_before(frame, held[-1][1]) - held[-1][0].number)
         held.append((frame, end_offset))
         yield from self._counted(max(0, ready))
 
-    def finish(self, end: GameEnd) -> Counted:
-        """No more frames will come; yields those that count all the same."""
+    def finish(self, end: GameEnd) -> CountedFrames:
+        """End the game; yields the remaining frames that count."""
         held = self._held
         ready = len(held)
         if end.game_end is None and held:
             ready = 0
             newest = held[-1][0]
             if self._online:
-                # What the last bookend made final counts, what the end made final does not. Both show the same
-                # offset when the file ends with a bookend; then it lags as the one before did.
+                # Frames that the last bookend made final count; frames that the end of the game made final do not. When
+                # the file ends with a bookend both have the same offset, and the lag is that of the bookend before.
                 if held[-1][1] < end.end_offset:
                     ready = len(held)
                 elif newest.end_offset == end.end_offset and self._whole(newest):
-                    ready = sum(1 for frame, _ in held if frame.number <= newest.number - self._lag)
-            elif self._bookends and len(held) == self._behind and self._whole(newest):
-                ready = 1  # only a frame with its bookend makes the one 7 frames back final
+                    ready = sum(1 for frame, _ in held if frame.number <= newest.number - self._online_lag)
+            elif self._bookends and len(held) == self._lag_frames and self._whole(newest):
+                ready = 1  # a frame makes the one 7 frames back final only with its bookend
         yield from self._counted(ready)
 
-    def _counted(self, count: int) -> Counted:
+    def _counted(self, count: int) -> CountedFrames:
         held = self._held
         counted, self._held = held[:count], held[count:]
         for frame, end_offset in counted:
@@ -88,18 +90,18 @@ class Gate:
             yield frame, end_offset
 
     def _newest_before(self, frame: Frame, end_offset: int) -> int:
-        """The number of the frame whose bookend ended at an offset: this frame's, or that of one before it."""
+        """The number of the frame whose bookend ends at an offset: this frame or the one before."""
         if frame.end_offset <= end_offset:
             return frame.number
         return self._held[-1][0].number
 
     def _whole(self, frame: Frame) -> bool:
         present = frame.entry.players
-        return all(is_there(present.get(index)) for index in self._players)
+        return all(has_post(present.get(index)) for index in self._players)
 
     def _has_begun(self, frame: Frame) -> bool:
         return any(index in frame.entry.players for index in self._players)
 
 
 NO_INPUTS = InputCounts()
-"""The inputs of a player whose game slippi-js does not look at."""
+"""The inputs of players in games that slippi-js has no stats for."""

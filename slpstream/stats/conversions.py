@@ -1,17 +1,18 @@
-"""Conversions: the punishes on a player, from the opening until they are back in control, or dead.
+"""Conversions: the punishes on a player, from the opening until the player is back in control or loses the stock.
 
-The counter is 0 while the player is damaged or grabbed. It starts when the player is in control on the ground (states
-0x0E to 0x18, 0x27 to 0x29, 0x2D to 0x40, 0xD4) and then grows in every frame; past 45 the conversion is over.
+The counter is 0 while the player is damaged or grabbed. It starts when the player is in control on the ground (action
+states 0x0E to 0x18, 0x27 to 0x29, 0x2D to 0x40, 0xD4) and grows in every frame from then on. Beyond 45 the conversion
+is over.
 
-The opening type is judged when the conversion ends, with what is known then:
+The opening type is decided when the conversion ends, by what is known then:
 
-- `trade`: one on who hit began in the same frame;
-- `counter-attack`: who hit was being punished, in a conversion that began earlier and that lasted past the start of
-  this one. One that still runs counts: it will end, but for the last of a game;
-- `neutral-win`: the rest.
+- `trade`: a conversion on the hitter began in the same frame;
+- `counter-attack`: a conversion on the hitter began earlier and lasted beyond the start of this one. One that is still
+  open counts, because it will end, except for the last of a game;
+- `neutral-win`: everything else.
 
-slippi-js judges once the game is over; there, one that never ends does not count. A conversion without moves
-compares with itself there, so it is a `counter-attack` once it has ended.
+slippi-js decides after the game, where a conversion that never ends does not count. There a conversion without moves is
+compared with itself, so once it has ended it is a `counter-attack`.
 """
 
 from __future__ import annotations
@@ -26,15 +27,15 @@ TRADE, COUNTER_ATTACK, NEUTRAL_WIN = "trade", "counter-attack", "neutral-win"
 
 
 class Conversions(Punishes[Conversion]):
-    """Conversions on one player."""
+    """The conversions on one player."""
 
     __slots__ = ()
 
-    shape = Conversion
+    entry_type = Conversion
 
 
 def opening_type(conversion: Conversion, all: list[Conversion], *, over: bool) -> str:
-    """The opening type of a conversion among all of the game. `over`: the game is, so what still runs never ends."""
+    """The opening type of a conversion among all of the game. `over`: the game is over, so open ones never end."""
     start, moves = conversion.start_frame, conversion.moves
     attacker = moves[0].player_index if moves else conversion.last_hit_by
     for other in reversed(all):
@@ -48,7 +49,7 @@ def opening_type(conversion: Conversion, all: list[Conversion], *, over: bool) -
     return NEUTRAL_WIN if moves or conversion.end_frame is UNSET else COUNTER_ATTACK
 
 
-def judged(all: list[Conversion], *, over: bool) -> list[Conversion]:
-    """The list with the opening types of those that need another one than they have; the others are shared."""
+def with_opening_types(all: list[Conversion], *, over: bool) -> list[Conversion]:
+    """The list with the right opening types. Conversions that already have theirs are shared, not copied."""
     types = (opening_type(conversion, all, over=over) for conversion in all)
     return [c if c.opening_type == type else replace(c, opening_type=type) for c, type in zip(all, types, strict=True)]

@@ -1,30 +1,30 @@
-"""What the stats say beyond slippi-js: the member `extra` of a `stats` message.
+"""The stats beyond slippi-js: the member `extra` of `stats` messages.
 
-The page `stats.md` says of each what it counts, from which fields, with which thresholds.
+`stats.md` documents for each value what it counts, from which fields, with which thresholds.
 """
 
 from __future__ import annotations
 
 from msgspec import UNSET, UnsetType
 
-from slpstream.stats.schema import Ratio, Shape
+from slpstream.stats.schema import Ratio, StatsStruct
 
 
-class KillMove(Shape):
-    """A kill of a player."""
+class KillMove(StatsStruct):
+    """A move that took a stock."""
 
     frame: int
     player_index: int
-    """Who lost the stock."""
+    """The player that lost the stock."""
     move_id: int | UnsetType
-    """The last move that hit; absent when none did."""
+    """The last move that hit; absent in a conversion without moves."""
     percent: float
-    """Of who lost it, in the frame before."""
+    """Percent of that player in the frame before."""
     opening_type: str
 
 
-class Played(Shape):
-    """How long a player was a character: Zelda and Sheik change."""
+class CharacterTotals(StatsStruct):
+    """Totals of a player with one character; Zelda and Sheik can change into each other."""
 
     internal_character_id: int
     frames: int
@@ -32,39 +32,39 @@ class Played(Shape):
     kills: int
 
 
-class Exchange(Shape):
-    """What a player did to another, team-mates included."""
+class HitTotals(StatsStruct):
+    """Totals of one player's hits on another, team-mates included."""
 
     player_index: int
-    """Who was hit."""
+    """The player that was hit."""
     moves: int
     damage: float
     kills: int
 
 
-class PlayerExtra(Shape):
-    """Of one player."""
+class PlayerExtra(StatsStruct):
+    """The stats of one player beyond slippi-js."""
 
     player_index: int
     kill_moves: list[KillMove]
     self_destructs: int
-    """Stocks that were lost while no conversion ran, and to nobody that `last_hit_by` names."""
-    exchanges: list[Exchange]
-    characters: list[Played]
+    """Stocks lost without an open conversion and without a hitter."""
+    exchanges: list[HitTotals]
+    characters: list[CharacterTotals]
     shield_frames: int
     ledge_frames: int
     off_stage_frames: int | UnsetType
     recoveries: Ratio | UnsetType
-    """Successful ones of all that were tried."""
+    """Successful recoveries out of all that were tried."""
     stage_control: Ratio
-    """Frames nearest to the middle of those that were contested."""
+    """Frames nearest to the middle of the stage, out of the contested frames."""
     live_inputs_per_minute: float | UnsetType
-    """Over the last 600 frames."""
+    """Inputs per minute over the last 600 frames."""
     stocks_given_up: int | UnsetType = UNSET
-    """Crew battles: stocks lost before the first hit of the game, to even out the count."""
+    """Crew battles only: stocks given up before the first hit, to begin with as many as the crew has left."""
 
 
-class FirstBlood(Shape):
+class FirstBlood(StatsStruct):
     """The first kill of the game."""
 
     frame: int
@@ -72,22 +72,22 @@ class FirstBlood(Shape):
     last_hit_by: int
 
 
-class Rollbacks(Shape):
-    """Frames that were sent again, netplay only."""
+class Rollbacks(StatsStruct):
+    """Frames that were sent again, on netplay."""
 
     frames: int
-    """Frame numbers that were sent more than once."""
+    """Number of frame numbers that were sent more than once."""
     sendings: int
-    """How often that was, all together."""
+    """Number of all sendings of these frame numbers."""
     longest: int
-    """The longest run of such frame numbers."""
+    """Length of the longest run of such frame numbers."""
 
 
-class Extra(Shape):
-    """Beyond slippi-js."""
+class Extra(StatsStruct):
+    """The stats of a game beyond slippi-js."""
 
     timer: str
-    """The game's clock, as on the screen."""
+    """The timer as the screen shows it."""
     players: list[PlayerExtra]
     first_blood: FirstBlood | UnsetType = UNSET
     rollbacks: Rollbacks | UnsetType = UNSET

@@ -1,9 +1,9 @@
 """All stats of one Melee game, frame by frame: the computers put together.
 
-Fed are final frames, each number once, in order. A frame costs a look at each player's state, percent, place and
-inputs; the computers are called only when something begins, ends or hits. What they say in a frame is collected and
-sent in the order of the computers, then of the player indexes. With `compat` the numbers are those that slippi-js
-9.1.2 prints; see `compat`.
+The input is final frames, each number once, in order. In every frame it looks at each player's state, percent, position
+and inputs; the computers are called only when something begins, ends or hits. The events of a frame are collected and
+emitted in the order of the computers, then of the player indices. With `compat` the numbers are those of slippi-js
+9.1.2; see `compat`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.model.events import Event, Frame, GameEnd, GameEvent, StatsUpdate
 from slpstream.stats import compat as slippi_js
-from slpstream.stats.conversions import judged, opening_type
+from slpstream.stats.conversions import opening_type, with_opening_types
 from slpstream.stats.extra import Extra, FirstBlood, PlayerExtra
 from slpstream.stats.home_run import MAJOR_SCENE_HOME_RUN, SANDBAG, HomeRun, home_run
 from slpstream.stats.overall import overall, playable_frame_count, ratio
-from slpstream.stats.pauses import Pauses, Resent
+from slpstream.stats.pauses import Pauses, RollbackCounter
 from slpstream.stats.player import Lists, Player
 from slpstream.stats.positions import BELOW, CONTROL_MARGIN
 from slpstream.stats.punishes import RESET_FRAMES
@@ -35,37 +35,40 @@ from slpstream.stats.timer import timer_text
 STATS_FRAMES = 60
 """A `stats` message after every final frame n with (n + 124) % 60 == 0."""
 PAIR = 2
-"""Players of whom each is the other's only opponent."""
+"""Number of players in a game in which each is the other's only opponent."""
 
 _ROLLBACKS, _PAUSES, _FORMS, _STOCKS, _PERCENT, _CONVERSIONS, _COMBOS, _ACTIONS = range(8)
 """The order of the computers, which is that of their events within a frame."""
 
-Entry = tuple[int, int, str, dict[str, Any]]
-"""What is to be said: rank of the computer, player index, kind, payload."""
+PendingEvent = tuple[int, int, str, dict[str, Any]]
+"""An event of the current frame: rank of the computer, player index, kind, payload."""
 
 
 class SlippiStats:
-    """The stats of one game. `crew`: a crew battle; who hit whom is told by `last_hit_by`, as with more than two
-    players, and stocks that are given up before the first hit are counted apart."""
+    """The stats of one game.
+
+    `crew` is for crew battles: hitters are found by `last_hit_by`, as with more than two players, and stocks that are
+    given up before the first hit are counted separately.
+    """
 
     def __init__(self, settings: Settings, *, compat: bool = False, crew: bool = False) -> None:
         self.settings = settings
         self.crew = crew
-        self._gate = slippi_js.Gate(settings) if compat else None
-        indexes = [player.player_index for player in settings.players]
-        self._pair = len(indexes) == PAIR
-        self._named = crew or not self._pair
-        self._ignored = compat and not self._pair
+        self._gate = slippi_js.FrameGate(settings) if compat else None
+        indices = [player.player_index for player in settings.players]
+        self._pair = len(indices) == PAIR
+        self._uses_last_hit_by = crew or not self._pair
+        self._unsupported = compat and not self._pair
         self._lists = Lists([], [], [])
         edge = stage_edge(settings.stage_id)
         self._edge = float("inf") if edge is None else edge
-        self._players = [Player(index, self._lists, edge) for index in indexes]
+        self._players = [Player(index, self._lists, edge) for index in indices]
         self._teams = (
             {p.player_index: p.team_id for p in settings.players} if settings.is_teams and not self._pair else {}
         )
-        self._introduce()
+        self._link_players()
         self._pauses = Pauses()
-        self._resent = Resent()
+        self._rollbacks = RollbackCounter()
         self._targets = Targets() if settings.game_mode == MAJOR_SCENE_TARGET_TEST else None
         self._first_blood: FirstBlood | None = None
         self._last: int | None = None
@@ -73,26 +76,27 @@ class SlippiStats:
         self._complete = False
         self._over = False
         self._has_counter = False
-        self._news: list[Entry] = []
-        self._ended: list[Conversion] = []
+        self._pending: list[PendingEvent] = []
+        self._ended_conversions: list[Conversion] = []
 
     def copy(self) -> Self:
-        """Independent stats at the same place. What is closed is shared, so it costs little."""
+        """Independent stats in the same state. Closed entries are shared, so a copy is cheap."""
         twin = copy.copy(self)
         twin._gate = None if self._gate is None else self._gate.copy()
         twin._lists = self._lists.copy()
         twin._players = [player.copy(twin._lists) for player in self._players]
-        twin._introduce()
+        twin._link_players()
         twin._pauses = self._pauses.copy()
-        twin._resent = self._resent.copy()
+        twin._rollbacks = self._rollbacks.copy()
         twin._targets = None if self._targets is None else self._targets.copy()
-        twin._news = []
-        twin._ended = []
+        twin._pending = []
+        twin._ended_conversions = []
         return twin
 
-    def _introduce(self) -> None:
-        """By player index: the player, all others, and those of other teams. Kept here, because players that hold each
-        other are freed only by a search for garbage, and that stops a daemon with many games."""
+    def _link_players(self) -> None:
+        """Fill the tables of each player's other players and opponents, by player index."""
+        # Not in `Player`: players that refer to each other are freed only by the garbage collector, and its runs stop a
+        # daemon with many games.
         players, teams = self._players, self._teams
         self._by_index = {player.index: player for player in players}
         self._others = {player.index: [other for other in players if other is not player] for player in players}
@@ -101,59 +105,59 @@ class SlippiStats:
             for index, others in self._others.items()
         }
 
-    # -- what the outside calls ---------------------------------------------------------------------------------------
-
     def feed(self, frame: Frame, end_offset: int) -> list[Event]:
-        """One final frame; `end_offset` is that of what made it final. Returns what it causes: events, and after every
-        60th frame the stats."""
+        """Take a final frame; returns its game events and, after every 60th frame, the stats.
+
+        `end_offset` is the file offset just past the event that made the frame final.
+        """
         if self._gate is None:
-            return self._heard(frame, end_offset)
+            return self._feed_counted(frame, end_offset)
         out: list[Event] = []
         for counted, offset in self._gate.feed(frame, end_offset):
-            out += self._heard(counted, max(offset, end_offset))
+            out += self._feed_counted(counted, max(offset, end_offset))
         return out
 
     def feed_all(self, frames: Iterable[Frame]) -> None:
-        """Many final frames, when nobody asks what they cause."""
-        gate, take, news = self._gate, self._take, self._news
+        """Take many final frames without returning their events."""
+        gate, take, pending = self._gate, self._take, self._pending
         for frame in frames:
             if gate is None:
                 take(frame)
             else:
                 for counted, _ in gate.feed(frame, frame.end_offset):
                     take(counted)
-            news.clear()
+            pending.clear()
 
     def finish(self, end: GameEnd) -> list[Event]:
-        """No more frames will come. Returns what waited for that, and the last stats."""
+        """End the game; returns the events that waited for the end, and the last stats."""
         out: list[Event] = []
         if self._gate is not None:
             for counted, _ in self._gate.finish(end):
-                out += self._heard(counted, end.end_offset)
+                out += self._feed_counted(counted, end.end_offset)
         self._over = True
         self._complete = end.game_end is not None
         for player in self._players:
-            said = player.actions.finish()
-            if said is not None:
-                self._news.append((_ACTIONS, player.index, *said))
+            event = player.actions.finish()
+            if event is not None:
+                self._pending.append((_ACTIONS, player.index, *event))
         last = self._last_frame
-        out += self._said(last, end.end_offset)
+        out += self._take_pending(last, end.end_offset)
         out.append(StatsUpdate(end.end_offset, last, self.stats()))
         return out
 
     def stats(self) -> Stats:
-        """The stats as of the last frame, as a value of its own."""
+        """The stats as of the last frame. Later frames do not change the returned value."""
         last = self._last_frame
         shown = self._lists.copy()
         for player in self._players:
             if player.alive:
-                player.stocks.show(shown.stocks, player.percent)
-            player.conversions.show(shown.conversions, player.percent)
-            player.combos.show(shown.combos, player.percent)
-        conversions = judged(shown.conversions, over=self._over or self._gate is not None)
+                player.stocks.snapshot_open(shown.stocks, player.percent)
+            player.conversions.snapshot_open(shown.conversions, player.percent)
+            player.combos.snapshot_open(shown.combos, player.percent)
+        conversions = with_opening_types(shown.conversions, over=self._over or self._gate is not None)
         playable = playable_frame_count(last)
-        ignored = self._ignored
-        counts = {p.index: slippi_js.NO_INPUTS if ignored else p.inputs.counts() for p in self._players}
+        unsupported = self._unsupported
+        counts = {p.index: slippi_js.NO_INPUTS if unsupported else p.inputs.counts() for p in self._players}
         opponents = {index: [other.index for other in others] for index, others in self._opponents.items()}
         return Stats(
             game_complete=self._complete,
@@ -162,15 +166,15 @@ class SlippiStats:
             stocks=shown.stocks,
             conversions=conversions,
             combos=shown.combos,
-            action_counts=[] if ignored else [player.actions.show() for player in self._players],
+            action_counts=[] if unsupported else [player.actions.summary() for player in self._players],
             overall=overall(opponents, conversions, counts, playable),
             extra=UNSET if self._gate is not None else self._extra(last),
         )
 
     def stadium(self) -> TargetTest | HomeRun | None:
-        """slippi-js `getStadiumStats`: of a target test or a home-run contest, `None` for other games."""
+        """slippi-js `getStadiumStats`: the result of a target test or a home-run contest, `None` for other games."""
         if self._targets is not None:
-            return self._targets.show()
+            return self._targets.results()
         if self.settings.game_mode == MAJOR_SCENE_HOME_RUN:
             language = self.settings.language
             for player in self._players:
@@ -183,39 +187,37 @@ class SlippiStats:
         last = self._last if self._gate is None else self._gate.last_frame
         return FIRST_FRAME - 1 if last is None else last
 
-    # -- a frame ------------------------------------------------------------------------------------------------------
-
-    def _heard(self, frame: Frame, end_offset: int) -> list[Event]:
-        """A frame is taken; what is to be said of it."""
+    def _feed_counted(self, frame: Frame, end_offset: int) -> list[Event]:
+        """Take a frame that counts; returns its events and, after every 60th frame, the stats."""
         self._take(frame)
-        if self._ignored:
+        if self._unsupported:
             return []
         number = frame.number
-        out: list[Event] = self._said(number, end_offset) if self._news else []
+        out: list[Event] = self._take_pending(number, end_offset) if self._pending else []
         if (number - FIRST_FRAME + 1) % STATS_FRAMES == 0:
             out.append(StatsUpdate(end_offset, number, self.stats()))
         return out
 
     def _take(self, frame: Frame) -> None:
-        """The hot path: it runs for every frame of every game."""
+        # The hot path: this runs for every frame of every game.
         number = frame.number
         entry = frame.entry
         self._last = number
         if self._targets is not None:
             self._targets.update(number, () if entry.items is UNSET else entry.items)
-        if self._ignored:
+        if self._unsupported:
             return
-        news = self._news
+        pending = self._pending
         if frame.revision:
-            run = self._resent.add(number, frame.revision)
-            news.append((_ROLLBACKS, -1, "rollback", {"sent": frame.revision + 1, "frames": run}))
+            run = self._rollbacks.add(number, frame.revision)
+            pending.append((_ROLLBACKS, -1, "rollback", {"sent": frame.revision + 1, "frames": run}))
         start = entry.start
         if start is not UNSET and start.scene_frame_counter is not UNSET:
             counter = start.scene_frame_counter
             if counter != self._pauses.expected:
-                stood = self._pauses.jump(counter)
-                if stood:
-                    news.append((_PAUSES, -1, "game_paused", {"frames": stood}))
+                paused_frames = self._pauses.jump(counter)
+                if paused_frames:
+                    pending.append((_PAUSES, -1, "game_paused", {"frames": paused_frames}))
             self._pauses.expected = counter + 1
 
         present = entry.players
@@ -233,7 +235,7 @@ class SlippiStats:
             player.post = post = seen.post
             player.pre = seen.pre
             if prev is None:
-                self._appear(player, number)
+                self._first_seen(player, number)
                 has_counter = self._has_counter
                 continue
             player.prev = prev
@@ -246,18 +248,18 @@ class SlippiStats:
         if gone:
             players = [p for p in players if p.index in present and present[p.index].post is not UNSET]
         if lost is not None:
-            lost = [player for player in lost if self._loses(player, number, lost)]
+            lost = [player for player in lost if self._change_stocks(player, number, lost)]
 
         playable = number >= FIRST_PLAYABLE_FRAME
         edge = self._edge
-        for player in reversed(players):  # the lower port's opponent first: the order of slippi-js
+        for player in reversed(players):  # the order of slippi-js, in which the opponent of the lower port comes first
             post, prev = player.post, player.prev
             state = post.action_state_id
             flags = FLAGS[state]
             damage = post.percent - prev.percent
             if damage:
                 values = {"playerIndex": player.index, "percent": post.percent, "change": damage}
-                news.append((_PERCENT, player.index, "percent_changed", values))
+                pending.append((_PERCENT, player.index, "percent_changed", values))
 
             if player.hit_by is not None:
                 hitter = self._by_index[player.hit_by]
@@ -278,38 +280,36 @@ class SlippiStats:
                     self._end(player, number, dies=dies)
 
             if player.restarted or state != prev.action_state_id:
-                self._act(player, number)
+                self._begin_action(player, number)
             elif player.actions.due is not None and number >= player.actions.due:
-                news.append((_ACTIONS, player.index, *player.actions.fail()))
+                pending.append((_ACTIONS, player.index, *player.actions.fail()))
 
             if player.pre is not UNSET:
                 player.inputs.update(number, player.pre)
 
             if playable:
-                places = player.places
+                positions = player.positions
                 if flags & (SHIELD | LEDGE):
-                    places.shield_or_ledge(flags)
+                    positions.shield_or_ledge(flags)
                 x = post.position_x
-                if x > edge or x < -edge or post.position_y < BELOW or places.off_stage or places.recovering:
-                    places.stand(post, flags, punished=conversions.open is not None)
+                if x > edge or x < -edge or post.position_y < BELOW or positions.off_stage or positions.recovering:
+                    positions.update(post, flags, punished=conversions.open is not None)
 
         if playable and len(players) > 1:
-            self._hold_middle(players)
-        if self._ended:
-            self._judge()
+            self._count_stage_control(players)
+        if self._ended_conversions:
+            self._close_conversions()
 
-    def _said(self, number: int, end_offset: int) -> list[Event]:
-        news = self._news
-        if len(news) > 1:
-            news.sort(key=_order)
-        said: list[Event] = [GameEvent(end_offset, kind, number, values) for _, _, kind, values in news]
-        news.clear()
-        return said
+    def _take_pending(self, number: int, end_offset: int) -> list[Event]:
+        pending = self._pending
+        if len(pending) > 1:
+            pending.sort(key=_order)
+        events: list[Event] = [GameEvent(end_offset, kind, number, values) for _, _, kind, values in pending]
+        pending.clear()
+        return events
 
-    # -- what begins and ends -----------------------------------------------------------------------------------------
-
-    def _appear(self, player: Player, number: int) -> None:
-        """The first frame that has a player."""
+    def _first_seen(self, player: Player, number: int) -> None:
+        """Take the first frame with this player."""
         post = player.prev = player.post
         self._has_counter = post.action_state_counter is not UNSET
         player.restarted = True
@@ -321,10 +321,10 @@ class SlippiStats:
         player.alive = True
         player.stocks.spawn(number, post)
         values = {"playerIndex": player.index, "stocksRemaining": post.stocks_remaining}
-        self._news.append((_STOCKS, player.index, "player_spawned", values))
+        self._pending.append((_STOCKS, player.index, "player_spawned", values))
 
-    def _loses(self, player: Player, number: int, changed: list[Player]) -> bool:
-        """The stocks of a player changed: whether the player lost one. A stock that a team-mate takes is not lost."""
+    def _change_stocks(self, player: Player, number: int, changed: list[Player]) -> bool:
+        """Take a change of a player's stocks; returns whether a stock was lost, and not given to a team-mate."""
         post, prev = player.post, player.prev
         if post.stocks_remaining > prev.stocks_remaining:
             if not player.alive and not FLAGS[post.action_state_id] & DYING:
@@ -340,16 +340,16 @@ class SlippiStats:
         stock = player.stocks.lose(number, post, prev.percent)
         player.alive = False
         values = {"playerIndex": player.index, "stocksRemaining": post.stocks_remaining, "stock": stock}
-        self._news.append((_STOCKS, player.index, "stock_lost", values))
+        self._pending.append((_STOCKS, player.index, "stock_lost", values))
         if not FLAGS[post.action_state_id] & DYING:
             self._spawn(player, number)
         return True
 
     def _hit(self, player: Player, number: int, damage: float, flags: int) -> None:
-        """A player is damaged or grabbed in this frame."""
+        """Take a frame in which a player is damaged or grabbed."""
         index, conversions, combos = player.index, player.conversions, player.combos
         opponents = self._opponents[index]
-        hitter = self._hitter(player) if self._named or opponents[0].post is None else opponents[0]
+        hitter = self._hitter(player) if self._uses_last_hit_by or opponents[0].post is None else opponents[0]
         opens = hitter in opponents if hitter is not None else flags & CAPTURED
         percent = player.prev.percent
         by = UNSET if hitter is None else hitter.index
@@ -360,12 +360,12 @@ class SlippiStats:
         if combo_starts:
             combos.begin(number, percent, by)
         if damage and hitter is None and player.post.last_hit_by == index:
-            pass  # his own: nobody's who hits next
+            pass  # self-inflicted: the next hitter must not get it
         elif damage and hitter is None:
             others = self._others[index]
             move_ids = {other.index: other.post.last_attack_landed for other in others if other.post is not None}
-            conversions.wait(number, damage, move_ids)
-            combos.wait(number, damage, move_ids)
+            conversions.defer(number, damage, move_ids)
+            combos.defer(number, damage, move_ids)
         elif damage and hitter is not None:
             self._any_hit = True
             new_move = player.hit_by != hitter.index
@@ -377,21 +377,21 @@ class SlippiStats:
             else:
                 conversions.repeat(damage)
                 combos.repeat(damage)
-            hitter.exchanges.hit(index, credited, new_move=new_move)
-            hitter.forms.hit(credited)
+            hitter.hits.add(index, credited, new_move=new_move)
+            hitter.forms.add_damage(credited)
             player.hit_by = hitter.index
             player.hit_state = hitter.prev.action_state_id
-        now = max(percent, player.post.percent)  # who has just lost the stock has none any more
+        now = max(percent, player.post.percent)  # the percent is 0 again when the stock is lost in this frame
         if starts:
             values = {"playerIndex": index, "conversion": conversions.value(now)}
-            self._news.append((_CONVERSIONS, index, "conversion_started", values))
+            self._pending.append((_CONVERSIONS, index, "conversion_started", values))
         if combo_starts:
-            self._news.append((_COMBOS, index, "combo_started", {"playerIndex": index, "combo": combos.value(now)}))
+            self._pending.append((_COMBOS, index, "combo_started", {"playerIndex": index, "combo": combos.value(now)}))
         elif damage and combos.open is not None:
-            self._news.append((_COMBOS, index, "combo_extended", {"playerIndex": index, "combo": combos.value(now)}))
+            self._pending.append((_COMBOS, index, "combo_extended", {"playerIndex": index, "combo": combos.value(now)}))
 
     def _hitter(self, player: Player) -> Player | None:
-        """Who hit, by name."""
+        """The player that `last_hit_by` refers to; `None` if there is no such player."""
         by = player.post.last_hit_by
         for other in self._others[player.index]:
             if other.index == by and other.post is not None:
@@ -399,75 +399,75 @@ class SlippiStats:
         return None
 
     def _end(self, player: Player, number: int, *, dies: bool) -> None:
-        """A conversion or a combo on a player is over."""
+        """End the conversion and the combo on a player, those of them that are over."""
         before = player.prev.percent
         now = before if dies else player.post.percent
         index, conversions, combos = player.index, player.conversions, player.combos
         if conversions.open is not None and (dies or conversions.counter > RESET_FRAMES):
-            self._ended.append(conversions.end(number, now, before, killed=dies))  # type: ignore[arg-type]
+            self._ended_conversions.append(conversions.end(number, now, before, killed=dies))  # type: ignore[arg-type]
         elif dies:
-            by = self._hitter(player) if self._named else None
+            by = self._hitter(player) if self._uses_last_hit_by else None
             if by is not None:
-                by.exchanges.knock_out(index)
+                by.hits.add_kill(index)
             elif self.crew and not self._any_hit:
                 player.given_up += 1
             else:
                 player.self_destructs += 1
         if combos.open is not None and (dies or combos.counter > RESET_FRAMES):
             combo = combos.end(number, now, before, killed=dies)
-            self._news.append((_COMBOS, index, "combo_ended", {"playerIndex": index, "combo": combo}))
+            self._pending.append((_COMBOS, index, "combo_ended", {"playerIndex": index, "combo": combo}))
 
-    def _judge(self) -> None:
-        """Conversions that ended in this frame get their opening type and their killer."""
-        for conversion in self._ended:
+    def _close_conversions(self) -> None:
+        """Decide the opening type of the conversions that ended in this frame, and credit their kills."""
+        for conversion in self._ended_conversions:
             conversion.opening_type = opening_type(conversion, self._lists.conversions, over=self._gate is not None)
             index = conversion.player_index
             values = {"playerIndex": index, "conversion": conversion}
-            self._news.append((_CONVERSIONS, index, "conversion_ended", values))
+            self._pending.append((_CONVERSIONS, index, "conversion_ended", values))
             if conversion.did_kill:
-                self._kill(conversion)
-        self._ended.clear()
+                self._credit_kill(conversion)
+        self._ended_conversions.clear()
 
-    def _kill(self, conversion: Conversion) -> None:
+    def _credit_kill(self, conversion: Conversion) -> None:
         victim, by = conversion.player_index, conversion.last_hit_by
         for player in self._players:
             if player.index == by:
-                player.exchanges.knock_out(victim)
+                player.hits.add_kill(victim)
                 if all(other.index != victim for other in self._opponents[by]):
                     return
-                player.exchanges.kill(conversion)
-                player.forms.kill()
+                player.hits.add_kill_move(conversion)
+                player.forms.add_kill()
                 if self._first_blood is None:
                     frame: Any = conversion.end_frame
                     self._first_blood = FirstBlood(frame, victim, player.index)
 
-    def _act(self, player: Player, number: int) -> None:
-        """A new action begins."""
+    def _begin_action(self, player: Player, number: int) -> None:
+        """Take the first frame of an action."""
         post, actions = player.post, player.actions
-        before = player.forms.become(number, post.internal_character_id)
+        before = player.forms.change(number, post.internal_character_id)
         if before is not None:
             values = {
                 "playerIndex": player.index,
                 "fromInternalCharacterId": before,
                 "internalCharacterId": post.internal_character_id,
             }
-            self._news.append((_FORMS, player.index, "transformed", values))
+            self._pending.append((_FORMS, player.index, "transformed", values))
         others = [o.post for o in self._opponents[player.index] if o.post is not None and (self._pair or o.alive)]
         for kind, values in actions.begin(number, post, player.prev, others):
-            self._news.append((_ACTIONS, player.index, kind, values))
+            self._pending.append((_ACTIONS, player.index, kind, values))
 
-    def _hold_middle(self, players: list[Player]) -> None:
-        """Who is nearest to the middle of the stage, of those who are alive."""
+    def _count_stage_control(self, players: list[Player]) -> None:
+        """Count the frame for the living player that is nearest to the middle of the stage."""
         if len(players) == PAIR:
             one, two = players
             if one.alive and two.alive:
-                one.places.contested_frames += 1
-                two.places.contested_frames += 1
+                one.positions.contested_frames += 1
+                two.positions.contested_frames += 1
                 nearer = abs(two.post.position_x) - abs(one.post.position_x)
                 if nearer > CONTROL_MARGIN:
-                    one.places.control_frames += 1
+                    one.positions.control_frames += 1
                 elif nearer < -CONTROL_MARGIN:
-                    two.places.control_frames += 1
+                    two.positions.control_frames += 1
             return
         nearest = second = float("inf")
         holder = None
@@ -486,41 +486,39 @@ class SlippiStats:
             return
         for player in players:
             if player.alive:
-                player.places.contested_frames += 1
+                player.positions.contested_frames += 1
         if holder is not None and second - nearest > CONTROL_MARGIN:
-            holder.places.control_frames += 1
-
-    # -- beyond slippi-js ---------------------------------------------------------------------------------------------
+            holder.positions.control_frames += 1
 
     def _extra(self, last: int) -> Extra:
         return Extra(
             timer=timer_text(self.settings, last),
             players=[self._player_extra(player, last) for player in self._players],
             first_blood=UNSET if self._first_blood is None else self._first_blood,
-            rollbacks=self._resent.show() if self._resent.frames else UNSET,
+            rollbacks=self._rollbacks.totals() if self._rollbacks.frames else UNSET,
             pauses=self._pauses.count,
             paused_frames=self._pauses.frames,
         )
 
     def _player_extra(self, player: Player, last: int) -> PlayerExtra:
-        places = player.places
+        positions = player.positions
         gauge = player.inputs.per_minute(last)
-        known = places.edge is not None
+        known = positions.edge is not None
         return PlayerExtra(
             player_index=player.index,
-            kill_moves=list(player.exchanges.kill_moves),
+            kill_moves=list(player.hits.kill_moves),
             self_destructs=player.self_destructs,
-            exchanges=player.exchanges.show(),
-            characters=[] if player.post is None else player.forms.show(player.post.frame),
-            shield_frames=places.shield_frames,
-            ledge_frames=places.ledge_frames,
-            off_stage_frames=places.off_stage_frames if known else UNSET,
-            recoveries=ratio(places.recovered, places.recoveries) if known else UNSET,
-            stage_control=ratio(places.control_frames, places.contested_frames),
+            exchanges=player.hits.totals(),
+            characters=[] if player.post is None else player.forms.totals(player.post.frame),
+            shield_frames=positions.shield_frames,
+            ledge_frames=positions.ledge_frames,
+            off_stage_frames=positions.off_stage_frames if known else UNSET,
+            recoveries=ratio(positions.recovered, positions.recoveries) if known else UNSET,
+            stage_control=ratio(positions.control_frames, positions.contested_frames),
             live_inputs_per_minute=UNSET if gauge is None else gauge,
             stocks_given_up=player.given_up if self.crew else UNSET,
         )
 
 
-def _order(entry: Entry) -> tuple[int, int]:
+def _order(entry: PendingEvent) -> tuple[int, int]:
     return entry[:2]

@@ -1,7 +1,8 @@
 """Home-Run Contest: how far Sandbag flew.
 
-Only in major scene 32. From the post-frame update of the last frame: `position_x` of internal character 32. Feet, or
-metres where the replay's language is Japanese (0); one decimal, never negative. Source: the rules of slippi-js 9.1.
+Only in major scene 32. From the Post-Frame Update of the last frame: `position_x` of internal character 32. The unit is
+feet, or metres in replays with language Japanese (0). The distance has one decimal and is never negative. Source: the
+rules of slippi-js 9.1.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import math
 import struct
 from typing import Literal
 
-from slpstream.stats.schema import Shape
+from slpstream.stats.schema import StatsStruct
 
 MAJOR_SCENE_HOME_RUN = 32
 SANDBAG = 32
@@ -18,11 +19,11 @@ _JAPANESE = 0
 _START = 70
 _FEET_SCALE, _METRES_SCALE = 0.952462, 1.04167
 _FEET_UNIT = 30.4788
-_FARTHEST = 1e30
-"""No place in the game; where the arithmetic of 32 bits would end."""
+_MAX_POSITION = 1e30
+"""Beyond this the 32-bit arithmetic would overflow. No position in the game comes near it."""
 
 
-class HomeRun(Shape, tag_field="type", tag="home-run-contest"):
+class HomeRun(StatsStruct, tag_field="type", tag="home-run-contest"):
     """slippi-js `StadiumStatsType` of a home-run contest."""
 
     distance: float
@@ -32,7 +33,7 @@ class HomeRun(Shape, tag_field="type", tag="home-run-contest"):
 def home_run(x: float, language: int | None) -> HomeRun:
     """The distance for the `position_x` of Sandbag."""
     units: Literal["feet", "meters"] = "meters" if language == _JAPANESE else "feet"
-    if not abs(x) < _FARTHEST:
+    if not abs(x) < _MAX_POSITION:
         return HomeRun(0, units)
     if units == "meters":
         return HomeRun(max(0.0, 10 * math.floor(x - _START * _METRES_SCALE) / 100), units)

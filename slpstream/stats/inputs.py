@@ -1,9 +1,9 @@
-"""Inputs, from the pre-frame update of frame -39 on.
+"""Inputs of the players, from the Pre-Frame Updates of frame -39 on.
 
-Counted are buttons that go down (`physical_buttons`, the lower 12 bits), changes of the region of joystick and
-C-stick into one that is not the dead zone, and shoulder triggers (`physical_l_trigger`, `physical_r_trigger`) that
-cross 0.3 upwards. A stick has nine regions, split at 0.2875 on each axis; a stick at exactly 23/80 is in the dead
-zone: the stored 32-bit value is compared at 64 bits.
+An input is a button that goes down (`physical_buttons`, the lower 12 bits); a joystick or C-stick that enters another
+region, except the dead zone; or a trigger (`physical_l_trigger`, `physical_r_trigger`) that rises to 0.3. A stick has
+nine regions, split at 0.2875 on each axis. A stick at exactly 23/80 is in the dead zone, because the stored 32-bit
+value is compared with 64 bits.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME
 from slpstream.stats.schema import InputCounts
 
 GAUGE_FRAMES = 600
-"""How far back the live gauge looks: ten seconds."""
+"""Window of the live gauge: ten seconds."""
 _BUTTONS = 0xFFF
 _DEAD_ZONE = 0.2875
 _TRIGGER = 0.3
@@ -49,7 +49,7 @@ class Inputs:
         self._recent: list[tuple[int, int]] = []
 
     def copy(self) -> Inputs:
-        """An independent computer at the same place."""
+        """An independent computer in the same state."""
         twin = Inputs()
         for name in self.__slots__:
             setattr(twin, name, getattr(self, name))
@@ -58,11 +58,11 @@ class Inputs:
 
     @property
     def total(self) -> int:
-        """All inputs."""
+        """The number of all inputs."""
         return self.buttons + self.triggers + self.cstick + self.joystick
 
     def update(self, frame: int, pre: Any) -> None:
-        """One pre-frame update."""
+        """Count the inputs of one Pre-Frame Update."""
         count = 0
         pressed = pre.physical_buttons
         if pressed != self._pressed:
@@ -114,7 +114,7 @@ class Inputs:
         return InputCounts(self.buttons, self.triggers, self.cstick, self.joystick, self.total)
 
     def per_minute(self, frame: int) -> float | None:
-        """Inputs a minute over the last 600 frames up to `frame`, over fewer at the start of a game."""
+        """Inputs per minute over the 600 frames up to `frame`, or over all so far; `None` before frame -39."""
         first = max(frame - GAUGE_FRAMES + 1, FIRST_PLAYABLE_FRAME)
         if frame < first:
             return None
@@ -123,7 +123,7 @@ class Inputs:
 
 
 def _region(x: float, y: float) -> int:
-    """1 to 8 for the eight directions, 0 for the dead zone."""
+    """The region of a stick: 1 to 8 for the eight directions, 0 for the dead zone."""
     if x > _DEAD_ZONE:
         return 1 if y > _DEAD_ZONE else 2 if y < -_DEAD_ZONE else 3
     if x < -_DEAD_ZONE:

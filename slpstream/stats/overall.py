@@ -1,7 +1,7 @@
-"""Overall: the summary of each player, from conversions and inputs, as slippi-js computes it.
+"""The overall stats of each player, from conversions and inputs, as slippi-js computes them.
 
-Credited are moves to who hit, openings to who made the first move, kills to `last_hit_by`. With two players every
-conversion on the other is one's own, even without a move. Damage and openings between team-mates are left out.
+Moves are credited to their hitter, openings to the player of the first move, kills to `last_hit_by`. With two players
+every conversion on the other is one's own, even without a move. Damage and openings between team-mates do not count.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FRAMES_PER_MINUTE = 3600
 
 
 def playable_frame_count(last_frame: int) -> int:
-    """Frames that players control: from -39 on."""
+    """The number of frames in which players have control, from -39 on."""
     return max(0, last_frame - FIRST_PLAYABLE_FRAME)
 
 
@@ -27,8 +27,8 @@ def ratio(count: float, total: float) -> Ratio:
     return Ratio(count, total, count / total if total else UNSET)
 
 
-class _Sum:
-    """What conversions add up to for one player."""
+class _Sums:
+    """Sums over the conversions by one player."""
 
     __slots__ = ("conversions", "counters", "damage", "kills", "neutrals", "successes", "trades")
 
@@ -44,8 +44,11 @@ def overall(
     inputs: Mapping[int, InputCounts],
     playable_frames: int,
 ) -> list[Overall]:
-    """One entry a player. `opponents` has the player indexes that each plays against; `conversions` are judged."""
-    sums = {player: _Sum() for player in opponents}
+    """One entry for each player.
+
+    `opponents` has the player indices that each player plays against. `conversions` have their opening types.
+    """
+    sums = {player: _Sums() for player in opponents}
     pair = len(opponents) == 2
     for conversion in conversions:
         victim, moves = conversion.player_index, conversion.moves
@@ -84,7 +87,7 @@ def overall(
     ]
 
 
-def _entry(player: int, own: _Sum, others: list[_Sum], counts: InputCounts, minutes: float) -> Overall:
+def _entry(player: int, own: _Sums, others: list[_Sums], counts: InputCounts, minutes: float) -> Overall:
     theirs = [trade for other in others for trade in other.trades]
     return Overall(
         player,
@@ -104,14 +107,14 @@ def _entry(player: int, own: _Sum, others: list[_Sum], counts: InputCounts, minu
 
 
 def _per_minute(count: int | UnsetType, minutes: float) -> Ratio:
-    """Without a count slippi-js divides nothing by something: NaN."""
+    """The ratio to the minutes. Without a count slippi-js divides `undefined`, which gives NaN."""
     if count is UNSET:
         return Ratio(UNSET, minutes, None if minutes else UNSET)
     return ratio(count, minutes)
 
 
 def _beneficial(mine: list[Conversion], theirs: list[Conversion]) -> int:
-    """How many trades were mine to win: I killed and they did not, or I did more damage."""
+    """The number of trades in which one's own conversion killed and the other did not, or did more damage."""
     count = 0
     for my, their in zip(mine, theirs, strict=False):
         more = my.current_percent - my.start_percent > their.current_percent - their.start_percent

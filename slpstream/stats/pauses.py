@@ -1,7 +1,7 @@
-"""Pauses and rollbacks: what keeps a game from running on.
+"""Pauses and rollbacks.
 
-A pause: Frame Start's `scene_frame_counter` (since 3.10) goes on while the game stands, so that it jumps; seen with the
-first frame after it. A rollback: the final sending of a frame is not its first (`revision` above 0).
+Pause: during a pause the `scene_frame_counter` of Frame Start (since 3.10) counts on. So it jumps in the first frame
+after it, by the length of the pause. Rollback: the final sending of a frame is not its first (`revision` above 0).
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ class Pauses:
     def __init__(self) -> None:
         self.count = self.frames = 0
         self.expected: int | None = None
-        """What the next frame's counter is if play just goes on."""
+        """The counter of the next frame if there is no pause."""
 
     def copy(self) -> Self:
-        """An independent computer at the same place."""
+        """An independent computer in the same state."""
         return copy.copy(self)
 
     def jump(self, counter: int) -> int:
-        """Another counter than expected came: the frames that the game stood for, 0 when that is no pause."""
-        stood = 0 if self.expected is None else counter - self.expected
+        """Take a counter other than the expected one; returns the length of the pause in frames, 0 without a pause."""
+        paused_frames = 0 if self.expected is None else counter - self.expected
         self.expected = counter
-        if stood <= 0:
+        if paused_frames <= 0:
             return 0
         self.count += 1
-        self.frames += stood
-        return stood
+        self.frames += paused_frames
+        return paused_frames
 
 
-class Resent:
-    """The frames that were sent more than once."""
+class RollbackCounter:
+    """Counts the frames that were sent more than once."""
 
     __slots__ = ("_last", "_run", "frames", "longest", "sendings")
 
@@ -48,11 +48,11 @@ class Resent:
         self._last: int | None = None
 
     def copy(self) -> Self:
-        """An independent computer at the same place."""
+        """An independent computer in the same state."""
         return copy.copy(self)
 
     def add(self, number: int, revision: int) -> int:
-        """A final frame whose `revision` is above 0; returns how many such frames follow each other by now."""
+        """Count a final frame with a `revision` above 0; returns the length of the current run of such frames."""
         self._run = self._run + 1 if self._last == number - 1 else 1
         self._last = number
         self.frames += 1
@@ -60,6 +60,6 @@ class Resent:
         self.longest = max(self.longest, self._run)
         return self._run
 
-    def show(self) -> Rollbacks:
-        """The value so far."""
+    def totals(self) -> Rollbacks:
+        """The counts so far."""
         return Rollbacks(self.frames, self.sendings, self.longest)

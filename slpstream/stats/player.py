@@ -1,4 +1,4 @@
-"""What the stats know of one player: the last two post-frame updates and that player's computers."""
+"""The state of one player for the stats: the last two Post-Frame Updates and the player's computers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from slpstream.stats.actions import Actions
 from slpstream.stats.combos import Combos
 from slpstream.stats.conversions import Conversions
 from slpstream.stats.forms import Forms
-from slpstream.stats.hits import Exchanges
+from slpstream.stats.hits import Hits
 from slpstream.stats.inputs import Inputs
 from slpstream.stats.positions import Positions
 from slpstream.stats.schema import Combo, Conversion, Stock
@@ -18,7 +18,7 @@ from slpstream.stats.stocks import Stocks
 
 
 class Lists:
-    """The lists of a game that the players' computers share, in opening order."""
+    """The lists of a game, shared by the players' computers. Entries are in the order in which they were opened."""
 
     __slots__ = ("combos", "conversions", "stocks")
 
@@ -28,26 +28,26 @@ class Lists:
         self.combos = combos
 
     def copy(self) -> Lists:
-        """The same entries in lists of their own."""
+        """New lists with the same entries."""
         return Lists(list(self.stocks), list(self.conversions), list(self.combos))
 
 
 class Player:
-    """One player index. `post` and `prev` are the post-frame updates of this frame and of the one before."""
+    """One player. `post` and `prev` are the Post-Frame Updates of the current frame and of the one before."""
 
     __slots__ = (
         "actions",
         "alive",
         "combos",
         "conversions",
-        "exchanges",
         "forms",
         "given_up",
         "hit_by",
         "hit_state",
+        "hits",
         "index",
         "inputs",
-        "places",
+        "positions",
         "post",
         "pre",
         "prev",
@@ -62,25 +62,25 @@ class Player:
         self.post: Any = None
         self.prev: Any = None
         self.restarted = False
-        """`action_state_counter` fell: the action began anew."""
+        """Whether the action began again: `action_state_counter` fell."""
         self.alive = False
-        """A stock is open."""
+        """Whether a stock is open."""
         self.hit_by: int | None = None
-        """Player index of who did the last hit, while still in the state of it."""
+        """Player index of the last hitter, as long as that player is in the same action."""
         self.hit_state = -1
-        """Their action state in the frame before the last hit."""
+        """Action state of the hitter in the frame before the last hit."""
         self.self_destructs = self.given_up = 0
         self.stocks = Stocks(index, lists.stocks)
         self.conversions = Conversions(index, lists.conversions)
         self.combos = Combos(index, lists.combos)
         self.actions = Actions(index)
         self.inputs = Inputs()
-        self.places = Positions(edge)
-        self.exchanges = Exchanges()
+        self.positions = Positions(edge)
+        self.hits = Hits()
         self.forms = Forms()
 
     def copy(self, lists: Lists) -> Player:
-        """An independent player at the same place."""
+        """An independent player in the same state, with computers that share `lists`."""
         twin = Player.__new__(Player)
         for name in _VALUES:
             setattr(twin, name, getattr(self, name))
@@ -93,15 +93,15 @@ class Player:
 
     @property
     def percent(self) -> float:
-        """The last percent that is known."""
+        """The latest percent; 0 before the first frame."""
         return 0.0 if self.post is None else self.post.percent
 
 
-_ON_LISTS = ("stocks", "conversions", "combos")
-_COMPUTERS = ("actions", "inputs", "places", "exchanges", "forms")
-_VALUES = tuple(name for name in Player.__slots__ if name not in (*_ON_LISTS, *_COMPUTERS))
+_WITH_LISTS = ("stocks", "conversions", "combos")
+_COMPUTERS = ("actions", "inputs", "positions", "hits", "forms")
+_VALUES = tuple(name for name in Player.__slots__ if name not in (*_WITH_LISTS, *_COMPUTERS))
 
 
-def is_there(player_frame: Any) -> bool:
-    """Whether a player's part of a frame has its post-frame update."""
+def has_post(player_frame: Any) -> bool:
+    """Whether a player's part of a frame exists and has a Post-Frame Update."""
     return player_frame is not None and player_frame.post is not UNSET

@@ -1,16 +1,16 @@
-"""Where a player is: time in shield, at the ledge and off stage, recoveries, and who holds the middle of the stage.
+"""Positions of a player: frames in shield, at the ledge and off stage, recoveries, and stage control.
 
-From the post-frame update of frame -39 on: `action_state_id`, `position_x`, `position_y`, `is_airborne` (since 2.0;
-before, whoever is beyond the ledge counts as in the air).
+From the Post-Frame Updates of frame -39 on: `action_state_id`, `position_x`, `position_y` and `is_airborne`. Before
+2.0, which lacks the last one, a player beyond the ledge counts as airborne.
 
-- Shield: guard states 0xB2, 0xB3, 0xB5, 0xB6 (coming up, held, hit, reflecting).
+- Shield: guard states 0xB2, 0xB3, 0xB5 and 0xB6 (raising, holding, hit, reflecting).
 - Ledge: states 0xFC to 0x107.
-- Off stage: alive, not at the ledge, in the air, and beyond the ledge in x or lower than 10 units below the stage's
-  height 0. Only on stages whose ledges we know.
-- A recovery begins when a player is off stage while a conversion against them runs; it succeeds at the ledge, or on
-  the ground of the stage, and fails with the stock.
-- Stage control: frames in which a player is nearer to the middle than every opponent, by more than 10 units. Of the
-  frames in which two or more are alive.
+- Off stage: alive, not at the ledge, in the air, and beyond the ledge in x or lower than 10 units below height 0. Only
+  on stages whose ledges are known.
+- Recovery: begins when a player is off stage during a conversion on that player. It succeeds at the ledge or on the
+  ground of the stage, and fails with the loss of the stock.
+- Stage control: frames in which a player is nearer to the middle than every opponent, by more than 10 units, out of the
+  frames in which at least two players are alive.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from slpstream.stats.states import CONTROL, DYING, LEDGE, SHIELD
 BELOW = -10.0
 """A player lower than this, in game units, is below the stage, wherever the ledges are."""
 CONTROL_MARGIN = 10.0
-"""Game units that one must be nearer to the middle."""
+"""Game units by which a player must be nearer to the middle than the others."""
 
 
 class Positions:
-    """Where one player was. `edge` is x of the ledge, `None` where it is not known."""
+    """The positions of one player. `edge` is the x of the right ledge, `None` if it is unknown."""
 
     __slots__ = (
         "contested_frames",
@@ -53,11 +53,12 @@ class Positions:
         self.off_stage = False
 
     def copy(self) -> Positions:
-        """An independent computer at the same place."""
+        """An independent computer in the same state."""
         return copy.copy(self)
 
-    def stand(self, post: Any, flags: int, *, punished: bool) -> None:
-        """The player is beyond a ledge or below the stage, or was in the frame before, or is recovering."""
+    def update(self, post: Any, flags: int, *, punished: bool) -> None:
+        """Take a frame in which the player is beyond a ledge or below the stage, or was so in the frame before, or is
+        recovering. `punished`: whether a conversion on the player is open."""
         edge, x = self.edge, post.position_x
         if edge is None:
             return
@@ -81,7 +82,7 @@ class Positions:
                 self.recovered += 1
 
     def shield_or_ledge(self, flags: int) -> None:
-        """A frame in shield or at the ledge."""
+        """Count a frame in shield or at the ledge."""
         if flags & SHIELD:
             self.shield_frames += 1
         else:

@@ -1,11 +1,11 @@
-"""What conversions and combos have in common: hits on one player that belong together.
+"""The common part of conversions and combos: hits on one player that belong together.
 
-Both open when the player is damaged or grabbed, both collect moves, both end when the player loses a stock or when a
-counter passes 45. They differ in what the counter counts; `conversions` and `combos` say that.
+Both open when the player is damaged or grabbed, collect moves, and end when the player loses a stock or a counter
+exceeds 45. They differ in what the counter counts; see `conversions` and `combos`.
 
-From the post-frame update of who was hit: `percent`, `stocks_remaining`, `action_state_id`; of who hit:
-`last_attack_landed`. A move is added when there is damage and the one who hits has left the action state of the last
-hit (or begun it anew, `action_state_counter` fell); otherwise it is another hit of the same move.
+From the Post-Frame Updates: `percent`, `stocks_remaining` and `action_state_id` of the player that is hit, and
+`last_attack_landed` of the hitter. Damage adds a move if the hitter has left the action state of the last hit or has
+begun it again (`action_state_counter` fell); otherwise it is another hit of the same move.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from msgspec.structs import replace
 from slpstream.stats.schema import Combo, Conversion, Move
 
 RESET_FRAMES = 45
-"""Frames that a player needs for a conversion or combo to be over (slippi-js)."""
+"""A conversion or combo ends when its counter exceeds this number (slippi-js)."""
 
 P = TypeVar("P", Conversion, Combo)
 
 
 class Punishes(Generic[P]):
-    """Those of one player who is hit; `entries` is the list of the whole game, in opening order."""
+    """The conversions or combos on one player. `entries` is the list of the whole game, in the order of opening."""
 
-    __slots__ = ("_at", "_move", "_waiting", "counter", "entries", "index", "open")
+    __slots__ = ("_deferred", "_move", "_position", "counter", "entries", "index", "open")
 
-    shape: Callable[..., P]
+    entry_type: Callable[..., P]
 
     def __init__(self, index: int, entries: list[P]) -> None:
         self.index = index
@@ -37,50 +37,50 @@ class Punishes(Generic[P]):
         self.open: P | None = None
         self.counter = 0
         self._move: Move | None = None
-        self._waiting: list[tuple[int, float, Mapping[int, int]]] = []
-        self._at = 0
+        self._deferred: list[tuple[int, float, Mapping[int, int]]] = []
+        self._position = 0
 
     def copy(self, entries: list[P]) -> Self:
-        """An independent computer at the same place, on a copied list."""
+        """An independent computer in the same state, with `entries`, a copy of the list."""
         twin = type(self)(self.index, entries)
         twin.counter = self.counter
         if self.open is not None:
-            twin._at = self._at
-            twin.open = entries[self._at] = twin_open = _value(self.open)
+            twin._position = self._position
+            twin.open = entries[self._position] = twin_open = _value(self.open)
             twin._move = twin_open.moves[-1] if self._move is not None else None
-            twin._waiting = list(self._waiting)
+            twin._deferred = list(self._deferred)
         return twin
 
     def begin(self, frame: int, percent: float, hitter: int | UnsetType) -> P:
-        """It opens; `percent` is that of the frame before, `hitter` the player index of who does it, when known."""
-        self._waiting.clear()
-        self.open = punish = self.shape(self.index, frame, hitter, start_percent=percent, moves=[])
+        """Open an entry. `percent` is that of the frame before, `hitter` the hitter's player index, if known."""
+        self._deferred.clear()
+        self.open = punish = self.entry_type(self.index, frame, hitter, start_percent=percent, moves=[])
         self.counter = 0
         self._move = None
-        self._at = len(self.entries)
+        self._position = len(self.entries)
         self.entries.append(punish)
         return punish
 
     def add(self, frame: int, hitter: int, move_id: int, damage: float) -> float:
-        """A move hits; returns the damage that waited for a name and has it now."""
+        """Add a move; returns the deferred damage that is credited to its hitter now."""
         punish = self.open
         if punish is None:
             return 0.0
-        waited = self._credit(punish, hitter) if self._waiting else 0.0
+        credited = self._credit(punish, hitter) if self._deferred else 0.0
         punish.last_hit_by = hitter
         self._move = Move(hitter, frame, move_id, 1, damage)
         punish.moves.append(self._move)
-        return waited
+        return credited
 
-    def wait(self, frame: int, damage: float, move_ids: Mapping[int, int]) -> None:
-        """Damage that nobody is named for yet: `move_ids` has what each player's last move was then."""
+    def defer(self, frame: int, damage: float, move_ids: Mapping[int, int]) -> None:
+        """Keep damage whose hitter is still unknown. `move_ids` has the last move of each player at that time."""
         if self.open is not None:
-            self._waiting.append((frame, damage, move_ids))
+            self._deferred.append((frame, damage, move_ids))
 
     def _credit(self, punish: P, hitter: int) -> float:
-        """The damage that waited was done by a player; hits that follow each other with the same move are one."""
+        """Add the deferred damage as moves of a player and return its sum. Consecutive hits of one move are merged."""
         last: Move | None = None
-        for frame, damage, move_ids in self._waiting:
+        for frame, damage, move_ids in self._deferred:
             move_id = move_ids.get(hitter, 0)
             if last is not None and last.move_id == move_id:
                 last.hit_count += 1
@@ -88,19 +88,19 @@ class Punishes(Generic[P]):
             else:
                 last = Move(hitter, frame, move_id, 1, damage)
                 punish.moves.append(last)
-        waited = sum(damage for _, damage, _ in self._waiting)
-        self._waiting.clear()
-        return waited
+        credited = sum(damage for _, damage, _ in self._deferred)
+        self._deferred.clear()
+        return credited
 
     def repeat(self, damage: float) -> None:
-        """The last move hits again."""
+        """Add another hit to the last move."""
         move = self._move
         if move is not None:
             move.hit_count += 1
             move.damage += damage
 
     def end(self, frame: int, current_percent: float, end_percent: float, *, killed: bool) -> P | None:
-        """It is over: `end_percent` is that of the frame before."""
+        """Close the open entry and return it. `end_percent` is the percent of the frame before."""
         punish = self.open
         if punish is not None:
             punish.end_frame = frame
@@ -111,17 +111,17 @@ class Punishes(Generic[P]):
         return punish
 
     def value(self, percent: float) -> P | None:
-        """The one that runs, as it is now, on a player with this percent."""
+        """A copy of the open entry with the player's current percent; `None` if none is open."""
         if self.open is None:
             return None
         value = _value(self.open)
         value.current_percent = percent
         return value
 
-    def show(self, shown: list[P], percent: float) -> None:
-        """Puts the one that still runs into a copy of the list, as a value."""
+    def snapshot_open(self, entries: list[P], percent: float) -> None:
+        """Replace the open entry in a copy of the list by a copy with the player's current percent."""
         if self.open is not None:
-            value = shown[self._at] = _value(self.open)
+            value = entries[self._position] = _value(self.open)
             value.current_percent = percent
 
 

@@ -1,7 +1,7 @@
-"""The values that the stats are made of: slippi-js's `StatsType` on the wire, and what we say beyond it (`extra`).
+"""The values of the stats in messages: slippi-js's `StatsType`, with `extra` for everything beyond it.
 
-Names become camelCase on the wire. What is not known, or has no meaning, is left out. Percents and damages are in
-percent, frames are frame numbers of the game (the first is -123) or counts of frames.
+Names are camelCase in messages. Values that are unknown or meaningless are left out. Percents and damages are in
+percent; frames are frame numbers of the game (the first is -123) or counts of frames.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 
-class Shape(msgspec.Struct, rename="camel", gc=False):
-    """Base of all: camelCase names."""
+class StatsStruct(msgspec.Struct, rename="camel", gc=False):
+    """Base class: camelCase names in messages."""
 
 
-class Stock(Shape):
+class Stock(StatsStruct):
     """slippi-js `StockType`: one life, from the first frame in which the player is not dying."""
 
     player_index: int
@@ -26,24 +26,27 @@ class Stock(Shape):
     end_percent: float | UnsetType = UNSET
     current_percent: float = 0
     count: int = 0
-    """Stocks during this life, itself included."""
+    """Stocks left during this life, this one included."""
     death_animation: int | UnsetType = UNSET
-    """The action state in the frame of the loss."""
+    """Action state in the frame of the loss."""
 
 
-class Move(Shape):
+class Move(StatsStruct):
     """slippi-js `MoveLandedType`: a move that hit, once or several times."""
 
     player_index: int
-    """Who hit."""
+    """The hitter."""
     frame: int
     move_id: int
     hit_count: int
     damage: float
 
 
-class Conversion(Shape):
-    """slippi-js `ConversionType`: `player_index` was hit by `last_hit_by`, until in control for 45 frames or dead."""
+class Conversion(StatsStruct):
+    """slippi-js `ConversionType`: a punish on `player_index` by `last_hit_by`.
+
+    It lasts until the player has been in control for 45 frames or loses the stock.
+    """
 
     player_index: int
     start_frame: int
@@ -58,8 +61,8 @@ class Conversion(Shape):
     """`neutral-win`, `counter-attack` or `trade`."""
 
 
-class Combo(Shape):
-    """slippi-js `ComboType`: hits that left the player no 45 frames out of hitstun, grabs and knockdowns."""
+class Combo(StatsStruct):
+    """slippi-js `ComboType`: hits with less than 45 frames outside hitstun, grabs and knockdowns in between."""
 
     player_index: int
     start_frame: int
@@ -72,21 +75,21 @@ class Combo(Shape):
     did_kill: bool = False
 
 
-class EdgeCancels(Shape):
-    """Landings that ended in a fall or a teeter: before the L-cancelled lag, before the full lag."""
+class EdgeCancels(StatsStruct):
+    """Landings that ended in a fall or a teeter: `success` before the L-cancelled lag, `slow` before the full lag."""
 
     success: int
     slow: int
 
 
-class Successes(Shape):
-    """How often it went well and how often not."""
+class Successes(StatsStruct):
+    """Counts of successes and failures."""
 
     success: int
     fail: int
 
 
-class Attacks(Shape):
+class Attacks(StatsStruct):
     """Attacks by kind."""
 
     jab1: int
@@ -107,7 +110,7 @@ class Attacks(Shape):
     dair: int
 
 
-class Throws(Shape):
+class Throws(StatsStruct):
     """Throws by direction."""
 
     up: int
@@ -116,8 +119,8 @@ class Throws(Shape):
     down: int
 
 
-class GroundTechs(Shape):
-    """Techs on the ground by direction, seen from the nearest opponent."""
+class GroundTechs(StatsStruct):
+    """Techs on the ground by direction: towards the nearest opponent (`in`), away, or in place."""
 
     away: int
     in_: int = msgspec.field(name="in")
@@ -125,8 +128,8 @@ class GroundTechs(Shape):
     fail: int
 
 
-class ActionCounts(Shape):
-    """slippi-js `ActionCountsType`: what a player did, by action."""
+class ActionCounts(StatsStruct):
+    """slippi-js `ActionCountsType`: the actions of a player."""
 
     player_index: int
     wavedash_count: int
@@ -146,8 +149,8 @@ class ActionCounts(Shape):
     wall_tech_count: Successes
 
 
-class InputCounts(Shape):
-    """slippi-js `InputCountsType`: inputs since frame -39."""
+class InputCounts(StatsStruct):
+    """slippi-js `InputCountsType`: inputs from frame -39 on."""
 
     buttons: int | UnsetType = UNSET
     triggers: int | UnsetType = UNSET
@@ -156,16 +159,16 @@ class InputCounts(Shape):
     total: int | UnsetType = UNSET
 
 
-class Ratio(Shape):
-    """slippi-js `RatioType`: `ratio` is left out when `total` is 0."""
+class Ratio(StatsStruct):
+    """slippi-js `RatioType`. `ratio` is left out when `total` is 0."""
 
     count: float | UnsetType
     total: float
     ratio: float | UnsetType | None = UNSET
 
 
-class Overall(Shape):
-    """slippi-js `OverallType`: the summary of a player."""
+class Overall(StatsStruct):
+    """slippi-js `OverallType`: the overall stats of a player."""
 
     player_index: int
     input_counts: InputCounts
@@ -182,8 +185,8 @@ class Overall(Shape):
     beneficial_trade_ratio: Ratio
 
 
-class Stats(Shape):
-    """slippi-js `StatsType`, and beyond it `extra`."""
+class Stats(StatsStruct):
+    """slippi-js `StatsType`, and `extra`."""
 
     game_complete: bool
     last_frame: int

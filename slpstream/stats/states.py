@@ -1,7 +1,7 @@
-"""What an action state means to the computers: one byte of flags for each state id.
+"""Meaning of the action states for the stats: one byte of flags for each state id.
 
-The ranges are those of post-frame action states that slippi-js 9.1 goes by (formats page `slippi_stats`, documented).
-A state id is 16 bits wide in a replay, so the table has an entry for every value that can come.
+The ranges of Post-Frame action states are those of slippi-js 9.1 (formats page `slippi_stats`, documented). A state id
+has 16 bits in a replay, so the table has an entry for each of these values.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Iterable
 from typing import Final
 
 HIT: Final = 0x01
-"""Damaged, grabbed, or in a command grab: what opens a conversion and a combo."""
+"""Damaged, grabbed, or in a command grab. Opens conversions and combos."""
 HELD: Final = 0x02
-"""`HIT`, or down, teching, dying: what keeps a combo going."""
+"""`HIT`, or down, teching or dying. Keeps a combo open."""
 CONTROL: Final = 0x04
-"""In control on the ground, which lets the end of a conversion draw near. Guard is not."""
+"""In control on the ground, which starts the counter that ends a conversion. Does not include guard."""
 DYING: Final = 0x08
 SHIELD: Final = 0x10
-"""Guard, but for letting it go."""
+"""Guard, except its release."""
 LANDING: Final = 0x20
-"""Landing with an aerial: the states in which an L-cancel shows."""
+"""Landing with an aerial: the states in which an L-cancel is decided."""
 LEDGE: Final = 0x40
 """Hanging at the ledge or getting up from it."""
 CAPTURED: Final = 0x80
@@ -64,4 +64,4 @@ FLAGS: Final = _table(
         (LEDGE, range(LEDGE_CATCH, 0x108)),
     ]
 )
-"""The flags of every action state id."""
+"""The flags by action state id."""

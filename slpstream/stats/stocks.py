@@ -1,6 +1,6 @@
-"""Stocks: the lives of a player. Opens on the first frame in which the player is not dying, closes with the loss.
+"""Stocks: the lives of a player, each from the first frame in which the player is not dying until the loss.
 
-From the post-frame update: `action_state_id` (dying is 0x00 to 0x0A), `stocks_remaining`, `percent`. The percent at
+From the Post-Frame fields `action_state_id` (dying is 0x00 to 0x0A), `stocks_remaining` and `percent`. The percent at
 the end is that of the frame before the loss.
 """
 
@@ -14,33 +14,33 @@ from slpstream.stats.schema import Stock
 
 
 class Stocks:
-    """The lives of one player; `entries` is the list of the whole game, in opening order."""
+    """The lives of one player. `entries` is the list of the whole game, in the order of opening."""
 
-    __slots__ = ("_at", "entries", "index", "open")
+    __slots__ = ("_position", "entries", "index", "open")
 
     def __init__(self, index: int, entries: list[Stock]) -> None:
         self.index = index
         self.entries = entries
         self.open: Stock | None = None
-        self._at = 0
+        self._position = 0
 
     def copy(self, entries: list[Stock]) -> Stocks:
-        """An independent computer at the same place, on a copied list."""
+        """An independent computer in the same state, with `entries`, a copy of the list."""
         twin = Stocks(self.index, entries)
         if self.open is not None:
-            twin._at = self._at
-            twin.open = entries[self._at] = replace(self.open)
+            twin._position = self._position
+            twin.open = entries[self._position] = replace(self.open)
         return twin
 
     def spawn(self, frame: int, post: Any) -> Stock:
-        """The player is not dying any more: a life begins."""
+        """Open a life, in the first frame in which the player is not dying."""
         self.open = stock = Stock(self.index, frame, current_percent=post.percent, count=post.stocks_remaining)
-        self._at = len(self.entries)
+        self._position = len(self.entries)
         self.entries.append(stock)
         return stock
 
     def lose(self, frame: int, post: Any, percent: float) -> Stock | None:
-        """A stock was lost in this frame; `percent` is that of the frame before."""
+        """Close the open life and return it. `percent` is that of the frame before."""
         stock = self.open
         if stock is not None:
             stock.end_frame = frame
@@ -49,7 +49,7 @@ class Stocks:
             self.open = None
         return stock
 
-    def show(self, shown: list[Stock], percent: float) -> None:
-        """Puts the life that still lasts into a copy of the list, as a value."""
+    def snapshot_open(self, entries: list[Stock], percent: float) -> None:
+        """Replace the open life in a copy of the list by a copy with the player's current percent."""
         if self.open is not None:
-            shown[self._at] = replace(self.open, current_percent=percent)
+            entries[self._position] = replace(self.open, current_percent=percent)

@@ -1,7 +1,7 @@
-"""Break the Targets: when each target was broken.
+"""Break the Targets: the frame in which each target broke.
 
-Only in major scene 15. From the item updates (type 209): the targets are those of frame -123; one whose `spawn_id` is
-not among the items of a frame, and was in the frame before, was broken in it.
+Only in major scene 15. From the Item Updates (type 209): the targets are those of frame -123. A target breaks in the
+first frame without its `spawn_id`.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import replace
 
 from slpstream.formats.slippi.commands import FIRST_FRAME
-from slpstream.stats.schema import Shape
+from slpstream.stats.schema import StatsStruct
 
 MAJOR_SCENE_TARGET_TEST = 0x0F
 TARGET_ITEM = 209
 
 
-class TargetBreak(Shape):
-    """slippi-js `TargetBreakType`: a target and the frame in which it broke."""
+class TargetBreak(StatsStruct):
+    """slippi-js `TargetBreakType`: a target, and the frame in which it broke if it did."""
 
     spawn_id: int
     frame_destroyed: int | UnsetType
@@ -28,7 +28,7 @@ class TargetBreak(Shape):
     position_y: float
 
 
-class TargetTest(Shape, tag_field="type", tag="target-test"):
+class TargetTest(StatsStruct, tag_field="type", tag="target-test"):
     """slippi-js `StadiumStatsType` of a target test."""
 
     target_breaks: list[TargetBreak]
@@ -39,28 +39,28 @@ class Targets:
 
     def __init__(self) -> None:
         self._targets: dict[int, TargetBreak] = {}
-        self._whole: set[int] = set()
+        self._unbroken: set[int] = set()
 
     def copy(self) -> Self:
-        """An independent computer at the same place."""
+        """An independent computer in the same state."""
         twin = type(self)()
         twin._targets = dict(self._targets)
-        twin._whole = set(self._whole)
+        twin._unbroken = set(self._unbroken)
         return twin
 
     def update(self, frame: int, items: Iterable[Any]) -> None:
-        """The items of one frame."""
+        """Take the items of one frame."""
         targets = {item.spawn_id: item for item in items if item.type_id == TARGET_ITEM}
         if frame == FIRST_FRAME:
             for spawn_id, item in targets.items():
                 self._targets[spawn_id] = TargetBreak(spawn_id, UNSET, item.position_x, item.position_y)
-            self._whole = set(targets)
+            self._unbroken = set(targets)
             return
-        if len(targets) < len(self._whole) or not self._whole <= targets.keys():
-            for spawn_id in self._whole - targets.keys():
+        if len(targets) < len(self._unbroken) or not self._unbroken <= targets.keys():
+            for spawn_id in self._unbroken - targets.keys():
                 self._targets[spawn_id] = replace(self._targets[spawn_id], frame_destroyed=frame)
-            self._whole &= targets.keys()
+            self._unbroken &= targets.keys()
 
-    def show(self) -> TargetTest:
-        """The value so far."""
+    def results(self) -> TargetTest:
+        """All targets so far."""
         return TargetTest(list(self._targets.values()))

@@ -1,8 +1,9 @@
-"""The game's clock as the screen shows it: `mm:ss.SS`.
+"""The timer of the game as the screen shows it: `mm:ss.SS`.
 
 From the settings `timer_type` (0 none, 2 counting down, 3 counting up) and `starting_timer_seconds`, and the frame
-number. Sixty frames are shown as 00 to 99: counting down (60 - f % 60) % 60, rounded up, counting up f % 60, rounded
-down, times 99/59. `Infinite` without a timer, `Unknown` without a start. Source: the rules of slippi-js 9.1.
+number f. The sixty frames of a second are shown as 00 to 99: `(60 - f % 60) % 60 * 99 / 59` rounded up when counting
+down, `f % 60 * 99 / 59` rounded down when counting up. `Infinite` without a timer, `Unknown` without a starting time.
+Source: the rules of slippi-js 9.1.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ COUNTING_DOWN, COUNTING_UP = 2, 3
 
 
 def timer_text(settings: Settings, frame: int) -> str:
-    """The clock at a frame; before frame 0 it stands."""
+    """The timer at a frame. It starts at frame 0."""
     frame = max(0, frame)
     if settings.timer_type == COUNTING_DOWN:
         if not settings.starting_timer_seconds:

@@ -1,8 +1,8 @@
-"""The stats of a whole game from its columns: the same computers, without decoding what they do not look at.
+"""The stats of a whole game from its columns: the same computers without decoding unused fields.
 
-Of each frame only the fields that the computers read become values, column by column. That is for games whose log is
-plain: a Game End, nothing wrong with the bytes, and no frame number that comes again once it is final. For all others
-the events are read as they come; both ways give the same.
+For each frame, only the fields that the computers read become values, column by column. This works for games with a
+Game End, valid bytes, and no frame number that comes again once it is final. In all other games the events are read one
+by one, with the same result.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from slpstream.formats.slippi.whole_game import WholeGame
 
 _MAX_FRAMES_BACK = 7
-"""How far a rollback goes; beyond it, and where the finalized frame lags further, the log decides what is final."""
+"""Longest rollback. With longer ones, or a finalized frame that lags further, the events have to be read one by one."""
 
 
 class _Pre(msgspec.Struct, gc=False):
-    """What the computers read of a Pre-Frame Update."""
+    """The part of a Pre-Frame Update that the computers read."""
 
     physical_buttons: Any
     joystick_x: Any
@@ -40,7 +40,7 @@ class _Pre(msgspec.Struct, gc=False):
 
 
 class _Post(msgspec.Struct, gc=False):
-    """What the computers read of a Post-Frame Update."""
+    """The part of a Post-Frame Update that the computers read."""
 
     frame: Any
     internal_character_id: Any
@@ -65,13 +65,13 @@ class _Side(msgspec.Struct, gc=False):
 
 
 class _Start(msgspec.Struct, gc=False):
-    """What the computers read of a Frame Start."""
+    """The part of a Frame Start that the computers read."""
 
     scene_frame_counter: Any
 
 
 class _Entry(msgspec.Struct, gc=False):
-    """What the computers read of a frame."""
+    """The part of a frame that the computers read."""
 
     start: Any
     players: dict[int, _Side]
@@ -79,9 +79,9 @@ class _Entry(msgspec.Struct, gc=False):
 
 
 def whole_stats(game: WholeGame, *, compat: bool = False, crew: bool = False) -> SlippiStats | None:
-    """The finished stats of a game; `None` when its events have to be read one by one."""
+    """The stats of a finished game; `None` when its events have to be read one by one."""
     settings = game.start.settings
-    if game.failure is not None or settings.game_mode == MAJOR_SCENE_TARGET_TEST:  # those look at items
+    if game.failure is not None or settings.game_mode == MAJOR_SCENE_TARGET_TEST:  # target tests need the items
         return None
     end = game.end
     if end.game_end is None or not _plain(game.frames, online=settings.game_mode == MAJOR_SCENE_ONLINE):
@@ -93,8 +93,8 @@ def whole_stats(game: WholeGame, *, compat: bool = False, crew: bool = False) ->
 
 
 def _plain(frames: Frames, *, online: bool) -> bool:
-    """The last sending of each number is the one that became final, and they became final in order."""
-    import numpy as np  # noqa: PLC0415 -- numpy is for those who ask
+    """Whether the last sending of each number is the one that became final, and they became final in order."""
+    import numpy as np  # noqa: PLC0415 -- numpy loads only on request
 
     sendings = frames.sendings
     numbers = sendings.number
@@ -110,7 +110,7 @@ def _plain(frames: Frames, *, online: bool) -> bool:
 
 
 def _frames(frames: Frames, of_players: Iterable[int], end_offset: int) -> Iterator[Frame]:
-    """The final frames in order, with these players: a file can say updates of 256."""
+    """The final frames in order, with the given players only: a hostile file can have updates of 256."""
     numbers: list[int] = frames.number.tolist()
     players = {index: frames.players[index] for index in of_players if index in frames.players}
     sides = zip(*(_sides(numbers, character) for character in players.values()), strict=True)
@@ -126,7 +126,7 @@ def _complete(character: Character) -> bool:
 
 
 def _sides(numbers: list[int], character: Character) -> Iterable[_Side | None]:
-    """A player's part of each frame, `None` where there is none."""
+    """A player's part of each frame, `None` in frames without the player."""
     posts = _values(character.post, _Post, frame=numbers)
     if _complete(character):
         return map(_Side, _changes(character.pre), posts)
@@ -135,7 +135,7 @@ def _sides(numbers: list[int], character: Character) -> Iterable[_Side | None]:
 
 
 def _changes(columns: EventColumns) -> list[Any]:
-    """The Pre-Frame Updates of all frames, UNSET where the inputs are those of the frame before: nothing to count."""
+    """The Pre-Frame Updates of all frames, UNSET where the inputs are those of the frame before."""
     import numpy as np  # noqa: PLC0415
 
     changed = np.zeros(len(columns), np.bool_)
@@ -143,26 +143,31 @@ def _changes(columns: EventColumns) -> list[Any]:
     used = [columns[name] for name in _Pre.__struct_fields__ if name in columns.fields]
     for column in used:
         changed[1:] |= column[1:] != column[:-1]
-    at = np.flatnonzero(changed)
-    lists = [columns[name][at].tolist() if name in columns.fields else repeat(UNSET) for name in _Pre.__struct_fields__]
+    rows = np.flatnonzero(changed)
+    lists = [
+        columns[name][rows].tolist() if name in columns.fields else repeat(UNSET) for name in _Pre.__struct_fields__
+    ]
     pres: list[Any] = [UNSET] * len(columns)
-    for row, pre in zip(at.tolist(), map(_Pre, *lists), strict=True):
+    for row, pre in zip(rows.tolist(), map(_Pre, *lists), strict=True):
         pres[row] = pre
     return pres
 
 
-def _values(columns: EventColumns, shape: type[msgspec.Struct], **given: list[Any]) -> Iterable[Any]:
-    """The event of each frame as a value, UNSET where it did not come and for fields that the replay lacks."""
+def _values(columns: EventColumns, struct: type[msgspec.Struct], **given: list[Any]) -> Iterable[Any]:
+    """The event of each frame as a `struct`: UNSET for an absent event, and in fields that the replay does not have.
+
+    `given` has lists of values for some fields.
+    """
     lists: list[Iterable[Any]] = []
-    for name in shape.__struct_fields__:
+    for name in struct.__struct_fields__:
         if name in given:
             lists.append(given[name])
         elif name in columns.fields:
             lists.append(columns[name].tolist())
         else:
             lists.append(repeat(UNSET, len(columns)))
-    values = map(shape, *lists)
+    values = map(struct, *lists)
     present = columns.present
     if bool(present.all()):
         return values
-    return (value if there else UNSET for value, there in zip(values, present.tolist(), strict=True))
+    return (value if is_present else UNSET for value, is_present in zip(values, present.tolist(), strict=True))

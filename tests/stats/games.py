@@ -1,4 +1,4 @@
-"""Games for the tests of the stats: replays read to final frames, cut, damaged, and run through `SlippiStats`."""
+"""Games for the tests of the stats: replays decoded to final frames, cut, damaged, and run through `SlippiStats`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from slpstream.formats.slippi.container import HEADER_BYTES
+from slpstream.formats.slippi.framing import read_event_payloads, walk_events
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.model.events import Event, Frame, FrameFinalized, GameEnd, GameEvent
@@ -19,11 +21,11 @@ PRE, POST = 0x37, 0x38
 
 
 class Game(NamedTuple):
-    """What a replay gives the stats."""
+    """The input of the stats from one replay."""
 
     settings: Settings
     frames: list[tuple[Frame, int]]
-    """Final frames, each with the offset of what made it final."""
+    """Final frames, each with the file offset at which it became final."""
     end: GameEnd
 
 
@@ -45,21 +47,21 @@ def game_of(data: bytes) -> Game:
 
 
 def run(game: Game, *, compat: bool = False, crew: bool = False) -> tuple[SlippiStats, list[Event]]:
-    """The whole game through new stats; what they said."""
+    """Run a whole game through new stats; returns them and their events."""
     stats = SlippiStats(game.settings, compat=compat, crew=crew)
-    said = [event for frame, end_offset in game.frames for event in stats.feed(frame, end_offset)]
-    return stats, [*said, *stats.finish(game.end)]
+    emitted = [event for frame, end_offset in game.frames for event in stats.feed(frame, end_offset)]
+    return stats, [*emitted, *stats.finish(game.end)]
 
 
 def shown(stats: SlippiStats) -> Json:
-    """The stats as they go onto the wire, without what slippi-js does not have."""
+    """The stats as messages have them, without `extra`."""
     value: Json = msgspec.json.decode(msgspec.json.encode(stats.stats()))
     value.pop("extra", None)
     return value
 
 
 class Shown(NamedTuple):
-    """The stats of one real replay, both ways."""
+    """The stats of one real replay, compatible and default."""
 
     compat: Json
     default: Json
@@ -68,19 +70,19 @@ class Shown(NamedTuple):
 
 @cache
 def real(name: str) -> Shown:
-    """A real replay, read once for all tests."""
+    """The stats of a real replay, computed once for all tests."""
     game = game_of(replay(name))
     compatible, default = run(game, compat=True)[0], run(game)[0]
     stadium = compatible.stadium()
     return Shown(shown(compatible), shown(default), None if stadium is None else msgspec.to_builtins(stadium))
 
 
-def events_of(said: list[Event], *kinds: str) -> list[GameEvent]:
-    return [event for event in said if isinstance(event, GameEvent) and (not kinds or event.kind in kinds)]
+def events_of(emitted: list[Event], *kinds: str) -> list[GameEvent]:
+    return [event for event in emitted if isinstance(event, GameEvent) and (not kinds or event.kind in kinds)]
 
 
 class Difference(NamedTuple):
-    """A value that differs; `None` stands for absent."""
+    """A value that differs; `None` means absent."""
 
     where: str
     theirs: Any
@@ -88,7 +90,7 @@ class Difference(NamedTuple):
 
 
 def differences(theirs: Any, ours: Any, where: str = "") -> Iterator[Difference]:
-    """All values that differ: counts at all, floats by more than 1e-6. Null and absent are the same."""
+    """All values that differ, floats by more than 1e-6. Null and absent are equal."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         for key in sorted(theirs.keys() | ours.keys()):
             yield from differences(theirs.get(key), ours.get(key), f"{where}.{key}" if where else key)
@@ -107,20 +109,12 @@ def _close(theirs: Any, ours: Any) -> bool:
     return bool(theirs == ours)
 
 
-# -- replays as bytes -------------------------------------------------------------------------------------------------
-
-
 def events_in(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where each event of a replay begins and ends, after Event Payloads."""
-    reader = SlippiReader()
-    reader.feed(data[: 15 + 1 + data[16]])
-    payloads = reader.event_payloads
-    assert payloads is not None
-    widths = payloads.widths
-    at = 15 + 1 + data[16]
-    while at < len(data) and widths[data[at]]:
-        yield at, at + widths[data[at]]
-        at += widths[data[at]]
+    """Start and end of each event of a replay after Event Payloads."""
+    first = HEADER_BYTES + 1 + data[HEADER_BYTES + 1]
+    widths = read_event_payloads(data[HEADER_BYTES:first]).widths
+    for _, start, end in walk_events(data, first, len(data), widths):
+        yield start, end
 
 
 def frame_number(data: bytes, at: int) -> int:
@@ -132,13 +126,13 @@ def with_raw_length(data: bytes, raw_length: int) -> bytes:
 
 
 def cut_after(data: bytes, frame: int, command: int, more: int = 0) -> bytes:
-    """A replay that stops `more` bytes behind the last event of a command in a frame; its raw length is 0."""
+    """A replay that ends `more` bytes after the last event of a command in a frame, with raw length 0."""
     end = max(end for at, end in events_in(data) if data[at] == command and frame_number(data, at) == frame)
     return with_raw_length(data[: end + more], 0)
 
 
 def without_event(data: bytes, command: int, frame: int, player: int) -> bytes:
-    """A replay that lacks one event of a player."""
+    """A replay without one event of a player."""
     raw_length = int.from_bytes(data[11:15], "big")
     for at, end in events_in(data):
         if data[at] == command and frame_number(data, at) == frame and data[at + 5] == player:
@@ -147,6 +141,6 @@ def without_event(data: bytes, command: int, frame: int, player: int) -> bytes:
 
 
 def frame_of(event: GameEvent) -> int:
-    """The frame of an event that has one, as all of these have."""
+    """The frame of an event, which must have one."""
     assert event.frame is not None
     return event.frame

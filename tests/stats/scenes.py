@@ -1,7 +1,7 @@
-"""Small games for the tests of single computers: each frame is written as what differs from standing still.
+"""Small games for the tests of single computers. Each frame is given by its differences from standing still.
 
 scene = Scene().frame(a={"percent": 5.0, "action_state_id": 0x4B}).frames(10)
-stats, said = scene.run()
+stats, events = scene.run()
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ STANDING: Mapping[str, Any] = {
     "position_x": 0.0,
     "internal_character_id": 1,
 }
-HANDS = ("joystick_x", "joystick_y", "c_stick_x", "c_stick_y", "physical_buttons", "physical_l_trigger", "seed")
+INPUTS = ("joystick_x", "joystick_y", "c_stick_x", "c_stick_y", "physical_buttons", "physical_l_trigger", "seed")
 NAMES = "abcd"
 
 
 class Scene:
-    """Frames from `first` on, of players `a` to `d` at the indexes 0 to 3. What a frame sets lasts, but for what is
-    given as `once`."""
+    """Frames from `first` on, with players `a` to `d` at the indices 0 to 3. Values persist until they are changed."""
 
     def __init__(self, players: int = 2, *, first: int = -123, stage_id: int = 32, **rows: Any) -> None:
         setups = [PlayerSetup(index=i, character_id=2, team_id=i % 2) for i in range(players)]
@@ -44,18 +43,18 @@ class Scene:
         self._scene_counter = 0
 
     def frame(self, *, paused: int = 0, revision: int = 0, **changes: dict[str, Any]) -> Self:
-        """One frame; a player's `counter` grows by itself unless the state changes or it is given."""
+        """Add a frame. The `action_state_counter` grows by itself, unless the state changes or a value is given."""
         players: dict[int, PlayerFrame] = {}
         for index, last in enumerate(self._last):
             change = changes.get(NAMES[index], {})
-            begins = change.get("action_state_id", last["action_state_id"]) != last["action_state_id"]
-            counter = 0.0 if begins else last.get("action_state_counter", 0.0) + 1
+            changes_state = change.get("action_state_id", last["action_state_id"]) != last["action_state_id"]
+            counter = 0.0 if changes_state else last.get("action_state_counter", 0.0) + 1
             last.update({"action_state_counter": counter} | change)
-            hands = {name: last[name] for name in HANDS if name in last}
-            rest = {name: value for name, value in last.items() if name not in HANDS}
+            inputs = {name: last[name] for name in INPUTS if name in last}
+            values = {name: value for name, value in last.items() if name not in INPUTS}
             players[index] = PlayerFrame(
-                pre(self.number, index, **({"joystick_x": 0.0, "buttons": 0} | hands)),
-                post(self.number, index, **rest),
+                pre(self.number, index, **({"joystick_x": 0.0, "buttons": 0} | inputs)),
+                post(self.number, index, **values),
             )
         self._scene_counter += 1 + paused
         begin = start(self.number, scene_frame_counter=self._scene_counter)
@@ -65,20 +64,20 @@ class Scene:
         return self
 
     def frames(self, count: int, **changes: dict[str, Any]) -> Self:
-        """Several frames; what changes does so in the first."""
+        """Add several frames. The changes take place in the first."""
         for at in range(count):
             self.frame(**(changes if at == 0 else {}))  # type: ignore[arg-type]
         return self
 
     def without(self, index: int) -> Self:
-        """The last frame loses a player."""
+        """Remove a player from the last frame."""
         del self.built[-1].entry.players[index]
         return self
 
     def run(self, *, finished: bool = True, **options: Any) -> tuple[Stats, list[Event]]:
-        """The stats of it all, and what they said."""
+        """The stats of all frames, and their events."""
         stats = SlippiStats(self.settings, **options)
-        said = [event for frame in self.built for event in stats.feed(frame, frame.end_offset)]
+        emitted = [event for frame in self.built for event in stats.feed(frame, frame.end_offset)]
         if finished:
-            said += stats.finish(GameEnd(5000, "game_end", object()))
-        return stats.stats(), said
+            emitted += stats.finish(GameEnd(5000, "game_end", object()))
+        return stats.stats(), emitted

@@ -1,5 +1,7 @@
-"""Compatible stats against slippi-js 9.1.2 `getStats`: every field, counts exactly, floats to 1e-6; on every real
-replay, and on real ones that are cut off or lack an event."""
+"""Compatible stats compared with slippi-js 9.1.2 `getStats`: every field, counts exactly, floats to 1e-6.
+
+On every real replay, and on real ones that are cut off or lack an event.
+"""
 
 from __future__ import annotations
 
@@ -41,16 +43,16 @@ def oracle() -> Iterator[SlippiJs]:
 
 @pytest.fixture
 def ask(oracle: SlippiJs, tmp_path: Path) -> Callable[[bytes], Json]:
-    """What slippi-js says of a replay's bytes."""
+    """Runs slippi-js on the bytes of a replay."""
 
-    def asked(data: bytes) -> Json:
+    def run_slippi_js(data: bytes) -> Json:
         path = tmp_path / "built.slp"
         path.write_bytes(data)
-        said = oracle.ask(path)
-        assert "error" not in said, said
-        return said
+        result = oracle.ask(path)
+        assert "error" not in result, result
+        return result
 
-    return asked
+    return run_slippi_js
 
 
 def compare(theirs: Json, data: bytes) -> None:
@@ -73,13 +75,13 @@ def test_real_replay(path: Path, oracle: SlippiJs) -> None:
 @pytest.mark.parametrize(
     ("name", "command", "frame"),
     [
-        ("game", POST, 1021),  # before 3.0: one frame back
+        ("game", POST, 1021),  # before 3.0: the frame before is final
         ("game", PRE, 1022),
         ("v2.0", POST, 1016),
-        ("itemExport", BOOKEND, 1000),  # bookends, not online: seven frames back
+        ("itemExport", BOOKEND, 1000),  # bookends, not online: the frame seven frames back is final
         ("itemExport", PRE, 1003),
         ("geckoCodes", BOOKEND, 100),
-        ("FodPlatforms", BOOKEND, 2000),  # online: what the bookend says
+        ("FodPlatforms", BOOKEND, 2000),  # online: the bookend decides
         ("FodPlatforms", FRAME_START, 2001),
         ("rollbackFrameTest", BOOKEND, 1400),
         ("rollbackFrameTest", PRE, 1403),
@@ -93,7 +95,7 @@ def test_cut_replay(name: str, command: int, frame: int, more: int, ask: Callabl
 
 @needs_shared
 @pytest.mark.parametrize(("name", "frame", "player"), [("game", 3000, 0), ("itemExport", 500, 0), ("v3.18", 500, 1)])
-def test_replay_that_lacks_an_event(name: str, frame: int, player: int, ask: Callable[[bytes], Json]) -> None:
+def test_replay_without_an_event(name: str, frame: int, player: int, ask: Callable[[bytes], Json]) -> None:
     data = without_event(replay(name), POST, frame, player)
     compare(ask(data), data)
 
@@ -109,7 +111,7 @@ def test_home_run_in_feet_and_metres(language: int, x: float | None, ask: Callab
 
 
 def with_language_and_distance(data: bytes, language: int, x: float | None) -> bytes:
-    """The replay with another language, and with another place for Sandbag in its last frame."""
+    """The replay with another language, and another position of Sandbag in its last frame."""
     changed = bytearray(data)
     for at, _ in events_in(data):
         if data[at] == 0x36:

@@ -1,4 +1,4 @@
-"""Single computers, on frames written for them."""
+"""Single computers on frames made for them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,8 @@ assert FOX_LAGS is not None
 FOX_NAIR_LAG = FOX_LAGS[0]
 
 
-def kinds(said: Sequence[object]) -> list[tuple[int, str]]:
-    return [(frame_of(event), event.kind) for event in said if isinstance(event, GameEvent)]
-
-
-# -- states -----------------------------------------------------------------------------------------------------------
+def kinds(events: Sequence[object]) -> list[tuple[int, str]]:
+    return [(frame_of(event), event.kind) for event in events if isinstance(event, GameEvent)]
 
 
 @pytest.mark.parametrize(
@@ -49,20 +46,17 @@ def test_flags(flag: int, inside: list[int], outside: list[int]) -> None:
     assert len(FLAGS) == 1 << 16
 
 
-# -- stocks, conversions, combos --------------------------------------------------------------------------------------
-
-
-def test_a_kill() -> None:
+def test_kill() -> None:
     scene = Scene(first=0).frames(5)
     scene.frame(b={"percent": 12.0, "action_state_id": HURT, "last_hit_by": 0}, a={"last_attack_landed": 15})
     scene.frames(3).frame(b={"stocks_remaining": 3, "action_state_id": DEAD})
     scene.frames(5).frame(b={"percent": 0.0, "action_state_id": REBIRTH}).frames(3)
-    stats, said = scene.run()
+    stats, events = scene.run()
     (conversion,) = stats.conversions
     assert (conversion.start_frame, conversion.end_frame, conversion.did_kill) == (5, 9, True)
     assert (conversion.start_percent, conversion.end_percent) == (0.0, 12.0)
     assert [(m.player_index, m.move_id, m.damage) for m in conversion.moves] == [(0, 15, 12.0)]
-    assert kinds(said)[2:] == [
+    assert kinds(events)[2:] == [
         (5, "percent_changed"),
         (5, "conversion_started"),
         (5, "combo_started"),
@@ -80,51 +74,48 @@ def test_a_kill() -> None:
 
 
 @pytest.mark.parametrize(("waiting", "ended"), [(45, False), (46, True)])
-def test_the_counter_of_a_conversion(waiting: int, ended: bool) -> None:
+def test_conversion_ends_after_45_frames_in_control(waiting: int, ended: bool) -> None:
     scene = Scene(first=0).frame().frame(b={"percent": 3.0, "action_state_id": HURT})
     scene.frames(100, b={"action_state_id": FALL}).frames(waiting, b={"action_state_id": WAIT})
     stats, _ = scene.run()
     assert isinstance(stats.conversions[0].end_frame, int) == ended
-    assert stats.combos[0].end_frame == 1 + 46, "a combo does not wait for control"
+    assert stats.combos[0].end_frame == 1 + 46, "a combo ends without control"
 
 
-def test_a_move_that_hits_twice_and_one_that_begins_anew() -> None:
+def test_repeated_hits_and_restarted_moves() -> None:
     scene = Scene(first=0).frames(3, a={"action_state_id": NAIR})
     scene.frame(b={"percent": 3.0, "action_state_id": HURT}).frame(b={"percent": 5.0})
     scene.frame(a={"action_state_counter": 0.0}, b={"percent": 6.0})
-    stats, said = scene.run()
+    stats, events = scene.run()
     assert [(m.frame, m.hit_count, m.damage) for m in stats.conversions[0].moves] == [(3, 2, 5.0), (5, 1, 1.0)]
-    assert [e.values["conversion"].current_percent for e in events_of(said, "conversion_started")] == [3.0]
-    assert [e.values["combo"].current_percent for e in events_of(said, "combo_started")] == [3.0]
-    assert [e.values["combo"].current_percent for e in events_of(said, "combo_extended")] == [5.0, 6.0]
+    assert [e.values["conversion"].current_percent for e in events_of(events, "conversion_started")] == [3.0]
+    assert [e.values["combo"].current_percent for e in events_of(events, "combo_started")] == [3.0]
+    assert [e.values["combo"].current_percent for e in events_of(events, "combo_extended")] == [5.0, 6.0]
 
 
-def test_a_trade() -> None:
+def test_trade() -> None:
     hurt = {"percent": 10.0, "action_state_id": HURT}
     scene = Scene(first=0).frame().frame(a=hurt, b=hurt | {"percent": 12.0}).frames(60, a={"action_state_id": WAIT})
-    stats, said = scene.frames(60, b={"action_state_id": WAIT}).run()
+    stats, events = scene.frames(60, b={"action_state_id": WAIT}).run()
     assert [c.opening_type for c in stats.conversions] == ["trade", "trade"]
-    assert {e.values["conversion"].opening_type for e in events_of(said, "conversion_ended")} == {"trade"}
+    assert {e.values["conversion"].opening_type for e in events_of(events, "conversion_ended")} == {"trade"}
     assert [entry.beneficial_trade_ratio.count for entry in stats.overall] == [1, 0]
 
 
-def test_a_player_who_lacks_a_frame() -> None:
-    """The default goes on; slippi-js stops for good."""
+def test_player_without_a_frame() -> None:
+    """By default the stats continue; slippi-js stops for good."""
     scene = Scene(first=0).frames(5).frame().without(1).frames(3)
     scene.frame(b={"percent": 9.0, "action_state_id": HURT})
-    stats, said = scene.run()
+    stats, events = scene.run()
     assert len(stats.conversions) == 1
-    assert events_of(said, "percent_changed")[0].frame == 9
+    assert events_of(events, "percent_changed")[0].frame == 9
     compatible, _ = scene.run(compat=True)
     assert compatible.conversions == []
     assert compatible.last_frame == stats.last_frame == 9
 
 
-# -- actions ----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    ("lasted", "failed", "said_at", "edge"),
+    ("landing_frames", "failed", "event_frame", "edge"),
     [
         (FOX_NAIR_LAG // 2 - 1, 0, None, (1, 0)),
         (FOX_NAIR_LAG // 2, 0, None, (0, 1)),
@@ -133,18 +124,20 @@ def test_a_player_who_lacks_a_frame() -> None:
         (FOX_NAIR_LAG, 1, FOX_NAIR_LAG // 2, (0, 0)),
     ],
 )
-def test_a_failed_l_cancel_waits(lasted: int, failed: int, said_at: int | None, edge: tuple[int, int]) -> None:
-    """It is said when the landing can no longer become an edge cancel that clears it."""
+def test_failed_l_cancel_waits_for_the_edge_cancel(
+    landing_frames: int, failed: int, event_frame: int | None, edge: tuple[int, int]
+) -> None:
+    """The event comes when the landing can no longer become an edge cancel, which would clear it."""
     scene = Scene(first=-10).frames(10, a={"action_state_id": NAIR})
-    scene.frames(lasted, a={"action_state_id": LANDING_NAIR, "l_cancel_status": 2})
-    stats, said = scene.frames(5, a={"action_state_id": FALL, "l_cancel_status": 0}).run()
+    scene.frames(landing_frames, a={"action_state_id": LANDING_NAIR, "l_cancel_status": 2})
+    stats, events = scene.frames(5, a={"action_state_id": FALL, "l_cancel_status": 0}).run()
     counts = stats.action_counts[0]
     assert (counts.edge_cancel_count.success, counts.edge_cancel_count.slow) == edge
     assert counts.l_cancel_count.fail == failed
-    assert [event.frame for event in events_of(said, "lcancel")] == ([] if said_at is None else [said_at])
+    assert [event.frame for event in events_of(events, "lcancel")] == ([] if event_frame is None else [event_frame])
 
 
-def test_a_failed_l_cancel_at_the_end_of_the_game() -> None:
+def test_failed_l_cancel_at_the_end_of_the_game() -> None:
     scene = Scene(first=-10).frames(10, a={"action_state_id": NAIR})
     scene.frames(2, a={"action_state_id": LANDING_NAIR, "l_cancel_status": 2})
     assert events_of(scene.run(finished=False)[1], "lcancel") == []
@@ -152,7 +145,7 @@ def test_a_failed_l_cancel_at_the_end_of_the_game() -> None:
     assert (event.frame, event.values["success"]) == (1, False)
 
 
-def test_a_good_l_cancel_is_said_at_once() -> None:
+def test_successful_l_cancel_is_announced_at_once() -> None:
     scene = Scene(first=-10).frames(10, a={"action_state_id": NAIR})
     (event,) = events_of(scene.frames(3, a={"action_state_id": LANDING_NAIR, "l_cancel_status": 1}).run()[1], "lcancel")
     assert (event.frame, event.values["success"]) == (0, True)
@@ -162,11 +155,11 @@ def test_a_good_l_cancel_is_said_at_once() -> None:
     ("knee_bend", "jump", "dodge", "rise", "expected"),
     [
         (3, 0, 1, 0.0, (1, 0, 0)),  # wavedash
-        (3, 0, 0, 0.0, (1, 0, 0)),  # a perfect one: no frame of the air dodge
+        (3, 0, 0, 0.0, (1, 0, 0)),  # a perfect one, without a frame of air dodge
         (0, 3, 2, 0.0, (0, 1, 0)),  # waveland
         (3, 5, 1, 20.0, (0, 1, 0)),  # a jump onto a platform
-        (3, 5, 1, 0.05, (1, 0, 0)),  # back to where it began
-        (3, 4, 1, 20.0, (1, 0, 0)),  # too short a jump to be one
+        (3, 5, 1, 0.05, (1, 0, 0)),  # back to the height of the knee bend
+        (3, 4, 1, 20.0, (1, 0, 0)),  # a jump too short to count
         (0, 0, 20, 0.0, (0, 0, 1)),  # an air dodge that lands
     ],
 )
@@ -197,10 +190,7 @@ def test_dash_dances_and_boost_grabs() -> None:
     assert (counts.dash_dance_count, counts.attack_count.dash, counts.grab_count.success) == (1, 0, 1)
 
 
-# -- inputs -----------------------------------------------------------------------------------------------------------
-
-
-def test_the_dead_zone_is_compared_at_64_bits() -> None:
+def test_dead_zone_is_compared_with_64_bits() -> None:
     at_the_edge = 0.2874999940395355  # 23/80 as the replay has it, in 32 bits
     scene = Scene(first=-39).frame().frame(a={"joystick_x": at_the_edge}).frame(a={"joystick_x": 0.3})
     assert scene.run()[0].overall[0].input_counts.joystick == 1
@@ -213,7 +203,7 @@ def test_inputs_count_from_frame_minus_39() -> None:
     assert (counts.buttons, counts.triggers, counts.cstick, counts.total) == (1, 1, 1, 3)
 
 
-def test_the_live_gauge_forgets() -> None:
+def test_live_gauge_has_a_window() -> None:
     scene = Scene(first=-39).frame(a={"physical_buttons": 0x100})
     assert scene.run()[0].extra.players[0].live_inputs_per_minute == 3600
     scene.frames(599)
@@ -221,11 +211,8 @@ def test_the_live_gauge_forgets() -> None:
     assert scene.frame().run()[0].extra.players[0].live_inputs_per_minute == 0
 
 
-# -- beyond slippi-js -------------------------------------------------------------------------------------------------
-
-
-def test_places() -> None:
-    """Final Destination, ledge at 85.57: shield, a recovery to the ledge, and one that fails."""
+def test_positions() -> None:
+    """Final Destination, ledge at 85.57: shield, a recovery to the ledge, and a failed one."""
     scene = Scene(first=0).frames(10, a={"action_state_id": 0xB3}).frame(a={"action_state_id": WAIT})
     for end in (0xFD, DEAD):
         scene.frame(a={"percent": 10.0 if end else 20.0, "action_state_id": HURT, "is_airborne": True})
@@ -244,8 +231,8 @@ def test_stage_control() -> None:
     assert [(p.stage_control.count, p.stage_control.total) for p in players] == [(4, 9), (2, 9)]
 
 
-def test_a_crew_battle() -> None:
-    """Player 1 gives up two stocks before anything happens; later one falls unhit, after a hit that nobody names."""
+def test_crew_battle() -> None:
+    """Player 1 gives up two stocks at the start, and later loses one after a hit without a hitter."""
     scene = Scene(first=0).frames(3)
     for stocks in (3, 2):
         scene.frames(3, b={"stocks_remaining": stocks, "action_state_id": DEAD}).frames(
@@ -260,7 +247,7 @@ def test_a_crew_battle() -> None:
     assert [e.damage for e in crew.exchanges] == [4.0]
 
 
-def test_free_for_all_credits_by_name() -> None:
+def test_free_for_all_credits_by_last_hit_by() -> None:
     scene = Scene(players=3, first=0).frame().frame(c={"percent": 7.0, "action_state_id": HURT, "last_hit_by": 0})
     scene.frame().frame(c={"percent": 9.0, "last_hit_by": 1}).frame(c={"action_state_id": DEAD, "stocks_remaining": 3})
     stats, _ = scene.run()
@@ -271,7 +258,7 @@ def test_free_for_all_credits_by_name() -> None:
     assert [entry.conversion_count for entry in stats.overall] == [1, 0, 0]
 
 
-def test_in_a_free_for_all_what_one_does_to_himself_is_nobodys() -> None:
+def test_free_for_all_self_inflicted_damage_is_not_credited() -> None:
     hurt = {"action_state_id": HURT}
     scene = Scene(players=3, first=0).frame().frame(a=hurt | {"percent": 10.0, "last_hit_by": 1}).frame()
     scene.frame(a={"percent": 30.0, "last_hit_by": 0}).frame().frame(a={"percent": 35.0, "last_hit_by": 2})
@@ -282,8 +269,8 @@ def test_in_a_free_for_all_what_one_does_to_himself_is_nobodys() -> None:
 
 def test_pauses_and_rollbacks() -> None:
     scene = Scene(first=0).frames(3).frame(paused=30).frame(revision=2).frame(revision=1).frames(2)
-    stats, said = scene.run()
-    assert [(e.frame, e.kind, e.values) for e in events_of(said, "game_paused", "rollback")] == [
+    stats, events = scene.run()
+    assert [(e.frame, e.kind, e.values) for e in events_of(events, "game_paused", "rollback")] == [
         (3, "game_paused", {"frames": 30}),
         (4, "rollback", {"sent": 3, "frames": 1}),
         (5, "rollback", {"sent": 2, "frames": 2}),

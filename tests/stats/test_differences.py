@@ -1,7 +1,7 @@
-"""Where slippi-js is wrong: the default differs from it only in the cases of one table, in `deploy/docs/stats.md`.
+"""The default differs from slippi-js only in the cases of one table, in `deploy/docs/stats.md`.
 
-The table says which members differ, and a row that says more than is so fails as well. What slippi-js says is the
-compatible mode, which `test_compat` holds to it.
+The table lists the members that differ, and a row without a difference fails as well. The compatible mode stands in for
+slippi-js; `test_compat` compares the two.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HEADING = "## Where slippi-js is wrong"
 
 
 class Row(NamedTuple):
-    """One case of the table."""
+    """One row of the table."""
 
     replay: str
     frame: int
@@ -40,7 +40,7 @@ def table() -> list[Row]:
 
 
 def data_of(name: str) -> bytes:
-    """A real replay, or one less an event: `game less 0x38 of 0 at 3000`."""
+    """A real replay, or one without an event: `game less 0x38 of 0 at 3000`."""
     real, _, less = name.partition(" less ")
     data = replay(real)
     if not less:
@@ -66,13 +66,13 @@ def test_the_table_has_rows() -> None:
 @needs_shared
 @pytest.mark.parametrize("row", table(), ids=lambda row: row.replay)
 def test_row(row: Row) -> None:
-    """What the row says differs, and nothing else; and it is the frame of the row that makes the difference."""
+    """Exactly the members of the row differ, and without the frame of the row they do not."""
     game = game_of(data_of(row.replay))
     assert different_members(game) == row.members
-    until = [(frame, offset) for frame, offset in game.frames if frame.number < row.frame]
-    assert len(until) < len(game.frames)
+    frames_before = [(frame, offset) for frame, offset in game.frames if frame.number < row.frame]
+    assert len(frames_before) < len(game.frames)
     if "less" in row.replay:
-        assert not different_members(game._replace(frames=until))
+        assert not different_members(game._replace(frames=frames_before))
 
 
 @needs_shared

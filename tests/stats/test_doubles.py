@@ -1,9 +1,8 @@
-"""Doubles and other games of more than two, checked by hand.
+"""Doubles and other games with more than two players, checked by hand.
 
-`doubles` (1.2.0, Battlefield, friendly fire on): Captain Falcon (0) and Ganondorf (1) against Captain
-Falcon (2) and Peach (3). The figures below were read off the post-frame updates: each change of `percent`, of
-`stocks_remaining` and of `last_hit_by` (6 is nobody), and the action state in that frame. The comments say what was
-seen there.
+`doubles` (1.2.0, Battlefield, friendly fire on): Captain Falcon (0) and Ganondorf (1) against Captain Falcon (2) and
+Peach (3). The figures below were read from the Post-Frame Updates: each change of `percent`, of `stocks_remaining` and
+of `last_hit_by` (6 for none), and the action state in that frame. The comments have the observations.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ pytestmark = needs_shared
 TEAM = {0: 1, 1: 1, 2: 0, 3: 0}
 
 LOST = [
-    # frame, player, percent in the frame before, who is named by `last_hit_by` in that frame
+    # frame, player, percent in the frame before, `last_hit_by` in that frame
     (991, 0, 56.29, 2),  # hit by 3 at 740 and by 2 at 855, dies below (state 0x00)
     (2040, 3, 101.48, 0),  # hit by 0 at 1693 and 1802
     (3824, 2, 121.52, 1),  # dies at the right (0x02)
@@ -34,25 +33,25 @@ LOST = [
     (5112, 0, 115.90, 3),  # caught by 2 at 4841, hit by 3 at 4938
     (5731, 2, 104.20, 0),
     (5921, 3, 68.93, 1),
-    (6186, 0, 0.00, None),  # at 0 percent and named by nobody: fell
+    (6186, 0, 0.00, None),  # at 0 percent without a hitter: fell
     (7675, 2, 112.60, 0),
-    (7695, 0, 32.32, None),  # nobody named: fell. His last stock: he is gone from 7755 on
-    # At 7783 player 1 goes from 3 stocks to 2 in the state 0x169, which is not dying, and player 0 from 0 to 1: he has
-    # taken his partner's stock. Nobody died.
-    (7950, 1, 116.22, 0),  # hit by his own partner at 7656 for 17.64, and named to the end: a team kill
+    (7695, 0, 32.32, None),  # no hitter: fell. The last stock: absent from 7755 on
+    # At 7783 player 1 goes from 3 stocks to 2 in state 0x169, which is not dying, and player 0 from 0 to 1: player 0
+    # took a stock of player 1, and neither died.
+    (7950, 1, 116.22, 0),  # hit by the partner at 7656 for 17.64, who stays the hitter: a team kill
     (8177, 0, 17.00, 2),
     (8585, 3, 127.68, 1),
-    (8742, 2, 21.56, 3),  # hit by his own partner at 8516 for 7.00: a team kill, and the end
+    (8742, 2, 21.56, 3),  # hit by the partner at 8516 for 7.00: a team kill, and the end
 ]
 
 CAUGHT_AND_JUGGLED = [
-    # who, first frame, hits, damage: player 3 from 917 to 1440
-    (1, 919, 4, 3.73),  # caught at 917 (0x113, CaptureCaptain): four hits until 937 while nobody is named
-    (1, 941, 1, 13.65),  # let go at 940: now 1 is named, and the throw hits
-    (2, 1014, 1, 8.00),  # her own partner
+    # hitter, first frame, hits, damage: player 3 from 917 to 1440
+    (1, 919, 4, 3.73),  # caught at 917 (0x113, CaptureCaptain): four hits until 937 without a hitter
+    (1, 941, 1, 13.65),  # released at 940: now 1 is the hitter, and the throw hits
+    (2, 1014, 1, 8.00),  # the partner
     (2, 1139, 1, 6.00),  # again
     (1, 1210, 1, 7.00),
-    (0, 1242, 1, 20.00),  # and two frames later both opponents' moves
+    (0, 1242, 1, 20.00),  # and two frames later the other opponent
     (1, 1244, 1, 14.00),
 ]
 
@@ -60,31 +59,31 @@ CAUGHT_AND_JUGGLED = [
 @cache
 def doubles() -> tuple[Game, Stats, list[Event]]:
     game = game_of(replay("doubles"))
-    stats, said = run(game)
-    return game, stats.stats(), said
+    stats, events = run(game)
+    return game, stats.stats(), events
 
 
 def extra(player: int) -> PlayerExtra:
     return doubles()[1].extra.players[player]  # type: ignore[no-any-return]
 
 
-def test_who_lost_stocks() -> None:
+def test_lost_stocks() -> None:
     lost = events_of(doubles()[2], "stock_lost")
     seen = [(e.frame, e.values["playerIndex"], round(e.values["stock"].end_percent, 2)) for e in lost]
     assert seen == [row[:3] for row in LOST]
 
 
-def test_a_stock_that_is_taken_is_not_lost() -> None:
-    _, stats, said = doubles()
-    (spawned,) = [event for event in events_of(said, "player_spawned") if event.frame == 7783]
+def test_stock_taken_by_a_partner_is_not_lost() -> None:
+    _, stats, events = doubles()
+    (spawned,) = [event for event in events_of(events, "player_spawned") if event.frame == 7783]
     assert spawned.values == {"playerIndex": 0, "stocksRemaining": 1}
     lives = [(stock.start_frame, stock.end_frame) for stock in stats.stocks if stock.player_index == 1]
     assert lives[:2] == [(-123, 4700), (4760, 7950)]
-    assert sum(1 for stock in stats.stocks if stock.player_index == 0) == 5, "four of his own and one of his partner's"
+    assert sum(1 for stock in stats.stocks if stock.player_index == 0) == 5, "four own stocks and one of the partner"
 
 
 def test_kills() -> None:
-    """Kills of opponents; kills of partners are in the exchanges only; the rest are self-destructs."""
+    """Kills of opponents are counted; kills of partners are only in the exchanges; the rest are self-destructs."""
     _, stats, _ = doubles()
     opponents = [(frame, player, by) for frame, player, _, by in LOST if by is not None and TEAM[by] != TEAM[player]]
     for index in range(4):
@@ -101,32 +100,31 @@ def test_kills() -> None:
     assert (first.frame, first.player_index, first.last_hit_by) == (991, 0, 2)
 
 
-def test_one_punish_by_two() -> None:
+def test_conversion_with_moves_of_both_opponents() -> None:
     stats = doubles()[1]
     (conversion,) = [c for c in stats.conversions if (c.player_index, c.start_frame) == (3, 917)]
     moves = [(m.player_index, m.frame, m.hit_count, round(m.damage, 2)) for m in conversion.moves]
     assert moves == CAUGHT_AND_JUGGLED
-    # Hit for the last time at 1244, she turns around (0x12, in control) at 1395, where the counter is 1; at 1440 it is
-    # 46.
+    # Player 3 is hit for the last time at 1244 and turns around (0x12, in control) at 1395, where the counter is 1. At
+    # 1440 it is 46.
     assert (conversion.end_frame, conversion.did_kill, conversion.last_hit_by) == (1440, False, 1)
-    # Who made the first move, player 1, was being hit since 732, until 1245: a counter-attack.
+    # Player 1, who made the first move, was punished from 732 to 1245: a counter-attack.
     assert conversion.opening_type == "counter-attack"
     (own,) = [c for c in stats.conversions if (c.player_index, c.start_frame) == (1, 732)]
     assert own.end_frame == 1245
 
 
-def test_hits_of_a_partner_open_nothing() -> None:
-    """At 3 player 3 hits her partner 2 for 14.34, at 177 player 1 his partner 0 for 12, at 1337 player 0 his partner 1
-    for 6."""
+def test_hits_of_a_partner_open_no_conversion() -> None:
+    """Player 3 hits 2 for 14.34 at 3, player 1 hits 0 for 12 at 177, and player 0 hits 1 for 6 at 1337."""
     conversions = doubles()[1].conversions
     starts = {(c.player_index, c.start_frame) for c in conversions}
     assert not starts & {(2, 3), (0, 177), (1, 1337)}
     assert all(TEAM[c.moves[0].player_index] != TEAM[c.player_index] for c in conversions)
 
 
-def test_damage_adds_up() -> None:
-    """Counted again in the plainest way: each rise of percent in a state of being hit, by the name in that frame; in a
-    grab the name is that of the next hit."""
+def test_damage_totals() -> None:
+    """Damage counted again in the simplest way: each rise of percent in a hit state, credited to `last_hit_by` in that
+    frame, or after the next hit for a grab."""
     dealt: defaultdict[tuple[int, int], float] = defaultdict(float)
     percent: dict[int, float] = {}
     waiting: defaultdict[int, float] = defaultdict(float)
@@ -145,11 +143,11 @@ def test_damage_adds_up() -> None:
 
 
 def test_teams_of_one_and_two() -> None:
-    """`teams_p1p2_blueVSp4_green_winner_green`, 151 frames: 1 walks off and is gone at 25, his partner 0 at 27; the
-    percents stay 0 and `last_hit_by` is 6 throughout, so nobody hit anybody. Player 3 does not move."""
-    stats, said = run(game_of(replay("teams_p1p2_blueVSp4_green_winner_green")))
+    """`teams_p1p2_blueVSp4_green_winner_green`, 151 frames: player 1 walks off and is absent from 25, the partner 0
+    from 27. Percents stay 0 and `last_hit_by` is always 6, so there are no hits. Player 3 does not move."""
+    stats, events = run(game_of(replay("teams_p1p2_blueVSp4_green_winner_green")))
     shown = stats.stats()
-    lost = [(e.frame, e.values["playerIndex"]) for e in events_of(said, "stock_lost")]
+    lost = [(e.frame, e.values["playerIndex"]) for e in events_of(events, "stock_lost")]
     assert lost == [(25, 1), (27, 0)]
     assert not shown.conversions
     assert not shown.combos
@@ -159,8 +157,8 @@ def test_teams_of_one_and_two() -> None:
     assert [entry.input_counts.total for entry in shown.overall] == [1, 1, 0]
 
 
-def test_three_for_themselves() -> None:
-    """`ffa_1p2p3p_winner_3p`: the same with nobody's partner; 1 is gone at 28, 0 at 29."""
-    stats, said = run(game_of(replay("ffa_1p2p3p_winner_3p")))
-    assert [(e.frame, e.values["playerIndex"]) for e in events_of(said, "stock_lost")] == [(28, 1), (29, 0)]
+def test_free_for_all_of_three() -> None:
+    """`ffa_1p2p3p_winner_3p`: the same without teams. Player 1 is absent from 28, player 0 from 29."""
+    stats, events = run(game_of(replay("ffa_1p2p3p_winner_3p")))
+    assert [(e.frame, e.values["playerIndex"]) for e in events_of(events, "stock_lost")] == [(28, 1), (29, 0)]
     assert [player.self_destructs for player in stats.stats().extra.players] == [1, 1, 0]

@@ -1,4 +1,4 @@
-"""Replays that are damaged give stats all the same: what the reader makes of them is computed, whatever it says."""
+"""Damaged replays have stats as well, computed from whatever frames the reader gives."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def data_of(index: int) -> bytes:
 @pytest.mark.parametrize("compat", [False, True])
 def test_damaged_replays(index: int, compat: bool) -> None:
     data = data_of(index)
-    places = st.integers(16 + data[16], len(data) - 1)
-    change = st.tuples(places, st.binary(min_size=1, max_size=4))
+    offsets = st.integers(16 + data[16], len(data) - 1)
+    change = st.tuples(offsets, st.binary(min_size=1, max_size=4))
 
     @settings(max_examples=12, deadline=None)
     @given(st.lists(change, min_size=1, max_size=20), st.integers(0, len(data)))
@@ -43,8 +43,8 @@ def test_damaged_replays(index: int, compat: bool) -> None:
         reader.feed(whole)
         if reader.settings is None:
             return
-        stats, said = run(game_of(whole), compat=compat)
-        assert said
+        stats, events = run(game_of(whole), compat=compat)
+        assert events
         assert msgspec.json.encode(stats.stats())
 
     check()

@@ -1,4 +1,4 @@
-"""Frame by frame, read in pieces, and resumed from a copy in the middle: the same events and the same stats."""
+"""Stats do not depend on how a game is read: frame by frame, in pieces, or resumed from a copy."""
 
 from __future__ import annotations
 
@@ -42,32 +42,32 @@ def expected(name: str, compat: bool) -> tuple[bytes, ...]:
     return lines(run(game(name), compat=compat)[1])
 
 
-def lines(said: list[Event]) -> tuple[bytes, ...]:
-    return tuple(type(event).__name__.encode() + msgspec.json.encode(event) for event in said)
+def lines(emitted: list[Event]) -> tuple[bytes, ...]:
+    return tuple(type(event).__name__.encode() + msgspec.json.encode(event) for event in emitted)
 
 
 def resumed(name: str, cuts: list[int], *, compat: bool) -> None:
-    """At each cut the stats go on as a copy; the original goes on too, and must not notice."""
+    """At each cut the stats continue as a copy. The original continues, too, and must not be affected."""
     frames, end = game(name).frames, game(name).end
     stats = SlippiStats(game(name).settings, compat=compat)
-    said: list[Event] = []
-    left: list[tuple[SlippiStats, int, int]] = []
+    emitted: list[Event] = []
+    originals: list[tuple[SlippiStats, int, int]] = []
     for at, (frame, end_offset) in enumerate(frames):
         if at in cuts:
-            left.append((stats, at, len(said)))
+            originals.append((stats, at, len(emitted)))
             stats = stats.copy()
-        said += stats.feed(frame, end_offset)
-    said += stats.finish(end)
+        emitted += stats.feed(frame, end_offset)
+    emitted += stats.finish(end)
     whole = expected(name, compat)
-    assert lines(said) == whole
-    for original, at, told in left:
+    assert lines(emitted) == whole
+    for original, at, count in originals:
         rest = [event for frame, end_offset in frames[at:] for event in original.feed(frame, end_offset)]
-        assert lines([*rest, *original.finish(end)]) == whole[told:]
+        assert lines([*rest, *original.finish(end)]) == whole[count:]
 
 
 @pytest.mark.parametrize("compat", [False, True])
 @pytest.mark.parametrize("name", MATCHES)
-def test_resumed_in_the_middle(name: str, compat: bool) -> None:
+def test_resume_in_the_middle(name: str, compat: bool) -> None:
     @settings(max_examples=4, deadline=None)
     @given(st.lists(st.integers(0, len(game(name).frames) - 1), max_size=3))
     def check(cuts: list[int]) -> None:
@@ -78,14 +78,14 @@ def test_resumed_in_the_middle(name: str, compat: bool) -> None:
 
 @needs_shared
 @pytest.mark.parametrize("name", REAL)
-def test_real_game_resumed(name: str) -> None:
+def test_resume_of_real_games(name: str) -> None:
     count = len(game(name).frames)
     resumed(name, [count // 3, count // 2, count // 2 + 1, count - 1], compat=False)
 
 
 @pytest.mark.parametrize("name", MATCHES)
 def test_read_in_pieces(name: str) -> None:
-    """The events name offsets of the file, which do not depend on how it was read."""
+    """The file offsets of the events do not depend on how the file is read."""
 
     @settings(max_examples=3, deadline=None)
     @given(st.integers(1, 60000))
@@ -95,38 +95,38 @@ def test_read_in_pieces(name: str) -> None:
         events = [e for at in range(0, len(data), size) for e in reader.feed(data[at : at + size])] + reader.finish()
         stats = SlippiStats(game(name).settings)
         waiting: dict[int, Frame] = {}
-        said: list[Event] = []
+        emitted: list[Event] = []
         for event in events:
             if isinstance(event, Frame):
                 waiting[event.number] = event
             elif isinstance(event, FrameFinalized):
                 for number in sorted(n for n in waiting if n <= event.through):
-                    said += stats.feed(waiting.pop(number), event.end_offset)
+                    emitted += stats.feed(waiting.pop(number), event.end_offset)
             elif isinstance(event, GameEnd):
-                said += stats.finish(event)
-        assert lines(said) == expected(name, False)
+                emitted += stats.finish(event)
+        assert lines(emitted) == expected(name, False)
 
     check()
 
 
-def test_asking_changes_nothing() -> None:
+def test_reading_the_stats_changes_nothing() -> None:
     stats = SlippiStats(game("two").settings)
-    said: list[Event] = []
+    emitted: list[Event] = []
     for frame, end_offset in game("two").frames:
-        said += stats.feed(frame, end_offset)
+        emitted += stats.feed(frame, end_offset)
         if frame.number % 7 == 0:
             stats.stats()
-    assert lines([*said, *stats.finish(game("two").end)]) == expected("two", False)
+    assert lines([*emitted, *stats.finish(game("two").end)]) == expected("two", False)
 
 
-def test_what_was_said_does_not_change() -> None:
-    """Events and stats are values: what comes later leaves them alone."""
+def test_events_do_not_change_later() -> None:
+    """Events and stats are values: later frames do not change them."""
     stats = SlippiStats(game("netplay").settings)
-    said: list[Event] = []
+    emitted: list[Event] = []
     at_once: list[bytes] = []
     for frame, end_offset in game("netplay").frames:
         new = stats.feed(frame, end_offset)
-        said += new
+        emitted += new
         at_once += lines(new)
     stats.finish(game("netplay").end)
-    assert lines(said) == tuple(at_once)
+    assert lines(emitted) == tuple(at_once)

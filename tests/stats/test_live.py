@@ -1,5 +1,8 @@
-"""Events and stats in the logs, as a game writes its file: each behind the final frame that caused it and before the
-next one, the same however the bytes came, and never taken back."""
+"""Events and stats in the logs while a game writes its file.
+
+Each follows the final frame that caused it and precedes the next frame. They do not depend on how the bytes come, and
+are never taken back.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +43,7 @@ def data_of(name: str) -> bytes:
 
 
 def play(pipeline: Pipeline, data: bytes, writer: str) -> Iterator[Batch]:
-    """What each write of a game makes known; the last is what the end does."""
+    """The batches of each write of a game, and that of the end."""
     for write in schedule(data, writer, speed=0):
         if write.offset == pipeline.bytes_read:
             yield pipeline.feed(write.data)
@@ -51,7 +54,7 @@ def play(pipeline: Pipeline, data: bytes, writer: str) -> Iterator[Batch]:
 
 @cache
 def whole(name: str) -> tuple[tuple[bytes, ...], ...]:
-    """Both logs as lines, read in one piece."""
+    """The lines of both logs, read in one piece."""
     pipeline = Pipeline(SlippiReader(), MODES)
     logs = [pipeline.feed(data_of(name)), pipeline.finish()]
     return tuple(lines(batch.messages(mode) for batch in logs) for mode in MODES)
@@ -69,12 +72,15 @@ def in_pieces(name: str, writer: str) -> list[tuple[bytes, ...]]:
 def derived(log: tuple[bytes, ...]) -> list[Json]:
     """The `event` and `stats` messages without their cursors."""
     messages = [msgspec.json.decode(line) for line in log]
-    wanted = [message for message in messages if message["type"] in ("event", "stats")]
-    return [{key: value for key, value in message.items() if key != "cursor"} for message in wanted]
+    selected = [message for message in messages if message["type"] in ("event", "stats")]
+    return [{key: value for key, value in message.items() if key != "cursor"} for message in selected]
 
 
 def check_live_order(log: tuple[bytes, ...]) -> int:
-    """The live log: behind the `finalized` that made its frame final, before any other frame. How many events."""
+    """Assert that in the live log events follow the `finalized` of their frame, before any other frame.
+
+    Returns the number of events.
+    """
     count = 0
     before, through = FIRST_FRAME - 1, FIRST_FRAME - 1
     seen = FIRST_FRAME
@@ -88,20 +94,20 @@ def check_live_order(log: tuple[bytes, ...]) -> int:
             seen, fresh = before + 1, True
         elif kind in ("event", "stats") and not closing(message, through):
             count += 1
-            assert fresh, "a frame came between"
+            assert fresh, "a frame in between"
             assert before < message["frame"] <= through
-            assert message["frame"] >= seen, "of an earlier frame than the one before"
+            assert message["frame"] >= seen, "frames of events decrease"
             seen = message["frame"]
     return count
 
 
 def closing(message: Json, last: int) -> bool:
-    """What only the end of the game tells: an L-cancel that waited, and the last stats."""
+    """Whether a message comes from the end of the game: a waiting L-cancel, or the last stats."""
     return bool(message["frame"] == last and (message["type"] == "stats" or message["kind"] == "lcancel"))
 
 
 def check_finalized_order(log: tuple[bytes, ...]) -> int:
-    """The finalized log: behind the very frame, before the next one. How many events."""
+    """Assert that in the finalized log events directly follow their frame; returns the number of events."""
     count = 0
     last = FIRST_FRAME - 1
     for message in map(msgspec.json.decode, log):
@@ -115,16 +121,16 @@ def check_finalized_order(log: tuple[bytes, ...]) -> int:
 
 
 def check_stats_messages(log: tuple[bytes, ...]) -> None:
-    """After every final frame n with (n + 124) % 60 == 0, and once more right before the end."""
+    """Assert that stats follow every final frame n with (n + 124) % 60 == 0, and once precede the end."""
     messages = [msgspec.json.decode(line) for line in log]
     numbers = [message["frame"]["frame"] for message in messages if message["type"] == "frame"]
-    told = [message["frame"] for message in messages if message["type"] == "stats"]
-    assert told == [*(number for number in numbers if (number + 124) % 60 == 0), numbers[-1]]
+    announced = [message["frame"] for message in messages if message["type"] == "stats"]
+    assert announced == [*(number for number in numbers if (number + 124) % 60 == 0), numbers[-1]]
     end = next(at for at, message in enumerate(messages) if message["type"] == "game_end")
     assert messages[end - 1]["type"] == "stats"
     assert not any(message["type"] in ("event", "stats", "frame") for message in messages[end:])
     for at, message in enumerate(messages[: end - 1]):
-        if message["type"] == "stats":  # the events of its frame come first
+        if message["type"] == "stats":  # the events of the frame come first
             assert (
                 messages[at + 1]["type"] != "event"
                 or messages[at + 1]["frame"] > message["frame"]
@@ -133,10 +139,12 @@ def check_stats_messages(log: tuple[bytes, ...]) -> None:
 
 
 def check_nothing_is_taken_back(log: tuple[bytes, ...]) -> None:
-    """What has ended stays as it was said, up to the last stats; the opening type of a conversion may differ only when
-    the punish on who opened it still ran at the end."""
-    said = derived(log)
-    last = said[-1]["stats"]
+    """Assert that closed entries stay as announced, up to the last stats.
+
+    The opening type of a conversion may differ if a conversion on its attacker is still open at the end.
+    """
+    messages = derived(log)
+    last = messages[-1]["stats"]
     open_at_end = {c["playerIndex"]: c["startFrame"] for c in last["conversions"] if "endFrame" not in c}
     for member, kind, single in (
         ("conversions", "conversion_ended", "conversion"),
@@ -144,9 +152,9 @@ def check_nothing_is_taken_back(log: tuple[bytes, ...]) -> None:
         ("stocks", "stock_lost", "stock"),
     ):
         ended = sorted((e for e in last[member] if "endFrame" in e), key=_identity)
-        told = sorted((m[single] for m in said if m.get("kind") == kind), key=_identity)
-        assert len(told) == len(ended)
-        for ours, final in zip(told, ended, strict=True):
+        announced = sorted((m[single] for m in messages if m.get("kind") == kind), key=_identity)
+        assert len(announced) == len(ended)
+        for ours, final in zip(announced, ended, strict=True):
             different = [difference.where for difference in differences(final, ours)]
             if different == ["openingType"]:
                 attacker = final["moves"][0]["playerIndex"] if final["moves"] else final["lastHitBy"]
@@ -154,7 +162,7 @@ def check_nothing_is_taken_back(log: tuple[bytes, ...]) -> None:
                 assert open_at_end[attacker] < final["startFrame"]
             else:
                 assert different == []
-    for message in (m for m in said if m["type"] == "stats"):
+    for message in (m for m in messages if m["type"] == "stats"):
         for member in ("conversions", "combos", "stocks"):
             known = {_identity(entry): entry for entry in last[member]}
             for entry in message["stats"][member]:
@@ -171,7 +179,7 @@ NAMES = [*MATCHES, *(pytest.param(name, marks=needs_shared) for name in REAL)]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_follows_its_frame(name: str) -> None:
+def test_events_follow_their_frame(name: str) -> None:
     live, finalized = whole(name)
     assert check_live_order(live) > 10
     assert check_finalized_order(finalized) > 10
@@ -182,14 +190,14 @@ def test_each_follows_its_frame(name: str) -> None:
 
 @pytest.mark.parametrize("writer", WRITERS)
 @pytest.mark.parametrize("name", [*MATCHES, *(pytest.param(n, marks=needs_shared) for n in REAL[1:2])])
-def test_the_same_in_pieces(name: str, writer: str) -> None:
-    """Every message with its cursor, as Dolphin writes in bursts, frame by frame, and cut anywhere."""
+def test_logs_do_not_depend_on_writes(name: str, writer: str) -> None:
+    """Every message with its cursor is the same, for bursts as Dolphin writes, frame by frame, and random cuts."""
     assert in_pieces(name, writer) == list(whole(name))
 
 
 @pytest.mark.parametrize("name", ["two", "netplay"])
-def test_said_as_soon_as_known(name: str) -> None:
-    """Frame by frame: what a frame made final causes is there with the write that made it final, not later."""
+def test_events_come_with_the_write_that_makes_their_frame_final(name: str) -> None:
+    """Written frame by frame, events come with the write that makes their frame final, not later."""
     through = FIRST_FRAME - 1
     for batch in play(Pipeline(SlippiReader(), MODES), data_of(name), "frame"):
         messages = [msgspec.json.decode(message.json()) for message in batch.messages("live")]
@@ -201,8 +209,8 @@ def test_said_as_soon_as_known(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", MATCHES)
-def test_resumed_in_the_middle(name: str) -> None:
-    """A copy of the pipeline goes on with the same messages, and the original does not notice."""
+def test_resume_in_the_middle(name: str) -> None:
+    """A copy of the pipeline continues with the same messages, and the original is not affected."""
 
     @settings(max_examples=3, deadline=None)
     @given(st.floats(0, 1), st.integers(1, 30_000))
@@ -223,8 +231,8 @@ def test_resumed_in_the_middle(name: str) -> None:
 
 @needs_shared
 @pytest.mark.parametrize("name", ["Whispy", "doubles", "transform", "rollbackFrameTest", "v2.0", "itemExport"])
-def test_no_payload_hides_the_envelope(name: str) -> None:
-    """A key of a payload that the envelope has too would be read as the envelope's."""
+def test_payload_keys_differ_from_envelope_keys(name: str) -> None:
+    """A payload must not have a key of the envelope."""
     pipeline = Pipeline(SlippiReader())
     for message in pipeline.feed(replay(name)).messages("live"):
         if message.type == "event":

@@ -1,4 +1,4 @@
-"""A whole game by columns: the stats that its events give when they are read one by one."""
+"""Stats from columns equal those from the events read one by one."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MATCHES = {
     "oldest": {"seed": 35, "version": (0, 1, 0)},
 }
 READ_ONE_BY_ONE = {"BTTDK", "corrupt", "geckoCodes", "incomplete", "not_slp_text"}
-"""A target test, which takes items, and what does not end with a Game End."""
+"""A target test, which needs items, and files without a Game End."""
 
 
 @cache
@@ -38,7 +38,7 @@ def encoded(stats: SlippiStats) -> bytes:
 
 
 def compare(data: bytes, *, compat: bool = False, crew: bool = False) -> bool:
-    """Whether the columns could be used; then they give the same."""
+    """Whether the columns can be used. Asserts that their stats are the same then."""
     whole = whole_stats(WholeGame(data), compat=compat, crew=crew)
     if whole is None:
         return False
@@ -59,14 +59,14 @@ def test_real_replay(path: object) -> None:
 
 @needs_shared
 @pytest.mark.parametrize("name", sorted(READ_ONE_BY_ONE - {"not_slp_text"}))
-def test_what_has_to_be_read(name: str) -> None:
+def test_replays_that_are_read_event_by_event(name: str) -> None:
     assert not compare(replay(name))
 
 
 @needs_shared
 @pytest.mark.parametrize("command", [PRE, POST])
 @pytest.mark.parametrize("name", ["game", "itemExport", "doubles"])
-def test_a_frame_that_lacks_a_player(name: str, command: int) -> None:
+def test_frame_without_a_player(name: str, command: int) -> None:
     data = without_event(replay(name), command, 300, 0)
     assert compare(data)
     assert compare(data, compat=True)
@@ -74,8 +74,8 @@ def test_a_frame_that_lacks_a_player(name: str, command: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.sampled_from(sorted(MATCHES)), st.lists(st.tuples(st.floats(0, 0.999), st.integers(0, 255)), max_size=4))
-def test_damaged(name: str, flips: list[tuple[float, int]]) -> None:
-    """Whatever the bytes are: the same, or left to the reader."""
+def test_damaged_replays(name: str, flips: list[tuple[float, int]]) -> None:
+    """Any bytes give the same stats, or are left to the reader."""
     data = bytearray(match(name))
     for where, value in flips:
         data[800 + int(where * (len(data) - 800))] = value

@@ -1,1 +1,1 @@
-"""The Slippi format: container, commands, framing, decoder, assembler, reader, writer, names. Sans-IO."""
+"""The Slippi format: reader, whole games as columns, writer, and the names of what is in Melee. Sans-IO."""

@@ -1,11 +1,10 @@
-"""Columns as Arrow tables (extra `analysis`): frames, items, how games were set up, how they ended.
+"""Columns as Arrow tables (extra `analysis`): frames, items, settings of games, ends of games.
 
-The columns of each table are fixed: all fields of the newest version, made from the same field tables as the decoder,
-so that the tables of replays of any age can be laid below each other. What a replay does not have is null. A NaN that
-stands in the replay stays NaN. Each column of a field carries its documentation and unit as metadata of the Arrow
-field.
+The columns of each table are fixed. They are all fields of the newest version, made from the field tables of the
+decoder, so tables of replays of any version can be concatenated. Fields that a replay does not have are null; a NaN in
+the replay stays NaN. The metadata of an Arrow field has its documentation, unit and first version.
 
-Whole columns are handed over; nothing here loops over frames.
+Columns are handed over whole, without a loop over frames.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from slpstream.formats.slippi.names import character_name, stage_name
 from slpstream.model.events import GameEnd
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Field, Table
 
-_OF_KIND = {
+_KIND_TYPES = {
     U8: pa.uint8(),
     I8: pa.int8(),
     U16: pa.uint16(),
@@ -36,22 +35,23 @@ _OF_KIND = {
     F32: pa.float32(),
     BOOL: pa.bool_(),
 }
-_OF_PYTHON = {bool: pa.bool_(), int: pa.uint8(), float: pa.float32(), str: pa.string()}
-"""For settings that are no field of their own but made of one: all integers among them are small but one."""
+_PLAIN_TYPES = {bool: pa.bool_(), int: pa.uint8(), float: pa.float32(), str: pa.string()}
+"""For settings that are computed from a field. Their integers fit into 8 bits, except those in `_OTHER_TYPES`."""
 
 _KEYS = ("frame", "player_index", "is_follower")
-"""Fields that every event of a frame repeats."""
+"""Fields that all events of a frame repeat."""
 
 KEY = pa.dictionary(pa.int32(), pa.string())
 """The type of the columns `file` and `game_id`."""
 
 
 class _Source(NamedTuple):
-    """A column of `frames_table`: the event that it comes from, the field there, its name and type here."""
+    """Where the values of a column come from."""
 
     event: str
     field: str
     column: Any
+    """The Arrow field: name, type and metadata."""
 
 
 def _column(name: str, type: Any, doc: str, unit: str = "", since: str = "") -> Any:
@@ -59,15 +59,15 @@ def _column(name: str, type: Any, doc: str, unit: str = "", since: str = "") -> 
     return pa.field(name, type, metadata={key: text for key, text in notes.items() if text})
 
 
-def _of_field(field: Field, name: str) -> Any:
-    return _column(name, _OF_KIND[field.kind], field.doc, field.unit, field.since)
+def _field_column(field: Field, name: str) -> Any:
+    return _column(name, _KIND_TYPES[field.kind], field.doc, field.unit, field.since)
 
 
 def _sources(event: str, table: Table, prefix: str = "", renamed: Mapping[str, str] | None = None) -> Iterator[_Source]:
     for field in table.fields:
         if field.name not in _KEYS:
             name = (renamed or {}).get(field.name, prefix + field.name.replace(".", "_"))
-            yield _Source(event, field.name, _of_field(field, name))
+            yield _Source(event, field.name, _field_column(field, name))
 
 
 _FRAME_SOURCES = (
@@ -78,13 +78,13 @@ _CHARACTER_SOURCES = (*_sources("pre", PRE_FRAME, "pre_"), *_sources("post", POS
 _ITEM_SOURCES = tuple(_sources("items", ITEM_UPDATE))
 
 _FRAME_KEYS = (
-    _of_field(PRE_FRAME.fields[0], "frame"),
-    _column("revision", pa.int32(), "How often the number had been sent before: 0 the first time."),
+    _field_column(PRE_FRAME.fields[0], "frame"),
+    _column("revision", pa.int32(), "How often the frame number was sent before; 0 the first time."),
 )
 FRAMES_SCHEMA = pa.schema(
     [
         *_FRAME_KEYS,
-        *(_of_field(field, field.name) for field in PRE_FRAME.fields[1:3]),
+        *(_field_column(field, field.name) for field in PRE_FRAME.fields[1:3]),
         *(source.column for source in (*_FRAME_SOURCES, *_CHARACTER_SOURCES)),
     ]
 )
@@ -97,13 +97,15 @@ ITEMS_SCHEMA = pa.schema([*_FRAME_KEYS, *(source.column for source in _ITEM_SOUR
 def frames_table(frames: Frames) -> pa.Table:
     """One row for each frame and character, with the columns of `FRAMES_SCHEMA`.
 
-    `frame` (int32), `revision` (int32), `player_index` (uint8), `is_follower` (bool); of the whole frame `start_seed`,
-    `scene_frame_counter`, `latest_finalized_frame`; then the fields of the Pre-Frame Update as `pre_NAME` and those of
-    the Post-Frame Update as `post_NAME`, with `_` for the dot of a nested name: `post_self_induced_speeds_air_x`.
+    The columns are `frame` (int32), `revision` (int32), `player_index` (uint8), `is_follower` (bool); `start_seed`,
+    `scene_frame_counter` and `latest_finalized_frame` of the whole frame; then the fields of the Pre-Frame Update as
+    `pre_NAME` and those of the Post-Frame Update as `post_NAME`, with `_` for the dot of a nested name:
+    `post_self_induced_speeds_air_x`.
 
-    Character by character (players by index, each with its follower behind it), the frames in the order of `frames`:
-    ascending numbers, or for `frames.sendings` the order of the file. There is no row where a character has neither
-    event. Null: a field that the replay does not have, the fields of an event that the character does not have there.
+    Rows are grouped by character, players by index and each player followed by its follower. Within a character they
+    are in the order of `frames`: ascending numbers, or file order for `frames.sendings`. A frame in which the character
+    has neither event has no row. Fields that the replay does not have are null, and so are the fields of an absent
+    event.
     """
     return pa.concat_tables(
         [_character_table(frames, one) for one in frames.characters] or [FRAMES_SCHEMA.empty_table()]
@@ -118,7 +120,7 @@ def items_table(frames: Frames) -> pa.Table:
     counts = items.counts
     keys = [_array(np.repeat(column, counts), pa.int32()) for column in (frames.number, frames.revision)]
     values = _Values(items, None)
-    return pa.Table.from_arrays([*keys, *(values.of(source) for source in _ITEM_SOURCES)], schema=ITEMS_SCHEMA)
+    return pa.Table.from_arrays([*keys, *(values.column(source) for source in _ITEM_SOURCES)], schema=ITEMS_SCHEMA)
 
 
 def _character_table(frames: Frames, character: Character) -> pa.Table:
@@ -131,12 +133,12 @@ def _character_table(frames: Frames, character: Character) -> pa.Table:
     arrays.append(_array(np.full(count, character.is_follower), pa.bool_()))
     events = {"start": frames.start, "bookend": frames.bookend, "pre": character.pre, "post": character.post}
     values = {name: _Values(columns, rows) for name, columns in events.items()}
-    arrays += [values[source.event].of(source) for source in (*_FRAME_SOURCES, *_CHARACTER_SOURCES)]
+    arrays += [values[source.event].column(source) for source in (*_FRAME_SOURCES, *_CHARACTER_SOURCES)]
     return pa.Table.from_arrays(arrays, schema=FRAMES_SCHEMA)
 
 
 class _Values:
-    """The columns of one event in some rows (`None` for all), null where it did not come."""
+    """The columns of one event in the given rows (`None` for all), with nulls where the event is absent."""
 
     def __init__(self, columns: EventColumns, rows: Array | None) -> None:
         self._columns = columns
@@ -145,16 +147,16 @@ class _Values:
         self._count = len(present)
         self._valid = None if present.all() else _bits(present)
 
-    def of(self, source: _Source) -> Any:
-        """The column that a field makes."""
+    def column(self, source: _Source) -> Any:
+        """The values of a column."""
         if source.field not in self._columns.fields:
             return pa.nulls(self._count, source.column.type)
         return _array(_taken(self._columns[source.field], self._rows), source.column.type, self._valid)
 
 
 def _array(values: Array, type: Any, valid: Any = None) -> Any:
-    """An Arrow array of a contiguous column, without a copy; `valid` is a buffer of bits. (`pyarrow.array` would load
-    pandas, and that takes a second.)"""
+    """An Arrow array over a contiguous column, without a copy. `valid` is the validity bitmap."""
+    # Not `pyarrow.array`, because that imports pandas, which takes a second.
     data = _bits(values) if type == pa.bool_() else pa.py_buffer(values)
     return pa.Array.from_buffers(type, len(values), [valid, data])
 
@@ -167,9 +169,6 @@ def _taken(column: Array, rows: Array | None) -> Array:
     return np.ascontiguousarray(column if rows is None else column[rows])
 
 
-# -- how a game was set up, how it ended
-# --------------------------------------------------------------------------------------------------------------------
-
 _FIELDS = {field.name: field for field in (*game_start.FIELDS, *game_start.PLAYER_FIELDS)}
 _OTHER_TYPES = {
     "enabled_items": pa.uint64(),
@@ -178,28 +177,28 @@ _OTHER_TYPES = {
 _DOCS = {
     "slp_version": "Version of the replay format, major.minor.build.",
     "timer_type": "0 none, 2 counts down, 3 counts up.",
-    "in_game_mode": "Bits 0xE0 of the first game bitfield: 32 is stock.",
-    "friendly_fire_enabled": "Team attack.",
+    "in_game_mode": "Bits 0xE0 of the first game bitfield; 32 is stock.",
+    "friendly_fire_enabled": "Whether team attack is on.",
     "enabled_items": "Bit mask of the items that can spawn, 40 bits.",
     "scene": "Minor scene.",
     "game_mode": "Major scene: 2 versus, 8 online.",
     "port": "Player index + 1.",
     "player_index": "0 to 3.",
     "controller_fix": "None, UCF, Dween or Mixed.",
-    "match_id": "The same as session_id.",
+    "match_id": "Same as session_id.",
 }
 
 
 def _settings_columns(cls: type[Any]) -> Iterator[Any]:
-    """A column for each plain value of a settings class, in its order."""
+    """A column for each field of a settings class that has a plain value, in its order."""
     for name, hint in get_type_hints(cls).items():
-        kind = next((plain for plain in _OF_PYTHON if hint is plain or plain in getattr(hint, "__args__", ())), None)
+        kind = next((plain for plain in _PLAIN_TYPES if hint is plain or plain in getattr(hint, "__args__", ())), None)
         field = _FIELDS.get(name)
-        if field is not None and field.kind in _OF_KIND:
-            yield _of_field(field, name)
+        if field is not None and field.kind in _KIND_TYPES:
+            yield _field_column(field, name)
         elif kind is not None:
             doc = _DOCS.get(name, "" if field is None else field.doc)
-            yield _column(name, _OTHER_TYPES.get(name, _OF_PYTHON[kind]), doc)
+            yield _column(name, _OTHER_TYPES.get(name, _PLAIN_TYPES[kind]), doc)
 
 
 _GAME_COLUMNS = tuple(_settings_columns(Settings))
@@ -210,23 +209,27 @@ _PLAYER_COLUMNS = tuple(_settings_columns(PlayerSettings))
 GAME_STARTS_SCHEMA = pa.schema(
     [
         *_GAME_COLUMNS,
-        _column("stage_name", pa.string(), "Name of the stage, null where the id is unknown."),
+        _column("stage_name", pa.string(), "Name of the stage; null for an unknown id."),
         *_INFO_COLUMNS,
         *_MATCH_COLUMNS,
         *_PLAYER_COLUMNS,
-        _column("character_name", pa.string(), "Name of the character, null where the id is unknown."),
+        _column("character_name", pa.string(), "Name of the character; null for an unknown id."),
     ]
 )
 """The columns of `game_start_table`."""
 
 GAME_ENDS_SCHEMA = pa.schema(
     [
-        _column("reason", pa.string(), "game_end, raw_length, incomplete (the file just stops) or error (bad bytes)."),
-        *(_of_field(field, field.name) for field in GAME_END.fields),
-        _column("winners", pa.list_(pa.uint8()), "Player indices; empty when nobody won or it is not known."),
+        _column("reason", pa.string(), "game_end, raw_length, incomplete (the file breaks off) or error."),
+        *(_field_column(field, field.name) for field in GAME_END.fields),
+        _column(
+            "winners",
+            pa.list_(pa.uint8()),
+            "Player indices; empty without a known winner.",
+        ),
         _column("last_frame", pa.int32(), "The highest frame number.", "frame number"),
         _column("duration_seconds", pa.float64(), "Length of the playable part.", "seconds"),
-        _column("started_at", pa.string(), "As the metadata has it: ISO 8601, on consoles without a time zone."),
+        _column("started_at", pa.string(), "Start of the game, ISO 8601; without a time zone on consoles."),
         _column("played_on", pa.string(), "dolphin, nintendont, network and others."),
         _column("console_nick", pa.string(), "Name of the console."),
     ]
@@ -237,9 +240,9 @@ GAME_ENDS_SCHEMA = pa.schema(
 def game_start_table(settings: Settings) -> pa.Table:
     """One row for each player of a game, with the columns of `GAME_STARTS_SCHEMA`.
 
-    First those of the game, the same in each row: `Settings`, `GameInfo` and `MatchInfo` with their own names, and
-    `stage_name`. Then those of the player: `PlayerSettings`, and `character_name`. Null: what the version of the
-    replay does not have; names and ids of players that are absent are empty.
+    The columns of the game come first and are the same in each row: the fields of `Settings`, `GameInfo` and
+    `MatchInfo` under their own names, and `stage_name`. Then come those of the player: the fields of `PlayerSettings`,
+    and `character_name`. Fields that the replay does not have are null, but absent names and ids of players are empty.
     """
     game = {
         **_plain(settings, _GAME_COLUMNS),
@@ -255,11 +258,11 @@ def game_start_table(settings: Settings) -> pa.Table:
 
 
 def game_end_table(end: GameEnd, metadata: Mapping[str, Any] | None) -> pa.Table:
-    """One row for a game, with the columns of `GAME_ENDS_SCHEMA`.
+    """A table of one row with the columns of `GAME_ENDS_SCHEMA`.
 
-    `reason`; the fields of the Game End event, where `placement_1` to `placement_4` are those of ports 1 to 4 (0 is
-    first, -1 not in the game) and null where the replay has no such event or field; `winners`, `last_frame`,
-    `duration_seconds`; and from the metadata `started_at`, `played_on`, `console_nick`, null where it has none.
+    These are `reason`; the fields of the Game End event, with `placement_1` to `placement_4` for ports 1 to 4 (0 first,
+    -1 not in the game), null in a replay without that event or field; `winners`, `last_frame` and `duration_seconds`;
+    and `started_at`, `played_on` and `console_nick` from the metadata, null where it does not have them.
     """
     payload = end.game_end
     row: dict[str, Any] = {
@@ -271,8 +274,8 @@ def game_end_table(end: GameEnd, metadata: Mapping[str, Any] | None) -> pa.Table
     if payload is not None:
         row["game_end_method"] = payload.game_end_method
         row["lras_initiator_index"] = _null(payload.lras_initiator_index)
-        for place in payload.placements:
-            row[f"placement_{place.player_index + 1}"] = _null(place.position)
+        for placement in payload.placements:
+            row[f"placement_{placement.player_index + 1}"] = _null(placement.position)
     for column, key in (("started_at", "startAt"), ("played_on", "playedOn"), ("console_nick", "consoleNick")):
         text = (metadata or {}).get(key)
         row[column] = text if isinstance(text, str) else None
@@ -288,9 +291,9 @@ def _null(value: Any) -> Any:
 
 
 def of_game(table: pa.Table, *, file: str, game_id: str) -> pa.Table:
-    """A table with the columns `file` and `game_id` in front, for tables of many games."""
-    which = _array(np.zeros(len(table), np.int32), pa.int32())
-    for place, (name, text) in enumerate((("file", file), ("game_id", game_id))):
-        words = pa.array([text], pa.string())
-        table = table.add_column(place, pa.field(name, KEY), pa.DictionaryArray.from_arrays(which, words))
+    """The table with the columns `file` and `game_id` added in front, to be concatenated with those of other games."""
+    indices = _array(np.zeros(len(table), np.int32), pa.int32())
+    for position, (name, text) in enumerate((("file", file), ("game_id", game_id))):
+        values = pa.array([text], pa.string())
+        table = table.add_column(position, pa.field(name, KEY), pa.DictionaryArray.from_arrays(indices, values))
     return table

@@ -1,18 +1,18 @@
-"""Events to frames: what belongs together, when a frame is complete, and when it is final.
+"""The assembler: which events make up a frame, when the frame is complete, and when it is final.
 
-Complete: at its Frame Bookend; before 3.0, which has none, when the next frame number begins or the game ends. The
-same number can begin again (a rollback on netplay): that is a new sending with `revision` one higher, and it starts
-empty, so items and stage events never double.
+A frame is complete at its Frame Bookend. Before 3.0, which has no bookends, it is complete when the next frame number
+begins or the game ends. On netplay a rollback sends a frame number again. Each *sending* has a `revision` one higher
+than the last and starts empty, so items and stage events are never doubled.
 
-Final (spec page, rule 3), one of four ways that the Game Start and the declared sizes pick:
+A frame becomes final by one of four rules (spec page, rule 3), chosen by Game Start and the declared sizes:
 
-- no bookends: when complete; no rollback was ever seen there;
-- 3.7 and not online: at its bookend;
-- online with `latest finalized frame`: what that says, never falling;
-- bookends without those fields: when 7 newer numbers have been closed.
+- without bookends: when it is complete, because no rollback was ever seen there;
+- offline, since 3.7: at its bookend;
+- online with `latest_finalized_frame`: when that reaches it; a lower value than before has no effect;
+- with bookends but without these fields: when 7 newer frame numbers are complete.
 
-Frames that are complete but not final are few (at most 7 on real netplay). A file whose finalized frame never moves
-would keep them all; beyond `MAX_LAG_FRAMES` the oldest become final anyway, and a diagnostic says so.
+Few frames are complete but not final, at most 7 on real netplay. In a file whose latest finalized frame never moves
+there would be ever more; beyond `MAX_LAG_FRAMES` the oldest become final anyway, with a diagnostic.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_LAG_FRAMES = 120
 MAX_THINGS = 1024
 """Items and stage events of one sending; the game sends at most 15 and 3."""
 MAX_NUMBERS_APART = 1 << 17
-"""Frame numbers that are remembered one by one because they did not come one after the other."""
+"""Limit for the frame numbers that are remembered one by one because they came out of order."""
 _PHYSICAL_BUTTONS = {
     0x1: "dpad_left",
     0x2: "dpad_right",
@@ -111,35 +111,42 @@ class StageEvent(msgspec.Struct, gc=False, omit_defaults=True):
 
 
 class Assembler:
-    """Puts decoded events into frames; appends `Frame` and `FrameFinalized` to `out`."""
+    """Puts decoded events into frames and appends `Frame`, `FrameFinalized` and `Diagnostic` to `out`.
+
+    The methods named after events take them in file order; `end` is the file offset just past the event.
+    """
 
     def __init__(
-        self, oddities: DiagnosticLimiter, *, bookends: bool, online: bool | None, finalized_field: bool
+        self, diagnostics: DiagnosticLimiter, *, bookends: bool, online: bool | None, finalized_field: bool
     ) -> None:
-        """`online`: major scene 8, or `None` where the replay does not say."""
+        """`bookends` and `finalized_field`: whether the replay declares Frame Bookend and its `latest_finalized_frame`.
+        `online`: whether the major scene is 8, `None` in replays without that field."""
         self.out: list[Event] = []
-        self._oddities = oddities
+        self._diagnostics = diagnostics
         self._bookends = bookends
         self._finalize: Callable[[Assembler, Any, int], None] = _rule(bookends, online, finalized_field)
-        # the sending that is open
+        # The open sending.
         self._number: int | None = None
         self._start: Any = UNSET
         self._players: dict[int, PlayerFrame] = {}
         self._followers: dict[int, PlayerFrame] = {}
         self._items: list[Any] = []
         self._stage_events: list[Any] = []
-        # what was closed
+        # Closed sendings. Numbers from `_first` to before `_next` came in order; `_revisions` has the numbers that came
+        # again or out of order, `_pending` those that are complete but not final.
         self._revisions: dict[int, int] = {}
         self._first: int | None = None
         self._next = 0
         self._pending: list[int] = []
         self.through: int | None = None
+        """The highest final frame number."""
         self.last: Frame | None = None
+        """The latest sending of the highest frame number."""
 
-    def copy(self, oddities: DiagnosticLimiter) -> Self:
-        """An independent assembler at the same place. Closed frames are values and shared."""
+    def copy(self, diagnostics: DiagnosticLimiter) -> Self:
+        """An independent assembler in the same state. Closed frames are values and shared."""
         twin = copy.copy(self)
-        twin._oddities = oddities
+        twin._diagnostics = diagnostics
         twin._players = {index: copy.copy(player) for index, player in self._players.items()}
         twin._followers = {index: copy.copy(player) for index, player in self._followers.items()}
         twin._items = list(self._items)
@@ -148,29 +155,28 @@ class Assembler:
         twin._pending = list(self._pending)
         return twin
 
-    # -- events, in the order of the file; `end` is the offset just past each -------------------------------------
-
     def frame_start(self, event: Any, end: int) -> None:
-        """Frame Start: a sending begins."""
+        """Frame Start 0x3A, once per frame: opens a sending."""
         if self._number is not None:
             self._close_early(event.frame, end)
         self._number = event.frame
         self._start = event
 
     def pre_frame(self, event: Any, end: int) -> None:
-        """Pre-Frame Update of a player or a follower."""
+        """Pre-Frame Update 0x37 of a player or a follower."""
         if event.frame != self._number:
             self._open(event.frame, end)
         side = self._followers if event.is_follower else self._players
         if event.player_index in side:
-            # The same player again under the same number: before 2.2 nothing else tells a second sending.
+            # The same character again with the same number: before 2.2, which has no Frame Start, only this shows that
+            # the frame is sent again.
             self._close_early(event.frame, end)
             self._number = event.frame
             side = self._followers if event.is_follower else self._players
         side[event.player_index] = PlayerFrame(event)
 
     def post_frame(self, event: Any, end: int) -> None:
-        """Post-Frame Update of a player or a follower."""
+        """Post-Frame Update 0x38 of a player or a follower. A second one replaces the first."""
         if event.frame != self._number:
             self._open(event.frame, end)
         side = self._followers if event.is_follower else self._players
@@ -181,14 +187,14 @@ class Assembler:
             player.post = event
 
     def item(self, event: Any, end: int) -> None:
-        """Item Update."""
+        """Item Update 0x3B, once per frame and item."""
         if event.frame != self._number:
             self._open(event.frame, end)
         if self._has_room(self._items, end):
             self._items.append(event)
 
     def stage_event(self, event: Any, end: int, command: int) -> None:
-        """One of the stage events."""
+        """FOD Platforms 0x3F, Whispy Blow Direction 0x40 or Stadium Transformations 0x41."""
         if event.frame != self._number:
             self._open(event.frame, end)
         if self._has_room(self._stage_events, end):
@@ -196,7 +202,7 @@ class Assembler:
             self._stage_events.append(StageEvent(STAGE_EVENT_KINDS[command], **values))
 
     def bookend(self, event: Any, end: int) -> None:
-        """Frame Bookend: the frame is complete, and perhaps some are final."""
+        """Frame Bookend 0x3C, once per frame: completes the frame, and can make frames final."""
         if event.frame != self._number:
             if self._number is None:
                 self._diagnose("empty_frame", f"Frame Bookend {event.frame} without a frame", end)
@@ -204,20 +210,20 @@ class Assembler:
         self._close(end)
         self._finalize(self, event, end)
 
-    def whole_frame(self, frame: tuple[int, Any, dict[int, PlayerFrame], Any, Any, Any], end: int) -> None:
-        """All of a frame at once: number, start, players, followers, items, bookend. Only while `between_frames`."""
-        number, start, players, followers, items, bookend = frame
-        self._emit(number, end, start, players, followers, items, UNSET)
+    def whole_frame(self, frame: tuple[int, Any, dict[int, PlayerFrame], Any, Any, Any, Any], end: int) -> None:
+        """All events of a frame, as `frame_decoder` returns them. Only allowed while `between_frames`."""
+        number, start, players, followers, items, stage_events, bookend = frame
+        self._emit(number, end, start, players, followers, items, stage_events)
         self._finalize(self, bookend, end)
 
     @property
     def between_frames(self) -> bool:
-        """No frame is open."""
+        """Whether no frame is open."""
         return self._number is None
 
     def finish(self, end: int, *, clean: bool) -> None:
-        """No more frames will come: what is open is complete if the end is `clean`, and all that is complete is
-        final."""
+        """End the frames: all complete frames become final. An open frame is complete if the end is `clean`, else it is
+        dropped."""
         if self._number is not None:
             if clean:
                 if self._bookends:
@@ -227,15 +233,13 @@ class Assembler:
         if self._pending:
             self._final_through(max(self._pending), end)
 
-    # -- frames ------------------------------------------------------------------------------------------------------
-
     def _open(self, number: int, end: int) -> None:
         if self._number is not None:
             self._close_early(number, end)
         self._number = number
 
     def _close_early(self, next_number: int, end: int) -> None:
-        """Another sending begins while one is open: without bookends that is how a frame ends."""
+        """Close the open sending because another begins. Without bookends that is how every frame ends."""
         if self._bookends:
             self._diagnose("frame_without_bookend", f"frame {self._number} has no Frame Bookend", end)
         closed = self._number
@@ -289,7 +293,7 @@ class Assembler:
             self._stage_events = []
 
     def _revision(self, number: int, end: int) -> int:
-        """How often the number was closed before. Numbers that come one after the other cost no memory."""
+        """How often the number was closed before. Numbers that come in order take no memory."""
         if number == self._next and self._first is not None and number not in self._revisions:
             self._next += 1
             revision = 0
@@ -306,12 +310,10 @@ class Assembler:
             self._pending.append(number)
         return revision
 
-    # -- the four ways to become final -------------------------------------------------------------------------------
-
     def _when_complete(self, bookend: Any, end: int) -> None:
         self._final_through(bookend.frame, end)
 
-    def _as_told(self, bookend: Any, end: int) -> None:
+    def _as_sent(self, bookend: Any, end: int) -> None:
         self._final_through(min(bookend.latest_finalized_frame, bookend.frame), end)
         self._bound_lag(end)
 
@@ -329,7 +331,7 @@ class Assembler:
     def _final_through(self, number: int, end: int) -> None:
         if self.through is not None and number <= self.through:
             return
-        if self._pending == [number]:  # nearly always, when frames are final at their bookends
+        if self._pending == [number]:  # the usual case when frames become final at their bookends
             self._pending = []
             self.through = number
             self.out.append(FrameFinalized(end, number))
@@ -342,12 +344,12 @@ class Assembler:
         self.out.append(FrameFinalized(end, number))
 
     def _diagnose(self, code: str, message: str, end: int) -> None:
-        """Something is odd."""
-        self._oddities.say(self.out, "warning", code, message, end, end)
+        self._diagnostics.report(self.out, "warning", code, message, end, end)
 
 
 def _rule(bookends: bool, online: bool | None, finalized_field: bool) -> Callable[[Assembler, Any, int], None]:
-    """How frames become final. A function and no bound method: the assembler would hold itself."""
+    """The rule by which frames become final. It is not bound, because an assembler that refers to itself is freed
+    late."""
     if not bookends or online is False:
         return Assembler._when_complete
-    return Assembler._as_told if online and finalized_field else Assembler._by_age
+    return Assembler._as_sent if online and finalized_field else Assembler._by_age

@@ -43,10 +43,10 @@ _BLOCKS_BEFORE_ALL = 3
 _KEYS = frozenset({"frame", "player_index", "is_follower"})
 _BLOCK_NAMES = [str(index) for index in range(256)]
 _LARGE_BLOCK_BYTES = 31 << 20
-"""Just below the 32 MiB up to which glibc learns."""
+"""Just below 32 MiB, the largest block that glibc adapts its limit to."""
 
 _AS_BYTE = {BOOL.numpy: U8.numpy}
-"""A flag can be any byte, and numpy's bool only 0 or 1."""
+"""Flags are read as bytes, because they can have any value and a numpy bool only 0 or 1."""
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
@@ -54,20 +54,20 @@ Mask = npt.NDArray[np.bool_]
 
 @cache
 def keep_freed_memory() -> None:
-    """Once in a process: lets the allocator keep what it frees, for those who read one replay after the other.
+    """Make the allocator keep freed memory, once per process, for programs that read one replay after another.
 
-    glibc gives memory back to the system as soon as more is free than twice the largest block freed so far; the next
-    replay then faults the same pages in again, which takes longer than reading it. One large block, never touched,
-    raises that limit for the process.
+    glibc returns memory to the system as soon as more is free than twice the largest block freed so far. The next
+    replay then faults the same pages in again, which takes longer than reading it. Freeing one large block, which is
+    never written to, raises that limit for the process.
     """
     np.empty(_LARGE_BLOCK_BYTES, np.uint8)
 
 
 class EventColumns:
-    """One event over many rows: `columns["percent"]`, `columns.percent`, or all at once as the structured `rows`.
+    """One event over many rows: `columns["percent"]`, `columns.percent`, or all fields as the structured `rows`.
 
-    Fields that the replay does not have raise `KeyError` (`AttributeError` by attribute); `fields` lists those it has.
-    Nested fields have dotted names, `columns["self_induced_speeds.air_x"]`.
+    A field that the replay does not have raises `KeyError`, or `AttributeError` when read as an attribute; `fields` has
+    the names of the others. Nested fields have dotted names: `columns["self_induced_speeds.air_x"]`.
     """
 
     def __init__(self, data: bytes, layout: Layout | None, offsets: Offsets) -> None:
@@ -88,14 +88,16 @@ class EventColumns:
 
     @cached_property
     def present(self) -> Mask:
-        """Where the event came, bool of shape (rows,)."""
+        """Whether the event is present in each row, bool of shape (rows,)."""
         present: Mask = self._offsets != ABSENT
         return present
 
     @cached_property
     def rows(self) -> Array:
-        """The events as they are in the file, big-endian: a structured array of shape (rows,), read-only. Where the
-        event did not come, NaN and zeros."""
+        """The events as a read-only structured array of shape (rows,), big-endian as in the file.
+
+        Rows without the event have NaN and zeros.
+        """
         if self._layout is None or not len(self._offsets):
             return np.zeros(len(self._offsets), _dtype(self._layout))
         dtype, offsets = _dtype(self._layout), self._offsets
@@ -115,7 +117,7 @@ class EventColumns:
         return column
 
     def __getattr__(self, name: str) -> Any:
-        """The column of a field; for a nested object the columns below it."""
+        """The column of a field, or the columns of a nested object."""
         if not name.startswith("_"):
             if name in self.fields:
                 return self[name]
@@ -128,29 +130,33 @@ class EventColumns:
 
     @cached_property
     def _blocks(self) -> Array:
-        """The rows as blocks of fields of one type that lie side by side, named by their index."""
+        """The rows with adjacent fields of one type merged into blocks, which are named by their index."""
         rows = self.rows
         return rows.view(_block_dtype(self._layout)) if self._layout is not None else rows
 
     def _convert(self, layout: Layout, index: int) -> None:
-        """The columns of one block: its fields together cost little more than one of them. When a third block is
-        touched, all will be; then a copy of the rows is not needed any more."""
+        """Convert all fields of one block, which takes little longer than converting one of them.
+
+        With the third block all others are converted as well, and a copy of the rows, if there is one, is freed:
+        callers that read three blocks usually read most of them.
+        """
         converted = self._converted
         self._convert_block(layout, index)
         converted.add(index)
         if len(converted) != _BLOCKS_BEFORE_ALL or not len(self._offsets) or isinstance(self.rows.base, bytes):
             return
         for other, block in enumerate(layout.blocks):
-            wanted = not _KEYS.issuperset(block.names)  # whose event it is, the character says; they cost another copy
-            if (wanted and other not in converted) or (other in converted and block.kind.width_bytes == 1):
+            # Not the keys: they would take another copy, and the `Character` has them.
+            missing = other not in converted and not _KEYS.issuperset(block.names)
+            if missing or (other in converted and block.kind.width_bytes == 1):
                 self._convert_block(layout, other, copied=True)
         del self.__dict__["rows"], self.__dict__["_blocks"]
 
     def _convert_block(self, layout: Layout, index: int, *, copied: bool = False) -> None:
-        """`copied`: nothing may lie in the rows afterwards."""
+        """With `copied`, no column is a view of the rows."""
         _, kind, names = layout.blocks[index]
         values = self._blocks[_BLOCK_NAMES[index]]
-        if kind.width_bytes > 1 or copied:  # a byte has no order: the field in the rows is the column
+        if kind.width_bytes > 1 or copied:  # single bytes have no byte order, so a view of the rows will do
             values = values.astype(_NATIVE[kind.numpy], order="F")
         if kind is BOOL:
             values = values != 0
@@ -181,7 +187,7 @@ class _Nested:
 
 
 class Character:
-    """One character of a game, a player's own or a follower: its Pre-Frame and Post-Frame Updates."""
+    """The Pre-Frame and Post-Frame Updates of one character: of a player, or of a follower."""
 
     def __init__(self, player_index: int, is_follower: bool, pre: EventColumns, post: EventColumns) -> None:
         self.player_index = player_index
@@ -194,7 +200,7 @@ class Character:
 
 
 class ThingColumns(EventColumns):
-    """Events that a frame can have many of, grouped by frame: those of row i are `firsts[i]` to `firsts[i + 1]`."""
+    """Events that a frame can have any number of: those of frame i are rows `firsts[i]` to `firsts[i + 1]`."""
 
     def __init__(self, data: bytes, layout: Layout | None, offsets: Offsets, firsts: Offsets) -> None:
         super().__init__(data, layout, offsets)
@@ -203,11 +209,11 @@ class ThingColumns(EventColumns):
 
     @property
     def counts(self) -> Offsets:
-        """How many each frame has, of shape (frames,)."""
+        """The number of events in each frame, of shape (frames,)."""
         return np.diff(self.firsts)
 
     def of_row(self, row: int) -> Array:
-        """The events of one frame, a structured array; `row` is the frame's index, not its number."""
+        """The events of one frame as a structured array. `row` is the index of the frame, not its number."""
         return self.rows[self.firsts[row] : self.firsts[row + 1]]
 
 
@@ -248,7 +254,7 @@ class Frames:
         return Frames(self._data, self._index, self._sizes, chosen, last=self.last_sendings_only)
 
     def row_of(self, number: int) -> int:
-        """The row of a frame number; of several sendings the last. Raises `KeyError`."""
+        """The row of a frame number, or of its last sending. Raises `KeyError` for a number without a row."""
         rows = np.flatnonzero(self.number == number)
         if not len(rows):
             raise KeyError(number)
@@ -274,7 +280,7 @@ class Frames:
 
     @cached_property
     def is_last_revision(self) -> Mask:
-        """Where the sending is the last one of its number: the mask that takes rollbacks out of `sendings`."""
+        """Whether each sending is the last one of its number: the mask that removes rollbacks from `sendings`."""
         numbers = self._index.numbers
         last = np.zeros(len(numbers), np.bool_)
         last[len(numbers) - 1 - np.unique(numbers[::-1], return_index=True)[1]] = True
@@ -282,17 +288,17 @@ class Frames:
 
     @cached_property
     def players(self) -> dict[int, Character]:
-        """By player index (port is index + 1)."""
+        """The players' characters by player index. The port is the index + 1."""
         return self._characters(is_follower=False)
 
     @cached_property
     def followers(self) -> dict[int, Character]:
-        """Nana, by the player index of her Popo."""
+        """The followers (Nana) by the index of their player."""
         return self._characters(is_follower=True)
 
     @property
     def characters(self) -> Iterator[Character]:
-        """Players, each with its follower behind it."""
+        """All characters by player index, each player followed by its follower."""
         for index in sorted({*self.players, *self.followers}):
             for side in (self.players, self.followers):
                 if index in side:
@@ -315,7 +321,7 @@ class Frames:
 
     @cached_property
     def stage_events(self) -> dict[str, ThingColumns]:
-        """By kind (`fod_platform`, `whispy`, `stadium`), since 3.18.0: only what the replay has."""
+        """Stage events by kind (`fod_platform`, `whispy`, `stadium`), since 3.18.0. Kinds without events are absent."""
         commands = self._index.things
         return {kind: self._things(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
 
@@ -373,7 +379,7 @@ def _dtype(layout: Layout | None) -> np.dtype[Any]:
 
 @cache
 def _block_dtype(layout: Layout) -> np.dtype[Any]:
-    """The same rows as blocks of fields of one type, named by their index."""
+    """The rows with adjacent fields of one type merged into blocks, which are named by their index."""
     dtype: np.dtype[Any] = np.dtype(
         {
             "names": _BLOCK_NAMES[: len(layout.blocks)],
@@ -391,16 +397,16 @@ def _block_format(block: Block) -> Any:
 
 
 def _gathered(data: bytes, offsets: Offsets, dtype: np.dtype[Any], absent: Offsets) -> Array:
-    """A copy of the structured rows at these offsets."""
+    """A copy of the rows at these offsets. `absent` has the indices of the rows without an event."""
     opaque = np.dtype(f"V{dtype.itemsize}")
     windows = np.ndarray((len(data) - dtype.itemsize + 1,), opaque, data, strides=(1,))
     rows = windows[offsets]
-    rows[absent] = _nothing(dtype).view(opaque)
+    rows[absent] = _absent_row(dtype).view(opaque)
     return rows.view(dtype)
 
 
-def _nothing(dtype: np.dtype[Any]) -> Array:
-    """The row of an event that did not come: NaN in floats, else zeros."""
+def _absent_row(dtype: np.dtype[Any]) -> Array:
+    """The row of an absent event: NaN for floats, zeros for everything else."""
     row = np.zeros((), dtype)
     for name in dtype.names or ():
         if dtype[name].kind == "f":
@@ -411,17 +417,17 @@ def _nothing(dtype: np.dtype[Any]) -> Array:
 def _revisions(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
     order = np.argsort(numbers, kind="stable")
     ordered = numbers[order]
-    place = np.arange(len(numbers), dtype=np.int32)
-    begins = np.ones(len(numbers), np.bool_)
-    begins[1:] = ordered[1:] != ordered[:-1]
+    index = np.arange(len(numbers), dtype=np.int32)
+    is_first = np.ones(len(numbers), np.bool_)
+    is_first[1:] = ordered[1:] != ordered[:-1]
     revisions = np.empty(len(numbers), np.int32)
-    revisions[order] = place - np.maximum.accumulate(np.where(begins, place, 0))
+    revisions[order] = index - np.maximum.accumulate(np.where(is_first, index, 0))
     return revisions
 
 
 def _things_of(things: Things, which: Offsets) -> Things:
-    """The things of some frames."""
+    """The events of the frames with the indices `which`."""
     counts = np.diff(things.firsts)[which]
     firsts = np.concatenate([[0], np.cumsum(counts)])
-    place = np.arange(firsts[-1]) + np.repeat(things.firsts[which] - firsts[:-1], counts)
-    return Things(things.offsets[place], firsts)
+    index = np.arange(firsts[-1]) + np.repeat(things.firsts[which] - firsts[:-1], counts)
+    return Things(things.offsets[index], firsts)

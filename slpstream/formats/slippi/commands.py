@@ -1,11 +1,11 @@
-"""The field tables of the events that come every frame, and of Game End: one row a field.
+"""Command bytes, and the field tables of the events that come every frame and of Game End: one row per field.
 
 Source: the Slippi replay specification, 0.1.0 to 3.18. All values are big-endian; offsets count from the command byte.
-Rows stand in the order of their offsets, so the first n rows are what a declared size of some version has. Within each
-table the rows have no gaps, hence decoding and encoding again gives the same bytes.
+Rows are in the order of their offsets and without gaps, and later versions only append fields. So the rows that fit a
+declared payload size are always the first ones, and encoding a decoded event gives the same bytes.
 
-Game Start has its own module: it comes once, has a row for each of four players, and most of it is a block of the
-game's.
+Game Start is in `game_start`: it comes once, has rows that repeat for each of four players, and consists mostly of a
+block that the game copies from memory.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ FRAMES_PER_SECOND = 60
 
 _FRAME = Field("frame", 0x1, I32, "0.1.0", "Frame number. The first is -123; the timer starts at 0.", "frame number")
 _PLAYER = (
-    Field("player_index", 0x5, U8, "0.1.0", "0 to 3; port is index + 1."),
-    Field("is_follower", 0x6, BOOL, "0.1.0", "True for Nana."),
+    Field("player_index", 0x5, U8, "0.1.0", "Player index, 0 to 3. The port is the index + 1."),
+    Field("is_follower", 0x6, BOOL, "0.1.0", "True for a follower (Nana), which has the index of its player."),
 )
 
 PRE_FRAME = Table(
@@ -34,27 +34,27 @@ PRE_FRAME = Table(
     [
         _FRAME,
         *_PLAYER,
-        Field("seed", 0x7, U32, "0.1.0", "Random seed at this point."),
-        Field("action_state_id", 0xB, U16, "0.1.0", "The state the character is in."),
+        Field("seed", 0x7, U32, "0.1.0", "Random seed at this point of the frame."),
+        Field("action_state_id", 0xB, U16, "0.1.0", "State of the character."),
         Field("position_x", 0xD, F32, "0.1.0", "X position.", "game units"),
         Field("position_y", 0x11, F32, "0.1.0", "Y position.", "game units"),
-        Field("facing_direction", 0x15, F32, "0.1.0", "-1 left, +1 right; can be 0.", "[-1, 1]"),
-        Field("joystick_x", 0x19, F32, "0.1.0", "Processed joystick.", "[-1, 1]"),
-        Field("joystick_y", 0x1D, F32, "0.1.0", "Processed joystick.", "[-1, 1]"),
-        Field("c_stick_x", 0x21, F32, "0.1.0", "Processed C-stick.", "[-1, 1]"),
-        Field("c_stick_y", 0x25, F32, "0.1.0", "Processed C-stick.", "[-1, 1]"),
+        Field("facing_direction", 0x15, F32, "0.1.0", "-1 left, 1 right. It can be 0.", "[-1, 1]"),
+        Field("joystick_x", 0x19, F32, "0.1.0", "Processed joystick, x.", "[-1, 1]"),
+        Field("joystick_y", 0x1D, F32, "0.1.0", "Processed joystick, y.", "[-1, 1]"),
+        Field("c_stick_x", 0x21, F32, "0.1.0", "Processed C-stick, x.", "[-1, 1]"),
+        Field("c_stick_y", 0x25, F32, "0.1.0", "Processed C-stick, y.", "[-1, 1]"),
         Field("trigger", 0x29, F32, "0.1.0", "Processed trigger.", "[0, 1]"),
-        Field("buttons", 0x2D, U32, "0.1.0", "Processed buttons; the low half is the physical ones.", "bits"),
+        Field("buttons", 0x2D, U32, "0.1.0", "Processed buttons; the lower 16 bits are the physical buttons.", "bits"),
         Field("physical_buttons", 0x31, U16, "0.1.0", "Physical buttons: ***S YXBA *LRZ UDRL.", "bits"),
         Field("physical_l_trigger", 0x33, F32, "0.1.0", "Physical left trigger.", "[0, 1]"),
         Field("physical_r_trigger", 0x37, F32, "0.1.0", "Physical right trigger.", "[0, 1]"),
-        Field("raw_joystick_x", 0x3B, I8, "1.2.0", "Raw joystick x, as UCF reads it.", "[-128, 127]"),
+        Field("raw_joystick_x", 0x3B, I8, "1.2.0", "Raw joystick, x. UCF reads it.", "[-128, 127]"),
         Field("percent", 0x3C, F32, "1.4.0", "Damage.", "percent"),
-        Field("raw_joystick_y", 0x40, I8, "3.15.0", "Raw joystick y.", "[-128, 127]"),
-        Field("raw_c_stick_x", 0x41, I8, "3.17.0", "Raw C-stick x.", "[-128, 127]"),
-        Field("raw_c_stick_y", 0x42, I8, "3.17.0", "Raw C-stick y.", "[-128, 127]"),
+        Field("raw_joystick_y", 0x40, I8, "3.15.0", "Raw joystick, y.", "[-128, 127]"),
+        Field("raw_c_stick_x", 0x41, I8, "3.17.0", "Raw C-stick, x.", "[-128, 127]"),
+        Field("raw_c_stick_y", 0x42, I8, "3.17.0", "Raw C-stick, y.", "[-128, 127]"),
     ],
-    doc="0x37, once per frame and character (Ice Climbers are two), before the inputs are used.",
+    doc="Once per frame and character, before the game uses the inputs. Ice Climbers are two characters.",
 )
 
 POST_FRAME = Table(
@@ -64,40 +64,40 @@ POST_FRAME = Table(
     [
         _FRAME,
         *_PLAYER,
-        Field("internal_character_id", 0x7, U8, "0.1.0", "Changes in a game only for Zelda and Sheik."),
-        Field("action_state_id", 0x8, U16, "0.1.0", "The state the character is in."),
+        Field("internal_character_id", 0x7, U8, "0.1.0", "Only Zelda and Sheik change during a game."),
+        Field("action_state_id", 0x8, U16, "0.1.0", "State of the character."),
         Field("position_x", 0xA, F32, "0.1.0", "X position.", "game units"),
         Field("position_y", 0xE, F32, "0.1.0", "Y position.", "game units"),
-        Field("facing_direction", 0x12, F32, "0.1.0", "-1 left, +1 right; can be 0.", "[-1, 1]"),
+        Field("facing_direction", 0x12, F32, "0.1.0", "-1 left, 1 right. It can be 0.", "[-1, 1]"),
         Field("percent", 0x16, F32, "0.1.0", "Damage.", "percent"),
         Field("shield_size", 0x1A, F32, "0.1.0", "Size of the shield.", "[0, 60]"),
         Field("last_attack_landed", 0x1E, U8, "0.1.0", "Move id of the last attack that hit."),
-        Field("current_combo_count", 0x1F, U8, "0.1.0", "Combo count as the game defines it."),
-        Field("last_hit_by", 0x20, U8, "0.1.0", "Player index of who hit last; 6 is nobody."),
-        Field("stocks_remaining", 0x21, U8, "0.1.0", "Stocks.", "stocks"),
-        Field("action_state_counter", 0x22, F32, "0.2.0", "How long the state has been active.", "frames"),
-        Field("state_flags_1", 0x26, U8, "2.0.0", "0x02 absorber, 0x08 reflect keeps owner, 0x10 reflect.", "bits"),
-        Field("state_flags_2", 0x27, U8, "2.0.0", "0x04 invincible, 0x08 fast fall, 0x10/0x20 hitlag.", "bits"),
-        Field("state_flags_3", 0x28, U8, "2.0.0", "0x04 holding a grab, 0x80 shield.", "bits"),
+        Field("current_combo_count", 0x1F, U8, "0.1.0", "Combo count by the rules of the game itself."),
+        Field("last_hit_by", 0x20, U8, "0.1.0", "Player index of the last hit's author; 6 for none."),
+        Field("stocks_remaining", 0x21, U8, "0.1.0", "Stocks left.", "stocks"),
+        Field("action_state_counter", 0x22, F32, "0.2.0", "Time in the current action state.", "frames"),
+        Field("state_flags_1", 0x26, U8, "2.0.0", "0x02 absorbs, 0x08 reflects, same owner, 0x10 reflects.", "bits"),
+        Field("state_flags_2", 0x27, U8, "2.0.0", "0x04 invincible, 0x08 fast fall, 0x10 and 0x20 hitlag.", "bits"),
+        Field("state_flags_3", 0x28, U8, "2.0.0", "0x04 holds a grab, 0x80 shield.", "bits"),
         Field("state_flags_4", 0x29, U8, "2.0.0", "0x02 hitstun, 0x04 shield touched, 0x20 powershield.", "bits"),
-        Field("state_flags_5", 0x2A, U8, "2.0.0", "0x08 follower, 0x10 inactive, 0x40 dead, 0x80 offscreen.", "bits"),
-        Field("misc_action_state", 0x2B, F32, "2.0.0", "While in hitstun: what remains of it.", "frames"),
-        Field("is_airborne", 0x2F, BOOL, "2.0.0", "True in the air."),
-        Field("last_ground_id", 0x30, U16, "2.0.0", "The ground that the character last stood on."),
-        Field("jumps_remaining", 0x32, U8, "2.0.0", "Jumps.", "jumps"),
+        Field("state_flags_5", 0x2A, U8, "2.0.0", "0x08 follower, 0x10 inactive, 0x40 dead, 0x80 off screen.", "bits"),
+        Field("misc_action_state", 0x2B, F32, "2.0.0", "In hitstun, the frames of it that remain.", "frames"),
+        Field("is_airborne", 0x2F, BOOL, "2.0.0", "True in the air, false on the ground."),
+        Field("last_ground_id", 0x30, U16, "2.0.0", "Id of the last ground that the character stood on."),
+        Field("jumps_remaining", 0x32, U8, "2.0.0", "Jumps left.", "jumps"),
         Field("l_cancel_status", 0x33, U8, "2.0.0", "0 none, 1 successful, 2 unsuccessful."),
         Field("hurtbox_collision_state", 0x34, U8, "2.1.0", "0 vulnerable, 1 invulnerable, 2 intangible."),
-        Field("self_induced_speeds.air_x", 0x35, F32, "3.5.0", "Own speed in the air, x.", "game units a frame"),
+        Field("self_induced_speeds.air_x", 0x35, F32, "3.5.0", "Own air speed, x.", "game units a frame"),
         Field("self_induced_speeds.y", 0x39, F32, "3.5.0", "Own speed, y.", "game units a frame"),
         Field("self_induced_speeds.attack_x", 0x3D, F32, "3.5.0", "Speed from knockback, x.", "game units a frame"),
         Field("self_induced_speeds.attack_y", 0x41, F32, "3.5.0", "Speed from knockback, y.", "game units a frame"),
-        Field("self_induced_speeds.ground_x", 0x45, F32, "3.5.0", "Own speed on the ground, x.", "game units a frame"),
-        Field("hitlag_remaining", 0x49, F32, "3.8.0", "Hitlag that remains.", "frames"),
-        Field("animation_index", 0x4D, U32, "3.11.0", "Index of the animation."),
-        Field("instance_hit_by", 0x51, U16, "3.16.0", "Instance id of what hit this player."),
-        Field("instance_id", 0x53, U16, "3.16.0", "Instance id of the running action."),
+        Field("self_induced_speeds.ground_x", 0x45, F32, "3.5.0", "Own ground speed, x.", "game units a frame"),
+        Field("hitlag_remaining", 0x49, F32, "3.8.0", "Frames of hitlag that remain.", "frames"),
+        Field("animation_index", 0x4D, U32, "3.11.0", "Animation index."),
+        Field("instance_hit_by", 0x51, U16, "3.16.0", "Instance id of the attack that hit this player."),
+        Field("instance_id", 0x53, U16, "3.16.0", "Instance id of the current action."),
     ],
-    doc="0x38, once per frame and character, after collision detection: the values that stats are computed from.",
+    doc="Once per frame and character, after collision detection. Stats are computed from these values.",
 )
 
 FRAME_START = Table(
@@ -107,9 +107,9 @@ FRAME_START = Table(
     [
         _FRAME._replace(since="2.2.0"),
         Field("seed", 0x5, U32, "2.2.0", "Random seed at the start of the frame."),
-        Field("scene_frame_counter", 0x9, U32, "3.10.0", "Goes on while paused: a jump is a pause.", "frames"),
+        Field("scene_frame_counter", 0x9, U32, "3.10.0", "Counts on during a pause, so a jump shows one.", "frames"),
     ],
-    doc="0x3A, first in each frame.",
+    doc="Once per frame, as its first event.",
 )
 
 ITEM_UPDATE = Table(
@@ -118,24 +118,24 @@ ITEM_UPDATE = Table(
     "3.0.0",
     [
         _FRAME._replace(since="3.0.0"),
-        Field("type_id", 0x5, U16, "3.0.0", "The type of the item."),
-        Field("state", 0x7, U8, "3.0.0", "State of the item, differs by type."),
-        Field("facing_direction", 0x8, F32, "3.0.0", "-1 left, +1 right.", "[-1, 1]"),
+        Field("type_id", 0x5, U16, "3.0.0", "Item type."),
+        Field("state", 0x7, U8, "3.0.0", "State of the item; its meaning depends on the type."),
+        Field("facing_direction", 0x8, F32, "3.0.0", "-1 left, 1 right.", "[-1, 1]"),
         Field("velocity_x", 0xC, F32, "3.0.0", "X velocity.", "game units a frame"),
         Field("velocity_y", 0x10, F32, "3.0.0", "Y velocity.", "game units a frame"),
         Field("position_x", 0x14, F32, "3.0.0", "X position.", "game units"),
         Field("position_y", 0x18, F32, "3.0.0", "Y position.", "game units"),
-        Field("damage_taken", 0x1C, U16, "3.0.0", "Damage that the item took.", "percent"),
-        Field("expiration_timer", 0x1E, F32, "3.0.0", "What remains; can be negative.", "frames"),
-        Field("spawn_id", 0x22, U32, "3.0.0", "Counts up with each item."),
-        Field("missile_type", 0x26, U8, "3.2.0", "Samus: 0 homing, 1 super missile."),
-        Field("turnip_face", 0x27, U8, "3.2.0", "Peach: 0 smile, 1 T eyes, ... 7 stitch face."),
+        Field("damage_taken", 0x1C, U16, "3.0.0", "Damage that the item has taken.", "percent"),
+        Field("expiration_timer", 0x1E, F32, "3.0.0", "Frames until it expires. It can be negative.", "frames"),
+        Field("spawn_id", 0x22, U32, "3.0.0", "Number of the item, counted over the game."),
+        Field("missile_type", 0x26, U8, "3.2.0", "Samus's missile: 0 homing, 1 super."),
+        Field("turnip_face", 0x27, U8, "3.2.0", "Peach's turnip: 0 smile, 1 T eyes, ... 7 stitch face."),
         Field("charge_shot_launched", 0x28, U8, "3.2.0", "Charge shot: 0 charging, 1 launched."),
         Field("charge_power", 0x29, U8, "3.2.0", "Charge shot: 0 to 7."),
-        Field("owner", 0x2A, I8, "3.6.0", "Player index of the owner; -1 none."),
-        Field("instance_id", 0x2B, U16, "3.16.0", "Instance id."),
+        Field("owner", 0x2A, I8, "3.6.0", "Player index of the owner; -1 for none."),
+        Field("instance_id", 0x2B, U16, "3.16.0", "Instance id, as in the Post-Frame Update."),
     ],
-    doc="0x3B, once per frame and item, at most 15 items; projectiles too.",
+    doc="Once per frame and item, for at most 15 items. Projectiles are items.",
 )
 
 FRAME_BOOKEND = Table(
@@ -144,9 +144,9 @@ FRAME_BOOKEND = Table(
     "3.0.0",
     [
         _FRAME._replace(since="3.0.0"),
-        Field("latest_finalized_frame", 0x5, I32, "3.7.0", "Cannot be rolled back any more.", "frame number"),
+        Field("latest_finalized_frame", 0x5, I32, "3.7.0", "Frames up to this one are final.", "frame number"),
     ],
-    doc="0x3C, last in each frame: the frame is complete, which does not mean final.",
+    doc="Once per frame, as its last event. The frame is complete then, which does not mean that it is final.",
 )
 
 GAME_END = Table(
@@ -154,14 +154,14 @@ GAME_END = Table(
     0x39,
     "0.1.0",
     [
-        Field("game_end_method", 0x1, U8, "0.1.0", "0 unresolved, 1 time, 2 game, 3 resolved, 7 no contest; open."),
-        Field("lras_initiator_index", 0x2, I8, "2.0.0", "Who quit with L+R+A+Start; -1 nobody.", "player index"),
-        Field("placement_1", 0x3, I8, "3.13.0", "Placement of player index 0, 0 is first, -1 not in game."),
+        Field("game_end_method", 0x1, U8, "0.1.0", "0 unresolved, 1 time, 2 game, 3 resolved, 7 no contest, or other."),
+        Field("lras_initiator_index", 0x2, I8, "2.0.0", "Quit with L+R+A+Start; -1 for none.", "player index"),
+        Field("placement_1", 0x3, I8, "3.13.0", "Placement of player index 0: 0 first, -1 not in the game."),
         Field("placement_2", 0x4, I8, "3.13.0", "Placement of player index 1."),
         Field("placement_3", 0x5, I8, "3.13.0", "Placement of player index 2."),
         Field("placement_4", 0x6, I8, "3.13.0", "Placement of player index 3."),
     ],
-    doc="0x39, once at the end of the game. It can be missing, and `duplicate_game_end` has it twice.",
+    doc="Once per game. It can be missing; the replay `duplicate_game_end` has it twice.",
 )
 
 FOD_PLATFORMS = Table(
@@ -170,10 +170,10 @@ FOD_PLATFORMS = Table(
     "3.18.0",
     [
         _FRAME._replace(since="3.18.0"),
-        Field("platform", 0x5, U8, "3.18.0", "0 right, 1 left."),
+        Field("platform", 0x5, U8, "3.18.0", "0 right platform, 1 left platform."),
         Field("height", 0x6, F32, "3.18.0", "Height of the platform.", "game units"),
     ],
-    doc="0x3F, Fountain of Dreams, for each platform that moved in the frame.",
+    doc="Fountain of Dreams: once per frame and platform that moved.",
 )
 
 WHISPY = Table(
@@ -184,7 +184,7 @@ WHISPY = Table(
         _FRAME._replace(since="3.18.0"),
         Field("direction", 0x5, U8, "3.18.0", "0 none, 1 left, 2 right."),
     ],
-    doc="0x40, Dream Land, when the direction changes.",
+    doc="Dream Land: once per change of the direction.",
 )
 
 STADIUM = Table(
@@ -196,11 +196,11 @@ STADIUM = Table(
         Field("event", 0x5, U16, "3.18.0", "2 initialise, 3 on monitor, 4 receding, 5 rising, 6 finalise, 0 finished."),
         Field("transformation", 0x7, U16, "3.18.0", "3 fire, 4 grass, 5 normal, 6 rock, 9 water."),
     ],
-    doc="0x41, Pokemon Stadium. No real replay at hand has one.",
+    doc="Pokemon Stadium: once per step of a transformation. Documented, but not seen in a real replay yet.",
 )
 
 STAGE_EVENT_KINDS = {FOD_PLATFORMS.command: "fod_platform", WHISPY.command: "whispy", STADIUM.command: "stadium"}
-"""The `kind` that a stage event carries on the wire, by command byte."""
+"""The `kind` of each stage event in messages, by command byte."""
 
 TABLES: dict[int, Table] = {
     table.command: table
@@ -216,4 +216,4 @@ TABLES: dict[int, Table] = {
         STADIUM,
     )
 }
-"""Every event that is decoded row by row, by command byte."""
+"""The field tables by command byte."""

@@ -1,8 +1,8 @@
-"""The outer element of a `.slp`: `{U\\x03raw[$U#l` and the raw length, the events, `U\\x08metadata{...}`, `}`.
+"""The outer element of a `.slp`: `{U\\x03raw[$U#l`, the raw length, the events, `U\\x08metadata{...}`, `}`.
 
-The raw length is 0 while the game runs and is written when it ends, after the metadata; some files keep the 0. Hence
-the first 15 bytes are the only ones that may change, and the raw length can confirm where the events end but is not
-needed.
+The raw length is the size of the events in bytes, a big-endian int32. It is 0 while the game runs. The game sets it at
+the end, after the metadata, and some files keep the 0. So only the first 15 bytes of a file ever change, and the reader
+finds the end of the events with or without a raw length.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ CLOSE = b"}"
 
 
 def check_magic(data: bytes) -> None:
-    """Raises `WrongFormat` as soon as a byte differs; `data` may be shorter than the header."""
+    """Raise `WrongFormat` if `data` does not begin like a replay. `data` may be shorter than the header."""
     for offset, (seen, expected) in enumerate(zip(data, MAGIC, strict=False)):
         if seen != expected:
             raise WrongFormat("not a Slippi replay", offset=offset)
 
 
 def raw_length(header: bytes) -> int:
-    """The raw length in a complete header, 0 while it is not known. A negative one is as good as none."""
+    """The raw length in a complete header; 0 while it is not set, and for a negative value."""
     return max(0, int.from_bytes(header[len(MAGIC) : HEADER_BYTES], "big", signed=True))
 
 
 def header(raw_length_bytes: int) -> bytes:
-    """The 15 bytes of the header."""
+    """The header, 15 bytes."""
     return MAGIC + raw_length_bytes.to_bytes(4, "big")
 
 
 def sniff(head: bytes, size_bytes: int | None, name: str) -> Literal["yes", "no", "maybe"]:
-    """`yes` for the whole magic, `maybe` for the beginning of it: a file can just have been begun. Never raises."""
+    """`yes` for the whole magic, `maybe` for its beginning, which a new file can have. Never raises."""
     if head.startswith(MAGIC):
         return "yes"
     return "maybe" if MAGIC.startswith(head) else "no"

@@ -1,4 +1,4 @@
-"""What is odd in one file, said so often and no more: a hostile file must not flood its readers."""
+"""Diagnostics of one file, limited in number so that a hostile file cannot flood its subscribers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ DIAGNOSTICS_PER_CODE = 16
 
 
 class DiagnosticLimiter:
-    """Says what is odd in one game; those who read its events share it."""
+    """Reports the diagnostics of one game, at most `DIAGNOSTICS_PER_CODE` of each code."""
 
     __slots__ = ("_counts",)
 
@@ -18,14 +18,16 @@ class DiagnosticLimiter:
         self._counts: dict[str, int] = {}
 
     def copy(self) -> Self:
-        """Counts on from the same place by itself."""
+        """An independent copy with the same counts."""
         twin = type(self)()
         twin._counts = dict(self._counts)
         return twin
 
-    def say(self, out: list[Event], severity: Severity, code: str, message: str, offset: int, end: int) -> None:
-        """Appends the diagnostic of something at a file offset that is certain at `end`, unless there were enough of
-        its code."""
+    def report(self, out: list[Event], severity: Severity, code: str, message: str, offset: int, end: int) -> None:
+        """Append a diagnostic about the byte at file offset `offset` to `out`, unless there were enough of its code.
+
+        `end` is the file offset up to which bytes had to be read.
+        """
         count = self._counts[code] = self._counts.get(code, 0) + 1
         if count > DIAGNOSTICS_PER_CODE:
             return

@@ -1,18 +1,18 @@
-"""Where everything is: the offset of each event of each frame of a whole game, found at memory speed.
+"""The frame index: the file offset of every event of every frame of a whole game, found at memory speed.
 
-Event sizes are fixed by Event Payloads, so framing is a chain: one event begins where the last one ends. Nearly all
-frames of a game have the same few layouts, and that makes the chain vectorisable without giving up its exactness. A
-`_Layout` is learned from one frame, event by event: commands, player indices, follower flags, and their offsets. Then
-the bytes at those offsets are compared in the next k frames at that stride, with one strided view; since each command
-byte fixes the size of its event, equality *proves* the framing of the whole run. Where a run breaks, the next frame is
-looked up among the layouts that were learned, by what stands between its pre-frames and its post-frames (items and
-stage events), and only if none fits it is read event by event again.
+A *sending* is one transmission of a frame; a rollback sends a frame number again.
 
-That equality does not cover the frame numbers inside the events. They are compared afterwards, for the whole game at
-once; should one differ from its frame's, everything is read again event by event (`_scan`), by the rules of the
-assembler. Both ways must give what the live path gives; tests and a fuzzer hold that.
+Each event begins where the one before ends, so framing is a chain. Nearly all sendings of a game have one of a few
+layouts (`frame_layout`), and that makes the chain vectorisable without losing exactness. A layout is learned event by
+event from one sending. The bytes that prove it are then compared in the next k sendings at once, with one strided view.
+Where such a run ends, the layout of the next sending is looked up among the known ones; only if none fits, the sending
+is read event by event.
 
-The result is arrays of offsets, not values: `columns` makes values of them when they are asked for.
+The comparison does not cover the frame numbers inside the events. They are compared afterwards, for the whole game at
+once. If one differs within a sending, the whole game is read again event by event. Both ways must agree with the live
+path; tests and a fuzzer check that.
+
+The index has offsets, not values: `columns` reads the values on demand.
 """
 
 from __future__ import annotations
@@ -26,45 +26,41 @@ import numpy as np
 import numpy.typing as npt
 
 from slpstream.formats.slippi import metadata
-from slpstream.formats.slippi.assembler import MAX_THINGS
-from slpstream.formats.slippi.commands import (
-    FRAME_BOOKEND,
-    FRAME_START,
-    GAME_END,
-    ITEM_UPDATE,
-    MESSAGE_SPLITTER,
-    POST_FRAME,
-    PRE_FRAME,
-    STAGE_EVENT_KINDS,
-    TABLES,
+from slpstream.formats.slippi.commands import MESSAGE_SPLITTER, TABLES
+from slpstream.formats.slippi.frame_layout import (
+    BOOKEND,
+    FOLLOWER_OFFSET,
+    FRAME_NUMBER_OFFSET,
+    OVERRULED,
+    PLAYER_INDEX_OFFSET,
+    POST,
+    PRE,
+    START,
+    Event,
+    FrameLayout,
+    FrameLayouts,
+    frame_widths,
+    read_frame,
 )
 from slpstream.model.errors import FieldError, FormatError, FramingError
 
 Offsets = npt.NDArray[np.int64]
 
-_START, _PRE, _POST, _ITEM, _BOOKEND = (
-    table.command for table in (FRAME_START, PRE_FRAME, POST_FRAME, ITEM_UPDATE, FRAME_BOOKEND)
-)
-_GAME_END = GAME_END.command
-_LISTED = (_ITEM, *STAGE_EVENT_KINDS)
-"""Commands that a frame can have many of."""
-_FRAMED = frozenset({_START, _PRE, _POST, _BOOKEND, *_LISTED})
-"""Commands whose events begin with the frame number."""
-_FRAME_AT, _PLAYER_AT, _FOLLOWER_AT = 1, 5, 6
-_SPLITTER_BYTES = 0x205
-
 _MAX_EVENTS = 96
-"""A frame with more goes event by event every time."""
+"""Sendings with more events are always read event by event."""
 _MAX_LAYOUTS = 512
 _ALIKE_BEFORE_A_RUN = 2
-"""How many frames of one layout follow each other before a run is tried: below that, one by one is faster."""
+"""A run is tried after this many sendings of one layout in a row; before that, one by one is faster."""
 _FIRST_RUN, _MAX_RUN = 32, 4096
+"""The number of sendings compared at once: it begins with the first and grows to the second."""
 _LONG_RUN, _FEW_RUNS = 256, 8
-"""So long a run, or so few of them: then a strided view for each event is faster than a gather over all frames."""
+"""For runs of at least this length, or with at most this many runs, a strided view per event is faster than a gather
+over all sendings."""
 
 _OFFSET_BYTES = 8
 _ALWAYS_BYTES, _MAX_TIMES = 64 << 20, 8
-"""An index may have so many bytes, or so many times those of the file; of a game it has a fraction."""
+"""The index may have this many bytes, or this many times the size of the file. The index of a real game is smaller than
+its file."""
 _MIN_FOR_A_STRIDE = 2
 _LITTLE_ENDIAN = sys.byteorder == "little"
 
@@ -82,7 +78,7 @@ class Slot(NamedTuple):
     @property
     def is_player(self) -> bool:
         """It is a player's, and not the whole frame's."""
-        return self.command in (_PRE, _POST)
+        return self.command in (PRE, POST)
 
 
 class Things(NamedTuple):
@@ -109,59 +105,30 @@ class FrameIndex(NamedTuple):
     """What is wrong at `stop`."""
 
 
-_Event = tuple[int, int]
-"""Command, or `_OVERRULED`, and position of the command byte."""
-_OVERRULED = -1
-"""Stands for the command of an event that counts for nothing: a later one has its place, or there are too many."""
+class _Layout(FrameLayout):
+    """A layout that can be compared with many frames at once."""
 
+    __slots__ = ("_pick", "_picked", "checked_array", "first_character", "index")
 
-class _Layout:
-    """The layout of one sending: where its events are, counted from its first byte."""
-
-    def __init__(self, data: bytes, events: Sequence[_Event], past: int) -> None:
-        """`events` in the order of the file; `past` is the position behind the last one."""
-        start = events[0][1]
-        self.start = start
-        self.width_bytes = past - start
-        self.slots: dict[Slot, int] = {}
-        self.things: dict[int, list[int]] = {}
-        self.number_at = next(at for command, at in events if command in _FRAMED) - start
-        """Of the first event that has a frame number."""
-        self.ordinary = len(events) <= _MAX_EVENTS
-        """Later frames may be compared with it."""
-        self.lead_bytes = 0
-        """Up to the end of the last Pre-Frame Update."""
-        self.first_player = b""
-        """Command, player index and follower flag of the first Pre-Frame Update."""
-        checked: list[int] = []
-        for command, at in events:
-            where = at - start
-            checked.append(where)
-            if command in (_PRE, _POST):
-                checked += [where + _PLAYER_AT, where + _FOLLOWER_AT]
-                self.slots[Slot(command, data[at + _PLAYER_AT], bool(data[at + _FOLLOWER_AT]))] = where
-                if command == _PRE:
-                    self.lead_bytes = where + 1
-                    self.first_player = self.first_player or _who(data, at)
-            elif command in (_START, _BOOKEND):
-                self.slots[Slot(command)] = where
-            elif command in _LISTED:
-                self.things.setdefault(command, []).append(where)
-            elif command == _OVERRULED:
-                self.ordinary = False
-        self.checked = np.array(checked)
-        frame = data[start:past]
-        self._pick = itemgetter(0, *checked)
-        self._expected = self._pick(frame)
-        self.expected = bytes(self._expected[1:])
+    def __init__(self, data: bytes, events: Sequence[Event], end: int, index: int) -> None:
+        """`index` is the position of the layout among those of the game."""
+        super().__init__(data, events, end)
+        self.index = index
+        self.checked_array = np.array(self.checked)
+        # itemgetter returns a tuple only for two items and more, hence the first offset twice.
+        self._pick = itemgetter(0, *self.checked)
+        self._picked = (self.expected[0], *self.expected)
+        first = self.start + self.first_pre_offset
+        self.first_character = _character_of(data, first) if self.first_pre_offset >= 0 else None
+        """Command byte, player index and follower flag of the first Pre-Frame Update."""
 
     def fits(self, frame: bytes) -> bool:
-        """`frame`, of `width_bytes`, has this layout."""
-        return self._pick(frame) == self._expected  # type: ignore[no-any-return]
+        """Whether `frame`, which is `width_bytes` long, has this layout."""
+        return self._pick(frame) == self._picked  # type: ignore[no-any-return]
 
 
 class _Run(NamedTuple):
-    """So many sendings of one layout, one after the other."""
+    """Consecutive sendings of one layout."""
 
     start: int
     sendings: int
@@ -169,146 +136,141 @@ class _Run(NamedTuple):
 
 
 class _Stop(NamedTuple):
+    """Where the frames end, and the error if the bytes there are wrong."""
+
     at: int
     failure: FormatError | None = None
 
 
-def frame_index(data: bytes, at: int, limit: int, widths: Sequence[int]) -> FrameIndex:
-    """The frames from `data[at]` on, which is the first byte behind Game Start.
+def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int]) -> FrameIndex:
+    """Find the events of all frames from `data[start]` on, the first byte after Game Start.
 
-    `limit` is the end of the raw array where it is known, at most the end of the file. `widths` are the declared sizes
-    with the command byte, by command byte, 0 where none was declared.
+    `limit` is the end of the raw array where it is known, and at most the end of the file. Raises `FieldError` for an
+    index that would be far larger than the file.
     """
     walk = _Walk(data, limit, widths)
-    stop = walk.by_layouts(at)
+    stop = walk.by_layouts(start)
     index = walk.arrays(stop)
     if not walk.numbers_agree(index):
-        stop = walk.by_events(at)
+        stop = walk.by_events(start)
         index = walk.arrays(stop)
     return index
 
 
 class _Walk:
-    """A pass over a game's bytes: first to runs of layouts, then to arrays."""
+    """A pass over a game: bytes to runs of sendings with one layout, runs to arrays of offsets."""
 
     def __init__(self, data: bytes, limit: int, widths: Sequence[int]) -> None:
         self._data = data
         self._limit = limit
         self._widths = widths
-        self._bookends = widths[_BOOKEND] > 0
-        self._too_small = {
-            command: table
-            for command, table in TABLES.items()
-            if widths[command] and len(table.layout(widths[command] - 1).fields) < table.required
-        }
+        self._frame_widths = frame_widths(widths)
+        self._bookends = widths[BOOKEND] > 0
         self._bytes = np.frombuffer(data, np.uint8)
-        words = max(0, len(data) - _FRAME_AT - 3)
-        self._words = np.ndarray((words,), np.uint32, data, _FRAME_AT, (1,))
-        """The four bytes that are a frame number, if an event begins at the index; as they are, to be compared."""
+        words = max(0, len(data) - FRAME_NUMBER_OFFSET - 3)
+        self._words = np.ndarray((words,), np.uint32, data, FRAME_NUMBER_OFFSET, (1,))
+        """For each file offset, the frame number of an event that begins there, in the byte order of the file."""
         self._layouts: list[_Layout] = []
         self._runs: list[_Run] = []
 
     def by_layouts(self, at: int) -> _Stop:
-        """The fast way. Frame numbers inside the events are not looked at."""
-        widths, layouts, runs, bookends = self._widths, self._layouts, self._runs, self._bookends
-        known: dict[bytes, int] = {}
-        lead, last, alike = 0, -1, 0
+        """Find the runs by comparing layouts. The frame numbers inside the events are not checked."""
+        data, limit, runs, bookends = self._data, self._limit, self._runs, self._bookends
+        known: FrameLayouts[_Layout] = FrameLayouts(self._widths, _MAX_LAYOUTS)
+        last: _Layout | None = None
+        alike = 0
         while True:
-            # Mostly a frame is like the one before; else what stands between pres and posts tells which it can be like.
+            # Most frames have the layout of the one before.
             found = last
-            past = self._end_of(last, at) if alike else 0
-            if not past and known:
-                found = known.get(self._between(at + lead), -1)
-                past = self._end_of(found, at) if found >= 0 else 0
-            if not past:
-                events, at, stop = self._sending(at)
-                last, alike = -1, 0
+            end = self._end_of(last, at) if last is not None and alike else 0
+            if not end:
+                found = known.find(data, at, limit)
+                end = 0 if found is None else self._end_of(found, at)
+            if found is None or not end:
+                events, at, stop = self._read_frame(at)
+                last, alike = None, 0
                 if events:
                     learned = self._learn(events, at)
-                    layout = layouts[learned]
-                    closed = not bookends or events[-1][0] == _BOOKEND
-                    if layout.ordinary and closed and len(known) < _MAX_LAYOUTS:
+                    if _is_ordinary(events, bookends=bookends) and known.add(learned, data, learned.start, limit):
                         last, alike = learned, 1
-                        ahead = layout.lead_bytes + widths[_PRE] - 1 if layout.lead_bytes else 0
-                        if ahead != lead:
-                            known.clear()
-                            lead = ahead
-                        known[self._between(layout.start + lead)] = last
                 if stop is not None:
                     return stop
                 continue
-            alike = alike + 1 if found == last else 1
+            alike = alike + 1 if found is last else 1
             last = found
             sendings = 1
             if alike > _ALIKE_BEFORE_A_RUN:
-                sendings = self._run_length(layouts[found], at)
-                past = at + sendings * layouts[found].width_bytes
+                sendings = self._run_length(found, at)
+                end = at + sendings * found.width_bytes
                 alike = 0
             start, before, layout_before = runs[-1]
-            if layout_before == found:  # then the run before ends here
-                runs[-1] = _Run(start, before + sendings, found)
+            if layout_before == found.index:  # adjacent, because every frame is part of a run
+                runs[-1] = _Run(start, before + sendings, found.index)
             else:
-                runs.append(_Run(at, sendings, found))
-            at = past
+                runs.append(_Run(at, sendings, found.index))
+            at = end
 
-    def _end_of(self, index: int, at: int) -> int:
-        """The position behind a sending at `at` that has a layout and is complete; 0 when it is not."""
-        layout = self._layouts[index]
-        past = at + layout.width_bytes
-        if past > self._limit or not layout.fits(self._data[at:past]):
+    def _end_of(self, layout: _Layout, at: int) -> int:
+        """The end of the sending at `at`, or 0 when it has another layout or is incomplete."""
+        end = at + layout.width_bytes
+        if end > self._limit or not layout.fits(self._data[at:end]):
             return 0
-        return past if self._bookends or self._complete(layout, past) else 0
+        return end if self._bookends or self._complete(layout, end) else 0
 
     def by_events(self, at: int) -> _Stop:
-        """The slow way: every event by itself."""
+        """Find the sendings event by event, each as a run and a layout of its own."""
         self._layouts, self._runs = [], []
         while True:
-            events, at, stop = self._sending(at)
+            events, at, stop = self._read_frame(at)
             if events:
                 self._learn(events, at)
             if stop is not None:
                 return stop
 
-    def _learn(self, events: Sequence[_Event], past: int) -> int:
-        layout = _Layout(self._data, events, past)
+    def _learn(self, events: Sequence[Event], end: int) -> _Layout:
+        layout = _Layout(self._data, events, end, len(self._layouts))
         self._layouts.append(layout)
-        self._runs.append(_Run(layout.start, 1, len(self._layouts) - 1))
-        return len(self._layouts) - 1
+        self._runs.append(_Run(layout.start, 1, layout.index))
+        return layout
 
-    def _between(self, at: int) -> bytes:
-        """The command bytes of what stands between pre-frames and post-frames: they tell the layouts apart."""
-        data, widths, limit = self._data, self._widths, self._limit
-        commands = b""
-        while at < limit and (command := data[at]) != _POST and len(commands) < _MAX_EVENTS:
-            if not widths[command] or command == _BOOKEND:
-                break
-            commands += data[at : at + 1]
-            at += widths[command]
-        return commands
+    def _read_frame(self, at: int) -> tuple[list[Event], int, _Stop | None]:
+        """Read one sending: its events, its end, and the stop after it, if any.
 
-    def _complete(self, layout: _Layout, past: int) -> bool:
-        """A sending of this layout that ends at `past` is complete there. Before 3.0, which has no bookends, the event
-        that follows tells: a Frame Start, or again the player who began this sending."""
+        A sending that a stop with an error cuts off is dropped, as the assembler does; it has no events then.
+        """
+        events, end, closed = read_frame(self._data, at, self._limit, self._frame_widths)
+        if closed:
+            return events, end, None
+        stop = self._stop(end)
+        return events if stop.failure is None else [], end, stop
+
+    def _complete(self, layout: _Layout, end: int) -> bool:
+        """Whether a sending of this layout that ends at `end` is complete there.
+
+        Before 3.0, without bookends, the next event shows it: a Frame Start, or an update of the character that began
+        this sending.
+        """
         if self._bookends:
             return True
-        data, widths = self._data, self._widths
-        if past >= self._limit:
+        data = self._data
+        if end >= self._limit:
             return False
-        command = data[past]
-        if not widths[command] or past + widths[command] > self._limit or command in self._too_small:
+        command = data[end]
+        width = self._frame_widths[command]
+        if not width or end + width > self._limit:
             return False
-        return command == _START or (layout.first_player != b"" and _who(data, past) == layout.first_player)
+        return command == START or _character_of(data, end) == layout.first_character
 
     def _run_length(self, layout: _Layout, at: int) -> int:
-        """How many sendings of this layout follow each other from `at` on; the first is known to fit."""
-        width, checked, expected = layout.width_bytes, layout.checked, layout.expected
-        sendings, most = 1, _FIRST_RUN
+        """The number of consecutive sendings of this layout from `at` on, of which the first is known to fit."""
+        width, checked, expected = layout.width_bytes, layout.checked_array, layout.expected
+        sendings, max_tried = 1, _FIRST_RUN
         left = (self._limit - at) // width - 1
         while left > 0:
-            tried = min(most, left)
+            tried = min(max_tried, left)
             first = at + sendings * width
             frames = self._bytes[first : first + tried * width].reshape(tried, width)
-            # One line of bytes against another: row by row would take several times as long.
+            # Flat arrays, because comparing row by row takes several times as long.
             differ = frames.take(checked, axis=1).ravel() != np.frombuffer(expected * tried, np.uint8)
             first_difference = int(differ.argmax())
             if differ[first_difference]:
@@ -316,57 +278,13 @@ class _Walk:
                 break
             sendings += tried
             left -= tried
-            most = min(most * 4, _MAX_RUN)
+            max_tried = min(max_tried * 4, _MAX_RUN)
         while sendings > 1 and not self._complete(layout, at + sendings * width):
             sendings -= 1
         return sendings
 
-    # -- event by event, by the rules of the assembler
-    # ------------------------------------------------------------------------------------------------------------
-
-    def _sending(self, at: int) -> tuple[list[_Event], int, _Stop | None]:
-        """One sending: its events, where the next one begins, and why none does. No events when it is dropped."""
-        data, widths = self._data, self._widths
-        number: int | None = None
-        events: list[_Event] = []
-        who_is_in: set[bytes] = set()
-        posts: dict[bytes, int] = {}
-        things = {True: 0, False: 0}
-        while True:
-            stop = self._end(at)
-            if stop is not None:
-                kept = events if number is not None and stop.failure is None else []
-                return kept, at, stop
-            command = data[at]
-            if command not in _FRAMED:
-                if events or command != MESSAGE_SPLITTER:
-                    events.append((command, at))
-                at += widths[command]
-                continue
-            frame = int.from_bytes(data[at + 1 : at + 5], "big", signed=True)
-            if number is not None and (frame != number or command == _START):
-                return events, at, None
-            if command in (_PRE, _POST):
-                who = data[at + _PLAYER_AT : at + _FOLLOWER_AT] + (b"\1" if data[at + _FOLLOWER_AT] else b"\0")
-                if command == _PRE and who in who_is_in:
-                    return events, at, None
-                who_is_in.add(who)
-                if command == _POST:
-                    if who in posts:
-                        events[posts[who]] = (_OVERRULED, events[posts[who]][1])
-                    posts[who] = len(events)
-            elif command in _LISTED:
-                things[command == _ITEM] += 1
-                if things[command == _ITEM] > MAX_THINGS:
-                    command = _OVERRULED
-            number = frame
-            events.append((command, at))
-            at += widths[data[at]]
-            if command == _BOOKEND:
-                return events, at, None
-
-    def _end(self, at: int) -> _Stop | None:
-        """Why no event can be taken at `at`; `None` when one can."""
+    def _stop(self, at: int) -> _Stop:
+        """Why the frames end at `at`."""
         data, limit = self._data, self._limit
         if at >= limit:
             return _Stop(at)
@@ -379,114 +297,118 @@ class _Walk:
             return _Stop(at, FramingError(f"undeclared command byte {command:#04x}", offset=at, command=command))
         if at + width > limit:
             return _Stop(at)
-        if command in self._too_small:
-            what = f"{self._too_small[command].title}: the declared size of {width - 1} bytes is too small"
+        table = TABLES.get(command)
+        if table is not None and len(table.layout(width - 1).fields) < table.required:
+            what = f"{table.title}: the declared size of {width - 1} bytes is too small"
             return _Stop(at, FieldError(what, offset=at, command=command))
-        if command == MESSAGE_SPLITTER and width < _SPLITTER_BYTES:
+        if command == MESSAGE_SPLITTER:
             return _Stop(at, FieldError("Message Splitter is too small", offset=at, command=command))
-        return _Stop(at) if command == _GAME_END else None
-
-    # -- runs to arrays
-    # ------------------------------------------------------------------------------------------------------------
+        return _Stop(at)
 
     def arrays(self, stop: _Stop) -> FrameIndex:
-        """What the walk found. Raises `FieldError` when that would take far more memory than the file."""
+        """The index of all runs. Raises `FieldError` when it would be far larger than the file."""
         if not self._runs:
             return FrameIndex(np.empty(0, np.int32), {}, {}, stop.at, stop.failure)
-        self._check_size()
+        slots = [Slot(*slot) for slot in dict.fromkeys(slot for layout in self._layouts for slot in layout.slots)]
+        self._check_size(len(slots))
         runs = np.array(self._runs, np.int64)
         which = np.repeat(runs[:, 2], runs[:, 1])
-        starts, words, slots = self._few_runs() if len(runs) <= _FEW_RUNS else self._many_runs(runs, which)
+        if len(runs) <= _FEW_RUNS:
+            starts, words, offsets = self._few_runs(slots)
+        else:
+            starts, words, offsets = self._many_runs(slots, runs, which)
         numbers = (words.byteswap() if _LITTLE_ENDIAN else words.copy()).view(np.int32)
         things = {
             command: self._things(command, starts, which)
-            for command in dict.fromkeys(command for layout in self._layouts for command in layout.things)
+            for command in dict.fromkeys(command for layout in self._layouts for command in layout.repeated)
         }
-        return FrameIndex(numbers, slots, things, stop.at, stop.failure)
+        return FrameIndex(numbers, offsets, things, stop.at, stop.failure)
 
-    def _check_size(self) -> None:
-        """A file can say updates of 256 players and of all their followers in one frame, and ten thousand frames of
-        nine bytes behind it."""
-        slots = {slot for layout in self._layouts for slot in layout.slots}
-        size_bytes = len(slots) * sum(run.sendings for run in self._runs) * _OFFSET_BYTES
+    def _check_size(self, slots: int) -> None:
+        # A hostile file can have updates of 256 players and their followers in one frame, followed by ten thousand
+        # frames of nine bytes: each of these would take an entry in every slot.
+        size_bytes = slots * sum(run.sendings for run in self._runs) * _OFFSET_BYTES
         if size_bytes > max(_ALWAYS_BYTES, _MAX_TIMES * len(self._data)):
-            what = f"updates of {len(slots) // 2} players and followers: no game has so many"
-            raise FieldError(what, offset=self._runs[0].start, command=_PRE)
+            what = f"updates of {slots // 2} players and followers: no game has so many"
+            raise FieldError(what, offset=self._runs[0].start, command=PRE)
 
-    def _few_runs(self) -> tuple[Offsets, npt.NDArray[np.uint32], dict[Slot, Offsets]]:
-        """Start, frame number as it is, and slots of each sending, run by run: strided, nothing is gathered."""
+    def _few_runs(self, slots: Sequence[Slot]) -> tuple[Offsets, npt.NDArray[np.uint32], dict[Slot, Offsets]]:
+        """For each sending: its start, its frame number in file byte order, and the offsets of its slots.
+
+        Goes run by run with strided views.
+        """
         total = sum(run.sendings for run in self._runs)
         starts, words = np.empty(total, np.int64), np.empty(total, np.uint32)
-        slots = {slot: np.empty(total, np.int64) for layout in self._layouts for slot in layout.slots}
+        by_slot = {slot: np.empty(total, np.int64) for slot in slots}
         first = 0
         for run in self._runs:
-            layout, past = self._layouts[run.layout], first + run.sendings
+            layout, end = self._layouts[run.layout], first + run.sendings
             width = layout.width_bytes
-            begin = starts[first:past]
-            begin[:] = np.arange(run.start, run.start + run.sendings * width, width)
-            words[first:past] = self._strided(run.start + layout.number_at, run)
-            for slot, offsets in slots.items():
-                where = layout.slots.get(slot, ABSENT)
-                if where == ABSENT:
-                    offsets[first:past] = ABSENT
+            run_starts = starts[first:end]
+            run_starts[:] = np.arange(run.start, run.start + run.sendings * width, width)
+            words[first:end] = self._strided(run.start + layout.number_offset, run)
+            for slot, offsets in by_slot.items():
+                offset = layout.slots.get(slot, ABSENT)
+                if offset == ABSENT:
+                    offsets[first:end] = ABSENT
                 else:
-                    np.add(begin, where, out=offsets[first:past])
-            first = past
-        return starts, words, slots
+                    np.add(run_starts, offset, out=offsets[first:end])
+            first = end
+        return starts, words, by_slot
 
     def _many_runs(
-        self, runs: npt.NDArray[np.int64], which: npt.NDArray[np.int64]
+        self, slots: Sequence[Slot], runs: npt.NDArray[np.int64], which: npt.NDArray[np.int64]
     ) -> tuple[Offsets, npt.NDArray[np.uint32], dict[Slot, Offsets]]:
-        """The same for all runs at once."""
+        """The same as `_few_runs`, by gathering over all runs at once. `which` has the layout of each sending."""
         layouts, sendings = self._layouts, runs[:, 1]
         starts = np.arange(len(which), dtype=np.int64)
         starts -= np.repeat(np.cumsum(sendings) - sendings, sendings)
         starts *= np.array([layout.width_bytes for layout in layouts])[which]
         starts += np.repeat(runs[:, 0], sendings)
-        words = self._words[starts + _of_each([layout.number_at for layout in layouts], which)]
-        slots: dict[Slot, Offsets] = {}
-        for slot in dict.fromkeys(slot for layout in layouts for slot in layout.slots):
+        words = self._words[starts + _of_each([layout.number_offset for layout in layouts], which)]
+        by_slot: dict[Slot, Offsets] = {}
+        for slot in slots:
             of_layouts = [layout.slots.get(slot, ABSENT) for layout in layouts]
-            where = _of_each(of_layouts, which)
-            offsets = slots[slot] = starts + where
+            offset = _of_each(of_layouts, which)
+            offsets = by_slot[slot] = starts + offset
             if ABSENT in of_layouts:
-                offsets[where == ABSENT] = ABSENT
-        return starts, words, slots
+                offsets[offset == ABSENT] = ABSENT
+        return starts, words, by_slot
 
     def _things(self, command: int, starts: Offsets, which: npt.NDArray[np.int64]) -> Things:
-        lists = [layout.things.get(command, []) for layout in self._layouts]
+        lists = [layout.repeated.get(command, []) for layout in self._layouts]
         counts = _of_each([len(one) for one in lists], which)
         firsts = np.concatenate([[0], np.cumsum(counts)])
         ends = np.cumsum([len(one) for one in lists])
         base = _of_each([int(end) - len(one) for end, one in zip(ends, lists, strict=True)], which)
-        place = np.arange(firsts[-1]) + np.repeat(base - firsts[:-1], counts)
-        flat = np.array([where for one in lists for where in one], np.int64)
-        return Things(np.repeat(starts, counts) + flat[place], firsts)
+        index = np.arange(firsts[-1]) + np.repeat(base - firsts[:-1], counts)
+        flat = np.array([offset for one in lists for offset in one], np.int64)
+        return Things(np.repeat(starts, counts) + flat[index], firsts)
 
     def _strided(self, at: int, run: _Run) -> npt.NDArray[np.uint32]:
-        """The frame numbers, as they are, of the events at `at` and at the same place in all sendings of the run."""
+        """Frame numbers, in file byte order, of the event at `at` and its counterparts in the sendings of the run."""
         width = self._layouts[run.layout].width_bytes
-        return np.ndarray((run.sendings,), np.uint32, self._data, at + _FRAME_AT, (width,))
+        return np.ndarray((run.sendings,), np.uint32, self._data, at + FRAME_NUMBER_OFFSET, (width,))
 
     def numbers_agree(self, index: FrameIndex) -> bool:
-        """Within each sending all frame numbers are the same."""
+        """Whether all events of each sending have the same frame number."""
         numbers = index.numbers.view(np.uint32)
         words = numbers.byteswap() if _LITTLE_ENDIAN else numbers
         few = len(self._runs) <= _FEW_RUNS
         first = 0
-        short = np.ones(0 if few else len(numbers), np.bool_)
+        unchecked = np.ones(0 if few else len(numbers), np.bool_)
         for run in self._runs:
-            past = first + run.sendings
+            end = first + run.sendings
             if few or run.sendings >= _LONG_RUN:
-                if not self._run_agrees(run, words[first:past]):
+                if not self._run_agrees(run, words[first:end]):
                     return False
-                short[first:past] = False
-            first = past
-        rest = np.flatnonzero(short)
-        wanted = words[rest]
-        for offsets in index.slots.values() if len(rest) else ():
-            chosen = offsets[rest]
-            differ = self._words[chosen] != wanted
+                unchecked[first:end] = False
+            first = end
+        rows = np.flatnonzero(unchecked)
+        expected = words[rows]
+        for offsets in index.slots.values() if len(rows) else ():
+            chosen = offsets[rows]
+            differ = self._words[chosen] != expected
             if differ.any() and (differ & (chosen != ABSENT)).any():
                 return False
         return all(
@@ -495,13 +417,20 @@ class _Walk:
         )
 
     def _run_agrees(self, run: _Run, words: npt.NDArray[np.uint32]) -> bool:
-        """The same for one run, without gathering: its events lie at one stride."""
-        slots = self._layouts[run.layout].slots.values()
-        return not any((self._strided(run.start + where, run) != words).any() for where in slots)
+        """The same for one run, with strided views."""
+        offsets = self._layouts[run.layout].slots.values()
+        return not any((self._strided(run.start + offset, run) != words).any() for offset in offsets)
+
+
+def _is_ordinary(events: Sequence[Event], *, bookends: bool) -> bool:
+    """Whether later sendings are compared with the layout of these events."""
+    if len(events) > _MAX_EVENTS or (bookends and events[-1][0] != BOOKEND):
+        return False
+    return all(command != OVERRULED for command, _ in events)
 
 
 def _of_each(of_layouts: Sequence[int], which: npt.NDArray[np.int64]) -> Offsets:
-    """A value of each sending's layout."""
+    """The value of each sending's layout."""
     if len(set(of_layouts)) == 1:
         return np.broadcast_to(np.int64(of_layouts[0]), which.shape)
     return np.array(of_layouts, np.int64)[which]
@@ -517,6 +446,6 @@ def stride_of(offsets: Offsets) -> int | None:
     return stride if bool((offsets[1:] - offsets[:-1] == stride).all()) else None
 
 
-def _who(data: bytes, at: int) -> bytes:
+def _character_of(data: bytes, at: int) -> bytes:
     """Command, player index and follower flag of the event at `at`."""
-    return data[at : at + 1] + data[at + _PLAYER_AT : at + _FOLLOWER_AT + 1]
+    return data[at : at + 1] + data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET + 1]

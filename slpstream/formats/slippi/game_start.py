@@ -1,11 +1,12 @@
-"""Game Start 0x36: how the game was set up, and the `settings` that go onto the wire.
+"""Game Start 0x36: how the game was set up, and the `settings` of `game_start` messages.
 
-The event comes once, so it is read row by row and not for speed. Most of it is a block of the game's own that nobody
-fully understands; the event therefore keeps its payload, and the writer changes single fields in it.
+Once per game, after Event Payloads; big-endian. It comes once, so it is read row by row without regard for speed. Most
+of it is a block that the game copies from memory and that is not fully documented. The event therefore keeps its
+payload, and the writer changes single fields in it.
 
-`settings` has the shape of slippi-js's `GameStartType`, with the differences that the contract names: the eight
-player flags come from the player bitfield at 0x71, and there are `damageStart`, `damageSpawn`, `dashbackFix` and
-`shieldDropFix`.
+`settings` has the form of slippi-js's `GameStartType` with the differences that the contract names: the eight player
+flags come from the player bitfield at 0x71, and `damageStart`, `damageSpawn`, `dashbackFix` and `shieldDropFix` are
+added.
 """
 
 from __future__ import annotations
@@ -26,24 +27,24 @@ PLAYERS = 4
 PLAYER_TYPE_EMPTY = 3
 MAJOR_SCENE_ONLINE = 8
 
-SURE_OF_ZELDA_AND_SHEIK = (1, 6, 0)
-"""Before this version Game Start names Zelda where a player begins as Sheik; frame -123 tells them apart."""
+EXACT_CHARACTER_SINCE = (1, 6, 0)
+"""Before this version Game Start has Zelda for a player that begins as Sheik; frame -123 has the right one."""
 
 _ZELDA, _SHEIK = 18, 19
 _EXTERNAL_OF_INTERNAL = {7: _SHEIK, 19: _ZELDA}
 
 FIELDS = (
-    Field("version", 0x1, octets(4), "0.1.0", "major.minor.build.unused"),
+    Field("version", 0x1, octets(4), "0.1.0", "Version of the replay: major.minor.build.unused."),
     Field("game_bitfield_1", 0x5, U8, "0.1.0", "0x03 timer (0 none, 2 down, 3 up), 0xE0 mode (0x20 stock).", "bits"),
     Field("game_bitfield_2", 0x6, U8, "0.1.0", "0x01 friendly fire.", "bits"),
     Field("game_bitfield_3", 0x7, U8, "0.1.0", "0x10 single-button mode, 0x80 pause.", "bits"),
     Field("game_bitfield_4", 0x8, U8, "0.1.0", "0x02 hide HUD in pause, 0x04 LRAS, 0x08 no pause, 0x40 stick.", "bits"),
     Field("bomb_rain", 0xB, BOOL, "0.1.0", "Sudden-death bombs."),
-    Field("is_teams", 0xD, BOOL, "0.1.0", "Any value but 0."),
-    Field("item_spawn_behavior", 0x10, U8, "0.1.0", "255 off, 0 very low to 8."),
-    Field("self_destruct_score_value", 0x11, I8, "0.1.0", "-2, -1 or 0."),
-    Field("stage_id", 0x13, U16, "0.1.0", "Stage."),
-    Field("starting_timer_seconds", 0x15, U32, "0.1.0", "Set in every mode.", "seconds"),
+    Field("is_teams", 0xD, BOOL, "0.1.0", "Teams game, for any value but 0."),
+    Field("item_spawn_behavior", 0x10, U8, "0.1.0", "How often items spawn: 255 off, 0 very low, up to 8."),
+    Field("self_destruct_score_value", 0x11, I8, "0.1.0", "Score for a self-destruct: -2, -1 or 0."),
+    Field("stage_id", 0x13, U16, "0.1.0", "Stage id."),
+    Field("starting_timer_seconds", 0x15, U32, "0.1.0", "Start of the timer, set in every mode.", "seconds"),
     Field("item_spawn_bitfield_1", 0x28, U8, "0.1.0", "0x04 Poke Ball, 0x02 cloaking device, 0x01 metal box.", "bits"),
     Field("item_spawn_bitfield_2", 0x29, U8, "0.1.0", "0x80 bunny hood ... 0x01 fan.", "bits"),
     Field("item_spawn_bitfield_3", 0x2A, U8, "0.1.0", "0x80 lip's stick ... 0x01 ray gun.", "bits"),
@@ -52,15 +53,15 @@ FIELDS = (
     Field("damage_ratio", 0x35, F32, "0.1.0", "Damage ratio."),
     Field("random_seed", 0x13D, U32, "0.1.0", "Random seed before the game."),
     Field("is_pal", 0x1A1, BOOL, "1.5.0", "PAL version."),
-    Field("is_frozen_ps", 0x1A2, BOOL, "2.0.0", "Pokemon Stadium is frozen."),
-    Field("minor_scene", 0x1A3, U8, "3.7.0", "2 in game; also 1, 3."),
+    Field("is_frozen_ps", 0x1A2, BOOL, "2.0.0", "Pokemon Stadium does not transform."),
+    Field("minor_scene", 0x1A3, U8, "3.7.0", "2 in game; 1 and 3 occur, too."),
     Field("major_scene", 0x1A4, U8, "3.7.0", "2 versus, 8 online, 15 target test, 32 home-run contest."),
     Field("language", 0x2BD, U8, "3.12.0", "0 Japanese, 1 English."),
     Field("session_id", 0x2BE, octets(51), "3.14.0", "Id of the online session."),
     Field("game_number", 0x2F1, U32, "3.14.0", "Number of the game in the session."),
     Field("tiebreaker_number", 0x2F5, U32, "3.14.0", "0 unless a tiebreaker."),
 )
-"""Rows that the game has once."""
+"""Fields of the whole game."""
 
 PLAYER_FIELDS = (
     Field("character_id", 0x65, U8, "0.1.0", "External character id.", stride_bytes=0x24),
@@ -69,22 +70,25 @@ PLAYER_FIELDS = (
     Field("character_color", 0x68, U8, "0.1.0", "Costume index.", stride_bytes=0x24),
     Field("team_shade", 0x6C, U8, "0.1.0", "0 normal, 1 light, 2 dark.", stride_bytes=0x24),
     Field("handicap", 0x6D, U8, "0.1.0", "Handicap.", stride_bytes=0x24),
-    Field("team_id", 0x6E, U8, "0.1.0", "0 red, 1 blue, 2 green; of use in teams.", stride_bytes=0x24),
-    Field("player_bitfield", 0x71, U8, "0.1.0", "The eight flags, stamina 0x01 to rumble 0x80.", "bits", 0x24),
-    Field("cpu_level", 0x74, U8, "0.1.0", "Set for humans too.", stride_bytes=0x24),
+    Field("team_id", 0x6E, U8, "0.1.0", "0 red, 1 blue, 2 green; meaningful only in teams games.", stride_bytes=0x24),
+    Field("player_bitfield", 0x71, U8, "0.1.0", "Eight flags, from stamina 0x01 to rumble 0x80.", "bits", 0x24),
+    Field("cpu_level", 0x74, U8, "0.1.0", "Level of the CPU; set for humans, too.", stride_bytes=0x24),
     Field("damage_start", 0x75, U16, "0.1.0", "Percent at the start.", "percent", 0x24),
-    Field("damage_spawn", 0x77, U16, "0.1.0", "Percent after a death.", "percent", 0x24),
-    Field("offense_ratio", 0x7D, F32, "0.1.0", "Knockback dealt (the seed has 0x79, which is 0.0).", stride_bytes=0x24),
-    Field("defense_ratio", 0x81, F32, "0.1.0", "Knockback taken (the seed has 0x7D).", stride_bytes=0x24),
-    Field("model_scale", 0x85, F32, "0.1.0", "Size of the model (the seed has 0x81).", stride_bytes=0x24),
+    Field("damage_spawn", 0x77, U16, "0.1.0", "Percent after losing a stock.", "percent", 0x24),
+    Field("offense_ratio", 0x7D, F32, "0.1.0", "Factor for knockback dealt.", stride_bytes=0x24),
+    Field("defense_ratio", 0x81, F32, "0.1.0", "Factor for knockback taken.", stride_bytes=0x24),
+    Field("model_scale", 0x85, F32, "0.1.0", "Factor for the size of the model.", stride_bytes=0x24),
     Field("dashback_fix", 0x141, U32, "1.0.0", "0 off, 1 UCF, 2 Dween.", stride_bytes=0x8),
     Field("shield_drop_fix", 0x145, U32, "1.0.0", "0 off, 1 UCF, 2 Dween.", stride_bytes=0x8),
-    Field("nametag", 0x161, octets(16), "1.3.0", "Shift JIS, 8 characters of two bytes.", stride_bytes=0x10),
+    Field("nametag", 0x161, octets(16), "1.3.0", "Shift JIS, 8 two-byte characters.", stride_bytes=0x10),
     Field("display_name", 0x1A5, octets(31), "3.9.0", "Shift JIS, 15 characters and a NUL.", stride_bytes=0x1F),
     Field("connect_code", 0x221, octets(10), "3.9.0", "Shift JIS, `#` is 0x8194.", stride_bytes=0xA),
     Field("user_id", 0x249, octets(29), "3.11.0", "Slippi UID.", stride_bytes=0x1D),
 )
-"""Rows that each of the four players has, `stride_bytes` apart."""
+"""Fields of each of the four players, `stride_bytes` apart.
+
+Offense ratio, defense ratio and model scale are 4 bytes after the offsets of the 3.0 specification: in 202 players of
+real replays the value at 0x79 is 0.0, and those at 0x7D, 0x81 and 0x85 are 1.0."""
 
 PLAYER_FLAGS = (
     "stamina_mode",
@@ -96,7 +100,7 @@ PLAYER_FLAGS = (
     "start_on_angel_platform",
     "rumble_enabled",
 )
-"""The bits of the player bitfield, lowest first."""
+"""Names of the bits of the player bitfield, lowest first."""
 
 _CONTROLLER_FIXES = {1: "UCF", 2: "Dween"}
 _TEXT = {
@@ -118,7 +122,7 @@ _RENAME = {"is_pal": "isPAL", "is_frozen_ps": "isFrozenPS"}
 
 
 class PlayerSettings(msgspec.Struct, rename="camel", gc=False):
-    """slippi-js `PlayerType`, and four fields that it leaves out."""
+    """slippi-js `PlayerType` and four more fields."""
 
     player_index: int
     port: int
@@ -170,7 +174,7 @@ class GameInfo(msgspec.Struct, rename="camel", gc=False):
 
 
 class MatchInfo(msgspec.Struct, rename="camel", gc=False):
-    """slippi-js `MatchInfo`; `match_id` is the old name of `session_id`."""
+    """slippi-js `MatchInfo`. `match_id` is the old name of `session_id`."""
 
     session_id: str
     game_number: int | UnsetType
@@ -179,7 +183,7 @@ class MatchInfo(msgspec.Struct, rename="camel", gc=False):
 
 
 class Settings(msgspec.Struct, rename=lambda name: _RENAME.get(name) or camel(name), gc=False):
-    """slippi-js `GameStartType`. `scene` is the minor and `game_mode` the major scene."""
+    """slippi-js `GameStartType`. `scene` is the minor scene and `game_mode` the major scene."""
 
     slp_version: str
     timer_type: int
@@ -201,15 +205,15 @@ class Settings(msgspec.Struct, rename=lambda name: _RENAME.get(name) or camel(na
     match_info: MatchInfo
 
     def player(self, index: int) -> PlayerSettings | None:
-        """The settings of a player index, `None` where the port is empty."""
+        """The settings of a player index; `None` for an empty port."""
         return next((p for p in self.players if p.player_index == index), None)
 
     def has_zelda_or_sheik(self) -> bool:
-        """Whether a character is declared of whom old versions do not say which of the two it is."""
+        """Whether a player is Zelda or Sheik, which versions before 1.6.0 do not tell apart."""
         return any(p.character_id in (_ZELDA, _SHEIK) for p in self.players)
 
     def as_played(self, internal_ids: Mapping[int, int]) -> Settings:
-        """The settings with Zelda and Sheik as the internal character ids of frame -123 have them, by player index."""
+        """The settings with Zelda and Sheik corrected by the internal character ids of frame -123, by player index."""
 
         def played(player: PlayerSettings) -> PlayerSettings:
             external_id = _EXTERNAL_OF_INTERNAL.get(internal_ids.get(player.player_index, -1), player.character_id)
@@ -222,39 +226,40 @@ class GameStartPayload:
     """The bytes of a Game Start event, from the command byte on, addressed by field name."""
 
     def __init__(self, data: bytes, *, offset: int = 0) -> None:
+        """`offset` is the file offset of the event. Raises `FieldError` for an event smaller than that of 0.1.0."""
         if len(data) <= _SMALLEST_PAYLOAD_BYTES or data[0] != GAME_START:
             raise FieldError(f"Game Start: {len(data)} bytes are too few", offset=offset, command=GAME_START)
         self.data = data
 
     def get(self, name: str, player: int = 0) -> Any:
-        """The value of a row, `UNSET` where the declared size does not reach it."""
+        """The value of a field, `UNSET` when the declared size does not include it."""
         field = _BY_NAME[name]
-        at = field.offset + field.stride_bytes * player
-        if at + field.kind.width_bytes > len(self.data):
+        offset = field.offset + field.stride_bytes * player
+        if offset + field.kind.width_bytes > len(self.data):
             return UNSET
-        value = struct.unpack_from(">" + field.kind.code, self.data, at)[0]
+        value = struct.unpack_from(">" + field.kind.code, self.data, offset)[0]
         text = _TEXT.get(name)
         return text(value) if text is not None else value
 
     def text(self, name: str, player: int = 0) -> str:
-        """A text row; absent is the empty string, as in slippi-js."""
+        """The value of a text field; an absent field is the empty string, as in slippi-js."""
         value = self.get(name, player)
         return "" if value is UNSET else value
 
     @property
     def version(self) -> tuple[int, int, int]:
-        """What the header claims; presence of fields never follows from it."""
+        """The version that the event states. The presence of fields does not depend on it."""
         major, minor, build = self.data[1:4]
         return major, minor, build
 
     @property
     def major_scene(self) -> int | None:
-        """`None` before 3.7."""
+        """The major scene; `None` before 3.7."""
         value = self.get("major_scene")
         return None if value is UNSET else value
 
     def settings(self) -> Settings:
-        """The settings as they go onto the wire."""
+        """The settings as messages have them."""
         get = self.get
         mode = get("game_bitfield_1")
         session_id = self.text("session_id")

@@ -1,9 +1,9 @@
-"""The metadata element: a scan that finds its end and refuses what is hostile, then py-ubjson.
+"""The metadata element: a scan that finds its end and refuses hostile input, then decoding with py-ubjson.
 
-py-ubjson trusts counts and types that the bytes claim: nine bytes can ask it for a gigabyte, and a `$Z` container can
-abort the interpreter. So the bytes are walked first, without recursion and within limits that all real metadata keep
-by far, and the library sees only what passed. The scan keeps its place between calls: metadata that arrives byte by
-byte costs no more.
+py-ubjson trusts the counts and types in its input: nine bytes can make it ask for a gigabyte, and a `$Z` container can
+abort the interpreter. So the bytes are walked first, without recursion and within limits far above all real metadata;
+the library gets only what passed. The scan keeps its position between calls, so metadata that arrives byte by byte
+takes no longer.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import ubjson
 from slpstream.model.errors import FieldError
 
 MARKER = b"U\x08metadata"
-"""The key of the element, as the game writes it behind the raw array."""
+"""The key of the element, which follows the raw array."""
 
 MAX_BYTES = 64 * 1024
 MAX_DEPTH = 16
@@ -27,47 +27,48 @@ _OBJECT, _OBJECT_END, _ARRAY, _ARRAY_END, _STRING = b"{}[]S"
 _FIXED_WIDTHS = {ord("Z"): 0, ord("T"): 0, ord("F"): 0} | {
     ord(code): width for code, width in zip("iUCIldLD", (1, 1, 1, 2, 4, 4, 8, 8), strict=True)
 }
-"""Bytes behind the marker of each value that has no length of its own."""
+"""Bytes after the type marker, for types of a fixed width."""
 
 _LENGTHS = {ord("i"): 1, ord("U"): 1, ord("I"): 2, ord("l"): 4, ord("L"): 8}
-"""The integer types that a length can have."""
+"""Width in bytes of the integer types that a length can have."""
 
 
 class MetadataScan:
-    """Walks one UBJSON object of which more bytes may still come."""
+    """Finds the end of one UBJSON object that may still be incomplete."""
 
     def __init__(self, start: int) -> None:
-        """`start`: file offset of the object's opening brace."""
+        """`start` is the file offset of the object's opening brace."""
         self._start = start
-        self._at = 0
+        self._position = 0
         self._items = 0
         self._closers: list[int] = []
         self._key_next = False
 
     def copy(self) -> Self:
-        """An independent scan at the same place."""
+        """An independent scan at the same position."""
         twin = copy.copy(self)
         twin._closers = list(self._closers)
         return twin
 
     def advance(self, data: bytes) -> int | None:
-        """`data` is the object from its first byte on. Its length in bytes, or `None` while bytes are missing.
+        """The length of the object in bytes, or `None` while bytes are missing.
 
-        Raises `FieldError` for what no game writes: typed containers, depth, size, unknown markers.
+        `data` has the object from its first byte on. Raises `FieldError` for what no game writes: typed containers,
+        unknown type markers, and objects beyond the limits.
         """
         while True:
             step = self._token(data)
             if step is None:
                 return None
-            self._at += step
-            if self._at > MAX_BYTES:
+            self._position += step
+            if self._position > MAX_BYTES:
                 raise self._too_long()
             if not self._closers:
-                return self._at
+                return self._position
 
     def _token(self, data: bytes) -> int | None:
-        """Length of the token at the current place, which is then taken; `None` while it is incomplete."""
-        at = self._at
+        """Length of the token at the current position, after noting it; `None` while it is incomplete."""
+        at = self._position
         if at >= len(data):
             return None
         code = data[at]
@@ -109,7 +110,7 @@ class MetadataScan:
         self._key_next = bool(self._closers) and self._closers[-1] == _OBJECT_END
 
     def _counted(self, data: bytes, at: int) -> int | None:
-        """Length of a length and the bytes that it counts."""
+        """Length in bytes of the length field at `at` and of the text after it; `None` while incomplete."""
         if at >= len(data):
             return None
         width = _LENGTHS.get(data[at])
@@ -121,7 +122,7 @@ class MetadataScan:
         if not 0 <= count <= MAX_BYTES:
             raise self._refuse(f"metadata has a text of {count} bytes")
         total = 1 + width + count
-        if at + total > MAX_BYTES:  # said before the text is here, so that it does not depend on how much is
+        if at + total > MAX_BYTES:  # checked before the text is complete, so the result does not depend on the reads
             raise self._too_long()
         return total if at + total <= len(data) else None
 
@@ -129,11 +130,11 @@ class MetadataScan:
         return self._refuse(f"metadata is longer than {MAX_BYTES} bytes")
 
     def _refuse(self, what: str) -> FieldError:
-        return FieldError(what, offset=self._start + self._at)
+        return FieldError(what, offset=self._start + self._position)
 
 
 def decode(data: bytes, *, offset: int) -> dict[str, Any]:
-    """A scanned object to plain values. Raises `FieldError` for text that is no UTF-8 and the like."""
+    """The plain values of a scanned object. Raises `FieldError` for what py-ubjson refuses, such as invalid UTF-8."""
     try:
         value = ubjson.loadb(data, object_pairs_hook=dict)
     except (ubjson.DecoderException, ValueError) as error:
@@ -142,7 +143,7 @@ def decode(data: bytes, *, offset: int) -> dict[str, Any]:
 
 
 def encode(metadata: dict[str, Any]) -> bytes:
-    """Plain values to the bytes of the object, integers as the game writes them (`U` and `l`, never `i` or `I`)."""
+    """The bytes of an object. Like the game, it writes integers as `U` (lengths) or `l`, never as `i` or `I`."""
     return b"".join(_encode(metadata))
 
 
@@ -171,7 +172,7 @@ def _encode_number(value: int) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What JSON can carry: decimals to floats, what is not finite to null."""
+    """The value as JSON can carry it: decimals become floats, and floats that are not finite become null."""
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list):

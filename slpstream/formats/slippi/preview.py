@@ -11,7 +11,7 @@ from typing import NamedTuple
 from slpstream.formats.interface import Preview
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.commands import FRAME_START, GAME_END, PRE_FRAME, TABLES
-from slpstream.formats.slippi.framing import width_of_event_payloads
+from slpstream.formats.slippi.framing import walk_events, width_of_event_payloads
 from slpstream.formats.slippi.reader import SlippiReader, Stage
 from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
 
@@ -68,13 +68,13 @@ def _last_sending(tail: bytes, end_at: int, widths: list[int]) -> int | None:
 
 def _leads_to(tail: bytes, at: int, end_at: int, widths: list[int]) -> bool:
     number = tail[at + 1 : at + 5]
-    while at < end_at:
-        command = tail[at]
+    end = at
+    for command, start, event_end in walk_events(tail, at, end_at, widths):
         numbered = command in TABLES and command != GAME_END.command
-        if not widths[command] or not numbered or tail[at + 1 : at + 5] != number:
+        if not numbered or tail[start + 1 : start + 5] != number:
             return False
-        at += widths[command]
-    return at == end_at
+        end = event_end
+    return end == end_at
 
 
 class Head(NamedTuple):

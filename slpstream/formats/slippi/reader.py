@@ -1,15 +1,14 @@
-"""Bytes of a `.slp` in, events out: the one reader that the live path, `dump`, `verify` and every replay from a
-cursor share.
+"""The reader of the live path, of `dump`, of `verify` and of every resume from a cursor: bytes of a `.slp` to events.
 
-It is fed the file from its first byte on, cut anywhere, and returns what became certain. The stages follow each
-other: header, Event Payloads, events, what comes after the end, metadata, the closing brace. The reader keeps only
-the bytes of an incomplete event. Nothing it returns depends on how the bytes were cut.
+It takes the file from its first byte on, split anywhere, and returns each event as soon as it is certain. Its stages
+follow the file: header, Event Payloads, events, what comes after the end of the game, metadata, the closing brace. It
+keeps only the bytes of an incomplete event, and what it returns does not depend on how the bytes were split.
 
-Where the events end: Game End; the raw length when it is set and reached; at an event boundary, an undeclared command
-byte that begins `U\\x08metadata`. The game writes the metadata before it writes the raw length, so the raw length
-only confirms, after the metadata.
+The events end at Game End; at the raw length when it is set; and at an undeclared command byte that begins
+`U\\x08metadata`. The game writes the metadata before it writes the raw length, so the raw length usually only confirms
+the end after the metadata.
 
-A `FormatError` never leaves the reader: it becomes a `Diagnostic`, and a game that had begun ends with reason `error`.
+A `FormatError` never leaves the reader. It becomes a `Diagnostic`, and a game that has begun ends with reason `error`.
 """
 
 from __future__ import annotations
@@ -26,11 +25,16 @@ from slpstream.formats.slippi import commands, container, metadata, result
 from slpstream.formats.slippi.assembler import Assembler
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
-from slpstream.formats.slippi.frame_layout import FrameLayouts
-from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.frame_decoder import FrameDecoders
+from slpstream.formats.slippi.framing import (
+    EventPayloads,
+    read_event_payloads,
+    walk_events,
+    width_of_event_payloads,
+)
 from slpstream.formats.slippi.game_start import (
+    EXACT_CHARACTER_SINCE,
     MAJOR_SCENE_ONLINE,
-    SURE_OF_ZELDA_AND_SHEIK,
     GameStartPayload,
     Settings,
 )
@@ -40,9 +44,10 @@ from slpstream.model.events import EndReason, Event, Frame, GameEnd, GameStart
 
 FORMAT = "slippi"
 
-Take = Callable[["SlippiReader", bytes, int, int, int], None]
-"""(reader, buffer, position of the command byte, position past the event, file offset past the event): takes one event.
-The reader is handed in, because a table of what holds the reader would make a circle, and those are freed late."""
+TakeEvent = Callable[["SlippiReader", bytes, int, int, int], None]
+"""(reader, buffer, start, end, file offset of the end): takes the event `buffer[start:end]`.
+
+The reader is an argument and not bound, because a reader that refers to itself is freed late."""
 
 _FRAME_START = commands.FRAME_START.command
 _GECKO_LIST_LIMIT_BYTES = 1 << 20
@@ -60,12 +65,14 @@ class Stage(IntEnum):
     CLOSE = auto()
     DONE = auto()
     ABANDONED = auto()
-    """What follows cannot be read and is dropped; what was read stands."""
+    """The rest of the file is unreadable and dropped; the events so far stand."""
 
 
 class SlippiReader:
-    """One Slippi replay: `feed` the bytes in order, `rewrite` when the header changed, `finish` when no more will
-    come."""
+    """Reads one Slippi replay.
+
+    Call `feed` with the bytes in order, `rewrite` when the header has changed, and `finish` after the last byte.
+    """
 
     format: ClassVar[str] = FORMAT
     rewritable_bytes: ClassVar[int] = container.HEADER_BYTES
@@ -73,51 +80,53 @@ class SlippiReader:
     def __init__(self) -> None:
         self.stage = Stage.HEADER
         self.failure: FormatError | None = None
-        """What ended the log, when the bytes were wrong."""
+        """The error that ended the log, if the bytes were wrong."""
         self.raw_length_bytes = 0
-        """As the header has it; 0 while the game runs, and for good in some files."""
+        """The raw length in the header. It is 0 while the game runs, and stays 0 in some files."""
         self.event_payloads: EventPayloads | None = None
         self.game_start: GameStartPayload | None = None
         self.gecko_list: bytes | None = None
-        """The list of Gecko codes, when the replay has one and it is complete."""
+        """The Gecko List; `None` until it is complete, and in replays without one."""
         self.events_end: int | None = None
-        """File offset just past the raw array, when it is known."""
+        """File offset just past the last event; `None` while the raw array may go on."""
         self._buffer = b""
         self._base = 0
         self._needed_bytes = 0
         self._ended = False
         self._settings: Settings | None = None
         self._held_start: GameStart | None = None
-        self._held_at = 0
+        self._held_index = 0
         self._assembler: Assembler | None = None
-        self._takes: list[Take | None] = []
+        self._takes: list[TakeEvent | None] = []
         self._split = bytearray()
         self._scan: metadata.MetadataScan | None = None
         self._length_confirmed = False
-        self._oddities = DiagnosticLimiter()
+        self._diagnostics = DiagnosticLimiter()
         self._counts = [0] * 256
-        self._shapes: FrameLayouts | None = None
+        self._decoders: FrameDecoders | None = None
         self._out: list[Event] = []
 
     def copy(self) -> Self:
-        """An independent reader at the same place: a checkpoint costs a few kilobytes."""
+        """An independent reader in the same state, a few kilobytes large."""
         twin = copy.copy(self)
         twin._split = bytearray(self._split)
-        twin._oddities = self._oddities.copy()
+        twin._diagnostics = self._diagnostics.copy()
         twin._counts = [0] * 256
-        twin._shapes = None if self._shapes is None else self._shapes.copy()
+        twin._decoders = None if self._decoders is None else self._decoders.copy()
         twin._out = []
         if self._scan is not None:
             twin._scan = self._scan.copy()
         if self._assembler is not None:
-            twin._assembler = self._assembler.copy(twin._oddities)
-            twin._assembler.out = twin._out  # what the last call made is not kept by a copy
+            twin._assembler = self._assembler.copy(twin._diagnostics)
+            twin._assembler.out = twin._out
         twin._bind()
         return twin
 
     def behind_frames(self, offset: int, last: Frame | None) -> Self:
-        """Of a reader that has read Game Start: one that stands at `offset` behind the frames, the last of which is
-        `last`. For those who find the frames another way."""
+        """A copy of a reader that has read Game Start, placed at file offset `offset` after the frames.
+
+        For callers that find the frames in another way. `last` is the last frame before `offset`.
+        """
         twin = self.copy()
         twin._base = offset
         if twin._assembler is not None:
@@ -126,47 +135,44 @@ class SlippiReader:
 
     @property
     def closed(self) -> bool:
-        """Nothing that can still be appended would change the log."""
+        """Whether no further byte can change the log."""
         if self.failure is not None:
             return True
         return self.stage is Stage.ABANDONED or (self.stage is Stage.DONE and self.raw_length_bytes > 0)
 
     @property
     def pending(self) -> bool:
-        """Never: what is certain is returned at once."""
+        """Always false: `feed` returns every event that is certain."""
         return False
 
     def more(self, max_frames: int) -> list[Event]:
-        """Nothing; see `pending`."""
+        """Always empty; see `pending`."""
         return []
 
     @property
     def settings(self) -> Settings | None:
-        """The settings, once Game Start was read."""
+        """The settings; `None` before Game Start."""
         return self._settings
 
     def take_command_counts(self) -> dict[str, int]:
-        """How many events were read since the last call, by command byte as `0x37`."""
-        for command, count in self._shapes.take_counts().items() if self._shapes is not None else ():
+        """The number of events read since the last call, by command byte in the form `0x37`."""
+        for command, count in self._decoders.take_counts().items() if self._decoders is not None else ():
             self._counts[command] += count
         counts, self._counts = self._counts, [0] * 256
         return {f"{command:#04x}": count for command, count in enumerate(counts) if count}
 
-    # -- what the outside calls
-    # -----------------------------------------------------------------------------------------
-
     def feed(self, data: bytes) -> list[Event]:
-        """The next bytes of the file; returns the events that they make certain."""
+        """Take the next bytes of the file and return the events that are certain now."""
         if self.failure is not None:
             return []
         self._buffer = buffer = self._buffer + data if self._buffer else data
-        if len(buffer) < self._needed_bytes:  # a live tail comes in crumbs
+        if len(buffer) < self._needed_bytes:  # a growing file often comes in pieces of a few bytes
             return []
         self._needed_bytes = 0
         return self._run(self._advance)
 
     def rewrite(self, header: bytes) -> list[Event]:
-        """The first `rewritable_bytes` of the file have changed to `header`."""
+        """Take `header`, the new first `rewritable_bytes` of the file, and return the events that are certain now."""
         if self.failure is not None or self.stage is Stage.HEADER:
             return []
 
@@ -180,26 +186,23 @@ class SlippiReader:
         return self._run(advance)
 
     def finish(self) -> list[Event]:
-        """No more bytes will ever come: what is open ends as `incomplete`. Only a reader who knows calls this."""
+        """End the log and return its last events: no more bytes will come. An unfinished game ends as `incomplete`."""
         if self.failure is not None:
             return []
         return self._run(self._finish)
 
-    # -- stages
-    # ---------------------------------------------------------------------------------------------------------
-
     def _run(self, work: Callable[[], None]) -> list[Event]:
         out: list[Event] = []
         self._out = out
-        self._held_at = 0
+        self._held_index = 0
         if self._assembler is not None:
             self._assembler.out = out
         try:
             work()
         except FormatError as error:
             self._fail(error)
-        if self._held_start is not None and len(out) > self._held_at:
-            out.insert(self._held_at, self._start_as_played(self._held_start, out[self._held_at]))
+        if self._held_start is not None and len(out) > self._held_index:
+            out.insert(self._held_index, self._start_as_played(self._held_start, out[self._held_index]))
             self._held_start = None
         self._out = []
         return out
@@ -224,45 +227,46 @@ class SlippiReader:
         if width is None or len(self._buffer) < width:
             return False
         self.event_payloads = read_event_payloads(self._buffer[:width])
-        self._shapes = FrameLayouts(self.event_payloads.widths)
+        self._decoders = FrameDecoders(self.event_payloads.widths)
         self._consume(width)
         self._bind()
         self.stage = Stage.EVENTS
         return True
 
     def _read_events(self) -> bool:
-        """The hot loop: as many whole events as the buffer has."""
+        """Take all whole events in the buffer."""
         buffer, base, takes = self._buffer, self._base, self._takes
         widths = self.event_payloads.widths  # type: ignore[union-attr]
         limit = len(buffer)
         raw_end = self._raw_end
         if raw_end is not None:
             limit = min(limit, raw_end - base)
-        at = 0
         counts = self._counts
+        start = 0
+        # The loop of `walk_events`, inline because this is the hot path, and because it steps over whole frames, too.
         try:
-            while at < limit:
-                code = buffer[at]
-                width = widths[code]
+            while start < limit:
+                command = buffer[start]
+                width = widths[command]
                 if width == 0:
                     break
-                if code == _FRAME_START:
-                    taken = self._take_whole_frame(buffer, at, limit)
-                    if taken:
-                        at += taken
+                if command == _FRAME_START:
+                    frame_bytes = self._take_whole_frame(buffer, start, limit)
+                    if frame_bytes:
+                        start += frame_bytes
                         continue
-                past = at + width
-                if past > limit:
+                end = start + width
+                if end > limit:
                     break
-                take = takes[code]
+                take = takes[command]
                 if take is not None:
-                    take(self, buffer, at, past, base + past)
-                counts[code] += 1
-                at = past
+                    take(self, buffer, start, end, base + end)
+                counts[command] += 1
+                start = end
                 if self._ended:
                     break
         finally:
-            self._consume(at)
+            self._consume(start)
         if self._ended:
             self.stage = Stage.AFTER_END
             return True
@@ -276,23 +280,23 @@ class SlippiReader:
         self._needed_bytes = width if raw_end is None else min(width, raw_end - self._base)
         return False
 
-    def _take_whole_frame(self, buffer: bytes, at: int, limit: int) -> int:
-        """The short way (`whole_frame`): bytes taken, 0 when the frame has to go event by event."""
-        assembler, shapes = self._assembler, self._shapes
-        if assembler is None or shapes is None or not assembler.between_frames:
+    def _take_whole_frame(self, buffer: bytes, start: int, limit: int) -> int:
+        """Take the frame at `start` at once and return its width in bytes; 0 when it has to be read event by event."""
+        assembler, decoders = self._assembler, self._decoders
+        if assembler is None or decoders is None or not assembler.between_frames:
             return 0
-        found = shapes.read(buffer, at, limit)
-        if found is None:
+        decoded = decoders.decode(buffer, start, limit)
+        if decoded is None:
             return 0
-        frame, width = found
-        assembler.whole_frame(frame, self._base + at + width)
+        frame, width = decoded
+        assembler.whole_frame(frame, self._base + start + width)
         return width
 
     def _end_at_raw_length(self, raw_end: int) -> bool:
-        """The raw length is set and its bytes are here."""
+        """End the game at the raw length, when all bytes up to there are in the buffer."""
         if self._base < raw_end:
-            code = self._buffer[0]
-            if self.event_payloads is not None and self.event_payloads.widths[code] == 0:
+            command = self._buffer[0]
+            if self.event_payloads is not None and self.event_payloads.widths[command] == 0:
                 return self._end_at_marker()
             self._warn("event_crosses_raw_length", "the raw length ends in the middle of an event", self._base)
             self._consume(raw_end - self._base)
@@ -301,11 +305,14 @@ class SlippiReader:
         return True
 
     def _end_at_marker(self) -> bool:
-        """An undeclared command byte: the metadata, or the boundaries are lost."""
+        """End the game at an undeclared command byte if the metadata begins there.
+
+        Raises `FramingError` for any other undeclared command byte.
+        """
         marker = metadata.MARKER
         if not self._buffer.startswith(marker[: len(self._buffer)]):
-            code = self._buffer[0]
-            raise FramingError(f"undeclared command byte {code:#04x}", offset=self._base, command=code)
+            command = self._buffer[0]
+            raise FramingError(f"undeclared command byte {command:#04x}", offset=self._base, command=command)
         if len(self._buffer) < len(marker):
             return False
         self._end(self._base, "raw_length")
@@ -313,20 +320,18 @@ class SlippiReader:
         return True
 
     def _read_after_end(self) -> bool:
-        """Between the end of the game and the metadata: nothing, or events that do not belong there."""
+        """Find the metadata or the closing brace; events before them are skipped with a warning."""
         if self.event_payloads is None:
             return False
         widths = self.event_payloads.widths
-        buffer, base, at = self._buffer, self._base, 0
-        while at < len(buffer) and base + at != self._raw_end:
-            code = buffer[at]
-            width = widths[code]
-            if width == 0 or at + width > len(buffer):
+        base, past = self._base, 0
+        for command, start, end in walk_events(self._buffer, 0, len(self._buffer), widths):
+            if base + start == self._raw_end:
                 break
-            at += width
-            kind = "duplicate_game_end" if code == commands.GAME_END.command else "event_after_end"
-            self._warn(kind, f"the event {code:#04x} comes after the end of the game", base + at)
-        self._consume(at)
+            past = end
+            kind = "duplicate_game_end" if command == commands.GAME_END.command else "event_after_end"
+            self._warn(kind, f"the event {command:#04x} comes after the end of the game", base + end)
+        self._consume(past)
         if not self._buffer or (self._base != self._raw_end and widths[self._buffer[0]]):
             return False
         if self._buffer[:1] == container.CLOSE:
@@ -411,15 +416,12 @@ class SlippiReader:
         self.stage = Stage.DONE
         self._needed_bytes = 0
 
-    # -- events
-    # ---------------------------------------------------------------------------------------------------------
-
     def _bind(self) -> None:
-        """The table from command byte to what takes its event, for the declared sizes."""
+        """Fill the table of functions that take the events, by command byte, for the declared sizes."""
         payloads = self.event_payloads
         if payloads is None:
             return
-        takes: list[Take | None] = [None] * 256
+        takes: list[TakeEvent | None] = [None] * 256
         takes[commands.GAME_START] = SlippiReader._take_game_start
         takes[commands.MESSAGE_SPLITTER] = SlippiReader._take_message_splitter
         for command, table in commands.TABLES.items():
@@ -436,37 +438,37 @@ class SlippiReader:
                 takes[command] = _frame_take(self._assembler, command, size)
         self._takes = takes
 
-    def _take_game_start(self, buffer: bytes, at: int, past: int, end: int) -> None:
+    def _take_game_start(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
         if self.game_start is not None:
-            self._warn("duplicate_game_start", "a second Game Start", end)
+            self._warn("duplicate_game_start", "a second Game Start", end_offset)
             return
-        data = buffer[at:past]
-        start = GameStartPayload(data, offset=end - len(data))
+        data = buffer[start:end]
+        payload = GameStartPayload(data, offset=end_offset - len(data))
         payloads = self.event_payloads
-        scene = start.major_scene
+        scene = payload.major_scene
         bookend_size = payloads.size(commands.FRAME_BOOKEND.command) if payloads is not None else None
-        self.game_start = start
-        self._settings = settings = start.settings()
+        self.game_start = payload
+        self._settings = settings = payload.settings()
         self._assembler = Assembler(
-            self._oddities,
+            self._diagnostics,
             bookends=bookend_size is not None,
             online=None if scene is None else scene == MAJOR_SCENE_ONLINE,
             finalized_field=(bookend_size or 0) >= commands.FRAME_BOOKEND.fields[1].end - 1,
         )
         self._assembler.out = self._out
         game_id = hashlib.sha256(data).hexdigest()[:32]
-        event = GameStart(end, FORMAT, game_id, settings, (FRAMES_PER_SECOND, 1))
-        if start.version < SURE_OF_ZELDA_AND_SHEIK and settings.has_zelda_or_sheik():
-            self._held_start, self._held_at = event, len(self._out)
+        event = GameStart(end_offset, FORMAT, game_id, settings, (FRAMES_PER_SECOND, 1))
+        if payload.version < EXACT_CHARACTER_SINCE and settings.has_zelda_or_sheik():
+            self._held_start, self._held_index = event, len(self._out)
         else:
             self._out.append(event)
         takes = self._takes
         self._bind()
-        takes[:] = self._takes  # the running loop holds the list
+        takes[:] = self._takes  # in place, because the loop in `_read_events` is using this list
         self._takes = takes
 
     def _start_as_played(self, event: GameStart, following: Event) -> GameStart:
-        """A Game Start that was held back, with what the event after it shows: the characters of frame -123."""
+        """A Game Start with the characters of frame -123, if that is the event after it."""
         if type(following) is not Frame or following.number != commands.FIRST_FRAME:
             return event
         posts = {index: p.post for index, p in following.entry.players.items() if p.post}
@@ -474,47 +476,52 @@ class SlippiReader:
         self._settings = event.settings.as_played(internal_ids)
         return msgspec.structs.replace(event, settings=self._settings)
 
-    def _take_before_start(self, buffer: bytes, at: int, past: int, end: int) -> None:
-        code = buffer[at]
-        raise FramingError(f"the event {code:#04x} comes before Game Start", offset=end - (past - at), command=code)
+    def _take_before_start(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
+        command = buffer[start]
+        offset = end_offset - (end - start)
+        raise FramingError(f"the event {command:#04x} comes before Game Start", offset=offset, command=command)
 
-    def _take_too_small(self, buffer: bytes, at: int, past: int, end: int) -> None:
-        title, size = commands.TABLES[buffer[at]].title, past - at - 1
+    def _take_too_small(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
+        title, size = commands.TABLES[buffer[start]].title, end - start - 1
         what = f"{title}: the declared size of {size} bytes is too small"
-        raise FieldError(what, offset=end - (past - at), command=buffer[at])
+        raise FieldError(what, offset=end_offset - (end - start), command=buffer[start])
 
-    def _take_message_splitter(self, buffer: bytes, at: int, past: int, end: int) -> None:
-        """Blocks of a larger event; the declared size of the inner command can have overflowed and does not count."""
-        if past - at <= _SPLITTER_LAST:
-            raise FieldError("Message Splitter is too small", offset=end - (past - at), command=buffer[at])
-        if buffer[at + _SPLITTER_COMMAND] != commands.GECKO_LIST:
+    def _take_message_splitter(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
+        """Message Splitter 0x10, since 3.3.0: a block of an event that is too large for one, the Gecko List.
+
+        The declared size of the Gecko List is not used, because it overflows its 16 bits.
+        """
+        if end - start <= _SPLITTER_LAST:
+            offset = end_offset - (end - start)
+            raise FieldError("Message Splitter is too small", offset=offset, command=buffer[start])
+        if buffer[start + _SPLITTER_COMMAND] != commands.GECKO_LIST:
             return
-        used = int.from_bytes(buffer[at + _SPLITTER_USED : at + _SPLITTER_COMMAND], "big")
-        self._split += buffer[at + 1 : at + 1 + min(used, _SPLITTER_USED - 1)]
+        used = int.from_bytes(buffer[start + _SPLITTER_USED : start + _SPLITTER_COMMAND], "big")
+        self._split += buffer[start + 1 : start + 1 + min(used, _SPLITTER_USED - 1)]
         if len(self._split) > _GECKO_LIST_LIMIT_BYTES:
-            self._warn("gecko_list_too_long", "the Gecko List is longer than 1 MiB", end)
+            self._warn("gecko_list_too_long", "the Gecko List is longer than 1 MiB", end_offset)
             self._split.clear()
-        if buffer[at + _SPLITTER_LAST]:
+        if buffer[start + _SPLITTER_LAST]:
             self.gecko_list = bytes(self._split)
             self._split.clear()
 
-    def _take_game_end(self, buffer: bytes, at: int, past: int, end: int) -> None:
-        event = commands.GAME_END.layout(past - at - 1).decode(buffer, at)
-        self._end(end, "game_end", result.game_end_payload(event))
+    def _take_game_end(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
+        event = commands.GAME_END.layout(end - start - 1).decode(buffer, start)
+        self._end(end_offset, "game_end", result.game_end_payload(event))
 
-    def _end(self, end: int, reason: EndReason, payload: result.GameEndPayload | None = None) -> None:
-        """The game is over: what is complete becomes final, then the end is said."""
+    def _end(self, end_offset: int, reason: EndReason, payload: result.GameEndPayload | None = None) -> None:
+        """End the game: complete frames become final, then `GameEnd` follows."""
         self._ended = True
         assembler, settings = self._assembler, self._settings
         if assembler is None or settings is None:
-            raise FramingError("the events end before Game Start", offset=end)
-        assembler.finish(end, clean=reason != "error")
+            raise FramingError("the events end before Game Start", offset=end_offset)
+        assembler.finish(end_offset, clean=reason != "error")
         last = assembler.last
         number = None if last is None else last.number
         posts = {} if last is None else {index: p.post for index, p in last.entry.players.items() if p.post}
         self._out.append(
             GameEnd(
-                end,
+                end_offset,
                 reason,
                 payload,
                 result.winners(settings, payload, posts),
@@ -523,9 +530,6 @@ class SlippiReader:
                 standings=result.standings(settings, posts),
             )
         )
-
-    # -- the rest
-    # -------------------------------------------------------------------------------------------------------
 
     @property
     def _raw_end(self) -> int | None:
@@ -537,7 +541,7 @@ class SlippiReader:
             self._base += count
 
     def _confirm_length(self) -> None:
-        """Once the file is closed, the header's raw length is held against where the events ended."""
+        """Once the file is closed, compare the raw length in the header with the end of the events."""
         if self._length_confirmed or self.stage is not Stage.DONE or not self.raw_length_bytes:
             return
         self._length_confirmed = True
@@ -553,22 +557,24 @@ class SlippiReader:
         self.stage = Stage.ABANDONED
 
     def _fail(self, error: FormatError) -> None:
-        self.failure = error.with_traceback(None)  # which would hold this reader
-        self._oddities.say(self._out, "error", error.code, error.what, error.offset, self._base)
+        self.failure = error.with_traceback(None)  # a traceback would keep this reader alive
+        self._diagnostics.report(self._out, "error", error.code, error.what, error.offset, self._base)
         if self._settings is not None and not self._ended:
             self._end(self._base, "error")
         self._buffer = b""
 
     def _warn(self, code: str, message: str, offset: int) -> None:
-        self._oddities.say(self._out, "warning", code, message, offset, self._base)
+        self._diagnostics.report(self._out, "warning", code, message, offset, self._base)
 
 
-def _frame_take(assembler: Assembler, command: int, size_bytes: int) -> Take:
-    """What takes the events of a command that are parts of frames."""
+def _frame_take(assembler: Assembler, command: int, size_bytes: int) -> TakeEvent:
+    """The function that decodes the events of a command and adds them to the open frame."""
     decode = commands.TABLES[command].layout(size_bytes).decode
     if command in commands.STAGE_EVENT_KINDS:
-        return lambda reader, buffer, at, past, end: assembler.stage_event(decode(buffer, at), end, command)
-    put = {
+        return lambda reader, buffer, start, end, end_offset: assembler.stage_event(
+            decode(buffer, start), end_offset, command
+        )
+    add = {
         commands.PRE_FRAME.command: assembler.pre_frame,
         commands.POST_FRAME.command: assembler.post_frame,
         commands.FRAME_START.command: assembler.frame_start,
@@ -576,7 +582,7 @@ def _frame_take(assembler: Assembler, command: int, size_bytes: int) -> Take:
         commands.FRAME_BOOKEND.command: assembler.bookend,
     }[command]
 
-    def take(reader: SlippiReader, buffer: bytes, at: int, past: int, end: int) -> None:
-        put(decode(buffer, at), end)
+    def take(reader: SlippiReader, buffer: bytes, start: int, end: int, end_offset: int) -> None:
+        add(decode(buffer, start), end_offset)
 
     return take

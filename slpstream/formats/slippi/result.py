@@ -1,8 +1,8 @@
-"""Who won, and how long the game was: the two conclusions that `game_end` carries.
+"""The winners and the duration of a game, for `game_end`.
 
-Source: the rules of slippi-js 9.1 (`getWinners`), less its bugs: a no contest that nobody initiated has no winner, a
-second Game End changes nothing, and before 3.13 a game that was neither quit nor timed out is decided by stocks, then
-percent.
+Source: the rules of slippi-js 9.1 (`getWinners`) without its bugs. A no contest without an initiator has no winner; a
+second Game End changes nothing; and before 3.13, which has no placements, stocks and then percent decide a game that
+ended neither by quitting nor by time.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _QUIT = (UNRESOLVED, NO_CONTEST)
 
 
 class Placement(msgspec.Struct, rename="camel", frozen=True, gc=False):
-    """slippi-js `PlacementType`: a player and the place, 0 is first."""
+    """slippi-js `PlacementType`: a player and its position, 0 for the first."""
 
     player_index: int
     position: int | UnsetType
 
 
 class GameEndPayload(msgspec.Struct, rename="camel", frozen=True, gc=False, omit_defaults=True):
-    """slippi-js `GameEndType`. `placements` always has four entries, before 3.13 without a `position`."""
+    """slippi-js `GameEndType`. `placements` always has four entries; before 3.13 they lack the `position`."""
 
     game_end_method: int
     lras_initiator_index: Any = UNSET
@@ -37,22 +37,23 @@ class GameEndPayload(msgspec.Struct, rename="camel", frozen=True, gc=False, omit
 
 
 def game_end_payload(event: Any) -> GameEndPayload:
-    """A decoded Game End event to its shape on the wire."""
-    places = [event.placement_1, event.placement_2, event.placement_3, event.placement_4]
-    placements = [Placement(i, place) for i, place in enumerate(places)]
+    """The decoded Game End event as `game_end` messages have it."""
+    positions = [event.placement_1, event.placement_2, event.placement_3, event.placement_4]
+    placements = [Placement(i, position) for i, position in enumerate(positions)]
     return GameEndPayload(event.game_end_method, event.lras_initiator_index, placements)
 
 
 def winners(settings: Settings, end: GameEndPayload | None, last_posts: Mapping[int, Any]) -> list[Placement]:
-    """The winners: several in teams, with their own positions where the replay has placements, otherwise all at 0.
+    """The winners, several in teams; empty for a game without a known winner.
 
-    `last_posts` has for each player index the post-frame update of the last frame, without those who were out by then.
+    They have their own positions in replays with placements, otherwise all have position 0. `last_posts` has the
+    Post-Frame Updates of the last frame by player index; players without stocks have none.
     """
     if end is None:
         return []
     players = [p.player_index for p in settings.players]
     if end.game_end_method in _QUIT:
-        return _first(_who_stayed(players, end.lras_initiator_index))
+        return _first(_remaining(players, end.lras_initiator_index))
     stocks = {p: last_posts[p].stocks_remaining if p in last_posts else 0 for p in players}
     if not any(stocks.values()):
         return []
@@ -67,14 +68,14 @@ def winners(settings: Settings, end: GameEndPayload | None, last_posts: Mapping[
 
 
 def duration_seconds(last_frame: int | None) -> float | None:
-    """Length of the playable part: frame -39 is the first that players control."""
+    """Length of the playable part in seconds; players have control from frame -39 on."""
     if last_frame is None:
         return None
     return max(0, last_frame - FIRST_PLAYABLE_FRAME) / FRAMES_PER_SECOND
 
 
 def standings(settings: Settings, last_posts: Mapping[int, Any]) -> dict[int, dict[str, Any]]:
-    """Stocks and percent of each player index at the end; who was out by then has no stocks. Empty when there was no
+    """Stocks and percent at the end, by player index. Players that were out by then have 0 stocks. Empty without a
     frame."""
     if not last_posts:
         return {}
@@ -86,15 +87,15 @@ def standings(settings: Settings, last_posts: Mapping[int, Any]) -> dict[int, di
     }
 
 
-def _who_stayed(players: list[int], initiator: Any) -> list[int]:
-    """Of two players the one who did not quit; nobody when it is not known who quit."""
+def _remaining(players: list[int], initiator: Any) -> list[int]:
+    """The one of two players that did not quit; empty when it is unknown who quit."""
     if len(players) != 2 or initiator is UNSET or initiator not in players:
         return []
     return [p for p in players if p != initiator]
 
 
 def _sides(settings: Settings) -> list[list[int]]:
-    """Who wins together: the teams, or each player alone."""
+    """The players that win together: the teams, or each player alone."""
     if not settings.is_teams:
         return [[p.player_index] for p in settings.players]
     sides: dict[int, list[int]] = {}
@@ -104,7 +105,7 @@ def _sides(settings: Settings) -> list[list[int]]:
 
 
 def _ahead(sides: list[list[int]], stocks: Mapping[int, int], last_posts: Mapping[int, Any]) -> list[int]:
-    """The side that has more stocks, then less whole percent; nobody when that is equal."""
+    """The side with the most stocks, then the lowest sum of whole percents; empty for a tie."""
 
     def percent(player: int) -> float:
         value = last_posts[player].percent if player in last_posts else 0.0

@@ -1,19 +1,19 @@
-"""Shift JIS names as the game stores them, to the width that people type.
+"""Names in Shift JIS, as the game stores them, decoded to the characters that people type.
 
-The game writes Latin letters, digits and signs in full width (`Ａ` for `A`, `＃` for `#`). Names are cut at the first
-NUL and brought to normal width; kana and kanji stay what they are. Bytes that are no Shift JIS become U+FFFD: a name
-never fails.
+The game writes Latin letters, digits and signs in full width (`Ａ` for `A`, `＃` for `#`). Decoding stops at the first
+NUL and maps full width to normal width; kana and kanji stay as they are. Bytes that are not Shift JIS become U+FFFD, so
+decoding a name never fails.
 """
 
 from __future__ import annotations
 
 _IDEOGRAPHIC_SPACE = 0x3000
 ENCODING = "cp932"
-"""Shift JIS as consoles and computers write it: with circled digits, Roman numerals and more kanji."""
+"""Shift JIS as consoles and computers write it, with circled digits, Roman numerals and additional kanji."""
 _FULL_WIDTH = range(0xFF01, 0xFF5F)
 _FULL_WIDTH_DISTANCE = 0xFEE0
 
-# Signs whose full-width form lies outside the block above, as Shift JIS decoders map them.
+# Signs whose full-width form is outside the block above, as Shift JIS decoders map them.
 _SIGNS = {
     0x2018: "'",
     0x2019: "'",
@@ -34,10 +34,10 @@ _NORMAL_WIDTH = str.maketrans(
 
 
 def decode_name(raw: bytes) -> str:
-    """A NUL-terminated Shift JIS field to text of normal width."""
+    """The text of a NUL-terminated Shift JIS field, in normal width."""
     return raw.split(b"\0", 1)[0].decode(ENCODING, errors="replace").translate(_NORMAL_WIDTH)
 
 
 def decode_ascii(raw: bytes) -> str:
-    """A NUL-terminated ASCII field (ids); other bytes become U+FFFD."""
+    """The text of a NUL-terminated ASCII field, such as an id. Other bytes become U+FFFD."""
     return raw.split(b"\0", 1)[0].decode("ascii", errors="replace")

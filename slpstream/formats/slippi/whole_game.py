@@ -1,7 +1,7 @@
-"""A whole `.slp` in memory: settings from its head, columns of its frames, and how it ended from its tail.
+"""A whole `.slp` in memory: the settings from its head, the columns of its frames, and how it ended from its tail.
 
-Head and tail are read by the live path's own reader; only the frames between them are found by `frame_index`. So both
-paths say the same of a game, and of what is wrong with it.
+The reader of the live path reads head and tail; only the frames in between are found by `frame_index`. So both paths
+agree about a game, and about what is wrong with it.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, f
 
 _MIN_GAME_START_BYTES = size_at((0, 1, 0))
 _FIRST_FRAME_BYTES = 64 * 1024
-"""Enough for the first frame of a replay of before 1.6, where it completes the settings."""
+"""Enough for the first frame, which completes the settings in replays before 1.6."""
 
 
 class WholeGame:
-    """A replay, finished or not. Raises `FormatError` when there is no Game Start in it."""
+    """A replay, finished or not. Raises `FormatError` when it has no Game Start."""
 
     def __init__(self, data: bytes) -> None:
         self.data = data
-        found = _behind_game_start(data)
+        found = _after_game_start(data)
         if found is None:
             head = self._head
             payloads = head.reader.event_payloads
             if payloads is None:
                 raise FramingError("the file ends before Game Start", offset=len(data))
             found = payloads, head.at
-        self._payloads, self._at = found
+        self._payloads, self._frames_start = found
 
     @cached_property
     def _head(self) -> Head:
@@ -49,9 +49,11 @@ class WholeGame:
     def start(self) -> GameStart:
         """The Game Start event."""
         found = first_of(GameStart, self._head.events)
-        if found is None:  # Zelda or Sheik before 1.6.0: the first frame completes it
+        if found is None:  # with Zelda or Sheik before 1.6.0, the first frame completes it
             reader = self._head.reader.copy()
-            found = first_of(GameStart, reader.feed(self.data[self._at : self._at + _FIRST_FRAME_BYTES]))
+            found = first_of(
+                GameStart, reader.feed(self.data[self._frames_start : self._frames_start + _FIRST_FRAME_BYTES])
+            )
             found = found or first_of(GameStart, reader.finish())
         if found is None:
             raise FramingError("the file ends before Game Start", offset=len(self.data))
@@ -59,10 +61,10 @@ class WholeGame:
 
     @cached_property
     def index(self) -> FrameIndex:
-        """Where the events of the frames are."""
+        """The offsets of the events of all frames."""
         raw = container.raw_length(self.data)
         limit = min(len(self.data), container.HEADER_BYTES + raw) if raw else len(self.data)
-        return frame_index(self.data, self._at, limit, self._payloads.widths)
+        return frame_index(self.data, self._frames_start, limit, self._payloads.widths)
 
     @cached_property
     def frames(self) -> Frames:
@@ -71,12 +73,12 @@ class WholeGame:
 
     @property
     def failure(self) -> FormatError | None:
-        """What ended the game, when the bytes were wrong."""
+        """The error that ended the game, if the bytes were wrong."""
         return self.index.failure
 
     @property
     def end(self) -> GameEnd:
-        """How the game ended; reason `incomplete` when the file just stops."""
+        """The end of the game; its reason is `incomplete` when the file breaks off."""
         found = first_of(GameEnd, self._late)
         if found is None:
             raise FramingError("the game has no end", offset=len(self.data))
@@ -84,14 +86,14 @@ class WholeGame:
 
     @property
     def metadata(self) -> Metadata | None:
-        """The metadata, `None` when the file has none."""
+        """The metadata; `None` when the file has none."""
         return first_of(Metadata, self._late)
 
     @cached_property
     def _late(self) -> list[Event]:
-        """The events from the end of the frames on."""
+        """The events after the frames."""
         head = self._head
-        if head.reader.stage is not Stage.EVENTS:  # the raw length ends right behind Game Start
+        if head.reader.stage is not Stage.EVENTS:  # the raw array ends with Game Start
             reader = head.reader.copy()
             return [*head.events, *reader.feed(self.data[head.at :]), *reader.finish()]
         stop = self.index.stop
@@ -99,7 +101,7 @@ class WholeGame:
         return [*reader.feed(self.data[stop:]), *reader.finish()]
 
     def _last_frame(self) -> Frame | None:
-        """The last sending of the highest frame number, as far as the end of a game asks for it."""
+        """The last sending of the highest frame number, with what decides the winners: the Post-Frame Updates."""
         numbers = self.index.numbers
         if not len(numbers):
             return None
@@ -114,18 +116,17 @@ class WholeGame:
         return Frame(self.index.stop, number, 0, entry)
 
 
-def _behind_game_start(data: bytes) -> tuple[EventPayloads, int] | None:
-    """Event Payloads, and the position behind Game Start, where all is as games write it; else `None`, and the head is
-    read by the book."""
-    at = container.HEADER_BYTES
-    if not data.startswith(container.MAGIC) or data[at : at + 1] != bytes([EVENT_PAYLOADS]):
+def _after_game_start(data: bytes) -> tuple[EventPayloads, int] | None:
+    """Event Payloads and the position after Game Start; `None` when the reader has to read the head."""
+    start = container.HEADER_BYTES
+    if not data.startswith(container.MAGIC) or data[start : start + 1] != bytes([EVENT_PAYLOADS]):
         return None
-    width = width_of_event_payloads(data, at, at)
-    if width is None or len(data) <= at + width:
+    width = width_of_event_payloads(data, start, start)
+    if width is None or len(data) <= start + width:
         return None
-    payloads = read_event_payloads(data[at : at + width])
-    past = at + width + payloads.widths[GAME_START]
+    payloads = read_event_payloads(data[start : start + width])
+    end = start + width + payloads.widths[GAME_START]
     raw = container.raw_length(data)
-    ordinary = payloads.widths[GAME_START] > _MIN_GAME_START_BYTES and data[at + width] == GAME_START
-    within = past < len(data) and (not raw or past < container.HEADER_BYTES + raw)
-    return (payloads, past) if ordinary and within else None
+    ordinary = payloads.widths[GAME_START] > _MIN_GAME_START_BYTES and data[start + width] == GAME_START
+    within = end < len(data) and (not raw or end < container.HEADER_BYTES + raw)
+    return (payloads, end) if ordinary and within else None

@@ -27,7 +27,12 @@ from slpstream.formats.slippi.commands import (
     STAGE_EVENT_KINDS,
     TABLES,
 )
-from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import (
+    EventPayloads,
+    read_event_payloads,
+    walk_events,
+    width_of_event_payloads,
+)
 from slpstream.model.errors import FieldError, FormatError
 from slpstream.model.fields import Field, Kind
 
@@ -144,15 +149,10 @@ class _Walk:
         """The end of the last whole event that was walked."""
 
     def events(self) -> Iterator[_Event]:
-        """All whole events behind Event Payloads."""
-        data, at, size, widths = self.data, self.first, len(self.data), self.payloads.widths
-        while at < size:
-            past = at + widths[data[at]]
-            if past == at or past > size:
-                break
-            yield _Event(data[at], at, past)
-            at = self.end = past
-        self.end = at
+        """All whole events after Event Payloads."""
+        for command, start, end in walk_events(self.data, self.first, len(self.data), self.payloads.widths):
+            yield _Event(command, start, end)
+            self.end = end
 
 
 def _sizes(left: _Walk, right: _Walk) -> Found | None:

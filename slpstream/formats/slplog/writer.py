@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 
 from slpstream.formats.slippi.commands import EVENT_PAYLOADS, MESSAGE_SPLITTER
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC
-from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
+from slpstream.formats.slippi.framing import read_event_payloads, walk_events, width_of_event_payloads
 from slpstream.formats.slplog import container, plan
 from slpstream.formats.slplog.container import Block, Kind, LogHeader
 from slpstream.formats.slplog.frames import MAX_SOURCE_BYTES, FrameBlock, compress
@@ -180,30 +180,25 @@ class SlippiLogWriter(LogWriter):
         self._buffer = data[end:]
 
     def _read_events(self, widths: list[int]) -> None:
-        data, at, size = self._buffer, 0, len(self._buffer)
-        while at < size:
-            command = data[at]
-            width = widths[command]
-            if not width:
-                self._framed = False
-                break
-            past = at + width
-            if past > size:
-                break
+        data, taken = self._buffer, 0
+        for command, start, end in walk_events(data, 0, len(data), widths):
+            width = end - start
             block = self._block
             if block is None and command in plan.FRAMED and width >= plan.FRAMED_BYTES:
                 self._close_lead()
                 block = self._block = FrameBlock(widths)
             if block is None:
-                self._add_to_lead(command, data[at:past])
+                self._add_to_lead(command, data[start:end])
             else:
-                if self._is_full(block, data, at, width):
+                if self._is_full(block, data, start, width):
                     self._close_block()
                     block = self._block = FrameBlock(widths)
-                block.add(data, at)
-                self._block_data += data[at:past]
-            at = past
-        self._buffer = data[at:]
+                block.add(data, start)
+                self._block_data += data[start:end]
+            taken = end
+        if taken < len(data) and not widths[data[taken]]:
+            self._framed = False
+        self._buffer = data[taken:]
 
     def _is_full(self, block: FrameBlock, data: bytes, at: int, width: int) -> bool:
         if block.source_bytes + width > MAX_SOURCE_BYTES:

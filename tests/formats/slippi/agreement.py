@@ -1,6 +1,6 @@
-"""What it means that both paths agree: the live path and the batch path on the same bytes, compared to the last value.
+"""Comparison of the two reading paths: the live path and the batch path on the same bytes, down to the last value.
 
-The live path is the reference. Both read with the same field tables, but find the events in different ways.
+The live path is the reference. Both decode with the same field tables, but find the events in different ways.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata
 
 
 class Live:
-    """What the live path says of some bytes."""
+    """The events of the live path."""
 
     def __init__(self, data: bytes) -> None:
         reader = SlippiReader()
@@ -35,7 +35,7 @@ class Live:
 
 
 def same(ours: Any, theirs: Any) -> bool:
-    """Equal, and NaN is itself."""
+    """Whether two values are equal; NaN equals NaN."""
     return bool(ours == theirs) or (isinstance(theirs, float) and math.isnan(theirs) and math.isnan(ours))
 
 
@@ -46,7 +46,7 @@ def value_of(event: Any, name: str) -> Any:
 
 
 def event_differs(columns: EventColumns, row: int, event: Any, where: str) -> Iterator[str]:
-    """What differs between a row of columns and a decoded event (`UNSET` when it did not come)."""
+    """The differences between a row of columns and a decoded event, which is `UNSET` when absent."""
     if bool(columns.present[row]) != (event is not UNSET):
         yield f"{where}: present {columns.present[row]}"
     elif event is not UNSET:
@@ -56,45 +56,45 @@ def event_differs(columns: EventColumns, row: int, event: Any, where: str) -> It
 
 
 def sending_differs(frames: Frames, row: int, frame: Frame) -> Iterator[str]:
-    """What differs between a row of `sendings` and the frame that the live path gives."""
+    """The differences between a row of `sendings` and the frame of the live path."""
     where, entry = f"frame {frame.number} revision {frame.revision}", frame.entry
     if (frames.number[row], frames.revision[row]) != (frame.number, frame.revision):
         yield f"{where}: columns have {frames.number[row]} revision {frames.revision[row]}"
         return
     yield from event_differs(frames.start, row, entry.start, f"{where} start")
-    for side, of_entry in ((frames.players, entry.players), (frames.followers, entry.followers or {})):
-        if not of_entry.keys() <= side.keys():
-            yield f"{where}: characters {sorted(of_entry)}"
+    for side, expected_side in ((frames.players, entry.players), (frames.followers, entry.followers or {})):
+        if not expected_side.keys() <= side.keys():
+            yield f"{where}: characters {sorted(expected_side)}"
         for index, character in side.items():
-            of_live = of_entry.get(index)
+            expected = expected_side.get(index)
             for name in ("pre", "post"):
-                event = UNSET if of_live is None else getattr(of_live, name)
+                event = UNSET if expected is None else getattr(expected, name)
                 yield from event_differs(getattr(character, name), row, event, f"{where} {character!r} {name}")
     items = entry.items or []
     if frames.items.counts[row] != len(items):
         yield f"{where}: {frames.items.counts[row]} items, not {len(items)}"
     else:
-        for i, of_live in enumerate(items):
-            yield from event_differs(frames.items, int(frames.items.firsts[row]) + i, of_live, f"{where} item {i}")
+        for i, expected in enumerate(items):
+            yield from event_differs(frames.items, int(frames.items.firsts[row]) + i, expected, f"{where} item {i}")
     for kind in STAGE_EVENT_KINDS.values():
-        of_live = [event for event in entry.stage_events or [] if event.kind == kind]
+        expected = [event for event in entry.stage_events or [] if event.kind == kind]
         columns = frames.stage_events.get(kind)
         count = 0 if columns is None else int(columns.counts[row])
-        if count != len(of_live):
-            yield f"{where}: {count} {kind}, not {len(of_live)}"
+        if count != len(expected):
+            yield f"{where}: {count} {kind}, not {len(expected)}"
         elif columns is not None:
-            for i, event in enumerate(of_live):
+            for i, event in enumerate(expected):
                 yield from event_differs(columns, int(columns.firsts[row]) + i, event, f"{where} {kind} {i}")
 
 
 def assert_agree(data: bytes, *, every: int = 1) -> None:
-    """Both paths say the same of these bytes; the values of every `every`-th sending are compared one by one."""
+    """Assert that both paths agree on these bytes. The values of every `every`-th sending are compared one by one."""
     live = Live(data)
     start = live.first(GameStart)
     if start is None:
         with pytest.raises(FormatError) as raised:
             WholeGame(data)
-        assert told(raised.value) == told(live.failure)
+        assert description(raised.value) == description(live.failure)
         return
     game = WholeGame(data)
     assert msgspec.json.encode(game.start) == msgspec.json.encode(start)
@@ -104,11 +104,11 @@ def assert_agree(data: bytes, *, every: int = 1) -> None:
     rows = range(0, len(live.sendings), every)
     differences = (text for row in rows for text in sending_differs(sendings, row, live.sendings[row]))
     assert next(differences, None) is None
-    assert told(game.failure) == told(live.failure)
+    assert description(game.failure) == description(live.failure)
     assert msgspec.json.encode(game.end) == msgspec.json.encode(live.first(GameEnd))
     assert msgspec.json.encode(game.metadata) == msgspec.json.encode(live.first(Metadata))
 
 
-def told(error: FormatError | None) -> tuple[str, str] | None:
-    """What an error says: its kind, and its text with the offset."""
+def description(error: FormatError | None) -> tuple[str, str] | None:
+    """The code of an error, and its text with the offset."""
     return None if error is None else (error.code, str(error))

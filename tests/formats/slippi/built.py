@@ -1,8 +1,8 @@
-"""Small replays for tests, put together event by event with the project's own writer.
+"""Small replays for tests, built event by event with the project's own writer.
 
     data = Built((3, 18, 0)).frames(-123, -100).end().closed()
 
-Values follow from the frame number and the player, so that two frames never look the same.
+Values depend on the frame number and the player, so no two frames are equal.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ METADATA: Mapping[str, Any] = {
 
 
 def event(table: Table, **values: Any) -> Any:
-    """An event with every field of its table: what is not given is zero."""
+    """An event with all fields of its table; fields that are not given are zero."""
     row: dict[str, Any] = {}
     groups: dict[str, dict[str, Any]] = {}
     for field in table.fields:
@@ -72,12 +72,12 @@ def item(frame: int, spawn_id: int = 0, **values: Any) -> Any:
 
 
 def bookend(frame: int, finalized: int | None = None) -> Any:
-    """A Frame Bookend; without `finalized` the frame itself is the latest final one."""
+    """A Frame Bookend. Without `finalized` its latest finalized frame is the frame itself."""
     return event(FRAME_BOOKEND, frame=frame, latest_finalized_frame=frame if finalized is None else finalized)
 
 
 class Built:
-    """A replay that grows. `so_far` are its bytes while the game runs, `closed` those of the finished file."""
+    """A replay under construction. `so_far` has its bytes while the game runs, `closed` those of the finished file."""
 
     def __init__(
         self,
@@ -96,12 +96,12 @@ class Built:
         self.parts = [self.writer.open(), self.writer.event(self.game_start)]
 
     def add(self, *events: Any) -> Self:
-        """Events as they are, decoded or bytes; those that the version does not declare are left out."""
+        """Add events, decoded or as bytes; undeclared ones are left out."""
         self.parts += [self.writer.event(e) for e in events]
         return self
 
     def raw(self, data: bytes) -> Self:
-        """Bytes of the raw array that need not be events."""
+        """Add bytes to the raw array that need not be events."""
         self.parts.append(self.writer.raw(data))
         return self
 
@@ -116,7 +116,7 @@ class Built:
         stage_events: bool = False,
         **post_values: Any,
     ) -> Self:
-        """One sending of a frame in the order of the version."""
+        """Add one sending of a frame, its events in the order of the version."""
         indices = self.players if players is None else tuple(players)
         sides = [(i, False) for i in indices] + [(i, True) for i in followers]
         stage = [
@@ -138,34 +138,34 @@ class Built:
         return self
 
     def frames(self, first: int, last: int, **values: Any) -> Self:
-        """Frames `first` to `last`."""
+        """Add the frames from `first` to `last`."""
         for number in range(first, last + 1):
             self.frame(number, **values)
         return self
 
     def end(self, method: int = 2, **values: Any) -> Self:
-        """Game End."""
+        """Add a Game End."""
         self.parts.append(self.writer.end(method, **values))
         return self
 
     def so_far(self) -> bytes:
-        """The file while the game runs: raw length 0, not closed."""
+        """The file while the game runs, with raw length 0 and not closed."""
         return b"".join(self.parts)
 
     def closed(self, metadata: Mapping[str, Any] | None = METADATA, *, raw_length_bytes: int | None = None) -> bytes:
-        """The finished file. `raw_length_bytes` makes the header lie."""
+        """The finished file, with a wrong raw length if `raw_length_bytes` is given."""
         body = self.so_far() + self.writer.close(metadata)
-        header = self.writer.header() if raw_length_bytes is None else lying_header(raw_length_bytes)
+        header = self.writer.header() if raw_length_bytes is None else wrong_header(raw_length_bytes)
         return header + body[container.HEADER_BYTES :]
 
 
-def lying_header(raw_length_bytes: int) -> bytes:
-    """A header with any 32-bit raw length, negative ones too."""
+def wrong_header(raw_length_bytes: int) -> bytes:
+    """A header with any 32-bit raw length, also a negative one."""
     return container.MAGIC + (raw_length_bytes & 0xFFFF_FFFF).to_bytes(4, "big")
 
 
 def varied_replay() -> bytes:
-    """A small replay with everything in it: rollbacks, followers, items, stage events, a missing player, metadata."""
+    """A small replay with rollbacks, followers, items, stage events, a missing player and metadata."""
     game = Built(major_scene=ONLINE)
     game.parts.append(game.writer.gecko_list(bytes(range(256)) * 5))
     for number in range(-123, -100):
@@ -173,5 +173,5 @@ def varied_replay() -> bytes:
     for number in range(-102, -95):
         game.frame(number, finalized=-104, followers=(1,), items=2)
     game.frame(-94, finalized=-99, players=(1,), items=1, percent=float("nan"))
-    game.add(start(-93), pre(-93), pre(-93, 1), post(-93, 1), bookend(-93, -95))  # a post is missing
+    game.add(start(-93), pre(-93), pre(-93, 1), post(-93, 1), bookend(-93, -95))  # without the post of player 0
     return game.end(placements=(0, 1, -1, -1)).closed()

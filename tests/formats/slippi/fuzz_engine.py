@@ -1,4 +1,4 @@
-"""The process that `tests.formats.slippi.fuzz` starts: libFuzzer around both reading paths. Does not return."""
+"""The process started by `tests.formats.slippi.fuzz`: libFuzzer around both reading paths. It does not return."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.formats.slippi.agreement import assert_agree
 
 
 def main() -> None:
-    """Hands the arguments to the engine."""
+    """Start the engine with the arguments of the process."""
     atheris.Setup(sys.argv, assert_agree)
     atheris.Fuzz()
 

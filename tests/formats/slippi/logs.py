@@ -1,6 +1,6 @@
-"""The two logs of a replay, from its bytes cut in whatever way; and where two logs first differ.
+"""The two logs of a replay, from its bytes split in any way, and their first difference.
 
-Whatever the cuts, the logs must be the same: that is the property most tests of the decoding path come down to.
+The logs must not depend on how the bytes are split. Most tests of the decoding path check this property.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import pairwise, zip_longest
 import msgspec
 
 from slpstream.formats.slippi.container import HEADER_BYTES, header
-from slpstream.formats.slippi.framing import read_event_payloads
+from slpstream.formats.slippi.framing import read_event_payloads, walk_events
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.messages import LogMessage
@@ -26,14 +26,14 @@ def pipeline() -> Pipeline:
 
 
 class Logs:
-    """Both logs of one game, as they come out of a pipeline."""
+    """Both logs of one game from a pipeline."""
 
     def __init__(self) -> None:
         self.live: Log = []
         self.finalized: Log = []
 
     def take(self, batch: Batch) -> None:
-        """Append what a call of the pipeline returned."""
+        """Append the messages of a batch."""
         self.live += batch.messages("live")
         self.finalized += batch.messages("finalized")
 
@@ -47,27 +47,27 @@ class Logs:
 
 
 def logs_of(pieces: Iterable[bytes], *, finish: bool = True) -> Logs:
-    """The logs of a replay that comes in `pieces`."""
-    reading, logs = pipeline(), Logs()
+    """The logs of a replay read in `pieces`."""
+    pipe, logs = pipeline(), Logs()
     for piece in pieces:
-        logs.take(reading.feed(piece))
+        logs.take(pipe.feed(piece))
     if finish:
-        logs.take(reading.finish())
+        logs.take(pipe.finish())
     return logs
 
 
 def bytewise(data: bytes) -> Iterator[bytes]:
-    """One byte after the other."""
+    """The bytes one by one."""
     return (data[at : at + 1] for at in range(len(data)))
 
 
 def cut_at(data: bytes, cuts: Iterable[int]) -> list[bytes]:
-    """The pieces between sorted places."""
+    """The pieces between the sorted offsets in `cuts`."""
     return [data[a:b] for a, b in pairwise((0, *cuts, len(data)))]
 
 
 def random_cuts(length: int, seed: int) -> list[int]:
-    """Places to cut at, for a seed: crumbs, events, blocks and large pieces mixed."""
+    """Offsets to cut at: a mix of a few bytes, events, blocks and large pieces, determined by the seed."""
     rng, at = random.Random(seed), 0
     cuts: list[int] = []
     while True:
@@ -78,30 +78,27 @@ def random_cuts(length: int, seed: int) -> list[int]:
 
 
 def as_live(data: bytes, cuts: Iterable[int]) -> Logs:
-    """The logs while a game writes `data`: raw length 0 first, the rest in pieces, the real header over it last."""
+    """The logs while a game writes `data`: raw length 0 at first, the rest in pieces, the real header at the end."""
     growing = header(0) + data[HEADER_BYTES:]
-    reading, logs = pipeline(), Logs()
+    pipe, logs = pipeline(), Logs()
     for piece in cut_at(growing, cuts):
-        logs.take(reading.feed(piece))
-    logs.take(reading.rewrite(data[:HEADER_BYTES]))
-    logs.take(reading.finish())
+        logs.take(pipe.feed(piece))
+    logs.take(pipe.rewrite(data[:HEADER_BYTES]))
+    logs.take(pipe.finish())
     return logs
 
 
 def event_boundaries(data: bytes) -> list[int]:
     """File offsets of the events of a well-formed replay, Event Payloads first, and of the end of the last one."""
-    at = HEADER_BYTES
-    payloads = read_event_payloads(data[at : at + 1 + data[at + 1]])
-    boundaries = [at]
-    at += 1 + data[at + 1]
-    while at < len(data) and payloads.widths[data[at]] and not data.startswith(b"U\x08metadata", at):
-        boundaries.append(at)
-        at += payloads.widths[data[at]]
-    return [*boundaries, at]
+    first = HEADER_BYTES + 1 + data[HEADER_BYTES + 1]
+    payloads = read_event_payloads(data[HEADER_BYTES:first])
+    limit = data.find(b"U\x08metadata", first)
+    limit = len(data) if limit < 0 else limit
+    return [HEADER_BYTES, first, *(end for _, _, end in walk_events(data, first, limit, payloads.widths))]
 
 
 def first_difference(expected: Sequence[bytes], seen: Sequence[bytes]) -> str | None:
-    """Where two lists of message lines first differ, for people; `None` when they are equal."""
+    """A description of the first difference between two lists of message lines; `None` when they are equal."""
     if expected == seen:
         return None
     for index, (a, b) in enumerate(zip_longest(expected, seen)):

@@ -1,4 +1,4 @@
-"""Arrow tables say what the columns say: every value, null where there is none, NaN where the replay has one."""
+"""Arrow tables have the values of the columns: nulls where a value is absent, NaN where the replay has NaN."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def names(table: Table, prefix: str = "") -> list[str]:
 
 
 def value_differs(column: pa.ChunkedArray, columns: EventColumns, field: str, rows: Array) -> str:
-    """How a table's column differs from the column of an event in some rows; empty when it does not."""
+    """How a column of a table differs from the column of an event in the given rows; empty when they are equal."""
     valid = column.is_valid().to_numpy(zero_copy_only=False)
     if field not in columns.fields:
         return "has values that the replay does not have" if valid.any() else ""
@@ -46,7 +46,7 @@ def value_differs(column: pa.ChunkedArray, columns: EventColumns, field: str, ro
 
 
 def assert_character(table: pa.Table, frames: Frames, character: Character) -> None:
-    """The rows of one character are its columns."""
+    """Assert that the rows of a character have the values of its columns."""
     rows = np.flatnonzero(character.pre.present | character.post.present)
     assert table["frame"].to_pylist() == frames.number[rows].tolist()
     assert table["revision"].to_pylist() == frames.revision[rows].tolist()
@@ -66,7 +66,7 @@ def assert_character(table: pa.Table, frames: Frames, character: Character) -> N
 
 
 def assert_frames(frames: Frames) -> pa.Table:
-    """The whole table is the columns of all characters, one character behind the other."""
+    """Assert that the table has the columns of all characters, one character after another."""
     table = arrow.frames_table(frames)
     table.validate(full=True)
     assert table.schema.equals(arrow.FRAMES_SCHEMA, check_metadata=True)
@@ -84,9 +84,9 @@ def assert_items(frames: Frames) -> pa.Table:
     table.validate(full=True)
     assert table.schema.equals(arrow.ITEMS_SCHEMA, check_metadata=True)
     assert table["frame"].to_pylist() == np.repeat(frames.number, frames.items.counts).tolist()
-    every = np.arange(len(frames.items))
+    all_rows = np.arange(len(frames.items))
     for name in names(ITEM_UPDATE):
-        assert value_differs(table[name], frames.items, name, every) == "", name
+        assert value_differs(table[name], frames.items, name, all_rows) == "", name
     return table
 
 
@@ -99,14 +99,14 @@ def test_real_replays(path: Path) -> None:
 
 def test_every_sending() -> None:
     frames = WholeGame(varied_replay()).frames
-    last, all_of_them = assert_frames(frames), assert_frames(frames.sendings)
+    last, every = assert_frames(frames), assert_frames(frames.sendings)
     assert max(last["revision"].to_pylist()) == 1
-    assert len(all_of_them) > len(last)
-    assert all_of_them["frame"].to_pylist()[:40] != sorted(all_of_them["frame"].to_pylist()[:40])
+    assert len(every) > len(last)
+    assert every["frame"].to_pylist()[:40] != sorted(every["frame"].to_pylist()[:40])
     assert_items(frames.sendings)
 
 
-def test_absent_is_null_and_nan_is_nan() -> None:
+def test_absent_values_are_null_and_nan_stays_nan() -> None:
     game = Built((3, 18, 0)).frame(-123).frame(-122, percent=float("nan"))
     game.add(start(-121), pre(-121), pre(-121, 1), post(-121, 1), bookend(-121))  # player 0 has no post
     game.frame(-120, players=(1,), followers=(1,))  # player 0 is gone, player 1 has a follower
@@ -125,19 +125,19 @@ def test_absent_is_null_and_nan_is_nan() -> None:
     assert table["pre_percent"].to_pylist()[2] == 0.0
 
 
-def test_an_old_replay_has_all_columns() -> None:
+def test_old_replay_has_all_columns() -> None:
     table = assert_frames(WholeGame(Built((0, 1, 0)).frames(-123, -120).end().closed()).frames)
     absent = {name for name in table.column_names if table[name].null_count == len(table)}
     assert {"start_seed", "latest_finalized_frame", "pre_raw_joystick_x", "post_is_airborne"} <= absent
     assert not absent & {"frame", "pre_buttons", "post_stocks_remaining"}
 
 
-def test_a_replay_without_frames() -> None:
+def test_replay_without_frames() -> None:
     frames = WholeGame(Built((3, 18, 0)).closed()).frames
     assert len(assert_frames(frames)) == len(assert_items(frames)) == 0
 
 
-def test_cut_anywhere() -> None:
+def test_replay_cut_anywhere() -> None:
     data = varied_replay()
     ends = [at for boundary in event_boundaries(data)[20::7] for at in (boundary - 1, boundary)]
     for at in ends:
@@ -145,7 +145,7 @@ def test_cut_anywhere() -> None:
     assert len(ends) > 20
 
 
-def test_the_columns_are_the_field_tables() -> None:
+def test_columns_come_from_the_field_tables() -> None:
     expected = ["frame", "revision", "player_index", "is_follower", "start_seed", "scene_frame_counter"]
     expected += ["latest_finalized_frame", *names(PRE_FRAME, "pre_"), *names(POST_FRAME, "post_")]
     assert arrow.FRAMES_SCHEMA.names == expected
@@ -159,7 +159,7 @@ def test_the_columns_are_the_field_tables() -> None:
 
 
 def wire_value(settings: Any, name: str) -> Any:
-    """A setting, wherever it is, as a table has it."""
+    """The value of a setting in whichever struct it is, as the table has it."""
     for part in (settings, settings.game_info_block, settings.match_info):
         if hasattr(part, name):
             value = getattr(part, name)
@@ -192,7 +192,7 @@ def test_game_starts_and_ends_of_real_replays(path: Path) -> None:
     assert (end["game_end_method"] is None) == (game.end.game_end is None)
 
 
-def test_how_a_game_ended() -> None:
+def test_game_end_table() -> None:
     data = Built((3, 18, 0)).frames(-123, 0).end(placements=(1, 0, -1, -1)).closed()
     game = WholeGame(data)
     assert game.metadata is not None
@@ -206,15 +206,15 @@ def test_how_a_game_ended() -> None:
     assert (cut["reason"], cut["game_end_method"], cut["placement_1"], cut["winners"]) == ("incomplete", None, None, [])
 
 
-def test_keys_in_front() -> None:
+def test_file_and_game_id_come_first() -> None:
     table = arrow.of_game(arrow.items_table(WholeGame(varied_replay()).frames), file="Ä.slp", game_id="ab")
     assert table.column_names[:3] == ["file", "game_id", "frame"]
     assert set(table["file"].to_pylist()) == {"Ä.slp"}
     assert table.schema.field("game_id").type == arrow.KEY
 
 
-def test_frames_take_no_pandas(tmp_path: Path) -> None:
-    """To load it takes longer than to read a game."""
+def test_arrow_table_does_not_import_pandas(tmp_path: Path) -> None:
+    """Importing pandas takes longer than reading a game."""
     path = tmp_path / "a.slp"
     path.write_bytes(varied_replay())
     script = (
@@ -227,7 +227,7 @@ def test_frames_take_no_pandas(tmp_path: Path) -> None:
     assert loaded == "False"
 
 
-def test_pandas_and_arrow_of_frames() -> None:
+def test_to_arrow_and_to_pandas() -> None:
     frames = WholeGame(Built().frames(-123, -100).end().closed()).frames
     assert frames.to_arrow().equals(arrow.frames_table(frames))
     assert list(frames.to_pandas().columns) == arrow.FRAMES_SCHEMA.names

@@ -1,6 +1,6 @@
-"""The batch path against the live path: the same frames, the same values, the same errors; and what analysts ask of it.
+"""The batch path compared with the live path, and the interface of the columns.
 
-`agreement` compares both paths on the same bytes; here are the bytes.
+`agreement` has the comparison of both paths; these tests choose the bytes.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from tests.shared_data import replays
 NOT_REPLAYS = {"not_slp_text"}
 
 
-def era(version: tuple[int, int, int]) -> bytes:
-    """A small replay of a version: players, followers, items and stage events that come and go, a rollback."""
+def replay_of_version(version: tuple[int, int, int]) -> bytes:
+    """A small replay of a version in which players, followers, items and stage events come and go, with a rollback."""
     game = Built(version, major_scene=ONLINE if version >= (3, 0, 0) else OFFLINE)
     game.frames(-123, -110)
     game.frames(-109, -100, followers=(1,), items=2, stage_events=True)
@@ -40,20 +40,22 @@ def era(version: tuple[int, int, int]) -> bytes:
 
 @cache
 def built_replays() -> dict[str, bytes]:
-    """Replays of every era, put together by the project's own writer."""
+    """Replays of every replay_of_version, put together by the project's own writer."""
     versions = ((0, 1, 0), (2, 0, 1), (2, 2, 0), (3, 3, 0), (3, 18, 0))
-    return {"varied": varied_replay()} | {".".join(map(str, version)): era(version) for version in versions}
+    return {"varied": varied_replay()} | {
+        ".".join(map(str, version)): replay_of_version(version) for version in versions
+    }
 
 
 @pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
 def test_real_replays(path: Path) -> None:
-    """Frames and ends of each; the values of every 16th sending here, of all of them by whole columns below."""
+    """Frames and ends, with the values of every 16th sending; the next test compares all values by column."""
     assert_agree(path.read_bytes(), every=16)
 
 
 @pytest.mark.parametrize("path", [p for p in replays() if p.stem not in NOT_REPLAYS], ids=lambda path: path.stem)
 def test_every_field_of_every_frame(path: Path) -> None:
-    """Whole columns of the last sendings against the live path's values."""
+    """Whole columns of the last sendings have the values of the live path."""
     data = path.read_bytes()
     live = {frame.number: frame for frame in Live(data).sendings}
     frames = WholeGame(data).frames
@@ -84,16 +86,16 @@ def test_every_field_of_every_frame(path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(built_replays()))
 def test_built_replays_cut_anywhere(name: str) -> None:
-    """At every event boundary, one byte before and one behind it: what is there is a replay that just stops."""
+    """Cut at every event boundary, one byte before it and one byte after it."""
     data = built_replays()[name]
     for boundary in event_boundaries(data):
         for at in (boundary - 1, boundary, boundary + 1):
             assert_agree(data[:at], every=6)
 
 
-def test_what_a_rollback_sent_again() -> None:
-    """`sendings` has everything as it came, the mask the last of each number; items go with their sending."""
-    frames = WholeGame(era((3, 18, 0))).frames
+def test_rollback_in_frames_and_sendings() -> None:
+    """`sendings` is in file order, the mask selects the last of each number, and items stay with their sending."""
+    frames = WholeGame(replay_of_version((3, 18, 0))).frames
     sendings = frames.sendings
     numbers = sendings.number.tolist()
     assert len(numbers) > len(frames) == len(set(numbers))
@@ -108,8 +110,8 @@ def test_what_a_rollback_sent_again() -> None:
     assert not len(frames.items.of_row(frames.row_of(-123)))
 
 
-def test_a_frame_number_that_differs_within_a_frame() -> None:
-    """The layouts say nothing of frame numbers: such a game is read event by event."""
+def test_frame_number_that_differs_within_a_frame() -> None:
+    """Layouts do not cover frame numbers, so such a game is read event by event."""
     data = bytearray(Built((3, 18, 0)).frames(-123, -60).end().closed())
     at = data.index(b"\x38" + (-80).to_bytes(4, "big", signed=True))
     data[at + 1 : at + 5] = (-79).to_bytes(4, "big", signed=True)
@@ -119,7 +121,7 @@ def test_a_frame_number_that_differs_within_a_frame() -> None:
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_damaged_replays(draw: st.DataObject) -> None:
-    """Bytes flipped, cut out, doubled: the same frames, or the same error at the same offset."""
+    """With bytes changed, cut out or doubled, both paths have the same frames, or the same error at the same offset."""
     data = bytearray(built_replays()[draw.draw(st.sampled_from(sorted(built_replays())))])
     for _ in range(draw.draw(st.integers(1, 3))):
         at = draw.draw(st.integers(0, len(data) - 1))
@@ -139,8 +141,8 @@ def test_damaged_replays(draw: st.DataObject) -> None:
     assert_agree(bytes(data))
 
 
-def test_a_small_file_cannot_ask_for_gigabytes() -> None:
-    """Updates of 256 players and their followers in the first frame, and then frames of nine bytes."""
+def test_small_file_cannot_ask_for_gigabytes() -> None:
+    """The first frame has updates of 256 players and their followers; frames of nine bytes follow."""
     game = Built().add(start(-123))
     game.add(*(pre(-123, index, follower=follower) for index in range(256) for follower in (False, True)))
     game.add(*(start(number) for number in range(-122, 30_000)))
@@ -152,7 +154,7 @@ def test_a_small_file_cannot_ask_for_gigabytes() -> None:
             _ = WholeGame(data).frames
         with pytest.raises(FieldError, match="no game has so many"):
             whole_stats(WholeGame(data))
-        _, most = tracemalloc.get_traced_memory()
+        _, peak_bytes = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert most < 32_000_000
+    assert peak_bytes < 32_000_000

@@ -1,8 +1,7 @@
-"""Our decoding against slippi-js 9.1.2, field by field, on every real replay and on built ones.
+"""Our decoding compared with slippi-js 9.1.2, field by field, on every real replay and on built ones.
 
-Compared are the settings, every frame (players, followers, items, stage events), the game end, the metadata and
-the winners.
-Where the two differ on purpose, a table below says so, and why; a table that says more than is so fails as well.
+It covers settings, frames (players, followers, items, stage events), Game End, metadata and winners. Intended
+differences are in the tables below, with the reason. A row without a difference fails as well.
 """
 
 from __future__ import annotations
@@ -28,18 +27,15 @@ Json = dict[str, Any]
 
 NOT_REPLAYS = {"not_slp_text"}
 
-# -- what we have and slippi-js has not (the contract names them) -----------------------------------------------------
-
+# Fields that slippi-js does not have. The contract names them.
 EXTRA_PRE = ("rawJoystickY", "rawCStickX", "rawCStickY")
 EXTRA_POST = tuple(f"stateFlags{n}" for n in range(1, 6))
 EXTRA_PLAYER = ("damageStart", "damageSpawn", "dashbackFix", "shieldDropFix")
 FLAGS = tuple(camel(name) for name in PLAYER_FLAGS)
 
-# -- where slippi-js 9.1.2 says something else, and is wrong ----------------------------------------------------------
-
 
 class Doubled(NamedTuple):
-    """Frames in which slippi-js has the items or stage events of all sendings, one list after the other."""
+    """Number of frames in which slippi-js has the items or stage events of all sendings, one list after another."""
 
     items: int = 0
     stage_events: int = 0
@@ -53,9 +49,11 @@ DOUBLED: Mapping[str, Doubled] = {
     "rollbackFrameTest": Doubled(items=134),
     "v3.16": Doubled(items=6),
 }
-"""When a rollback sends a frame again, slippi-js appends to what it has. Ours are those of the last sending."""
+"""When a rollback sends a frame again, slippi-js appends to the lists. Ours are those of the last sending."""
 
-NO_PLACEMENTS = "before 3.13 there are no placements; slippi-js then names nobody, we go by stocks, then percent"
+NO_PLACEMENTS = (
+    "replays before 3.13 have no placements; slippi-js has no winner then, we decide by stocks, then percent"
+)
 SECOND_GAME_END = "the second Game End hides the placements of the first from slippi-js"
 WINNERS: Mapping[str, tuple[list[int], list[int], str]] = {
     "console_name": ([], [0], NO_PLACEMENTS),
@@ -72,11 +70,11 @@ WINNERS: Mapping[str, tuple[list[int], list[int], str]] = {
     "v0.1": ([], [1], NO_PLACEMENTS),
     "v2.0": ([], [0], NO_PLACEMENTS),
 }
-"""Replay: winners of slippi-js, our winners, why."""
+"""Winners of slippi-js, our winners, and the reason, by replay."""
 
 
 class Difference(NamedTuple):
-    """One value that differs; `None` stands for absent."""
+    """One value that differs; `None` means absent."""
 
     where: str
     theirs: Any
@@ -84,7 +82,7 @@ class Difference(NamedTuple):
 
 
 def differences(theirs: Any, ours: Any, where: str) -> Iterator[Difference]:
-    """All values that differ. Stricter than `==` in Python: true is not 1."""
+    """All values that differ. Unlike `==` in Python, true and 1 differ."""
     if isinstance(theirs, dict) and isinstance(ours, dict):
         for key in sorted(theirs.keys() | ours.keys()):
             yield from differences(theirs.get(key), ours.get(key), f"{where}.{key}")
@@ -96,14 +94,14 @@ def differences(theirs: Any, ours: Any, where: str) -> Iterator[Difference]:
 
 
 def without_nulls(value: Any) -> Any:
-    """The same value without the members that are null: NaN, on our side."""
+    """The value without members that are null. We write null for NaN."""
     if isinstance(value, dict):
         return {key: without_nulls(item) for key, item in value.items() if item is not None}
     return [without_nulls(item) for item in value] if isinstance(value, list) else value
 
 
 class Ours(NamedTuple):
-    """What our messages say of a replay."""
+    """The content of our messages about a replay."""
 
     settings: Json | None
     frames: dict[int, Json]
@@ -135,7 +133,7 @@ def our_reading(data: bytes) -> Ours:
 
 
 def comparable_frame(body: bytes) -> Json:
-    """One of our frames without what slippi-js does not have."""
+    """One of our frames without the fields that slippi-js does not have."""
     frame: Json = msgspec.json.decode(body)
     if b"null" in body:
         frame = without_nulls(frame)
@@ -153,9 +151,9 @@ def comparable_frame(body: bytes) -> Json:
 
 
 def compare_frames(theirs: list[Json], ours: Ours) -> Doubled:
-    """Fails at the first value that differs; returns how often slippi-js had doubled a list."""
+    """Fail at the first value that differs. Returns how often slippi-js has doubled a list."""
     numbers = sorted(frame["frame"] for frame in theirs)
-    assert sorted(ours.frames) == numbers, "other frame numbers"
+    assert sorted(ours.frames) == numbers, "frame numbers differ"
     items = stage_events = 0
     for index, frame in enumerate(sorted(theirs, key=lambda f: int(f["frame"]))):
         number = frame["frame"]
@@ -163,7 +161,7 @@ def compare_frames(theirs: list[Json], ours: Ours) -> Doubled:
         if number in ours.sent_before:
             items += as_last_sent(frame, mine, "items", ours.sent_before[number])
             stage_events += as_last_sent(frame, mine, "stageEvents", ours.sent_before[number])
-        # Comparing with == is fast and takes true for 1; the strict comparison looks at some frames of each replay.
+        # Comparing with == is fast, but true equals 1; so some frames of each replay are compared strictly.
         if frame != mine or index % 97 == 0:
             different = next(differences(frame, mine, f"frame {number}"), None)
             assert different is None, f"{different} (slippi-js, slpstream)"
@@ -171,7 +169,7 @@ def compare_frames(theirs: list[Json], ours: Ours) -> Doubled:
 
 
 def as_last_sent(theirs: Json, ours: Json, name: str, before: list[Json]) -> bool:
-    """Undoes what slippi-js doubled, if it is exactly that: the lists of all sendings, one after the other."""
+    """Undo the doubling of a list by slippi-js, which must be exactly the lists of all sendings, one after another."""
     last = ours.get(name, [])
     earlier = [item for sending in before for item in sending.get(name, [])]
     for item in earlier:
@@ -187,7 +185,7 @@ def as_last_sent(theirs: Json, ours: Json, name: str, before: list[Json]) -> boo
 
 
 def compare_settings(theirs: Json, ours: Json, data: bytes) -> None:
-    """The settings are equal, but for the flags, which slippi-js takes from the byte of the team shade."""
+    """Assert that the settings are equal, except the flags, which slippi-js reads from the byte of the team shade."""
     payload = game_start_of(data)
     theirs, ours = dict(theirs), dict(ours)
     for player in theirs["players"]:
@@ -216,7 +214,7 @@ def declared_size(data: bytes, command: int) -> int:
 
 
 def compare(theirs: Json, data: bytes, *, winners: tuple[list[int], list[int]] | None = None) -> Doubled:
-    """Everything of one replay. `winners` are those of slippi-js and ours where they are meant to differ."""
+    """Compare everything in one replay. `winners` has those of slippi-js and ours where they differ intentionally."""
     assert "error" not in theirs, theirs
     ours = our_reading(data)
     assert ours.settings is not None
@@ -228,7 +226,7 @@ def compare(theirs: Json, data: bytes, *, winners: tuple[list[int], list[int]] |
     if winners is None:
         assert list(differences(theirs["winners"], ours.game_end["winners"], "winners")) == []
     else:
-        assert winners[0] != winners[1], "no exception"
+        assert winners[0] != winners[1], "not a difference"
         won = [w["playerIndex"] for w in theirs["winners"]], [w["playerIndex"] for w in ours.game_end["winners"]]
         assert won == winners
         assert {w["position"] for w in ours.game_end["winners"]} <= {0}
@@ -241,11 +239,8 @@ def oracle() -> Iterator[SlippiJs]:
         yield running
 
 
-def test_the_version_that_the_tables_speak_of() -> None:
+def test_version_of_slippi_js() -> None:
     assert version() == "9.1.2"
-
-
-# -- real replays -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
@@ -261,15 +256,12 @@ def test_real_replay(path: Path, oracle: SlippiJs) -> None:
 
 
 @pytest.mark.skipif(not replays(), reason="needs the real replays")
-def test_the_tables_name_replays_that_exist() -> None:
+def test_replays_in_the_tables_exist() -> None:
     assert (DOUBLED.keys() | WINNERS.keys() | NOT_REPLAYS) <= {path.stem for path in replays()}
 
 
-# -- built replays ----------------------------------------------------------------------------------------------------
-
-
-class Bench:
-    """Writes bytes where slippi-js can read them."""
+class BytesOracle:
+    """Runs slippi-js on bytes."""
 
     def __init__(self, oracle: SlippiJs, path: Path) -> None:
         self._oracle = oracle
@@ -281,37 +273,37 @@ class Bench:
 
 
 @pytest.fixture
-def bench(oracle: SlippiJs, tmp_path: Path) -> Bench:
-    return Bench(oracle, tmp_path / "built.slp")
+def bytes_oracle(oracle: SlippiJs, tmp_path: Path) -> BytesOracle:
+    return BytesOracle(oracle, tmp_path / "built.slp")
 
 
 @pytest.mark.parametrize("major_scene", [OFFLINE, ONLINE])
 @pytest.mark.parametrize("minor", [(0, 1), (1, 2), (2, 2), (3, 0), (3, 3), (3, 7), (3, 13), (3, 18)])
-def test_built_replay_of_every_era(minor: tuple[int, int], major_scene: int, bench: Bench) -> None:
+def test_built_replay_of_every_version(minor: tuple[int, int], major_scene: int, bytes_oracle: BytesOracle) -> None:
     game = Built((*minor, 0), major_scene=major_scene, characters={0: 14, 3: 20})
     game.frames(-123, -100, followers=(0,), items=2, stage_events=True)
     data = game.frame(-99, players=(3,), percent=float("nan")).end(7, lras_initiator=0).closed()
-    assert compare(bench.ask(data), data) == Doubled()
+    assert compare(bytes_oracle.ask(data), data) == Doubled()
 
 
-def test_built_rollbacks(bench: Bench) -> None:
+def test_built_rollbacks(bytes_oracle: BytesOracle) -> None:
     data = varied_replay()
-    assert compare(bench.ask(data), data) == Doubled(items=1)
+    assert compare(bytes_oracle.ask(data), data) == Doubled(items=1)
 
 
-def test_growing_file(bench: Bench) -> None:
+def test_growing_file(bytes_oracle: BytesOracle) -> None:
     data = Built().frames(-123, -110, items=1).so_far()
-    compare(bench.ask(data), data)
+    compare(bytes_oracle.ask(data), data)
 
 
 @pytest.mark.parametrize("minor", [5, 6])
 @pytest.mark.parametrize("declared", [18, 19])
 @pytest.mark.parametrize("played", [7, 19])
-def test_zelda_or_sheik(minor: int, declared: int, played: int, bench: Bench) -> None:
-    """Before 1.6.0 the frame -123 says which of the two it is."""
+def test_zelda_or_sheik(minor: int, declared: int, played: int, bytes_oracle: BytesOracle) -> None:
+    """Before 1.6.0 only frame -123 shows which of the two it is."""
     game = Built((1, minor, 0), characters={0: declared})
     data = game.frames(-123, -120, internal_character_id=played).end().closed()
-    theirs = bench.ask(data)
+    theirs = bytes_oracle.ask(data)
     compare(theirs, data)
     expected = declared if minor >= 6 else {7: 19, 19: 18}[played]
     assert theirs["settings"]["players"][0]["characterId"] == expected
@@ -326,7 +318,7 @@ BIT_PATTERNS = [
 
 
 def built_with(rows: Mapping[str, Any], player: int = 0) -> bytes:
-    """A small replay whose Game Start has other values in some rows."""
+    """A small replay whose Game Start has the given values."""
     game = Built()
     payload = bytearray(game.game_start)
     for name, value in rows.items():
@@ -336,17 +328,17 @@ def built_with(rows: Mapping[str, Any], player: int = 0) -> bytes:
 
 
 @pytest.mark.parametrize("pattern", BIT_PATTERNS, ids=bytes.hex)
-def test_enabled_items_bit_order(pattern: bytes, bench: Bench) -> None:
+def test_enabled_items_bit_order(pattern: bytes, bytes_oracle: BytesOracle) -> None:
     data = built_with({f"item_spawn_bitfield_{n}": byte for n, byte in enumerate(pattern, 1)})
-    theirs = bench.ask(data)
+    theirs = bytes_oracle.ask(data)
     compare(theirs, data)
     assert theirs["settings"]["enabledItems"] == int.from_bytes(pattern, "little")
 
 
 @pytest.mark.parametrize("bitfield", [mode << 5 | rest for mode in range(8) for rest in (0x02, 0x1F)])
-def test_in_game_mode_and_timer(bitfield: int, bench: Bench) -> None:
+def test_in_game_mode_and_timer(bitfield: int, bytes_oracle: BytesOracle) -> None:
     data = built_with({"game_bitfield_1": bitfield})
-    theirs = bench.ask(data)
+    theirs = bytes_oracle.ask(data)
     compare(theirs, data)
     assert theirs["settings"]["inGameMode"] == bitfield & 0xE0
     assert theirs["settings"]["timerType"] == bitfield & 0x03
@@ -373,18 +365,16 @@ def test_in_game_mode_and_timer(bitfield: int, bench: Bench) -> None:
     ],
     ids=lambda rows: ",".join(f"{name}={value}" for name, value in rows.items()),
 )
-def test_settings(rows: Mapping[str, Any], bench: Bench) -> None:
+def test_settings(rows: Mapping[str, Any], bytes_oracle: BytesOracle) -> None:
     data = built_with(rows)
-    compare(bench.ask(data), data)
+    compare(bytes_oracle.ask(data), data)
 
-
-# -- winners ----------------------------------------------------------------------------------------------------------
 
 TIME, GAME, RESOLVED, NO_CONTEST = 1, 2, 3, 7
 
 
 class Ending(NamedTuple):
-    """How a built game ends: (stocks, percent) and team of each player, and the values of Game End."""
+    """The end of a built game: (stocks, percent) and team of each player, and the fields of Game End."""
 
     players: Mapping[int, tuple[int, float]]
     method: int = GAME
@@ -413,7 +403,7 @@ AGREED = {
     "game": Ending(TWO, placements=(0, 1, -1, -1)),
     "game, placements against stocks": Ending(TWO, placements=(1, 0, -1, -1)),
     "game, ports 2 and 4": Ending({1: (0, 0.0), 3: (1, 3.0)}, placements=(-1, 1, -1, 0)),
-    "game, nobody placed": Ending(TWO),
+    "game, no placements": Ending(TWO),
     "resolved": Ending(TWO, RESOLVED, (0, 1, -1, -1)),
     "unknown method": Ending(TWO, 6, (0, 1, -1, -1)),
     "game, no stocks left": Ending({0: (0, 0.0), 1: (0, 0.0)}, placements=(0, 1, -1, -1)),
@@ -434,39 +424,39 @@ AGREED = {
     "timeout, no stocks left": Ending({0: (0, 0.0), 1: (0, 0.0)}, TIME),
 }
 
-NOBODY_QUIT = "nobody quit, so nobody stayed; slippi-js names the first player"
-SUDDEN_DEATH = "the game counts whole percent, and equal ones lead to a sudden death; slippi-js counts fractions"
+NO_INITIATOR = "without an initiator there is no winner; slippi-js has the first player"
+SUDDEN_DEATH = "the game compares whole percents, and a tie leads to sudden death; slippi-js compares fractions"
 DISAGREED: Mapping[str, tuple[Ending, list[int], list[int], str]] = {
-    "no contest by nobody": (Ending(TWO, NO_CONTEST), [0], [], NOBODY_QUIT),
-    "no contest by who is not there": (Ending(TWO, NO_CONTEST, initiator=3), [0], [], NOBODY_QUIT),
-    "unresolved": (Ending(TWO, 0), [0], [], NOBODY_QUIT),
+    "no contest without initiator": (Ending(TWO, NO_CONTEST), [0], [], NO_INITIATOR),
+    "no contest by an absent player": (Ending(TWO, NO_CONTEST, initiator=3), [0], [], NO_INITIATOR),
+    "unresolved": (Ending(TWO, 0), [0], [], NO_INITIATOR),
     "game, 3.12": (Ending(TWO, version=V3_12), [], [0], NO_PLACEMENTS),
     "game, equal stocks, 3.12": (Ending({0: (1, 9.0), 1: (1, 3.0)}, version=V3_12), [], [1], NO_PLACEMENTS),
     "teams, 3.12": (Ending(FOUR, teams={0: 0, 1: 1, 2: 0, 3: 1}, version=V3_12), [], [1, 3], NO_PLACEMENTS),
     "timeout, even": (Ending(EVEN, TIME, (0, 0, -1, -1)), [0, 1], [], SUDDEN_DEATH),
     "timeout, even in whole percent": (Ending({0: (1, 50.9), 1: (1, 50.1)}, TIME), [1], [], SUDDEN_DEATH),
 }
-"""Built ending: winners of slippi-js, our winners, why."""
+"""Built ending, winners of slippi-js, our winners, and the reason."""
 
 
 @pytest.mark.parametrize("ending", AGREED.values(), ids=AGREED)
-def test_winners(ending: Ending, bench: Bench) -> None:
+def test_winners(ending: Ending, bytes_oracle: BytesOracle) -> None:
     data = ending.replay()
-    compare(bench.ask(data), data)
+    compare(bytes_oracle.ask(data), data)
 
 
 @pytest.mark.parametrize(("ending", "theirs", "ours", "why"), DISAGREED.values(), ids=DISAGREED)
-def test_winners_that_slippi_js_has_wrong(
-    ending: Ending, theirs: list[int], ours: list[int], why: str, bench: Bench
+def test_winners_that_slippi_js_gets_wrong(
+    ending: Ending, theirs: list[int], ours: list[int], why: str, bytes_oracle: BytesOracle
 ) -> None:
     data = ending.replay()
-    compare(bench.ask(data), data, winners=(theirs, ours))
+    compare(bytes_oracle.ask(data), data, winners=(theirs, ours))
 
 
 @pytest.mark.skipif(not replays(), reason="needs the real replays")
-def test_no_contest_that_nobody_initiated_in_a_real_replay(bench: Bench) -> None:
-    """`v3.18` ends with a no contest; with initiator -1 it shows the bug of slippi-js on real bytes."""
+def test_no_contest_without_initiator_in_a_real_replay(bytes_oracle: BytesOracle) -> None:
+    """`v3.18` ends with a no contest. With initiator -1 it shows the bug of slippi-js on real bytes."""
     data = bytearray(replay("v3.18"))
     end = data.rindex(b"\x39\x07\x00\x00\x01\xff\xffU\x08metadata")
     data[end + 2] = 0xFF
-    compare(bench.ask(bytes(data)), bytes(data), winners=([0], []))
+    compare(bytes_oracle.ask(bytes(data)), bytes(data), winners=([0], []))

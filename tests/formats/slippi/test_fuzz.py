@@ -1,4 +1,4 @@
-"""The short form of the fuzzer; `python -m tests.formats.slippi.fuzz` is the hour."""
+"""The fuzzer for some seconds; `python -m tests.formats.slippi.fuzz` runs it for an hour."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_both_paths_agree_under_the_fuzzer(tmp_path: Path) -> None:
     ]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS * 10)
     assert done.returncode == 0, done.stderr
-    tried = re.search(r"fuzz: ([\d,]+) inputs", done.stdout)
-    assert tried is not None
-    assert int(tried[1].replace(",", "")) > 100
+    inputs = re.search(r"fuzz: ([\d,]+) inputs", done.stdout)
+    assert inputs is not None
+    assert int(inputs[1].replace(",", "")) > 100
     assert list(tmp_path.iterdir()) == []

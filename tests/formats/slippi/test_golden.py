@@ -1,9 +1,10 @@
-"""Twelve real replays of all eras give the same messages today as yesterday, however their bytes are cut.
+"""Twelve real replays of all versions always give the same messages, however their bytes are split.
 
-`golden.json` has for each: how many frames and which is the last; messages by type and SHA-256 of the message lines of
-both logs; and in `blocks` four hex digits for every 64 live messages, so that a failure can say where.
+For each replay, `golden.json` has the number of frames and the last one; the number of messages by type and the SHA-256
+of the message lines of both logs; and in `blocks` four hex digits for every 64 live messages, so that a failure can
+name the place.
 
-After a change of the messages that is meant, look at the difference, then write the file again:
+After an intended change of the messages, look at the difference and write the file again:
 
     python -m tests.formats.slippi.test_golden
 """
@@ -63,7 +64,7 @@ def digest(log: Log) -> str:
 
 
 def summary(logs: Logs) -> dict[str, Any]:
-    """What `golden.json` keeps of a replay."""
+    """The entry of a replay in `golden.json`."""
     numbers = [m.frame for m in logs.finalized if m.frame is not None]
     return {
         "frames": len(numbers),
@@ -80,7 +81,7 @@ def summary(logs: Logs) -> dict[str, Any]:
 
 
 def first_changed_block(golden: str, logs: Logs) -> str:
-    """Which messages changed against the golden file, as far as it can tell."""
+    """The first block of messages that differs from the golden file."""
     seen = summary(logs)["blocks"]
     for at in range(0, max(len(golden), len(seen)), 4):
         if golden[at : at + 4] != seen[at : at + 4]:
@@ -92,13 +93,13 @@ def first_changed_block(golden: str, logs: Logs) -> str:
 
 
 class Expected:
-    """The message lines of a replay that is read in one go; the other ways of reading it must give the same."""
+    """The message lines of a replay read in one piece, to compare with those of other ways of reading it."""
 
     def __init__(self, logs: Logs) -> None:
         self._lines = logs.lines()
 
     def check(self, seen: Logs, how: str) -> None:
-        """Fails with the first message that differs."""
+        """Fail with the first message that differs."""
         for mode, a, b in zip(("live", "finalized"), self._lines, seen.lines(), strict=True):
             difference = first_difference(a, b)
             assert difference is None, f"{how}, {mode} log: {difference}"
@@ -110,7 +111,7 @@ def golden() -> dict[str, Any]:
     return values
 
 
-def test_the_golden_file_has_the_replays(golden: dict[str, Any]) -> None:
+def test_golden_file_has_all_replays(golden: dict[str, Any]) -> None:
     assert tuple(golden) == NAMES
 
 
@@ -131,7 +132,7 @@ def test_golden(name: str, golden: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=lambda v: ".".join(map(str, v)))
-def test_built_replay_of_every_era_is_the_same_however_it_is_cut(version: tuple[int, int, int]) -> None:
+def test_built_replays_of_every_version_do_not_depend_on_splits(version: tuple[int, int, int]) -> None:
     data = Built(version).frames(-123, -103, items=2, followers=(1,), stage_events=True).end().closed()
     logs = logs_of([data])
     assert [m.frame for m in logs.finalized if m.frame is not None] == list(range(-123, -102))
@@ -140,12 +141,12 @@ def test_built_replay_of_every_era_is_the_same_however_it_is_cut(version: tuple[
     whole.check(as_live(data, range(1, len(data))), "raw length 0 first, byte by byte")
 
 
-def test_every_single_cut_of_a_small_replay() -> None:
-    """One cut, at each event's boundary and one byte to either side, and at every byte behind Game End."""
+def test_small_replay_cut_anywhere() -> None:
+    """One cut at each event boundary, at the bytes on either side, and at every byte after Game End."""
     data = varied_replay()
     whole = Expected(logs_of([data]))
     boundaries = event_boundaries(data)
-    near = {place + step for place in boundaries for step in (-1, 0, 1)} | set(range(boundaries[-1], len(data)))
+    near = {boundary + step for boundary in boundaries for step in (-1, 0, 1)} | set(range(boundaries[-1], len(data)))
     for cut in sorted(near | set(range(HEADER_BYTES + 1))):
         whole.check(logs_of([data[:cut], data[cut:]]), f"cut at {cut}")
         whole.check(as_live(data, [cut]), f"raw length 0 first, cut at {cut}")
@@ -153,10 +154,10 @@ def test_every_single_cut_of_a_small_replay() -> None:
 
 @needs_shared
 @pytest.mark.parametrize("step", [-1, 0, 1])
-def test_all_boundaries_of_a_real_replay(step: int) -> None:
+def test_real_replay_cut_at_event_boundaries(step: int) -> None:
     data = replay("v3.12")
     whole = Expected(logs_of([data]))
-    cuts = [place + step for place in event_boundaries(data)]
+    cuts = [boundary + step for boundary in event_boundaries(data)]
     whole.check(logs_of(cut_at(data, cuts)), f"cut at every boundary {step:+}")
     whole.check(as_live(data, cuts), f"raw length 0 first, cut at every boundary {step:+}")
     for cut in cuts:
@@ -164,7 +165,7 @@ def test_all_boundaries_of_a_real_replay(step: int) -> None:
 
 
 def write_golden() -> None:
-    """Writes `golden.json` from the replays as they decode now."""
+    """Write `golden.json` from the current messages of the replays."""
     values = {name: summary(logs_of([replay(name)])) for name in NAMES}
     GOLDEN_FILE.write_text(json.dumps(values, indent=1) + "\n")
 

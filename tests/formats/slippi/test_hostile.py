@@ -1,7 +1,7 @@
-"""Bytes that no game wrote: read as far as they make sense; nothing is raised, nothing depends on how they were cut.
+"""Hostile bytes: they are read as far as they make sense, nothing is raised, and nothing depends on how they are split.
 
-A replay comes from a memory card, a stranger's upload or a disk that was pulled out. Whatever its bytes, the reader
-gives a log that keeps the rules of logs, says in a `diagnostic` what was wrong, and needs bounded memory and time.
+A replay can come from a broken memory card, from an upload, or from a disk that was pulled out. Whatever its bytes, the
+reader gives a log that keeps the rules of logs, reports faults as `diagnostic`, and needs bounded memory and time.
 """
 
 from __future__ import annotations
@@ -41,13 +41,11 @@ from tests.shared_data import SLP, needs_shared, replay
 from tests.synthetic.match import synthetic_match
 
 MAX_PENDING_BYTES = 1 << 17
-"""What the reader may keep of bytes: an event of 65,535 bytes, or metadata of 64 KiB with a token cut in half."""
-
-# -- what holds for every log -----------------------------------------------------------------------------------------
+"""Limit for the bytes kept by the reader: an event of 65,535 bytes, or metadata of 64 KiB and a part of a token."""
 
 
 def assert_is_a_log(logs: Logs, failure: FormatError | None) -> None:
-    """The rules of logs, whatever the bytes were."""
+    """Assert the rules that hold for the logs of any bytes."""
     for log in (logs.live, logs.finalized):
         messages = [msgspec.json.decode(m.json()) for m in log]
         assert all(m.get("cursor", "").startswith(m.get("gameId", "")) for m in messages)
@@ -66,13 +64,14 @@ def assert_is_a_log(logs: Logs, failure: FormatError | None) -> None:
 
 
 def assert_cursors_rise(log: Log) -> None:
-    places = [m.position for m in log if m.game_id is not None]
-    assert all(a < b for a, b in pairwise(places))
-    assert all(place > Position(-1, 0) for place in places)
+    positions = [m.position for m in log if m.game_id is not None]
+    assert all(a < b for a, b in pairwise(positions))
+    assert all(position > Position(-1, 0) for position in positions)
 
 
 def assert_finality(logs: Logs) -> None:
-    """The finalized log has what the live log says: each number once, in order, as last sent before it was final."""
+    """Assert that the finalized log has each number of the live log once, in order, in the last sending before it was
+    final."""
     waiting: dict[int, bytes] = {}
     expected: list[bytes] = []
     through: int | None = None
@@ -90,34 +89,34 @@ def assert_finality(logs: Logs) -> None:
         assert waiting == {}
 
 
-class Reading(NamedTuple):
-    """What reading some bytes to their end gave."""
+class ReadResult(NamedTuple):
+    """The result of reading bytes to their end."""
 
     logs: Logs
     before_finish: int
-    """Live messages that were said before anybody knew that no more bytes come."""
+    """Number of live messages before `finish`."""
     failure: FormatError | None
 
 
-def read_to_the_end(data: bytes, cuts: Iterable[int] = ()) -> Reading:
-    """The logs; while reading, nothing may be raised and little may be kept."""
-    reading, logs = pipeline(), Logs()
+def read_to_the_end(data: bytes, cuts: Iterable[int] = ()) -> ReadResult:
+    """Read bytes to their end, without an exception and without keeping many bytes."""
+    pipe, logs = pipeline(), Logs()
     for piece in cut_at(data, cuts):
-        logs.take(reading.feed(piece))
-        assert kept_bytes(reading) <= MAX_PENDING_BYTES
+        logs.take(pipe.feed(piece))
+        assert buffered_bytes(pipe) <= MAX_PENDING_BYTES
     before_finish = len(logs.live)
-    logs.take(reading.finish())
-    return Reading(logs, before_finish, reading.failure)
+    logs.take(pipe.finish())
+    return ReadResult(logs, before_finish, pipe.failure)
 
 
-def kept_bytes(reading: Pipeline) -> int:
-    reader = reading.reader
+def buffered_bytes(pipe: Pipeline) -> int:
+    reader = pipe.reader
     assert isinstance(reader, SlippiReader)
     return len(reader._buffer)
 
 
 def check(data: bytes, cuts: Iterable[int]) -> Logs:
-    """All that holds for any bytes; returns the logs."""
+    """Assert everything that holds for any bytes, read whole and in pieces; returns the logs."""
     whole, in_pieces = read_to_the_end(data), read_to_the_end(data, cuts)
     assert_is_a_log(whole.logs, whole.failure)
     for expected, seen in zip(whole.logs.lines(), in_pieces.logs.lines(), strict=True):
@@ -126,8 +125,6 @@ def check(data: bytes, cuts: Iterable[int]) -> Logs:
     assert str(whole.failure) == str(in_pieces.failure)
     return whole.logs
 
-
-# -- any bytes --------------------------------------------------------------------------------------------------------
 
 BASES: dict[str, Callable[[], bytes]] = {
     "varied": varied_replay,
@@ -149,7 +146,7 @@ def base(name: str) -> bytes:
 
 @cache
 def base_events(name: str) -> list[bytes]:
-    """The replay as its pieces: header, Event Payloads, each event, the rest."""
+    """The replay in pieces: header, Event Payloads, each event, the rest."""
     data = base(name)
     return cut_at(data, event_boundaries(data))
 
@@ -168,34 +165,34 @@ INTERESTING = [
 
 @st.composite
 def broken_replays(draw: st.DrawFn) -> bytes:
-    """A replay with a few of its events moved and a few of its bytes changed, perhaps cut off."""
+    """A replay with some events moved and some bytes changed, possibly cut off."""
     name = draw(st.sampled_from(sorted(BASES)))
     events = list(base_events(name))
-    place = st.integers(2, len(events) - 2)
+    index = st.integers(2, len(events) - 2)
     for _ in range(draw(st.integers(0, 3))):
-        what, at, other = draw(st.sampled_from(["drop", "double", "swap"])), draw(place), draw(place)
-        if what == "drop":
-            events[at] = b""
-        elif what == "double":
-            events.insert(at, events[other])
+        change, one, other = draw(st.sampled_from(["drop", "double", "swap"])), draw(index), draw(index)
+        if change == "drop":
+            events[one] = b""
+        elif change == "double":
+            events.insert(one, events[other])
         else:
-            events[at], events[other] = events[other], events[at]
+            events[one], events[other] = events[other], events[one]
     data = bytearray(b"".join(events))
-    # Where the sizes, the settings and the end are, changes do more than among thousands of frames.
-    spot = st.one_of(
+    # Changes to the sizes, the settings and the end have more effect than changes among thousands of frames.
+    offset = st.one_of(
         st.integers(0, len(data) - 1),
         st.integers(0, min(1000, len(data) - 1)),
         st.integers(len(data) - 200, len(data) - 1),
     )
     for _ in range(draw(st.integers(0, 4))):
-        at = draw(spot)
+        at = draw(offset)
         if draw(st.booleans()):
             data[at] ^= 1 << draw(st.integers(0, 7))
         else:
             octets = draw(st.sampled_from(INTERESTING))
             data[at : at + len(octets)] = octets
     if draw(st.booleans()):
-        del data[draw(spot) :]
+        del data[draw(offset) :]
     return bytes(data)
 
 
@@ -207,29 +204,29 @@ def test_broken_replays(data: bytes, seed: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(data=broken_replays(), seed=st.integers(0, 1 << 16), after=st.integers(0, 40))
-def test_a_copy_at_any_point_goes_on_the_same(data: bytes, seed: int, after: int) -> None:
-    """The checkpoint property; and neither of the two minds what the other reads."""
+def test_copy_at_any_point_continues_the_same(data: bytes, seed: int, after: int) -> None:
+    """A copy continues like the original, and neither is affected by what the other reads."""
     pieces = cut_at(data, random_cuts(len(data), seed))
-    reading, logs = pipeline(), Logs()
+    pipe, logs = pipeline(), Logs()
     for piece in pieces[:after]:
-        logs.take(reading.feed(piece))
-    checkpoint = reading.copy()
+        logs.take(pipe.feed(piece))
+    checkpoint = pipe.copy()
     for other in (b"\xff\xff\xff", b"\x39" * 700):
         distraction = checkpoint.copy()
         distraction.feed(other)
         distraction.finish()
-    first, second = continued(reading, pieces[after:]), continued(checkpoint, pieces[after:])
+    first, second = rest_of(pipe, pieces[after:]), rest_of(checkpoint, pieces[after:])
     assert first.lines() == second.lines()
     logs.live += second.live
     logs.finalized += second.finalized
     assert logs.lines() == logs_of([data]).lines()
 
 
-def continued(reading: Pipeline, pieces: Iterable[bytes]) -> Logs:
+def rest_of(pipe: Pipeline, pieces: Iterable[bytes]) -> Logs:
     logs = Logs()
     for piece in pieces:
-        logs.take(reading.feed(piece))
-    logs.take(reading.finish())
+        logs.take(pipe.feed(piece))
+    logs.take(pipe.finish())
     return logs
 
 
@@ -244,14 +241,14 @@ def test_noise(head: bytes, noise: bytes) -> None:
 
 @pytest.mark.parametrize("name", ["varied", "0.1"])
 def test_truncation_at_every_byte(name: str) -> None:
-    """A prefix says what the whole says, as far as it goes; only what `finish` concludes is its own."""
+    """A prefix has the messages of the whole replay up to its end; only those of `finish` may differ."""
     data = base(name)
     whole = logs_of([data], finish=False)
-    reading, so_far = pipeline(), Logs()
+    pipe, so_far = pipeline(), Logs()
     for at in range(len(data)):
         if at % 41 == 0:
             end, failure = Logs(), None
-            twin = reading.copy()
+            twin = pipe.copy()
             end.take(twin.finish())
             failure = twin.failure
             assert (failure is not None) == (so_far.live == [])
@@ -259,17 +256,14 @@ def test_truncation_at_every_byte(name: str) -> None:
             both.live, both.finalized = so_far.live + end.live, so_far.finalized + end.finalized
             assert_is_a_log(both, failure)
             if failure is None and not any(m.type == "game_end" for m in so_far.live):
-                (said,) = end.of_type("game_end")
-                assert said["reason"] == "incomplete"
-        so_far.take(reading.feed(data[at : at + 1]))
+                (game_end,) = end.of_type("game_end")
+                assert game_end["reason"] == "incomplete"
+        so_far.take(pipe.feed(data[at : at + 1]))
     assert so_far.lines() == whole.lines()
 
 
-# -- named cases ------------------------------------------------------------------------------------------------------
-
-
 def ending(logs: Logs) -> str:
-    """How a log ends: the reason, and the codes of its diagnostics."""
+    """The reason of the game end and the codes of the diagnostics, in one string."""
     reasons = [str(m["reason"]) for m in logs.of_type("game_end")]
     codes = [str(m["code"]) for m in logs.of_type("diagnostic")]
     return " ".join([*reasons, *codes])
@@ -280,7 +274,7 @@ def frames_of(logs: Logs) -> list[int]:
 
 
 def checked(data: bytes) -> Logs:
-    """The logs, checked in pieces of one byte."""
+    """The logs, checked byte by byte."""
     return check(data, range(1, len(data)))
 
 
@@ -304,11 +298,11 @@ def test_not_a_replay(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("length", range(HEADER_BYTES + 4))
-def test_a_file_that_ends_before_game_start(length: int) -> None:
+def test_file_that_ends_before_game_start(length: int) -> None:
     assert ending(checked(small().closed()[:length])) == "framing"
 
 
-def test_nothing_is_said_of_a_file_that_is_still_empty() -> None:
+def test_empty_file_has_no_messages() -> None:
     assert logs_of([b"", b""], finish=False).live == []
 
 
@@ -328,13 +322,13 @@ def test_declared_but_unknown_command_is_skipped() -> None:
     assert ending(checked(game.end().closed())) == "game_end"
 
 
-def test_an_undeclared_command_before_game_start() -> None:
+def test_undeclared_command_before_game_start() -> None:
     data = header(0) + event_payloads({commands.GAME_START: 760}) + b"\x37"
     assert ending(checked(data)) == "framing"
 
 
 @pytest.mark.parametrize("size", [0, 2, 3, 5, 255])
-def test_event_payloads_of_an_impossible_size(size: int) -> None:
+def test_event_payloads_of_impossible_size(size: int) -> None:
     assert ending(checked(header(0) + bytes([commands.EVENT_PAYLOADS, size]) + bytes(300))) == "framing"
 
 
@@ -342,14 +336,14 @@ def test_event_payloads_without_a_command() -> None:
     assert ending(checked(header(0) + b"\x35\x01" + small().game_start)) == "framing"
 
 
-def test_something_else_than_event_payloads() -> None:
+def test_another_event_instead_of_event_payloads() -> None:
     assert ending(checked(header(0) + small().game_start)) == "framing"
 
 
 @pytest.mark.parametrize("table", commands.TABLES.values(), ids=lambda table: table.title)
 @pytest.mark.parametrize("size", [0, 1, 65535])
 def test_declared_sizes_that_no_version_has(table: Any, size: int) -> None:
-    """Too small for the fields that all versions have: the value cannot be read. Too large: the rest is skipped."""
+    """A size too small for the fields of all versions is an error. With a larger one the rest is skipped."""
     usual = Built()
     game = Built(sizes=usual.writer.payloads.sizes | {table.command: size})
     if table is commands.GAME_END:
@@ -368,7 +362,7 @@ def test_declared_sizes_that_no_version_has(table: Any, size: int) -> None:
 
 
 @pytest.mark.parametrize("size", [0, 100, 319])
-def test_game_start_that_is_too_small(size: int) -> None:
+def test_too_small_game_start(size: int) -> None:
     data = header(0) + event_payloads({0x36: size, 0x39: 1}) + b"\x36" + bytes(size)
     assert ending(checked(data)) == "field"
 
@@ -379,18 +373,15 @@ def test_game_start_of_65535_bytes() -> None:
     assert ending(check(data, [100, 40_000])) == "game_end"
 
 
-def test_message_splitter_that_is_too_small() -> None:
+def test_too_small_message_splitter() -> None:
     data = Built(sizes=small().writer.payloads.sizes | {0x10: 515}).raw(b"\x10" + bytes(515)).closed()
     assert ending(checked(data)) == "error field"
-
-
-# -- raw length -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("lie", [1 << 20, 2**31 - 1], ids=["beyond the file", "largest"])
 @pytest.mark.parametrize("ended", [True, False])
 def test_raw_length_beyond_the_file(lie: int, ended: bool) -> None:
-    """Game End or the metadata end the events; the raw length is then found to be wrong."""
+    """The events end at Game End or at the metadata, and the raw length is reported as wrong."""
     game = small().end() if ended else small()
     logs = checked(game.closed(raw_length_bytes=lie))
     assert ending(logs) == ("game_end" if ended else "raw_length") + " raw_length_mismatch"
@@ -399,7 +390,7 @@ def test_raw_length_beyond_the_file(lie: int, ended: bool) -> None:
 
 
 @pytest.mark.parametrize("lie", [-1, -(2**31)])
-def test_negative_raw_length_is_none(lie: int) -> None:
+def test_negative_raw_length_is_ignored(lie: int) -> None:
     assert ending(checked(small().end().closed(raw_length_bytes=lie))) == "game_end"
     assert ending(checked(small().closed(raw_length_bytes=lie))) == "raw_length"
 
@@ -417,7 +408,7 @@ def test_raw_length_in_the_middle_of_an_event() -> None:
     logs = checked(data)
     assert ending(logs) == "raw_length event_crosses_raw_length garbage_after_end"
     assert frames_of(logs) == FOUR
-    # It is said as soon as the last byte is there, not when more come.
+    # Reported with the last byte before the raw length, not with the next one.
     assert (
         ending(logs_of(bytewise(data[: HEADER_BYTES + shorter]), finish=False)) == "raw_length event_crosses_raw_length"
     )
@@ -428,21 +419,21 @@ def test_raw_length_before_game_start(lie: int, codes: str) -> None:
     assert ending(checked(small().end().closed(raw_length_bytes=lie))) == codes
 
 
-def test_raw_length_in_the_middle_of_an_event_comes_late() -> None:
-    """The reader waits for the rest of an event; the header then says that there is none."""
+def test_raw_length_in_the_middle_of_a_started_event() -> None:
+    """The reader waits for the rest of an event when the new header shows that the events have ended."""
     data = small().raw(b"\x37" + bytes(4)).closed({})
     cut = data.index(metadata.MARKER)
-    reading, logs = pipeline(), Logs()
-    logs.take(reading.feed(header(0) + data[HEADER_BYTES:cut]))
-    logs.take(reading.rewrite(data[:HEADER_BYTES]))
+    pipe, logs = pipeline(), Logs()
+    logs.take(pipe.feed(header(0) + data[HEADER_BYTES:cut]))
+    logs.take(pipe.rewrite(data[:HEADER_BYTES]))
     assert ending(logs) == "raw_length event_crosses_raw_length"
-    logs.take(reading.feed(data[cut:]))
+    logs.take(pipe.feed(data[cut:]))
     assert len(logs.of_type("metadata")) == 1
-    assert reading.closed
+    assert pipe.closed
 
 
-def test_raw_length_zero_for_good() -> None:
-    """Some real files were closed without it. The metadata then lies where an event could be."""
+def test_raw_length_that_stays_zero() -> None:
+    """Some real files were closed without a raw length. The metadata is then at a position of an event."""
     logs = checked(small().end().closed(raw_length_bytes=0))
     assert ending(logs) == "game_end"
     logs = checked(small().closed(raw_length_bytes=0))
@@ -452,7 +443,7 @@ def test_raw_length_zero_for_good() -> None:
 
 
 def test_metadata_key_inside_an_event() -> None:
-    """Only at an event's boundary does it mean something."""
+    """The key has a meaning only at an event boundary."""
     game = small()
     nametag = bytearray(game.game_start)
     at = nametag.index(bytes(40))
@@ -463,13 +454,10 @@ def test_metadata_key_inside_an_event() -> None:
     assert frames_of(logs) == FOUR
 
 
-def test_metadata_key_in_half() -> None:
-    """Bytes that begin like the key and go on otherwise are an undeclared command."""
+def test_incomplete_metadata_key() -> None:
+    """Bytes that begin like the key and continue differently are an undeclared command."""
     assert ending(checked(small().raw(b"U\x08metadatX").closed())) == "error framing"
     assert ending(checked(small().so_far() + b"U\x08meta")) == "incomplete truncated"
-
-
-# -- hostile metadata -------------------------------------------------------------------------------------------------
 
 
 def nested(depth: int, opening: bytes, closing: bytes) -> bytes:
@@ -512,7 +500,7 @@ HOSTILE_METADATA = {
 @pytest.mark.parametrize("octets", HOSTILE_METADATA.values(), ids=HOSTILE_METADATA)
 @pytest.mark.parametrize("ended", [True, False], ids=["game end", "no game end"])
 def test_hostile_metadata(octets: bytes, ended: bool) -> None:
-    """The game stands; the metadata is refused, at the same place however it was cut."""
+    """The game is kept and the metadata is refused, at the same offset for any split."""
     game = small().end() if ended else small()
     data = game.closed(None)[:-1] + metadata.MARKER + octets + b"}"
     step = 1 if len(octets) < 2000 else 997
@@ -546,31 +534,31 @@ def test_hostile_metadata(octets: bytes, ended: bool) -> None:
         "4,096 values",
     ],
 )
-def test_odd_metadata_that_is_read(octets: bytes, values: Any) -> None:
+def test_unusual_metadata_is_read(octets: bytes, values: Any) -> None:
     data = small().end().closed(None)[:-1] + metadata.MARKER + octets + b"}"
     logs = check(data, range(1, len(data), 1 if len(octets) < 2000 else 997))
     assert ending(logs) == "game_end"
-    (said,) = logs.of_type("metadata")
+    (message,) = logs.of_type("metadata")
     if values is not None:
-        assert said["metadata"] == values
+        assert message["metadata"] == values
 
 
 def metadata_of_bytes(length: int, last: bytes) -> bytes:
-    """An object of so many bytes: long texts, then `last` as the value of `b`."""
+    """An object of `length` bytes: a long text, then `last` as the value of `b`."""
     head, tail = b"{U\x01aSl", b"U\x01b" + last + b"}"
     text = b"a" * (length - len(head) - 4 - len(tail))
     return head + len(text).to_bytes(4, "big") + text + tail
 
 
 @pytest.mark.parametrize("last", [b"T", b"D" + bytes(8), b"SU\x03abc", b"[]"])
-def test_metadata_of_the_greatest_length(last: bytes) -> None:
+def test_metadata_of_the_largest_size(last: bytes) -> None:
     for length, code in ((metadata.MAX_BYTES, ""), (metadata.MAX_BYTES + 1, " bad_metadata")):
         data = small().end().closed(None)[:-1] + metadata.MARKER + metadata_of_bytes(length, last) + b"}"
         logs = check(data, [*range(1, 2000, 100), *range(len(data) - 30, len(data))])
         assert ending(logs) == "game_end" + code
 
 
-def test_a_text_that_is_too_long_is_refused_before_it_comes() -> None:
+def test_too_long_text_is_refused_before_it_is_complete() -> None:
     scan = metadata.MetadataScan(0)
     with pytest.raises(FieldError, match="longer than 65536"):
         scan.advance(b"{U\x01aSl\x00\x00\xff\xff")
@@ -590,7 +578,7 @@ def test_truncated_metadata(cut: int) -> None:
     ids=["closed", "open", "garbage", "two braces", "zeros"],
 )
 @pytest.mark.parametrize("lie", [None, 7_000_000])
-def test_what_follows_the_metadata(tail: bytes, codes: str, lie: int | None) -> None:
+def test_bytes_after_the_metadata(tail: bytes, codes: str, lie: int | None) -> None:
     data = small().end().closed(raw_length_bytes=lie)[:-1] + tail
     expected = "game_end"
     if lie is not None and tail[:1] == b"}":
@@ -598,15 +586,12 @@ def test_what_follows_the_metadata(tail: bytes, codes: str, lie: int | None) -> 
     assert ending(check(data, range(1, min(len(data), 4000)))) == expected + codes
 
 
-# -- events that come in the wrong order ------------------------------------------------------------------------------
-
-
 def test_duplicate_game_end() -> None:
     logs = checked(small().end(2, placements=(0, 1, -1, -1)).end(7, lras_initiator=0).closed())
     assert ending(logs) == "game_end duplicate_game_end"
-    (said,) = logs.of_type("game_end")
-    assert msgspec.json.decode(msgspec.json.encode(said["gameEnd"]))["gameEndMethod"] == 2
-    assert said["winners"] == [{"playerIndex": 0, "position": 0}]
+    (message,) = logs.of_type("game_end")
+    assert msgspec.json.decode(msgspec.json.encode(message["gameEnd"]))["gameEndMethod"] == 2
+    assert message["winners"] == [{"playerIndex": 0, "position": 0}]
 
 
 def test_events_after_game_end() -> None:
@@ -616,13 +601,13 @@ def test_events_after_game_end() -> None:
     assert len(logs.of_type("metadata")) == 1
 
 
-def test_a_flood_of_events_after_game_end_takes_no_time() -> None:
+def test_many_events_after_game_end_take_no_time() -> None:
     sizes = small().writer.payloads.sizes | {0x7F: 0}
     data = Built(sizes=sizes).frame(-123).end().raw(b"\x7f" * 3_000_000).closed()
     assert ending(logs_of([data])) == "game_end" + " event_after_end" * 16
 
 
-def test_game_start_twice() -> None:
+def test_duplicate_game_start() -> None:
     other = Built(characters={0: 9, 1: 9}).game_start
     logs = checked(small().raw(other).frame(-119).end().closed())
     assert ending(logs) == "game_end duplicate_game_start"
@@ -631,7 +616,7 @@ def test_game_start_twice() -> None:
 
 
 @pytest.mark.parametrize("event", [pre(-123), start(-123), bookend(-123), item(-123)], ids=lambda e: type(e).__name__)
-def test_a_frame_event_before_game_start(event: Any) -> None:
+def test_frame_event_before_game_start(event: Any) -> None:
     game = Built()
     game.parts.insert(1, game.writer.event(event))
     logs = checked(game.frame(-122).end().closed())
@@ -645,24 +630,24 @@ def test_game_end_before_game_start() -> None:
     assert ending(checked(game.closed())) == "framing"
 
 
-def test_game_end_at_once() -> None:
+def test_game_end_without_frames() -> None:
     logs = checked(Built().end().closed())
     assert ending(logs) == "game_end"
-    (said,) = logs.of_type("game_end")
-    assert "lastFrame" not in said
-    assert said["winners"] == []
+    (message,) = logs.of_type("game_end")
+    assert "lastFrame" not in message
+    assert message["winners"] == []
 
 
 def test_posts_before_pres() -> None:
-    """A frame in an order that no game writes, often enough that it would be learned as the usual one."""
+    """Frames in an order that no game writes, enough of them to be learned as a layout."""
     game = Built()
     for number in range(-123, -100):
         game.add(start(number), post(number), pre(number), post(number, 1), pre(number, 1), bookend(number))
     checked(game.end().closed())
 
 
-PART_OF = {type(pre(0)): "pre", type(post(0)): "post"}
-ODD_FRAMES: Mapping[str, list[Any]] = {
+PART_OF_CLASS = {type(pre(0)): "pre", type(post(0)): "post"}
+OTHER_FRAMES: Mapping[str, list[Any]] = {
     "another player": [pre(7, 0), pre(7, 2), post(7, 0), post(7, 2)],
     "the follower instead": [pre(7, 0), pre(7, 1, follower=True), post(7, 0), post(7, 1, follower=True)],
     "posts between pres": [pre(7, 0), post(7, 0), pre(7, 1), post(7, 1)],
@@ -676,10 +661,10 @@ ODD_FRAMES: Mapping[str, list[Any]] = {
 }
 
 
-@pytest.mark.parametrize("odd", ODD_FRAMES.values(), ids=ODD_FRAMES)
-def test_a_frame_that_is_not_like_those_before(odd: list[Any]) -> None:
-    """However usual the frames around it are, it says what its events say."""
-    game = Built().frames(0, 6).add(start(7), *odd, bookend(7)).frames(8, 14)
+@pytest.mark.parametrize("other_frame", OTHER_FRAMES.values(), ids=OTHER_FRAMES)
+def test_frame_of_another_layout(other_frame: list[Any]) -> None:
+    """Among frames of one layout, a frame of another one is decoded by its own events."""
+    game = Built().frames(0, 6).add(start(7), *other_frame, bookend(7)).frames(8, 14)
     logs = checked(game.end().closed())
     entries = [msgspec.json.decode(m.entry()) for m in logs.live if m.frame == 7]
     assert {
@@ -689,14 +674,14 @@ def test_a_frame_that_is_not_like_those_before(odd: list[Any]) -> None:
         for index, player in entry.get(side, {}).items()
         for part in player
     } == {
-        ("followers" if e.is_follower else "players", str(e.player_index), PART_OF[type(e)])
-        for e in odd
-        if e.frame == 7 and type(e) in PART_OF
+        ("followers" if e.is_follower else "players", str(e.player_index), PART_OF_CLASS[type(e)])
+        for e in other_frame
+        if e.frame == 7 and type(e) in PART_OF_CLASS
     }
 
 
 @pytest.mark.parametrize("major_scene", [2, ONLINE])
-def test_player_indices_that_there_are_not(major_scene: int) -> None:
+def test_player_indices_beyond_3(major_scene: int) -> None:
     game = Built(major_scene=major_scene)
     for number in range(-123, -110):
         players = (0, 4, 255)
@@ -708,15 +693,12 @@ def test_player_indices_that_there_are_not(major_scene: int) -> None:
     assert list(msgspec.json.decode(logs.live[1].entry())["players"]) == ["0", "4", "255"]
 
 
-# -- bounded memory ---------------------------------------------------------------------------------------------------
-
-
-def endless(what: str) -> Iterator[bytes]:
-    """A replay that tries to make its reader remember all of it, in blocks."""
+def endless_replay(what: str) -> Iterator[bytes]:
+    """Blocks of a replay that tries to make its reader keep everything."""
     game = Built(major_scene=ONLINE)
     yield game.so_far()
-    if what in UNITS:
-        opening, unit = UNITS[what]
+    if what in REPEATED_BYTES:
+        opening, unit = REPEATED_BYTES[what]
         yield opening
         for _ in range(100):
             yield unit * (65536 // len(unit))
@@ -732,7 +714,7 @@ def endless(what: str) -> Iterator[bytes]:
         yield b"".join(parts)
 
 
-UNITS = {
+REPEATED_BYTES = {
     "items": (b"", b"\x3b" + bytes(44)),
     "gecko list": (b"", b"\x10" + b"g" * 512 + b"\x02\0\x3d\0"),
     "empty gecko list": (b"", b"\x10" + bytes(514) + b"\x3d\0"),
@@ -742,14 +724,14 @@ UNITS = {
 }
 
 
-@pytest.mark.parametrize("what", [*UNITS, "no bookends", "numbers apart", "never final"])
+@pytest.mark.parametrize("what", [*REPEATED_BYTES, "no bookends", "numbers apart", "never final"])
 def test_memory_is_bounded(what: str) -> None:
-    reading = pipeline()
+    pipe = pipeline()
     sent = 0
     tracemalloc.start()
     try:
-        for block in endless(what):
-            reading.feed(block)
+        for block in endless_replay(what):
+            pipe.feed(block)
             sent += len(block)
         kept, _ = tracemalloc.get_traced_memory()
     finally:
@@ -758,9 +740,7 @@ def test_memory_is_bounded(what: str) -> None:
     assert kept < (2_500_000 if what == "numbers apart" else 1_500_000)
 
 
-# -- odd replays that are real ----------------------------------------------------------------------------------------
-
-ODD: Mapping[str, tuple[str, int, int | None, Mapping[str, Any] | None]] = {
+WITH_FAULTS: Mapping[str, tuple[str, int, int | None, Mapping[str, Any] | None]] = {
     "corrupt": ("incomplete truncated", 0, None, None),
     "incomplete": ("incomplete", 7780, 7656, None),
     "duplicate_game_end": ("game_end duplicate_game_end", 5023, 4899, {}),
@@ -769,26 +749,26 @@ ODD: Mapping[str, tuple[str, int, int | None, Mapping[str, Any] | None]] = {
     "v0.1": ("game_end", 8236, 8112, {"startAt": "2018-01-24T06:19:54Z", "playedOn": "dolphin"}),
     "not_slp_text": ("wrong_format", 0, None, None),
 }
-"""Replay: how its log ends, how many frames are final, the last one, and some of the metadata (`None`: none)."""
+"""For each replay: the end of its log, the number of final frames, the last one, and some of the metadata."""
 
 
 @needs_shared
-@pytest.mark.parametrize("name", ODD)
-def test_odd_replay(name: str) -> None:
+@pytest.mark.parametrize("name", WITH_FAULTS)
+def test_real_replay_with_faults(name: str) -> None:
     data = replay(name)
     logs = check(data, random_cuts(len(data), 4))
-    how, frames, last_frame, told = ODD[name]
-    assert ending(logs) == how
+    end, frames, last_frame, expected = WITH_FAULTS[name]
+    assert ending(logs) == end
     assert len(frames_of(logs)) == frames
-    assert [m.get("lastFrame") for m in logs.of_type("game_end")] == ([last_frame] if how != "wrong_format" else [])
+    assert [m.get("lastFrame") for m in logs.of_type("game_end")] == ([last_frame] if end != "wrong_format" else [])
     assert frames_of(logs)[-1:] == ([last_frame] if frames else [])
-    said = [m["metadata"] for m in logs.of_type("metadata")]
-    if told is None:
-        assert said == []
+    found = [m["metadata"] for m in logs.of_type("metadata")]
+    if expected is None:
+        assert found == []
     else:
-        (metadata_said,) = said
-        assert isinstance(metadata_said, dict)
-        assert {key: metadata_said.get(key) for key in told} == told
+        (values,) = found
+        assert isinstance(values, dict)
+        assert {key: values.get(key) for key in expected} == expected
 
 
 @needs_shared
@@ -801,22 +781,24 @@ def test_gecko_codes_are_kept() -> None:
 
 @needs_shared
 @pytest.mark.parametrize("name", ["v3.12", "pal", "netplay"])
-def test_bytewise_with_trailing_bytes(name: str) -> None:
-    """What is behind the end stays behind the end."""
+def test_trailing_bytes_byte_by_byte(name: str) -> None:
+    """Bytes after the end of the file do not change the log, except for a diagnostic."""
     data = replay(name) + b"trailing"
     assert_is_a_log(logs_of(bytewise(data)), None)
     assert ending(logs_of(bytewise(data))) == "game_end trailing_bytes"
 
 
-def test_an_item_that_was_not_declared_is_no_item() -> None:
-    """Behind the pre-frames of an ordinary frame stands the byte of an Item Update, which this replay does not declare.
-    (The fuzzer's first finding: the short way for ordinary frames went round for ever.)"""
+def test_undeclared_item_is_not_an_item() -> None:
+    """The byte after the Pre-Frame Updates is that of an Item Update, which this replay does not declare.
+
+    The fuzzer found it: the search for a frame layout did not end.
+    """
     sizes = {c: s for c, s in Built().writer.payloads.sizes.items() if c != commands.ITEM_UPDATE.command}
     game = Built(sizes=sizes).frames(-123, -110)
     game.add(start(-109), pre(-109), pre(-109, 1)).raw(bytes([commands.ITEM_UPDATE.command]) * 600)
-    reading = pipeline()
+    pipe = pipeline()
     logs = Logs()
-    logs.take(reading.feed(game.so_far()))
-    assert isinstance(reading.failure, FormatError)
-    assert reading.failure.command == commands.ITEM_UPDATE.command
+    logs.take(pipe.feed(game.so_far()))
+    assert isinstance(pipe.failure, FormatError)
+    assert pipe.failure.command == commands.ITEM_UPDATE.command
     assert [m.frame for m in logs.live if m.type == "frame"] == list(range(-123, -109))

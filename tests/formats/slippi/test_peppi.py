@@ -1,7 +1,7 @@
-"""Our columns against peppi-py 0.8.6 (Rust), field by field and frame by frame, on every real replay that it can read.
+"""Our columns compared with peppi-py 0.8.6 (Rust), field by field, on every real replay that it can read.
 
-peppi-py is other people's code, run as a black box. Its arrays have an entry for each sending, as our `sendings`, null
-where a character has no event.
+peppi-py is run as a black box. Its arrays have an entry for each sending, like our `sendings`, and nulls where a
+character has no event.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ CANNOT_READ: Mapping[str, str] = {
     "incomplete": "failed to fill whole buffer",
     "not_slp_text": "expected:",
 }
-"""What peppi-py 0.8.6 refuses, with what it says. We read all but the last, which is none."""
+"""Replays that peppi-py 0.8.6 refuses, with its message. We read all of them except the last, which is not a replay."""
 
 SHIFTED = {"doubles", "sheik_vs_ics_yoshis"}
-"""Where a character is away for a while, peppi-py 0.8.6 puts the values behind one another and the nulls at the end, so
-that they stand in the rows of earlier frames (`doubles` from row 7878, `sheik_vs_ics_yoshis` from row 3266). In `ics2`,
-where a follower is away too, they stand where they belong."""
+"""Replays in which a character is absent for a while, and peppi-py 0.8.6 puts the nulls at the end: values are in the
+rows of earlier frames (`doubles` from row 7878, `sheik_vs_ics_yoshis` from row 3266). In `ics2`, where a follower is
+absent for a while, the rows are right."""
 
 PRE: Mapping[str, str] = {
     "random_seed": "seed",
@@ -85,7 +85,7 @@ POST: Mapping[str, str] = {
     "hitlag": "hitlag_remaining",
     "animation_index": "animation_index",
 }
-NOT_THEIRS = {
+NOT_IN_PEPPI = {
     "frame",
     "player_index",
     "is_follower",
@@ -94,11 +94,11 @@ NOT_THEIRS = {
     "instance_hit_by",
     "instance_id",
 }
-"""Fields that peppi-py 0.8.6 does not give."""
+"""Fields that peppi-py 0.8.6 does not have."""
 
 
 def theirs(data: Any, name: str) -> Any:
-    """One of peppi's arrays by its dotted name; `None` where it has none."""
+    """An array of peppi by its dotted name; `None` if it does not exist."""
     for part in name.split("."):
         if data is None:
             return None
@@ -109,18 +109,18 @@ def theirs(data: Any, name: str) -> Any:
 def differences(
     ours: EventColumns, peppi: Any, names: Mapping[str, str], where: str, *, shifted: bool
 ) -> Iterator[str]:
-    """Fields that differ, with the row of the first difference; fields that only one of us has."""
-    for peppis_name, name in names.items():
-        array = theirs(peppi, peppis_name)
+    """The fields that differ, with the row of the first difference, and those that only one of the two has."""
+    for peppi_name, name in names.items():
+        array = theirs(peppi, peppi_name)
         if (array is None) != (name not in ours.fields):
-            yield f"{where} {name}: only one of us has it"
+            yield f"{where} {name}: only one of the two has it"
         elif array is not None:
             rows = np.arange(int(ours.present.sum())) if shifted else np.flatnonzero(ours.present)
             values = array.to_numpy(zero_copy_only=False)[rows]
             wrong = np.flatnonzero(~np.isclose(ours[name][ours.present], values, rtol=0, atol=0, equal_nan=True))
             if len(wrong) or array.null_count != len(array) - len(rows):
                 yield f"{where} {name}: {len(wrong)} differ, first at {wrong[:1]}; {array.null_count} nulls"
-    left = set(ours.fields) - set(names.values()) - NOT_THEIRS
+    left = set(ours.fields) - set(names.values()) - NOT_IN_PEPPI
     if left:
         yield f"{where}: not compared: {sorted(left)}"
 
@@ -130,7 +130,7 @@ def test_every_field_of_every_frame(path: Path) -> None:
     import peppi_py
 
     if path.stem in CANNOT_READ:
-        with pytest.raises(BaseException, match=CANNOT_READ[path.stem]):  # a Rust panic is no Exception
+        with pytest.raises(BaseException, match=CANNOT_READ[path.stem]):  # a Rust panic is not an Exception
             peppi_py.read_slippi(str(path))
         return
     game = peppi_py.read_slippi(str(path))

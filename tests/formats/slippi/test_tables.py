@@ -1,9 +1,9 @@
-"""The field tables against a reviewed extract of the specification.
+"""The field tables compared with a reviewed extract of the specification.
 
 `spec_extract.csv` has the facts of the public specification, 0.1.0 to 3.18: event, command byte, offset from the
-command byte, distance between players, the specification's name, type, and the first version. `source` says where a row
-is from: `seed` is the specification of 3.0, `since-seed` what came later, `correction` where real replays show that the
-seed is wrong.
+command byte, distance between players, the specification's name, type, and first version. Its column `source` is `seed`
+for the specification of 3.0, `since-seed` for later additions, and `correction` where real replays contradict the
+specification of 3.0.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ OUR_NAMES = {
     "costume_index": "character_color",
     "slippi_uid": "user_id",
 }
-"""The specification's names in our spelling, where we call a field otherwise (mostly as slippi-js does)."""
+"""Fields that we name differently from the specification, mostly as slippi-js does."""
 
 NAMES_OF_ONE_EVENT = {
     ("Pre-Frame Update", "random_seed"): "seed",
@@ -63,7 +63,7 @@ STATE_FLAGS = re.compile(r"state_bit_flags_(\d)")
 
 
 class Fact(NamedTuple):
-    """One field, as the specification or one of our tables has it."""
+    """One field, from the specification or from one of our tables."""
 
     event: str
     command: int
@@ -87,7 +87,7 @@ def width_of(type_name: str) -> int:
 
 
 def type_of(type_name: str) -> str:
-    """Runs are runs of bytes to us: `u16[8]` is sixteen of them."""
+    """The type in our tables, in which runs are runs of bytes: `u16[8]` is `u8[16]`."""
     return f"u8[{width_of(type_name)}]" if "[" in type_name else type_name
 
 
@@ -123,21 +123,21 @@ def fact_of(event: str, command: int, field: Field) -> Fact:
     return Fact(event, command, field.offset, field.stride_bytes, field.name, width, kind.name, field.since)
 
 
-def place(fact: Fact) -> tuple[int, int]:
+def position(fact: Fact) -> tuple[int, int]:
     return fact.command, fact.offset
 
 
 SPECIFIED = [fact for fact in specified() if fact.command != commands.MESSAGE_SPLITTER]
-DECODED = {place(fact): fact for fact in decoded()}
+DECODED = {position(fact): fact for fact in decoded()}
 
 
 @pytest.mark.parametrize("fact", SPECIFIED, ids=lambda f: f"{f.event}-{f.offset:#x}-{f.name}")
-def test_the_specified_field_is_decoded_where_it_is(fact: Fact) -> None:
-    assert DECODED[place(fact)] == fact
+def test_specified_fields_are_decoded(fact: Fact) -> None:
+    assert DECODED[position(fact)] == fact
 
 
-def test_nothing_is_decoded_that_is_not_specified() -> None:
-    assert [fact for at, fact in DECODED.items() if at not in {place(f) for f in SPECIFIED}] == []
+def test_all_decoded_fields_are_specified() -> None:
+    assert [fact for at, fact in DECODED.items() if at not in {position(f) for f in SPECIFIED}] == []
 
 
 def test_message_splitter() -> None:
@@ -157,7 +157,7 @@ def test_message_splitter() -> None:
 
 
 @pytest.mark.parametrize("table", commands.TABLES.values(), ids=lambda table: table.title)
-def test_the_rows_of_an_event_have_no_gaps_and_come_in_the_order_of_versions(table: Table) -> None:
+def test_rows_have_no_gaps_and_ascending_versions(table: Table) -> None:
     at = 1
     for field in table.fields:
         assert field.offset == at
@@ -169,15 +169,15 @@ def test_the_rows_of_an_event_have_no_gaps_and_come_in_the_order_of_versions(tab
 
 @needs_shared
 @pytest.mark.parametrize("path", [p for p in replays() if p.stem != "not_slp_text"], ids=lambda path: path.stem)
-def test_the_sizes_that_a_version_declares_are_those_of_real_replays(path: Path) -> None:
+def test_declared_sizes_of_real_replays(path: Path) -> None:
     data = path.read_bytes()
     events = HEADER_BYTES + 1 + data[HEADER_BYTES + 1]
     declared = dict(read_event_payloads(data[HEADER_BYTES:events]).sizes)
     major, minor, build = data[events + 1 : events + 4]
     expected = sizes_at((major, minor, build))
     for sizes in (declared, expected):
-        sizes.pop(commands.GECKO_LIST, None)  # as large as the list, modulo 65,536
-    if path.stem in ("FodPlatforms", "Whispy"):  # say 3.17 and are of a build between 3.16 and 3.18
+        sizes.pop(commands.GECKO_LIST, None)  # the size of the list modulo 65,536
+    if path.stem in ("FodPlatforms", "Whispy"):  # state 3.17, but come from a build between 3.16 and 3.18
         assert expected[commands.PRE_FRAME.command] == declared[commands.PRE_FRAME.command] + 2
         assert {0x3F, 0x40, 0x41} <= declared.keys() - expected.keys()
         return

@@ -1,0 +1,139 @@
+"""The walk over events, the layouts learned from frames, and the decoding of whole frames by layout."""
+
+from __future__ import annotations
+
+import pytest
+
+from slpstream.formats.slippi.commands import GAME_END, PRE_FRAME
+from slpstream.formats.slippi.frame_decoder import FrameDecoders
+from slpstream.formats.slippi.frame_layout import FrameLayout, FrameLayouts, frame_widths, read_frame
+from slpstream.formats.slippi.framing import walk_events
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.model.events import Frame
+from tests.formats.slippi.built import Built, bookend, item, post, pre, start
+from tests.formats.slippi.logs import bytewise, event_boundaries
+
+WIDTHS = [0] * 256
+WIDTHS[1], WIDTHS[2] = 1, 3
+
+
+@pytest.mark.parametrize(
+    ("data", "limit", "expected"),
+    [
+        (b"", 0, []),
+        (b"\1\2ab\1", 5, [(1, 0, 1), (2, 1, 4), (1, 4, 5)]),
+        (b"\1\2ab\1", 4, [(1, 0, 1), (2, 1, 4)]),
+        (b"\1\2ab\1", 3, [(1, 0, 1)]),
+        (b"\1\2a", 3, [(1, 0, 1)]),
+        (b"\1\3\1", 3, [(1, 0, 1)]),
+        (b"\3\1", 2, []),
+    ],
+    ids=["empty", "all", "up to the limit", "limit in an event", "incomplete", "undeclared", "undeclared at once"],
+)
+def test_walk_events(data: bytes, limit: int, expected: list[tuple[int, int, int]]) -> None:
+    assert list(walk_events(data, 0, limit, WIDTHS)) == expected
+
+
+def first_frame(game: Built) -> tuple[bytes, int, list[int]]:
+    """The bytes of a replay, the offset after Game Start, and its widths."""
+    data = game.end().closed()
+    return data, event_boundaries(data)[2], game.writer.payloads.widths
+
+
+def test_read_frame_stops_where_the_frame_ends() -> None:
+    game = Built().frame(-123, items=1).frame(-122)
+    data, at, widths = first_frame(game)
+    events, end, closed = read_frame(data, at, len(data), frame_widths(widths))
+    assert (events[0][1], closed) == (at, True)
+    assert data[end] == data[at], "the next Frame Start"
+    assert not read_frame(data, at, end - 1, frame_widths(widths)).closed
+    assert read_frame(data, at, at + 3, frame_widths(widths)) == ([], at, False)
+
+
+def test_frame_widths_exclude_game_end_and_too_small_events() -> None:
+    _, _, widths = first_frame(Built())
+    assert frame_widths(widths)[GAME_END.command] == 0
+    widths[PRE_FRAME.command] = 5
+    assert frame_widths(widths)[PRE_FRAME.command] == 0
+
+
+def test_layouts_are_found_by_their_items() -> None:
+    game = Built().frame(-123).frame(-122, items=2).frame(-121, items=2)
+    data, at, widths = first_frame(game)
+    layouts: FrameLayouts[FrameLayout] = FrameLayouts(widths, max_layouts=8)
+    learned = []
+    for _ in range(2):
+        events, end, _ = read_frame(data, at, len(data), frame_widths(widths))
+        learned.append(FrameLayout(data, events, end))
+        assert layouts.add(learned[-1], data, at, len(data))
+        at = end
+    assert layouts.find(data, at, len(data)) is learned[1]
+    assert layouts.copy().find(data, at, len(data)) is learned[1]
+
+
+def test_other_characters_replace_the_layouts() -> None:
+    game = Built().frame(-123).frame(-122, players=(1,)).frame(-121)
+    data, at, widths = first_frame(game)
+    layouts: FrameLayouts[FrameLayout] = FrameLayouts(widths, max_layouts=8)
+    found = []
+    for _ in range(3):
+        found.append(layouts.find(data, at, len(data)))
+        events, end, _ = read_frame(data, at, len(data), frame_widths(widths))
+        layouts.add(FrameLayout(data, events, end), data, at, len(data))
+        at = end
+    assert found[0] is found[2] is None
+
+
+def test_no_more_layouts_than_the_limit() -> None:
+    data, at, widths = first_frame(Built().frame(-123).frame(-122, items=1))
+    layouts: FrameLayouts[FrameLayout] = FrameLayouts(widths, max_layouts=1)
+    added = []
+    for _ in range(2):
+        events, end, _ = read_frame(data, at, len(data), frame_widths(widths))
+        added.append(layouts.add(FrameLayout(data, events, end), data, at, len(data)))
+        at = end
+    assert added == [True, False]
+
+
+def frames_of(pieces: list[bytes]) -> list[Frame]:
+    reader = SlippiReader()
+    events = [event for piece in pieces for event in reader.feed(piece)]
+    return [event for event in [*events, *reader.finish()] if isinstance(event, Frame)]
+
+
+def test_decoded_frames_equal_those_read_event_by_event() -> None:
+    """Frames with followers, items and all stage events, decoded by layout and in pieces of one byte."""
+    game = Built().frames(-123, -110, items=2).frames(-109, -100, followers=(1,), stage_events=True)
+    data = game.frames(-99, -90, items=1, stage_events=True).end().closed()
+    assert frames_of([data]) == frames_of(list(bytewise(data)))
+
+
+def test_most_frames_are_decoded_by_layout() -> None:
+    game = Built().frames(-123, -114, items=2, followers=(0,)).frames(-113, -104, stage_events=True)
+    data, at, widths = first_frame(game)
+    decoders = FrameDecoders(widths)
+    decoded = 0
+    for _ in range(20):
+        frame = decoders.decode(data, at, len(data))
+        decoded += frame is not None
+        at = read_frame(data, at, len(data), frame_widths(widths)).end
+    assert decoded == 18, "all but the first of each layout"
+    counts = decoders.take_counts()
+    assert counts[PRE_FRAME.command] == 9 * 3 + 9 * 2
+    assert decoders.take_counts() == {}
+
+
+@pytest.mark.parametrize(
+    "events",
+    [
+        [start(-122), pre(-122), pre(-122, 1), post(-122), bookend(-122)],
+        [start(-122), post(-122), pre(-122), bookend(-122)],
+        [start(-122), *(item(-122, i) for i in range(24)), bookend(-122)],
+    ],
+    ids=["post missing", "post before pre", "too many events"],
+)
+def test_frames_that_are_not_decoded_by_layout(events: list[object]) -> None:
+    data, at, widths = first_frame(Built().add(*events, *events))
+    decoders = FrameDecoders(widths)
+    for _ in range(2):
+        assert decoders.decode(data, at, len(data)) is None
