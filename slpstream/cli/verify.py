@@ -39,7 +39,7 @@ Pair = tuple[Message | None, Message | None]
 )
 @click.option("--token-file", type=click.Path(path_type=Path), help="With --live: file whose first line is the token.")
 @frames_option
-@topics_option
+@topics_option("game,frame")  # events and stats follow from the frames
 def command(
     files: tuple[Path, ...], url: str | None, token_file: Path | None, frames: FramesMode, topics: frozenset[str]
 ) -> None:

@@ -48,21 +48,19 @@ def test_its_files_are_read_like_all_others(installed: Path, tmp_path: Path) -> 
     dumped = slpstream("dump", tmp_path / "game.tap", path=installed)
     assert dumped.returncode == 0, dumped.stderr
     log = [json.loads(line) for line in dumped.stdout.splitlines()]
-    assert log[0]["format"] == "consumer"
+    assert log[0]["format"] == "tap"
     frames = [message["frame"] for message in log if message["type"] == "frame"]
     assert [frame["frame"] for frame in frames] == list(range(120))
     assert [f["frame"] for f in frames if f["players"]["0"]["inputs"].get("buttons")] == list(range(0, 120, 7))
     assert log[-1]["durationSeconds"] == 2
     row = json.loads(slpstream("info", "--json", tmp_path, path=installed).stdout)
-    assert (row["format"], row["frames"]) == ("consumer", 120)
+    assert (row["format"], row["frames"]) == ("tap", 120)
     same = slpstream("verify", tmp_path / "game.tap", tmp_path / "game.tap", path=installed)
     assert same.returncode == 0
     (tmp_path / "cut.tap").write_bytes(GAME[:-1])
     cut = slpstream("dump", tmp_path / "cut.tap", path=installed)
     assert cut.returncode == 1
-    assert (
-        cut.stderr == f"slpstream: {tmp_path / 'cut.consumer'}: 120 frames take 126 bytes, there are 125, at offset 4\n"
-    )
+    assert cut.stderr == f"slpstream: {tmp_path / 'cut.tap'}: 120 frames take 126 bytes, there are 125, at offset 4\n"
 
 
 def test_without_it_they_are_no_replays(tmp_path: Path) -> None:
