@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar, cast
 
 import trio
 
-from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Ends, Reader, WholeGame
+from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Reader, WholeGame
 from slpstream.formats.registry import of_name
+from slpstream.formats.slippi.preview import Ends
 from slpstream.formats.slplog.open_log import as_replay, is_log, replay_name
 from slpstream.game.pipeline import COMPUTERS, Deriver, Pipeline
 from slpstream.model.errors import FormatError, Unreadable, Unsupported

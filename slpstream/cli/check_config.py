@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from slpstream import config as configuration
-from slpstream.cli import printable
+from slpstream.cli import naming_config, printable
 from slpstream.config import EACH_SUBFOLDER
 
 
@@ -15,10 +15,11 @@ from slpstream.config import EACH_SUBFOLDER
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
     """Validates a configuration: errors name the file, the key and what was expected (exit code 78)."""
-    from slpstream.cli.serve import make_daemon
+    from slpstream.daemon.daemon import Daemon
 
     config = configuration.load(file)
-    make_daemon(config, config.stations, file)
+    with naming_config(file):
+        Daemon(config, config.stations)  # what it takes to run cannot all be checked without it
     names = [
         f"each subfolder of {station.folder}" if station.id == EACH_SUBFOLDER else station.id
         for station in config.stations

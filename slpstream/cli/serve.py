@@ -13,10 +13,10 @@ import msgspec
 import trio
 
 from slpstream import config as configuration
+from slpstream.cli import naming_config
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, StationConfig
-from slpstream.daemon.daemon import Daemon, ReadAgain
-from slpstream.model.errors import ConfigError
+from slpstream.daemon.daemon import Daemon
 from slpstream.system import logs
 
 _GARBAGE_THRESHOLDS = (10_000, 5, 50)
@@ -57,7 +57,8 @@ def command(
         return again, stations if folders else stations_of(again, ())
 
     logs.configure(config.log.format, config.log.level)
-    daemon = make_daemon(config, stations, config_file, read_again=read_again)
+    with naming_config(config_file):
+        daemon = Daemon(config, stations, read_again=None if config_file is None else read_again)
     _share_memory_among_threads()
     _collect_garbage_seldom()
     trio.run(daemon.run)
@@ -82,16 +83,6 @@ def _configured(
         watch=msgspec.structs.replace(config.watch, pace=pace or config.watch.pace),
         log=msgspec.structs.replace(config.log, **log),
     )
-
-
-def make_daemon(
-    config: Config, stations: list[StationConfig], file: Path | None, *, read_again: ReadAgain | None = None
-) -> Daemon:
-    """The daemon of a configuration that was read from a file, or was not. Raises `ConfigError` that names it."""
-    try:
-        return Daemon(config, stations, read_again=None if file is None else read_again)
-    except ConfigError as error:
-        raise ConfigError(error.file if file is None else str(file), error.key, error.expected) from error
 
 
 def _collect_garbage_seldom() -> None:

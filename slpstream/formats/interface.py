@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, Protocol, Self
 
+from slpstream.formats.slippi.preview import Ends
 from slpstream.model.errors import FormatError
 from slpstream.model.events import Event, GameEnd, GameStart, Metadata
 
@@ -66,14 +67,6 @@ class WholeGame(Protocol):
     @property
     def frames(self) -> Any:
         """The frames as columns."""
-
-
-class Ends(NamedTuple):
-    """What the first and last bytes of a finished file tell about its game."""
-
-    start: GameStart
-    end: GameEnd
-    metadata: Metadata
 
 
 class ReaderOptions(NamedTuple):

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import msgspec
 
-from slpstream.formats.slippi.assembler import FrameEntry, PlayerFrame
+from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.game_start import GameStartPayload, Settings
 from slpstream.formats.slippi.writer import PlayerSetup, game_start
 from slpstream.model.events import Event, Frame, GameEnd

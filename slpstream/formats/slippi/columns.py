@@ -28,7 +28,7 @@ from slpstream.formats.slippi.commands import (
     STAGE_EVENT_KINDS,
     TABLES,
 )
-from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, Offsets, Slot, Things, stride_of
+from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot, Things, stride_of
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Block, Layout, Table
 
 _NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I8, U16, I16, U32, I32, F32)}
@@ -328,7 +328,13 @@ class FrameColumns:
         return EventColumns(self._data, self._layout(table), self._chosen(offsets))
 
     def _characters(self, *, is_follower: bool) -> dict[int, Character]:
-        wanted = sorted({slot.player for slot in self._index.slots if slot.follower is is_follower and slot.is_player})
+        wanted = sorted(
+            {
+                slot.player
+                for slot in self._index.slots
+                if slot.follower is is_follower and slot.command in (PRE_FRAME.command, POST_FRAME.command)
+            }
+        )
         return {
             index: Character(
                 index,

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple, Self
 
 from msgspec import UNSET
 
-from slpstream.formats.slippi.assembler import PlayerFrame
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, ITEM_UPDATE, POST_FRAME, PRE_FRAME, TABLES
+from slpstream.formats.slippi.frame_entry import PlayerFrame
 from slpstream.model.fields import Layout
 
 _PLAYER_COMMANDS = (PRE_FRAME.command, POST_FRAME.command)

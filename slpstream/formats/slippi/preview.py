@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from slpstream.formats.interface import Ends
 from slpstream.formats.slippi import container
 from slpstream.formats.slippi.commands import FRAME_START, GAME_END, PRE_FRAME, TABLES
 from slpstream.formats.slippi.framing import width_of_event_payloads
@@ -17,6 +16,14 @@ from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, f
 
 _MAX_OLD_FRAME_BYTES = 8 * (67 + 85)
 """A frame of before 2.2, which has no Frame Start: at most four players with followers."""
+
+
+class Ends(NamedTuple):
+    """What the two ends of a replay say."""
+
+    start: GameStart
+    end: GameEnd
+    metadata: Metadata
 
 
 def read_ends(head: bytes, tail: bytes, tail_at: int) -> Ends | None:

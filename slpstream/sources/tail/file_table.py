@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import Key, key_of
 from slpstream.sources.tail.scan import Finding, Known, Refusal, Sight
-
-if TYPE_CHECKING:
-    from slpstream.sources.tail.tailer import FileTail
+from slpstream.sources.tail.tailer import FileTail
 
 
 class Listed:
@@ -35,21 +33,6 @@ class Listed:
         self.header = header
         self.sight = Sight(file.identity, file.size_bytes, file.mtime_ns)
         self.version = version
-
-
-class Arrival:
-    """A name to be opened."""
-
-    __slots__ = ("at_start", "existed", "header", "path", "sight", "version")
-
-    def __init__(self, path: str, sight: Sight, *, existed: bool, header: bytes | None = None) -> None:
-        self.path = path
-        self.sight = sight
-        self.existed = existed
-        self.at_start = False
-        self.version = 0
-        self.header = header
-        """If given, only when the first bytes are no longer these."""
 
 
 class FileTable:

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slpstream.model.errors import Replaced, Truncated, Unreadable, Vanished
+from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEvent
-from slpstream.sources.tail.file_table import Arrival
 from slpstream.sources.tail.identity import Head, identity_of
 from slpstream.sources.tail.scan import GONE, Refusal, is_inside, refusal_of
 from slpstream.system.files import modified_ns
@@ -81,7 +81,7 @@ class FileTail:
         self.doomed = False
         """It is out of reach: to be lost as soon as it is read to its end."""
         self.version = 0
-        """Set by the catalogue: when its name was last confirmed."""
+        """Set by the file table: the scan that last confirmed its name."""
         self._descriptor = descriptor
         self._links = links
         self._caught_up = False
@@ -195,8 +195,10 @@ def lost_by(error: OSError, path: str) -> Unreadable | Vanished:
 
 
 def open_arrival(arrival: Arrival, real_root: str, rewritable_bytes: int) -> FileTail | Refusal | None:
-    """Open what has arrived. Blocks. `None`: there is no file, or only a changed header would be news and it has not
-    changed."""
+    """Open a file that has arrived. Blocks.
+
+    `None` when the file is gone, or when only a changed header would matter and it has not changed.
+    """
     tail = open_file(arrival.path, real_root, rewritable_bytes)
     if not isinstance(tail, FileTail) or arrival.header is None or tail.file.size_bytes != arrival.sight.size_bytes:
         return tail
