@@ -102,13 +102,12 @@ class DaemonProcess:
         """Until all folders have been looked at."""
         self.until(lambda: all(s["state"] != "offline" for s in self.get("/v1/stations")["stations"]))
 
-    def terminate(self) -> tuple[int, float]:
-        """SIGTERM; the exit code and how long it took in seconds."""
-        began = time.monotonic()
+    def terminate(self) -> int:
+        """Sends SIGTERM and returns the exit code."""
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(timeout=15)
         self._finish()
-        return code, time.monotonic() - began
+        return code
 
     def kill(self) -> None:
         """SIGKILL."""

@@ -190,14 +190,14 @@ def test_what_comes_in_live_is_known_after_a_restart_without_reading_it_again(tm
         daemon.until(lambda: "metadata" in str(whole(daemon)))
         before = whole(daemon)
         assert before[0]["statsSummary"]["overall"], "the daemon has computed them anyway"
-        assert daemon.terminate()[0] == 0
+        assert daemon.terminate() == 0
     os.utime(folder / "a.slp", (OLD, OLD))
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: f"{OLD}" in str(known(state)))
         assert [game["gameId"] for game in whole(daemon)] == [before[0]["gameId"]]
         assert whole(daemon)[0]["statsSummary"] == before[0]["statsSummary"]
-        assert daemon.terminate()[0] == 0
+        assert daemon.terminate() == 0
     with closing(sqlite3.connect(state / FILE_NAME)) as connection:
         connection.execute("UPDATE files SET size_bytes = size_bytes")
         connection.execute("UPDATE games SET station = 'not read again'")

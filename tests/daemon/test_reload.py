@@ -183,7 +183,7 @@ def test_stations_come_go_and_change(around: Around) -> None:
         assert 'station="goes"' not in daemon.text("/metrics")
         assert same.read(daemon, lambda reader: b'"type":"metadata"' in reader.lines[-1])
         assert same.lines == [m.json() for m in messages(around.root / "same" / "Game_1.slp")]
-        assert daemon.terminate()[0] == 0
+        assert daemon.terminate() == 0
 
 
 def test_what_is_wrong_changes_nothing_and_what_is_right_is_applied(around: Around) -> None:
@@ -227,7 +227,7 @@ def test_what_is_wrong_changes_nothing_and_what_is_right_is_applied(around: Arou
         around.write({"a": "a"}, server)
         assert "first line is empty" in around.reload(daemon)["what"]
         assert may(daemon, "second")
-        assert daemon.terminate()[0] == 0
+        assert daemon.terminate() == 0
 
 
 def test_a_subfolder_that_comes_is_a_station(around: Around) -> None:
@@ -270,7 +270,7 @@ def test_under_nohup_it_goes_on(tmp_path: Path) -> None:
         with running(tmp_path) as daemon:
             daemon.process.send_signal(signal.SIGHUP)
             assert daemon.get("/healthz") == {"status": "ok"}
-            assert daemon.terminate()[0] == 0
+            assert daemon.terminate() == 0
     finally:
         signal.signal(signal.SIGHUP, before)
 

@@ -128,6 +128,6 @@ def test_honest_subscribers_get_everything_and_the_rest_is_bounded(daemon: Daemo
     websockets = 50 * 4 + 20
     bound = websockets * (OUTBOX_BYTES + RING_BYTES) + RING_BYTES * 2 + MAX_CONNECTIONS * HEAD_AND_TASK_BYTES
     assert most - before < bound / 1e6
-    code, seconds = daemon.terminate()
-    assert (code, seconds < 5) == (0, True)
+    code = daemon.terminate()
+    assert code == 0
     assert not [line for line in daemon.lines if line.get("level") in ("error", "critical")]

@@ -122,7 +122,7 @@ def test_killed_while_the_receiver_is_down(tmp_path: Path) -> None:
             assert shown["gameId"] in {key.split("/")[0] for key in setup.told()}
             assert [player["player"] for player in shown["players"]] == ["Vixen", "Altea"]
             assert shown["stage"] == "Battlefield"
-            code, _ = daemon.terminate()
+            code = daemon.terminate()
             assert code == 0
         finally:
             if daemon.process.poll() is None:

@@ -70,6 +70,6 @@ def soak(
                 counts["suspended"] = counts.get("suspended", 0) + 1
 
         trio.run(main)
-        code, _ = daemon.terminate()
+        code = daemon.terminate()
         broken = [str(line["text"]) for line in daemon.lines if line.get("event") == "not json"]
     return Soaked(samples, counts, code, broken)
