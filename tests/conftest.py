@@ -1,15 +1,13 @@
-"""The options `--all` and `--quick`, and what they select. CONTRIBUTING.md describes the loops.
+"""The markers of whole modules, and the options `--all` and `--quick`. CONTRIBUTING.md describes the loops.
 
-Tests are marked where they are written, with `pytest.mark` or `pytestmark`; those that use a browser or a broker are
-marked here, by their fixtures.
+Single tests are marked where they are written. Tests that use a browser or a broker are marked by their fixtures.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,9 +15,79 @@ import pytest
 from tests.project import ROOT
 from tests.shared_data import IN_CI
 
+TESTS = ROOT / "tests"
+MARKS: Mapping[str, str] = {
+    "bench": "process slow",
+    "cli": "process",
+    "daemon/test_end_to_end.py": "process",
+    "daemon/test_games.py": "process",
+    "daemon/test_jump.py": "process",
+    "daemon/test_reload.py": "process",
+    "daemon/test_sets.py": "process",
+    "deploy": "process",
+    "faults": "process slow",
+    "formats/gci/test_fuzz.py": "fuzz slow",
+    "formats/gci/test_limits.py": "sweep",
+    "formats/mk8/test_fuzz.py": "fuzz slow",
+    "formats/slippi/test_arrow.py": "process sweep",
+    "formats/slippi/test_columns.py": "sweep",
+    "formats/slippi/test_differential.py": "process sweep",
+    "formats/slippi/test_fuzz.py": "fuzz process slow",
+    "formats/slippi/test_golden.py": "sweep",
+    "formats/slippi/test_hostile.py": "sweep",
+    "formats/slippi/test_peppi.py": "sweep",
+    "formats/slippi/test_writer.py": "sweep",
+    "formats/slplog/test_commands.py": "sweep",
+    "formats/slplog/test_figures.py": "sweep",
+    "formats/slplog/test_log.py": "sweep",
+    "formats/slplog/test_page.py": "sweep",
+    "formats/stunts/test_fuzz.py": "fuzz slow",
+    "formats/test_commands.py": "process",
+    "formats/test_serve.py": "process",
+    "formats/test_third_party.py": "process",
+    "game/test_replay_check.py": "process",
+    "hostile": "process slow",
+    "model/test_delta.py": "sweep",
+    "outputs/test_daemon.py": "process",
+    "outputs/test_outputs_page.py": "process",
+    "redis": "redis process",
+    "redis/test_survival.py": "slow",
+    "sets/test_properties.py": "fuzz",
+    "simulate": "sweep",
+    "soak": "process slow soak",
+    "sources/console/test_console.py": "sweep",
+    "sources/tail/test_model.py": "fuzz",
+    "stats/test_compat.py": "process sweep",
+    "stats/test_differences.py": "sweep",
+    "stats/test_events.py": "sweep",
+    "stats/test_hostile.py": "sweep",
+    "stats/test_incremental.py": "sweep",
+    "stats/test_live.py": "sweep",
+    "stats/test_whole.py": "sweep",
+    "stream/test_delivery.py": "fuzz",
+    "stream/test_dropped_games.py": "fuzz",
+    "test_api.py": "process",
+    "test_checks.py": "process",
+    "test_structure.py": "process",
+    "test_wheel.py": "process slow",
+    "web/test_autobahn.py": "process slow",
+    "web/test_client_js.py": "process",
+    "web/test_client_module.py": "process",
+    "web/test_dashboard.py": "process browser",
+    "web/test_delta_client.py": "process",
+    "web/test_index.py": "process browser",
+    "web/test_instant_replay.py": "process browser",
+    "web/test_openapi.py": "process",
+    "web/test_overlay.py": "process browser",
+    "web/test_overlay_live.py": "process browser slow",
+    "web/test_overlay_options.py": "process browser",
+    "web/test_paths.py": "process",
+    "web/test_playout.py": "process",
+    "web/test_sets.py": "process browser",
+}
+"""Marks by folder or module below `tests/`. With `--quick` these are not even imported."""
 _FIXTURE_MARKS = {"browser": ("browser", "process"), "broker": ("redis", "process")}
 _NOT_QUICK = ("slow", "browser", "process", "redis", "soak", "fuzz", "sweep")
-_MODULE_MARK = re.compile(rf"^pytestmark = .*\bmark\.({'|'.join(_NOT_QUICK)})\b", re.MULTILINE)
 _BYTECODE = ROOT / ".pytest_cache" / "bytecode"
 
 
@@ -30,6 +98,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    missing = [path for path in MARKS if not (TESTS / path).exists()]
+    if missing:
+        raise pytest.UsageError(f"tests/conftest.py marks what does not exist: {', '.join(missing)}")
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
         # The suite starts hundreds of Python processes. Without bytecode each of them compiles everything anew, which
         # takes longer than what it is started for. It goes to pytest's own cache, not next to the sources.
@@ -38,15 +109,21 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
+def _marks_of(path: Path) -> Iterator[str]:
+    if path.is_relative_to(TESTS):
+        relative = path.relative_to(TESTS)
+        for place in (relative, *relative.parents):
+            yield from MARKS.get(place.as_posix(), "").split()
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """With `--quick`, modules that are marked as a whole need not even be imported."""
-    if not config.getoption("quick") or not collection_path.name.startswith("test_"):
-        return None
-    return bool(_MODULE_MARK.search(collection_path.read_text(encoding="utf-8"))) or None
+    return True if config.getoption("quick") and any(_marks_of(collection_path)) else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
+        for mark in _marks_of(item.path):
+            item.add_marker(mark)
         for fixture in getattr(item, "fixturenames", ()):
             for mark in _FIXTURE_MARKS.get(fixture, ()):
                 item.add_marker(mark)

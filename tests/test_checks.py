@@ -7,11 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.project import ROOT
-
-pytestmark = pytest.mark.process
 
 BIN = Path(sys.executable).parent
 HOOKS = ROOT / ".pre-commit-config.yaml"

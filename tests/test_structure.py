@@ -122,7 +122,6 @@ def _field_lines(path: Path) -> set[int]:
     }
 
 
-@pytest.mark.process
 def test_nothing_is_unused_but_what_others_use() -> None:
     found = set(unused())
     reviewed = {(module, name) for module, names in USED_ELSEWHERE.items() for name in names}

@@ -17,8 +17,6 @@ import pytest
 from tests.project import ROOT
 from tests.shared_data import IN_CI
 
-pytestmark = pytest.mark.slow
-
 UV = os.environ.get("UV") or shutil.which("uv")
 INSTALL_SECONDS = 300
 

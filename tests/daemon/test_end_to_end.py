@@ -13,6 +13,7 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed
@@ -54,6 +55,11 @@ def check_equal(got: list[bytes], expected: list[bytes]) -> None:
     assert len(got) == len(expected)
 
 
+def slow(*values: object) -> list[Any]:
+    """Further values of a parameter, for the long form only."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "station"
@@ -84,7 +90,7 @@ def follow_simulation(replay: Path, folder: Path, frames: FramesMode, *, speed: 
 
 
 @needs_shared
-@pytest.mark.parametrize("name", ["items", "rollbackFrameTest", "geckoCodes", "v2.0"])
+@pytest.mark.parametrize("name", ["items", "geckoCodes", *slow("rollbackFrameTest", "v2.0")])
 def test_a_simulated_replay_is_streamed_as_dump_prints_it(name: str, folder: Path) -> None:
     follow_simulation(SHARED / "slp" / f"{name}.slp", folder, "live", speed=60)
 
@@ -94,7 +100,7 @@ def test_a_simulated_match_is_streamed_as_dump_prints_it(frames: FramesMode, mat
     follow_simulation(match, folder, frames, speed=30)
 
 
-@pytest.mark.parametrize("frames", ["live", "finalized"])
+@pytest.mark.parametrize("frames", ["live", *slow("finalized")])
 def test_killed_in_mid_game_and_resumed(frames: FramesMode, match: Path, folder: Path) -> None:
     expected = dump_lines(match, frames)
     reader = LogReader("station", frames)
@@ -136,7 +142,7 @@ def test_the_game_ends_while_the_daemon_is_down_and_another_is_played(
 
 
 @pytest.mark.parametrize("frames", ["live", "finalized"])
-@pytest.mark.parametrize("stopped_at", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("stopped_at", [0.4, *slow(0.0, 1.0)])
 def test_between_two_restarts_a_game_ends_one_is_played_and_one_begins(
     stopped_at: float, frames: FramesMode, folder: Path
 ) -> None:

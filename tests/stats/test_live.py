@@ -200,6 +200,7 @@ def test_said_as_soon_as_known(name: str) -> None:
                 assert before < message["frame"] <= through or closing(message, through)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MATCHES)
 def test_resumed_in_the_middle(name: str) -> None:
     """A copy of the pipeline goes on with the same messages, and the original does not notice."""

@@ -109,6 +109,7 @@ def games_and_question(draw: st.DrawFn) -> tuple[list[Game], Wanted, int]:
     return games, wanted, draw(st.integers(1, 6))
 
 
+@pytest.mark.fuzz
 @settings(max_examples=60, deadline=None)
 @given(games_and_question())
 def test_pages_have_every_game_that_is_wanted_once_and_in_order(case: tuple[list[Game], Wanted, int]) -> None:

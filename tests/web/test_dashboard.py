@@ -103,6 +103,7 @@ def written(values: dict[int, tuple[float, int]]) -> dict[int, tuple[str, str]]:
 # -- 16 setups at once ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> None:
     daemon = tournament.daemon
     with (

@@ -130,6 +130,7 @@ def test_answers_are_of_their_types(daemon: DaemonProcess) -> None:
     strict("/readyz", schemas.Readiness)
 
 
+@pytest.mark.slow
 def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> None:
     if find_spec("schemathesis") is None:
         assert not IN_CI, "CI has the dependency group `peers`"

@@ -365,7 +365,8 @@ async def test_a_client_that_sends_without_pause_does_not_have_the_loop_for_itse
 # -- bounds, and the end ----------------------------------------------------------------------------------------------
 
 
-async def test_connections_are_bounded() -> None:
+async def test_connections_are_bounded(autojump_clock: MockClock) -> None:
+    autojump_clock.autojump_threshold = 0.05
     async with served(max_connections=3) as server:
         callers = [await server.call() for _ in range(3)]
         for caller in callers:
@@ -404,6 +405,7 @@ async def test_stopping_ends_the_listening_and_idle_connections() -> None:
             await server.call()
 
 
+@pytest.mark.soak
 async def test_fifty_starts_and_stops_leave_nothing_behind() -> None:
     def open_things() -> tuple[int, int]:
         gc.collect()

@@ -82,7 +82,10 @@ def test_every_field_of_every_frame(path: Path) -> None:
     assert frames.items.counts.tolist() == [len(entry.items or []) for entry in entries]
 
 
-@pytest.mark.parametrize("name", sorted(built_replays()))
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "varied" else pytest.param(name, marks=pytest.mark.slow) for name in sorted(built_replays())],
+)
 def test_built_replays_cut_anywhere(name: str) -> None:
     """At every event boundary, one byte before and one behind it: what is there is a replay that just stops."""
     data = built_replays()[name]

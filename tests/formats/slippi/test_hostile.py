@@ -742,7 +742,10 @@ UNITS = {
 }
 
 
-@pytest.mark.parametrize("what", [*UNITS, "no bookends", "numbers apart", "never final"])
+SLOW_UNITS = [pytest.param(what, marks=pytest.mark.slow) for what in ("numbers apart", "never final")]
+
+
+@pytest.mark.parametrize("what", [*UNITS, "no bookends", *SLOW_UNITS])
 def test_memory_is_bounded(what: str) -> None:
     reading = pipeline()
     sent = 0

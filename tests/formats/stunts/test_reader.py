@@ -237,6 +237,7 @@ def test_runs_expand_to_the_bytes_they_were_made_of(data: bytes, first: int, sto
     assert [run.start for run in runs] == sorted({run.start for run in runs})
 
 
+@pytest.mark.sweep
 def test_the_longest_replay_takes_little_memory_and_a_longer_file_is_refused() -> None:
     data = encode(built.replay(inputs=random.Random(2).randbytes(0xFFFF)))
     assert len(data) == MAX_BYTES
