@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.project import ROOT
-from tests.shared_data import IN_CI
+from tests.shared_data import IN_CI, SHARED
 
 TESTS = ROOT / "tests"
 MARKS: Mapping[str, str] = {
@@ -86,6 +86,9 @@ MARKS: Mapping[str, str] = {
     "web/test_sets.py": "process browser",
 }
 """Marks by folder or module below `tests/`. With `--quick` these are not even imported."""
+MAX_DEFAULT_REPLAY_BYTES = 2_000_000
+"""A test that is repeated for each real file is slow for larger ones. They take most of the time, and the smaller ones
+have all versions and all kinds of events."""
 _FIXTURE_MARKS = {"browser": ("browser", "process"), "broker": ("redis", "process")}
 _NOT_QUICK = ("slow", "browser", "process", "redis", "soak", "fuzz", "sweep")
 _BYTECODE = ROOT / ".pytest_cache" / "bytecode"
@@ -116,6 +119,14 @@ def _marks_of(path: Path) -> Iterator[str]:
             yield from MARKS.get(place.as_posix(), "").split()
 
 
+def _has_large_replay(item: pytest.Item) -> bool:
+    parameters = (
+        item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    )
+    files = [value for value in parameters if isinstance(value, Path) and value.is_relative_to(SHARED)]
+    return any(file.stat().st_size > MAX_DEFAULT_REPLAY_BYTES for file in files)
+
+
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     return True if config.getoption("quick") and any(_marks_of(collection_path)) else None
 
@@ -124,6 +135,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for mark in _marks_of(item.path):
             item.add_marker(mark)
+        if _has_large_replay(item):
+            item.add_marker("slow")
         for fixture in getattr(item, "fixturenames", ()):
             for mark in _FIXTURE_MARKS.get(fixture, ()):
                 item.add_marker(mark)

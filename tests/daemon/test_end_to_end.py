@@ -95,7 +95,7 @@ def test_a_simulated_replay_is_streamed_as_dump_prints_it(name: str, folder: Pat
     follow_simulation(SHARED / "slp" / f"{name}.slp", folder, "live", speed=60)
 
 
-@pytest.mark.parametrize("frames", ["live", "finalized"])
+@pytest.mark.parametrize("frames", ["live", *slow("finalized")])
 def test_a_simulated_match_is_streamed_as_dump_prints_it(frames: FramesMode, match: Path, folder: Path) -> None:
     follow_simulation(match, folder, frames, speed=30)
 

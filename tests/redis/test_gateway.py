@@ -216,6 +216,7 @@ async def test_what_is_trimmed_is_gone_and_said_so(broker: RedisProcess) -> None
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.slow
 @pytest.mark.trio
 @pytest.mark.parametrize("reconnecting", [False, True])
 async def test_a_gateway_that_was_away_too_long_does_not_hide_it(

@@ -222,7 +222,7 @@ def table_row(page: Page, name: str) -> Any:
 
 
 @pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
-@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["1280", "390"])
 def test_axe_finds_nothing_serious(
     browser: Browser, tournament: Tournament, viewport: ViewportSize, scheme: str
@@ -277,6 +277,7 @@ def test_keyboard(browser: Browser, tournament: Tournament) -> None:
         watched.check(tournament.daemon.url)
 
 
+@pytest.mark.slow
 def test_less_motion(browser: Browser, tmp_path: Path) -> None:
     """Who asked for less motion gets a few pictures a second, everybody else many."""
     count = """async () => {

@@ -162,6 +162,7 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
         assert posts == expected[frame], frame
 
 
+@pytest.mark.slow
 def test_a_game_that_is_over(browser: Browser, tmp_path: Path) -> None:
     """It is there from its first frame on, stops at its last one, and there is nothing to return to. However much of it
     is looked at, few of its frames are kept."""

@@ -142,6 +142,7 @@ def test_damaged_replays(draw: st.DataObject) -> None:
     assert_agree(bytes(data))
 
 
+@pytest.mark.slow
 def test_a_small_file_cannot_ask_for_gigabytes() -> None:
     """Updates of 256 players and their followers in the first frame, and then frames of nine bytes."""
     game = Built().add(start(-123))
