@@ -1,45 +1,95 @@
-"""slpstream: live ingest of game replays, Slippi first.
+"""Live ingest of game replays, Slippi first.
 
-The public API: `open_replay` for a replay on disk, `messages` for its log messages, `follow` for one that is being
-written.
+`open_replay` opens a replay on disk, `messages` iterates over its log messages, and `follow` iterates over those of a
+replay that is still being written. The other names are the types that these functions return and raise.
+
+Attributes are imported on first use (PEP 562): `import slpstream` alone loads neither trio nor numpy.
 """
 
 from __future__ import annotations
 
-from os import PathLike
+import importlib
 from typing import TYPE_CHECKING, Any
 
-import slpstream.model.messages  # noqa: F401 -- first, so that loading the module later does not hide the function of the same name
 from slpstream.model.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterator
+    from slpstream.api import Replay, follow, messages, open_replay
+    from slpstream.formats.slippi.frames import Frames
+    from slpstream.model.errors import FormatError, SlpstreamError, SourceError, Unsupported
+    from slpstream.model.events import (
+        Diagnostic,
+        Event,
+        Frame,
+        FrameFinalized,
+        GameEnd,
+        GameEvent,
+        GameStart,
+        Metadata,
+        StatsUpdate,
+    )
+    from slpstream.model.messages import FramesMode, LogMessage
+    from slpstream.stats.schema import Stats
 
-    from slpstream.api import Replay
-    from slpstream.model.messages import LogMessage
+__all__ = [
+    "Diagnostic",
+    "Event",
+    "FormatError",
+    "Frame",
+    "FrameFinalized",
+    "Frames",
+    "FramesMode",
+    "GameEnd",
+    "GameEvent",
+    "GameStart",
+    "LogMessage",
+    "Metadata",
+    "Replay",
+    "SlpstreamError",
+    "SourceError",
+    "Stats",
+    "StatsUpdate",
+    "Unsupported",
+    "__version__",
+    "follow",
+    "messages",
+    "open_replay",
+]
 
-__all__ = ["__version__", "follow", "messages", "open_replay"]
+_MODULE_OF = {
+    "Diagnostic": "model.events",
+    "Event": "model.events",
+    "FormatError": "model.errors",
+    "Frame": "model.events",
+    "FrameFinalized": "model.events",
+    "Frames": "formats.slippi.frames",
+    "FramesMode": "model.messages",
+    "GameEnd": "model.events",
+    "GameEvent": "model.events",
+    "GameStart": "model.events",
+    "LogMessage": "model.messages",
+    "Metadata": "model.events",
+    "Replay": "api",
+    "SlpstreamError": "model.errors",
+    "SourceError": "model.errors",
+    "Stats": "stats.schema",
+    "StatsUpdate": "model.events",
+    "Unsupported": "model.errors",
+    "follow": "api",
+    "messages": "api",
+    "open_replay": "api",
+}
 
-# The functions import their module when they are called: a script that only decodes needs no watchdog, and
-# `slpstream --help` is fast.
+if not TYPE_CHECKING:  # a type checker would take any misspelt name for `Any`
+
+    def __getattr__(name: str) -> Any:
+        """Import a public name from its module."""
+        if name not in _MODULE_OF:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+        globals()[name] = value
+        return value
 
 
-def open_replay(path: str | PathLike[str]) -> Replay:
-    """A replay on disk; see `slpstream.api.open_replay`."""
-    from slpstream import api
-
-    return api.open_replay(path)
-
-
-def messages(path: str | PathLike[str], **options: Any) -> Iterator[LogMessage]:
-    """The log messages of a replay; see `slpstream.api.messages`."""
-    from slpstream import api
-
-    return api.messages(path, **options)
-
-
-def follow(path: str | PathLike[str], **options: Any) -> AsyncGenerator[LogMessage, None]:
-    """The log messages of a replay that is being written; see `slpstream.api.follow`."""
-    from slpstream import api
-
-    return api.follow(path, **options)
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,6 +1,6 @@
-"""The Python interface: a replay on disk as events and messages, and one that is still being written.
+"""The Python interface to replays: one on disk as events, columns, stats and messages, or one still being written.
 
-All of it is the daemon's own pipeline over the same bytes, so what a script sees is what the wire says.
+Everything here runs the daemon's own pipeline over the same bytes, so a script sees exactly what a subscriber sees.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from slpstream.sources.tail import CaughtUp, Grew, Rewritten, tail_of_file
 from slpstream.system.files import open_regular, real_path
 
 if TYPE_CHECKING:
+    from slpstream.formats.slippi.frames import Frames
     from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame
     from slpstream.stats import SlippiStats
     from slpstream.stats.home_run import HomeRun
@@ -35,40 +36,43 @@ if TYPE_CHECKING:
 
 _READ_BYTES = 256 * 1024
 _PREVIEW_BYTES = 4096
-"""How much of each end of a file is read for a preview."""
+"""How much of each end of a file is read when both ends are enough."""
 _WHOLE_FILE = -1
 _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
 
-Said_co = TypeVar("Said_co", covariant=True)
+Output_co = TypeVar("Output_co", covariant=True)
 
 
-class _Fed(Protocol[Said_co]):
-    """A reader or a pipeline: what takes the bytes of a file."""
+class _Decoder(Protocol[Output_co]):
+    """The part that readers (bytes to events) and pipelines (bytes to messages) have in common."""
 
-    def feed(self, data: bytes) -> Said_co:
-        """The next bytes of the file."""
+    def feed(self, data: bytes) -> Output_co:
+        """Take the next bytes of the file."""
 
-    def finish(self) -> Said_co:
-        """No more bytes will come."""
+    def finish(self) -> Output_co:
+        """Take note that no more bytes will come."""
 
     @property
     def pending(self) -> bool:
-        """There is something that `more` has not returned yet."""
+        """Whether `more` has something left to return."""
 
-    def more(self, max_frames: int) -> Said_co:
-        """What so many further frames give."""
+    def more(self, max_frames: int) -> Output_co:
+        """Decode at most this many further frames."""
 
 
 class Replay:
-    """A replay on disk. Opening reads its first bytes; the rest is read when something asks for it.
+    """A replay on disk. Opening it reads its first bytes; the rest is read on demand.
 
-    `frames` are columns and take the extra `analysis`; everything else works without.
+    `frames` needs the extra `analysis`; everything else works without it.
     """
 
     def __init__(self, path: Path, *, strict: bool = False, personal: bool = False) -> None:
-        """Raises `SourceError` when the file cannot be read, `FormatError` when its first bytes are no replay's. One
-        that has such first bytes and no game raises it when something is asked for."""
+        """Open a replay; see `open_replay`.
+
+        Raises `SourceError` when the file cannot be read and `FormatError` when its first bytes are not those of a
+        replay. A file that begins like a replay but has no game in it raises `FormatError` on first use.
+        """
         self.path = path
         self._stats: dict[tuple[bool, bool], SlippiStats] = {}
         self._options = {"strict": strict, "personal": personal}
@@ -76,11 +80,11 @@ class Replay:
         self._format = of_name(self._name, self._head, size_bytes)
         sniff = self._format.sniff
         if sniff is None or sniff(self._head, size_bytes, self._name) != "yes":
-            self._start  # noqa: B018 -- raises what is wrong with it
+            self._start  # noqa: B018 -- raises what is wrong with the file
 
     @cached_property
     def _start(self) -> GameStart:
-        """The Game Start; reads no more of the file than it takes."""
+        """The Game Start. Reads only as much of the file as it takes to find it."""
         found = first_of(GameStart, self.new_reader().feed(self._head))
         if found is not None:
             return found
@@ -98,31 +102,31 @@ class Replay:
 
     @property
     def format(self) -> str:
-        """`slippi`, `gci`, `stunts`, `mk8`, or a name that a package has registered."""
+        """`slippi`, `gci`, `stunts`, `mk8`, or the name of a format that another package registered."""
         return self._format.name
 
     @property
     def has_columns(self) -> bool:
-        """Whether its format has `frames`; they also take the extra `analysis`."""
+        """Whether the format has `frames`, which also need the extra `analysis`."""
         return self._format.whole is not None
 
     def new_reader(self) -> Reader:
-        """A reader for the bytes of this file."""
+        """Return a new reader for the bytes of this file."""
         return self._format.new_reader(self._name, **self._options)
 
     @property
     def game_id(self) -> str:
-        """32 hex digits."""
+        """The id of the game, 32 hex digits."""
         return self._start.game_id
 
     @property
     def settings(self) -> Any:
-        """How the game was set up, of the format's own type."""
+        """How the game was set up; the type is the format's own."""
         return self._start.settings
 
     @cached_property
     def game_end(self) -> GameEnd:
-        """How it ended; reason `incomplete` when the file just stops."""
+        """How the game ended; its reason is `incomplete` when the file just stops."""
         end = self._whole.end if self._whole is not None else first_of(GameEnd, self.events())
         if end is None:
             raise FormatError("the game has no end", offset=0)
@@ -130,35 +134,37 @@ class Replay:
 
     @cached_property
     def metadata(self) -> dict[str, Any] | None:
-        """The metadata, `None` when the file has none."""
+        """The metadata of the file, or `None`."""
         found = self._whole.metadata if self._whole is not None else first_of(Metadata, self.events())
         return None if found is None else dict(found.metadata)
 
     @property
-    def frames(self) -> Any:
-        """The frames as columns: `slpstream.formats.slippi.columns.Frames`.
+    def frames(self) -> Frames:
+        """The frames as columns.
 
-        Raises `ModuleNotFoundError` without the extra `analysis`, and `Unsupported` for a format that has no columns.
+        Raises `ModuleNotFoundError` without the extra `analysis`, and `Unsupported` for a format without columns.
         """
         if self._format.whole is None:
             raise Unsupported(f"{self.path}: {self._format.name} replays have no columns", offset=0)
-        return self._format.whole(self._data).frames if self._whole is None else self._whole.frames
+        whole = self._format.whole(self._data) if self._whole is None else self._whole
+        frames: Frames = whole.frames
+        return frames
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """What is odd about the bytes."""
+        """Everything odd about the bytes."""
         return [event for event in self.events() if isinstance(event, Diagnostic)]
 
     def stats(self, *, compat: bool = False, crew: bool = False) -> Stats:
-        """The stats of the game: those of its last `stats` message. `compat`: what slippi-js 9.1.2 counts; `crew`: a
-        crew battle. Raises `Unsupported` for a format that has no stats.
+        """The stats of the game, as in its last `stats` message.
 
-        With the extra `analysis` a game that has ended properly takes half the time.
+        `compat` counts exactly as slippi-js 9.1.2 does; `crew` treats the game as part of a crew battle. With the extra
+        `analysis`, a game with a proper end takes half the time. Raises `Unsupported` for a format without stats.
         """
         return self._computed(compat=compat, crew=crew).stats()
 
     def stadium_stats(self) -> TargetTest | HomeRun | None:
-        """slippi-js `getStadiumStats`: of a target test or a home-run contest, `None` for other games."""
+        """The stats of a target test or home-run contest (slippi-js `getStadiumStats`), `None` for other games."""
         return self._computed(compat=False, crew=False).stadium()
 
     def _computed(self, *, compat: bool, crew: bool) -> SlippiStats:
@@ -183,7 +189,7 @@ class Replay:
             computers.append(SlippiStats(start.settings, compat=compat, crew=crew))
             return computers[0]
 
-        self._start  # noqa: B018 -- raises what is wrong with it
+        self._start  # noqa: B018 -- raises what is wrong with the file
         reader = self.new_reader()
         deriver = Deriver(make)
         for events in _read_to_end(self.path, reader):
@@ -193,8 +199,8 @@ class Replay:
         return computers[0]
 
     def events(self) -> list[Event]:
-        """All events in the order of the log, as the live path says them: an object for each sending of each frame."""
-        self._start  # noqa: B018 -- raises what is wrong with it
+        """All events in log order, as the live path yields them: one `Frame` for each sending of each frame."""
+        self._start  # noqa: B018 -- raises what is wrong with the file
         return [event for events in _read_to_end(self.path, self.new_reader()) for event in events]
 
     @cached_property
@@ -203,23 +209,26 @@ class Replay:
 
     @cached_property
     def _whole(self) -> WholeGame | None:
-        """The batch path, where the format and the installation have it."""
+        """The game read in one batch, where the format supports it and numpy is installed."""
         if self._format.whole is None or find_spec("numpy") is None:
             return None
         return self._format.whole(self._data)
 
 
 def open_replay(path: str | PathLike[str], *, strict: bool = False, personal: bool = False) -> Replay:
-    """A replay on disk. `strict` refuses wrong checksums, `personal` keeps what identifies a person beyond the name.
-    Raises `SourceError` when it cannot be read, `FormatError` when it is no replay."""
+    """Open a replay on disk.
+
+    `strict` refuses a file with a wrong checksum. `personal` keeps data that identifies a person beyond the name shown
+    in the game. Raises `SourceError` when the file cannot be read and `FormatError` when it is not a replay.
+    """
     return Replay(Path(path), strict=strict, personal=personal)
 
 
 def preview_replay(path: str | PathLike[str]) -> Preview | None:
-    """What the first and the last bytes of a finished replay tell, without reading what is in between.
+    """Start, end and metadata of a finished replay, read from the first and last bytes of the file only.
 
-    `None` when the whole file has to be read (see `open_replay`), or when the format has no preview. Raises
-    `SourceError` when the file cannot be read, `FormatError` when it is not a replay.
+    `None` when these bytes are not enough, or the format does not support it; use `open_replay` then. Raises
+    `SourceError` when the file cannot be read and `FormatError` when it is not a replay.
     """
     file = Path(path)
     head, tail, tail_offset = b"", b"", 0
@@ -237,15 +246,15 @@ def preview_replay(path: str | PathLike[str]) -> Preview | None:
     except FormatError as error:
         if error.offset < len(head) or tail_offset + len(tail) <= len(head):
             raise
-        return None  # Game Start is not in the head
+        return None  # Game Start lies beyond the head
     except OSError as error:
         raise Unreadable(str(file), error.strerror or "cannot be read") from error
 
 
 def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
-    """Read what describes the game in a file: for a finished game its first and last bytes, or the whole file where
-    those do not tell, and for the `stats`.
+    """Describe the game in a file, as the index keeps it.
 
+    A finished game is read from the two ends of the file where they are enough; with `stats` the whole file is read.
     Blocks. Raises `SourceError` when the file cannot be read and `FormatError` when there is no game in it.
     """
     if not stats:
@@ -268,7 +277,7 @@ def read_game(path: Path, *, stats: bool = False) -> DescribedGame:
 
 
 def _read_head(path: Path) -> tuple[str, bytes, int]:
-    """The name of a replay, its first bytes, and its size."""
+    """The file name of a replay, its first bytes, and its size."""
     try:
         with open_file(path) as file:
             head = file.read(SNIFFED_BYTES)
@@ -286,13 +295,14 @@ def messages(
     personal: bool = False,
     growing: bool = False,
 ) -> Iterator[LogMessage]:
-    """The log messages of a replay, finished or not, in order. `message.json()` is the line that `dump` prints.
+    """Iterate over the log messages of a replay, finished or not, in order.
 
-    `growing`: what is said of a replay only because no more bytes come (the frame that breaks off, the end
-    `incomplete`) is left out, as a daemon leaves it out that waits for them.
+    `message.json()` is the line that `slpstream dump` prints. `topics` selects messages, by default all. With `growing`
+    the file is taken as still being written: messages that are only certain because no more bytes come (a frame that
+    breaks off, the end `incomplete`) are left out, as in a daemon that waits for the rest.
 
-    Raises `SourceError` when the file cannot be read and `FormatError` when it is no replay; a replay that breaks off
-    or is damaged later ends with its `diagnostic` and `game_end`.
+    Raises `SourceError` when the file cannot be read and `FormatError` when it is not a replay. A replay that breaks
+    off or is damaged further on ends with a `diagnostic` and a `game_end` instead.
     """
     wanted = frozenset(topics)
     replay = Path(path)
@@ -312,11 +322,11 @@ def messages(
 async def follow(
     path: str | PathLike[str], *, frames: FramesMode = "live", topics: Iterable[str] = TOPICS
 ) -> AsyncGenerator[LogMessage, None]:
-    """The log messages of a replay that is being written, as they come; ends when the game has closed the file.
+    """Iterate over the log messages of a replay while it is written, until the game closes the file.
 
-    Under trio. A file of a format that is written in one go is taken as complete when it has come to rest. Close the
-    iterator (`contextlib.aclosing`) when you leave it early. Raises `SourceError` when the file does what a log must
-    not do, and `FormatError` when it is no replay.
+    Requires trio. Wrap the iterator in `contextlib.aclosing` if you may leave it early. A file of a format that is
+    written in one go counts as complete once it has not changed for a second. Raises `SourceError` when the file does
+    something that a log must not do (it shrinks, is replaced, vanishes) and `FormatError` when it is not a replay.
     """
     wanted = frozenset(topics)
     file = real_path(Path(path))
@@ -346,7 +356,7 @@ async def follow(
 
 
 async def _come_to_rest(file: Path) -> None:
-    """Waits until a file has not changed for a second."""
+    """Wait until a file has not changed for a second."""
     before: os.stat_result | None = None
     while True:
         try:
@@ -359,17 +369,17 @@ async def _come_to_rest(file: Path) -> None:
         await trio.sleep(REST_SECONDS)
 
 
-def _read_to_end(path: Path, fed: _Fed[Said_co]) -> Iterator[Said_co]:
-    """What a reader or a pipeline says of a whole file, piece by piece. Raises `SourceError`."""
+def _read_to_end(path: Path, decoder: _Decoder[Output_co]) -> Iterator[Output_co]:
+    """Feed a whole file to a reader or pipeline and yield what it returns. Raises `SourceError`."""
     for chunk in read_chunks(path):
-        yield fed.feed(chunk)
-    yield fed.finish()
-    while fed.pending:
-        yield fed.more(_FRAMES_AT_ONCE)
+        yield decoder.feed(chunk)
+    yield decoder.finish()
+    while decoder.pending:
+        yield decoder.more(_FRAMES_AT_ONCE)
 
 
 def read_chunks(path: Path, max_bytes: int = _READ_BYTES) -> Iterator[bytes]:
-    """The bytes of a file in pieces; -1 for all at once. Raises `SourceError`."""
+    """Yield the bytes of a file in pieces of at most `max_bytes`; -1 reads it in one piece. Raises `SourceError`."""
     try:
         with open_file(path) as file:
             while chunk := file.read(max_bytes):
@@ -379,10 +389,10 @@ def read_chunks(path: Path, max_bytes: int = _READ_BYTES) -> Iterator[bytes]:
 
 
 def open_file(path: Path) -> BinaryIO:
-    """A regular file, open for reading; to open anything else can wait for ever. Of a replay log, by its name, the
-    replay in it: what lies in a watched folder under the name of a replay is never unpacked.
+    """Open a regular file for reading; opening anything else (a FIFO, say) could block for ever.
 
-    Raises `Unreadable`, `FormatError` for a damaged log.
+    A file with the name of a replay log (`.slplog`) is opened as the replay packed in it. The name decides, so a file
+    that is named like a replay is never unpacked. Raises `Unreadable`, and `FormatError` for a damaged replay log.
     """
     try:
         file = open_regular(path)

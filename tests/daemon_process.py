@@ -105,13 +105,12 @@ class DaemonProcess:
         """Wait until all folders were scanned."""
         self.until(lambda: all(s["state"] != "offline" for s in self.get("/v1/stations")["stations"]))
 
-    def terminate(self) -> tuple[int, float]:
-        """Stop the daemon with SIGTERM. Returns the exit code and how long it took, in seconds."""
-        began = time.monotonic()
+    def terminate(self) -> int:
+        """Stop the daemon with SIGTERM. Returns the exit code."""
         self.process.send_signal(signal.SIGTERM)
         code = self.process.wait(timeout=15)
         self._finish()
-        return code, time.monotonic() - began
+        return code
 
     def kill(self) -> None:
         """Kill the daemon with SIGKILL."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
+import inspect
 import io
 import re
 import subprocess
@@ -91,9 +94,50 @@ def test_messages_are_what_dump_prints(game: Path) -> None:
     assert set(kinds[1:-2]) == {"frame"}
 
 
-def test_twice_in_one_process(game: Path) -> None:
-    """Loading the module `slpstream.model.messages` must not hide the function of the same name."""
-    assert len(list(slpstream.messages(game))) == len(list(slpstream.messages(game)))
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    heavy = ("msgspec", "numpy", "pyarrow", "structlog", "trio", "watchdog")
+    script = f"import slpstream, sys; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_the_object_it_names() -> None:
+    for name in slpstream.__all__:
+        found = getattr(slpstream, name)
+        assert name in dir(slpstream)
+        assert getattr(found, "__module__", "slpstream").startswith("slpstream") or name in (
+            "FramesMode",
+            "__version__",
+        )
+    with pytest.raises(AttributeError, match="nonsense"):
+        slpstream.nonsense  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_names_for_the_type_checker_are_those_that_are_imported() -> None:
+    tree = ast.parse(Path(slpstream.__file__).read_text(encoding="utf-8"))
+    declared = {
+        alias.name: node.module
+        for block in tree.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert declared == {name: f"slpstream.{module}" for name, module in slpstream._MODULE_OF.items()}
+    assert sorted([*declared, "__version__"]) == slpstream.__all__
+
+
+@pytest.mark.parametrize("name", slpstream.__all__)
+def test_no_public_name_hides_a_module(name: str) -> None:
+    assert importlib.util.find_spec(f"slpstream.{name}") is None
+
+
+def test_signatures_are_the_real_ones() -> None:
+    options = inspect.signature(slpstream.messages).parameters
+    assert list(options) == ["path", "frames", "topics", "strict", "personal", "growing"]
+    assert options["frames"].default == "live"
+    assert list(inspect.signature(slpstream.open_replay).parameters) == ["path", "strict", "personal"]
+    assert list(inspect.signature(slpstream.follow).parameters) == ["path", "frames", "topics"]
 
 
 def test_what_is_no_replay(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -117,6 +118,15 @@ def naming(file: object) -> Iterator[None]:
         yield
     except FormatError as error:
         raise type(error)(f"{file}: {error.what}", offset=error.offset, command=error.command) from error
+
+
+@contextmanager
+def naming_config(file: Path | None) -> Iterator[None]:
+    """Put the name of the configuration file, if there is one, into a `ConfigError`."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(error.file if file is None else str(file), error.key, error.expected) from error
 
 
 def said_of(file: object, error: FormatError | SourceError) -> tuple[str, int]:

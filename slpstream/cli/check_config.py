@@ -1,4 +1,4 @@
-"""`slpstream check-config`: validates a configuration exactly as `serve` does."""
+"""`slpstream check-config`: validates a configuration file exactly as `serve` does."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ from pathlib import Path
 import click
 
 from slpstream import config as configuration
-from slpstream.cli import printable
+from slpstream.cli import naming_config, printable
 from slpstream.config import EACH_SUBFOLDER
 
 
 @click.command("check-config")
 @click.argument("file", type=click.Path(path_type=Path))
 def command(file: Path) -> None:
-    """Validates a configuration: errors name the file, the key and what was expected (exit code 78)."""
-    from slpstream.cli.serve import make_daemon
+    """Validate a configuration file. Errors name the file, the key and what was expected; the exit code is 78."""
+    from slpstream.daemon.daemon import Daemon
 
     config = configuration.load(file)
-    make_daemon(config, config.stations, file)
+    with naming_config(file):
+        Daemon(config, config.stations)  # checks what depends on tokens, extras and folders
     names = [
         f"each subfolder of {station.folder}" if station.id == EACH_SUBFOLDER else station.id
         for station in config.stations

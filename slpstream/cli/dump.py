@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
@@ -12,17 +14,30 @@ from slpstream.cli import complain_of
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.messages import TOPICS, FramesMode
 
-DEFAULT_TOPICS = "game,frame"
+Callback = TypeVar("Callback", bound=Callable[..., Any])
 
 
 def parse_topics(context: click.Context, parameter: click.Parameter, value: str) -> frozenset[str]:
-    """A comma-separated list of topics."""
+    """Parse a comma-separated list of topics. Raises `click.BadParameter`."""
     topics = frozenset(part.strip() for part in value.split(",") if part.strip())
     unknown = topics - set(TOPICS)
     if unknown or not topics:
         raise click.BadParameter(f"expected some of {', '.join(TOPICS)}; found {', '.join(sorted(unknown)) or 'none'}")
     return topics
 
+
+def topics_option(default: str) -> Callable[[Callback], Callback]:
+    """The option `--topics` with a default of its own for each command."""
+    return click.option(
+        "--topics",
+        default=default,
+        show_default=True,
+        callback=parse_topics,
+        help=f"The messages to include, from {','.join(TOPICS)}.",
+    )
+
+
+ALL_TOPICS = ",".join(TOPICS)
 
 frames_option = click.option(
     "--frames",
@@ -31,15 +46,6 @@ frames_option = click.option(
     show_default=True,
     help="Every revision as it came, or each frame once when final.",
 )
-topics_option = click.option(
-    "--topics",
-    default=DEFAULT_TOPICS,
-    show_default=True,
-    callback=parse_topics,
-    help=f"Which messages, of {','.join(TOPICS)}.",
-)
-
-
 strict_option = click.option("--strict", is_flag=True, help="Refuse a file whose checksum is wrong.")
 personal_option = click.option(
     "--personal",
@@ -51,11 +57,11 @@ personal_option = click.option(
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @frames_option
-@topics_option
+@topics_option(ALL_TOPICS)
 @strict_option
 @personal_option
 def command(files: tuple[Path, ...], frames: FramesMode, topics: frozenset[str], strict: bool, personal: bool) -> None:
-    """The log messages of replays, finished or not, as JSON lines on stdout."""
+    """Print the log messages of replays, finished or not, as JSON lines."""
     code = 0
     out = sys.stdout.buffer
     for file in files:

@@ -11,7 +11,7 @@ import trio
 
 from slpstream.api import follow
 from slpstream.cli import naming
-from slpstream.cli.dump import frames_option, topics_option
+from slpstream.cli.dump import ALL_TOPICS, frames_option, topics_option
 from slpstream.model.messages import FramesMode
 from slpstream.system import logs
 
@@ -19,10 +19,12 @@ from slpstream.system import logs
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @frames_option
-@topics_option
+@topics_option(ALL_TOPICS)
 def command(file: Path, frames: FramesMode, topics: frozenset[str]) -> None:
-    """The log messages of FILE as the game writes it, as JSON lines, until the game has closed it. FILE may not exist
-    yet."""
+    """Print the log messages of FILE as JSON lines while the game writes it, until the game has closed it.
+
+    FILE may not exist yet.
+    """
     logs.configure("auto", "warning")
 
     async def run() -> None:

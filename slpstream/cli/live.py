@@ -21,7 +21,7 @@ from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, fail
-from slpstream.cli.verify import Message, compare, log_of
+from slpstream.cli.log_comparison import Message, compare, log_of
 from slpstream.model.errors import ConfigError
 from slpstream.model.messages import TOPIC_OF_TYPE, FramesMode
 

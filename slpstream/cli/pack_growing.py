@@ -1,4 +1,4 @@
-"""`slpstream pack --follow`: the log of a game that is still being played, appended to as the game writes."""
+"""`slpstream pack --follow`: writes the log of a game while the game is played."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ _POLL_SECONDS = 0.05
 
 
 async def pack_growing(file: Path, target: Path, keyframe_frames: int) -> tuple[int, int]:
-    """Writes the log of a Slippi replay until the game has closed it; the replay's size and the log's.
+    """Write the log of a Slippi replay until the game has closed it. Returns the sizes of the replay and of the log.
 
-    What a kill leaves behind is readable up to its last keyframe; a log in which there is nothing yet goes. Raises
-    `FileExistsError`, and `SourceError` when the replay does what a log must not do.
+    After a kill the log is readable up to its last keyframe; a log without a block is removed. Raises
+    `FileExistsError`, and `SourceError` when the replay does something that a log must not do.
     """
-    with _new_log(target) as out:
-        return await _append(file, out, keyframe_frames)
+    file = real_path(file)
+    writer = SlippiLogWriter(file.name, keyframe_frames)
+    with _new_log(target, writer) as out:
+        return await _append(file, out, writer)
 
 
 @contextmanager
-def _new_log(target: Path) -> Iterator[BinaryIO]:
+def _new_log(target: Path, writer: SlippiLogWriter) -> Iterator[BinaryIO]:
     out = target.open("xb")
     try:
         yield out
     finally:
-        empty = not out.tell()
         out.close()
-        if empty:  # it would be in the way of the next try
+        if not writer.blocks:  # a log of the head alone would only be in the way of the next try
             target.unlink(missing_ok=True)
 
 
-async def _append(file: Path, out: BinaryIO, keyframe_frames: int) -> tuple[int, int]:
-    file = real_path(file)
+async def _append(file: Path, out: BinaryIO, writer: SlippiLogWriter) -> tuple[int, int]:
     format_ = of_name(file.name)
-    reader, writer = format_.new_reader(file.name), SlippiLogWriter(file.name, keyframe_frames)
+    reader = format_.new_reader(file.name)
     rewritten = False
     async with tail_of_file(file, rewritable_bytes=format_.rewritable_bytes, poll_seconds=_POLL_SECONDS) as events:
         async for event in events:

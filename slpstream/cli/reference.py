@@ -1,4 +1,4 @@
-"""`slpstream reference`: the reference pages, printed from the tables that the code itself runs on."""
+"""`slpstream reference`: prints the reference pages from the same tables that the code runs on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slpstream.system import metrics
 
 
 def fields_page() -> Iterator[str]:
-    """Every field of every event, by the field tables."""
+    """The fields of every Slippi event, from the field tables."""
     yield "# Fields of the Slippi events"
     yield ""
     yield "Offsets count from the command byte. A field is present when the declared payload size reaches it."
@@ -36,7 +36,7 @@ def _rows(fields: tuple[Field, ...]) -> Iterator[str]:
 
 
 def messages_page() -> Iterator[str]:
-    """Every message type."""
+    """Every message type with its topic and payload."""
     yield "# Messages"
     yield ""
     yield "| type | topic | may be dropped for a conflating subscriber | payload |"
@@ -56,7 +56,7 @@ def metrics_page() -> Iterator[str]:
 
 
 def config_page() -> Iterator[str]:
-    """Every key of the configuration."""
+    """Every key of the configuration with its type, default and meaning."""
     yield from ("# Configuration", "", "| key | type | default | what |", "| --- | --- | --- | --- |")
     for key in config.all_keys():
         default = "must be given" if key.default is None else f"`{key.default!r}`"
@@ -74,7 +74,7 @@ PAGES: Mapping[str, Callable[[], Iterator[str]]] = {
 @click.command()
 @click.argument("page", required=False, type=click.Choice(list(PAGES)))
 def command(page: str | None) -> None:
-    """Prints a reference page as Markdown: messages, fields, metrics or config. Without PAGE all of them."""
+    """Print a reference page as Markdown: messages, fields, metrics or config. Without PAGE print all of them."""
     for name in [page] if page else PAGES:
         for line in PAGES[name]():
             click.echo(line)

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
+from slpstream.cli import naming_config
 from slpstream.cli.service_options import address_options, config_option, configured, log_options
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, StationConfig
-from slpstream.daemon.daemon import Daemon, ReadAgain
+from slpstream.daemon.daemon import Daemon
 from slpstream.daemon.service import run_process
-from slpstream.model.errors import ConfigError
 from slpstream.system import logs
 
 
@@ -52,15 +52,6 @@ def command(
         return again, stations if folders else stations_of(again, ())
 
     logs.configure(config.log.format, config.log.level)
-    run_process(make_daemon(config, stations, config_file, read_again=read_again).run)
-
-
-def make_daemon(
-    config: Config, stations: list[StationConfig], file: Path | None, *, read_again: ReadAgain | None = None
-) -> Daemon:
-    """The daemon of a configuration, which was read from `file` unless that is `None`. Raises `ConfigError` that names
-    the file."""
-    try:
-        return Daemon(config, stations, read_again=None if file is None else read_again)
-    except ConfigError as error:
-        raise ConfigError(error.file if file is None else str(file), error.key, error.expected) from error
+    with naming_config(config_file):
+        daemon = Daemon(config, stations, read_again=None if config_file is None else read_again)
+    run_process(daemon.run)

@@ -1,7 +1,7 @@
-"""TOML to typed values: every key documented, defaulted and checked.
+"""The configuration: TOML to typed values, with every key documented, defaulted and checked.
 
-Unknown keys are errors, because a misspelt key that does nothing costs an evening. Only `daemon` and `cli` see a
-`Config`; a part of the daemon is handed the scalars that it needs.
+Unknown keys are errors, because a misspelt key that is silently ignored costs an evening. Only `daemon` and `cli` see
+a `Config`; the parts of the daemon are given the values that they need.
 """
 
 from slpstream.config.changes import APPLIED_AT_RELOAD, Changes, changes

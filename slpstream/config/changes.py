@@ -1,7 +1,7 @@
-"""What of a configuration that was read again can be applied to a running daemon, and what needs a restart.
+"""Which changes of a reloaded configuration apply to a running daemon, and which need a restart.
 
-The configuration that is in force afterwards is the old one with those keys of the new one that can be applied. So what
-needs a restart stays as it was for everything, also for stations that come later.
+After a reload the old configuration stays in force, except for the changed keys that can be applied. A key that needs a
+restart therefore keeps its old value everywhere, also for stations that are added later.
 """
 
 from __future__ import annotations
@@ -39,23 +39,23 @@ APPLIED_AT_RELOAD = frozenset(
         "watch.stalled_seconds",
     }
 )
-"""Keys, and whole sections that can be there several times. A token file is read again even when its name is the
-same."""
+"""Single keys, and whole sections of those that may occur several times. A token file is read again even if its name is
+unchanged."""
 
 
 class Changes(NamedTuple):
-    """The outcome of reading a configuration again."""
+    """The outcome of a reload."""
 
     config: Config
-    """What is in force from now on."""
+    """The configuration in force from now on."""
     applied: list[str]
-    """The keys that have changed: `log.level`; for stations `stations`."""
+    """The keys that have changed, such as `log.level`; `stations` for any change of stations."""
     needs_restart: list[str]
-    """Those that have changed in the file, and not in the daemon."""
+    """The keys that have changed in the file but not in the daemon."""
 
 
 def changes(running: Config, read: Config, applicable: Collection[str] = APPLIED_AT_RELOAD) -> Changes:
-    """What follows from `read` for a daemon that runs with `running`."""
+    """Compare the configuration of a running daemon with the one that has just been read."""
     applied: list[str] = []
     needs_restart: list[str] = []
     merged: dict[str, Any] = {}

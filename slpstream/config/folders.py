@@ -1,4 +1,4 @@
-"""Where things are when nobody says: replay folders, the state folder; and names for what has none."""
+"""Default folders for replays, state and recordings; default station ids; parsing of addresses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slpstream.system import systemd
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to listen on is reached from this machine alone."""
+    """Whether an address to listen on can be reached from this machine only."""
     if host == "localhost":
         return True
     try:
@@ -25,7 +25,7 @@ def is_loopback(host: str) -> bool:
 
 
 def address(text: str, default_port: int) -> tuple[str, int]:
-    """`host`, `host:port`, `[v6]:port` or a bare IPv6 address to host and port. Raises `ValueError`."""
+    """Parse `host`, `host:port`, `[v6]:port` or a bare IPv6 address. Raises `ValueError`."""
     if text.count(":") > 1 and not text.startswith("["):
         return str(ipaddress.IPv6Address(text)), default_port
     parts = urlsplit(f"//{text}")
@@ -36,13 +36,13 @@ def address(text: str, default_port: int) -> tuple[str, int]:
 
 
 def resolvable(host: str) -> str:
-    """A host name as resolvers take it. Raises `ValueError` for what they would not even look up: an empty label, a
-    long one."""
+    """Encode a host name for the resolver. Raises `ValueError` for a name that no resolver would look up, such as one
+    with an empty or overlong label."""
     return host.encode("idna").decode()
 
 
 def stations_of_folders(folders: Sequence[Path]) -> list[StationConfig]:
-    """A station for each folder, named after it, `-2`, `-3` when the name is taken."""
+    """One station for each folder, named after it, with `-2`, `-3` and so on when the name is taken."""
     stations: list[StationConfig] = []
     taken: set[str] = set()
     for folder in folders:
@@ -53,7 +53,10 @@ def stations_of_folders(folders: Sequence[Path]) -> list[StationConfig]:
 
 
 def station_id(name: str, taken: Collection[str]) -> str:
-    """An id made of any name: what may not be in one becomes `-`, and `-2`, `-3` follows when it is taken."""
+    """Make a station id from any name.
+
+    Characters that are not allowed in an id become `-`; `-2`, `-3` and so on is appended when the id is taken.
+    """
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:60] or "main"
     found, count = base, 1
     while found in taken:
@@ -63,7 +66,10 @@ def station_id(name: str, taken: Collection[str]) -> str:
 
 
 def usual_folders(home: Path | None = None, platform: str = sys.platform) -> list[Path]:
-    """Where the Slippi launcher and its relatives write replays on this platform; those that exist, else the first."""
+    """The folders that the Slippi launcher and its relatives write replays to on this platform.
+
+    Returns those that exist, or the first candidate when none does.
+    """
     home = home or Path.home()
     documents = home / "Documents"
     candidates = {
@@ -80,8 +86,10 @@ def state_folder(
     home: Path | None = None,
     platform: str = sys.platform,
 ) -> Path:
-    """Where what must survive a restart is kept: as configured, else systemd's state directory, else the platform's
-    usual place."""
+    """The folder for everything that must survive a restart.
+
+    It is the configured one, or systemd's state directory, or the usual place on this platform.
+    """
     if configured:
         return Path(configured).expanduser()
     given = systemd.state_directory(environ)
@@ -98,12 +106,12 @@ def state_folder(
 
 
 def recordings_folder(config: Config) -> Path:
-    """Where what slpstream records is kept, a folder for each station."""
+    """The folder for recordings, which has a subfolder for each station."""
     if config.recordings.folder:
         return Path(config.recordings.folder).expanduser()
     return state_folder(config.store.folder) / "recordings"
 
 
 def station_folder(station: StationConfig, recordings: Path) -> Path:
-    """The folder that a station tails: its own, or where its console is recorded."""
+    """The folder that a station tails: its own, or the one its console is recorded to."""
     return Path(station.folder).expanduser() if station.folder else recordings / station.id

@@ -1,4 +1,4 @@
-"""A file of TOML to a `Config`, with the checks that types alone do not make.
+"""Loading of a TOML file into a `Config`, with the checks that types alone do not cover.
 
 Errors name the file, the key and what was expected.
 """
@@ -24,7 +24,7 @@ _SOURCES = ("folder", "console", "dolphin")
 
 
 def load(path: Path) -> Config:
-    """A configuration file. Raises `ConfigError` that names the file, the key and what was expected."""
+    """Load a configuration file. Raises `ConfigError`."""
     try:
         text = path.read_bytes().decode()
     except OSError as error:
@@ -39,11 +39,11 @@ def load(path: Path) -> Config:
 
 
 def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
-    """A parsed table to a `Config`, with the checks that types alone do not make."""
+    """Check a parsed table and convert it to a `Config`. Raises `ConfigError`, which names `file`."""
     try:
         config = msgspec.convert(table, Config)
     except msgspec.ValidationError as error:
-        raise _explained(error, file) from None
+        raise _config_error(error, file) from None
     _check_numbers(config, file)
     _check_server(config.server, file)
     _check_hosts(config, file)
@@ -57,22 +57,22 @@ def check(table: Mapping[str, Any], *, file: str = "configuration") -> Config:
     return config
 
 
-_PLACE_IN_LIST = re.compile(r"\[\d+\]")
-_OF_A_KEY = re.compile(r"Object (contains unknown|missing required) field `(?P<name>.*?)`")
+_LIST_INDEX = re.compile(r"\[\d+\]")
+_FIELD_ERROR = re.compile(r"Object (contains unknown|missing required) field `(?P<name>.*?)`")
 
 
-def _explained(error: msgspec.ValidationError, file: str) -> ConfigError:
-    """What msgspec says, in the words of a configuration."""
+def _config_error(error: msgspec.ValidationError, file: str) -> ConfigError:
+    """Translate msgspec's error into the terms of a configuration file."""
     what, _, where = str(error).rpartition(" - at `$")
     key = where.rstrip("`").lstrip(".")
     if not what:
         what, key = str(error), ""
-    of_a_key = _OF_A_KEY.match(what)
-    if of_a_key:
-        key = f"{key}.{of_a_key['name']}".lstrip(".")
-        return ConfigError(file, key, "unknown key" if "unknown" in of_a_key[1] else "must be given")
+    field_error = _FIELD_ERROR.match(what)
+    if field_error:
+        key = f"{key}.{field_error['name']}".lstrip(".")
+        return ConfigError(file, key, "unknown key" if "unknown" in field_error[1] else "must be given")
     if what.startswith("Invalid enum value"):
-        section, _, name = _PLACE_IN_LIST.sub("", key).partition(".")
+        section, _, name = _LIST_INDEX.sub("", key).partition(".")
         types = {(known.section, known.name): known.type for known in all_keys()}
         expected = types[section, name].removeprefix("list of ")
         what = f"expected {expected}, got{what.removeprefix('Invalid enum value')}"
@@ -80,7 +80,7 @@ def _explained(error: msgspec.ValidationError, file: str) -> ConfigError:
 
 
 def _check_numbers(value: Any, file: str, key: str = "") -> None:
-    """TOML has `inf` and, where no bound refuses it, `nan`."""
+    """Refuse `inf` and `nan`, which TOML allows and msgspec's bounds do not always catch."""
     if isinstance(value, float) and not math.isfinite(value):
         raise ConfigError(file, key, f"expected a number, found {value}")
     if isinstance(value, msgspec.Struct):
@@ -95,7 +95,7 @@ def _check_server(server: Server, file: str) -> None:
     _check_readable(server.token_file, file, "server.token_file")
     _check_readable(server.operate_token_file, file, "server.operate_token_file")
     if server.require_token and not server.token_file and not os.environ.get("CREDENTIALS_DIRECTORY"):
-        raise ConfigError(file, "server.require_token", "expected server.token_file beside it")
+        raise ConfigError(file, "server.require_token", "requires server.token_file")
     for origin in server.allowed_origins:
         if not re.fullmatch(r"[a-z][a-z0-9+.-]*://[^/\s]+", origin):
             raise ConfigError(file, "server.allowed_origins", f"expected scheme://host, found {origin!r}")
@@ -114,13 +114,13 @@ def _check_hosts(config: Config, file: str) -> None:
 
 
 def _check_readable(path: str, file: str, key: str) -> None:
-    """A file that is named is there, and for us to read."""
+    """Refuse the name of a file that is missing or unreadable."""
     if path and ("\0" in path or not os.access(path, os.R_OK)):
         raise ConfigError(file, key, f"cannot be read: {path}")
 
 
 def _is_file(path: str, file: str, key: str) -> bool:
-    """Whether there is a file where a folder should be. Of a share that is away nobody knows."""
+    """Whether a file is in the place of a folder. False when it cannot be determined, as on an unmounted share."""
     try:
         return _expanded(path, file, key).is_file()
     except OSError:
@@ -133,7 +133,7 @@ def _expanded(path: str, file: str, key: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise ConfigError(file, key, f"expected a path; there is no such home: {path}") from error
+        raise ConfigError(file, key, f"expected a path, found no such home folder: {path}") from error
 
 
 def _check_web(web: Web, file: str) -> None:
@@ -144,7 +144,7 @@ def _check_web(web: Web, file: str) -> None:
     except OSError as error:
         raise ConfigError(file, "web.overlay_folder", f"cannot be used: {error}") from error
     if not is_folder:
-        raise ConfigError(file, "web.overlay_folder", f"is no folder: {web.overlay_folder}")
+        raise ConfigError(file, "web.overlay_folder", f"is not a folder: {web.overlay_folder}")
 
 
 def _check_stations(stations: Sequence[StationConfig], file: str) -> None:
@@ -154,7 +154,7 @@ def _check_stations(stations: Sequence[StationConfig], file: str) -> None:
         key = f"stations[{i}]"
         _check_station_id(station, file, key)
         if station.id in seen and station.id != EACH_SUBFOLDER:
-            raise ConfigError(file, f"{key}.id", f"{station.id!r} is there twice")
+            raise ConfigError(file, f"{key}.id", f"{station.id!r} is used twice")
         seen.add(station.id)
         sources = [name for name in _SOURCES if getattr(station, name)]
         if len(sources) != 1:

@@ -1,7 +1,7 @@
-"""Every section and key of the configuration, with default, bounds and description.
+"""Every section and key of the configuration, with its default, bounds and description.
 
-These structs are the only list of keys: the loader, `check-config`, `slpstream reference config` and the test that
-holds `config/slpstream.toml` to them all read it.
+These structs are the only list of keys. The loader, `check-config`, `slpstream reference config` and the test that
+compares `config/slpstream.toml` with them all read it.
 """
 
 from __future__ import annotations
@@ -14,49 +14,52 @@ from msgspec import Meta
 
 DEFAULT_PORT = 5151
 EACH_SUBFOLDER = "*"
-"""As the id of a station: every subfolder of its folder is one."""
+"""The station id that makes every subfolder of `folder` a station of its own."""
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Positive = Annotated[float, Meta(gt=0)]
 
 
 class Server(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[server]`: where the daemon listens, and who may come in."""
+    """`[server]`: where the daemon listens, and who may connect."""
 
-    host: Annotated[str, Meta(description="Address to listen on. Anything but loopback needs `token_file`.")] = (
-        "127.0.0.1"
-    )
-    port: Annotated[Port, Meta(description="TCP port for HTTP and websocket; 0 takes a free one.")] = DEFAULT_PORT
+    host: Annotated[
+        str, Meta(description="Address to listen on. Any address other than loopback requires `token_file`.")
+    ] = "127.0.0.1"
+    port: Annotated[Port, Meta(description="TCP port for HTTP and websocket. 0 picks a free port.")] = DEFAULT_PORT
     token_file: Annotated[
         str,
-        Meta(description="File whose first line is the access token. Empty: none. Or systemd's credential `token`."),
+        Meta(
+            description="File whose first line is the access token. Empty: systemd's credential `token`, or no token."
+        ),
     ] = ""
     operate_token_file: Annotated[
         str,
         Meta(
-            description="File whose first line is the token of operators, who may change sets; it lets read too. "
-            "Once there is one, nobody operates without it, from this machine either. Empty: systemd's credential "
-            "`operate_token`, else whoever may read may operate."
+            description="File whose first line is the operator token, which allows changing sets as well as reading. "
+            "When it is set, it is required even from localhost. Empty: systemd's credential "
+            "`operate_token`, or every client that may read may also operate."
         ),
     ] = ""
-    require_token: Annotated[bool, Meta(description="Ask for the token on loopback too.")] = False
+    require_token: Annotated[bool, Meta(description="Require the token on loopback too.")] = False
     allowed_origins: Annotated[
         list[str],
         Meta(
-            description="Origins of web pages that may connect, beside the daemon's own and `file://`, which OBS sends "
-            "for files. Not `null`, which browsers send for files and for any page in a frame. They read; only the "
-            "daemon's own pages operate."
+            description="Origins of web pages that may connect, in addition to the daemon's own and `file://`, which "
+            "OBS sends for local files. `null` is not allowed: browsers send it for local files and for "
+            "any sandboxed frame. These pages may only read; only the daemon's own pages operate."
         ),
     ] = []
     allowed_hosts: Annotated[
-        list[str], Meta(description="Host names under which the daemon is reached, beside addresses and localhost.")
+        list[str],
+        Meta(description="Host names under which the daemon is reached, in addition to IP addresses and localhost."),
     ] = []
     max_connections: Annotated[
         int,
         Meta(
             ge=1,
-            description="Connections at the same time; further ones are refused. One address has at most half of them, "
-            "a proxy too, unless it is on loopback.",
+            description="Limit for simultaneous connections; further ones are refused. A single address, a proxy "
+            "included, gets at most half of them, unless it is loopback.",
         ),
     ] = 4096
 
@@ -64,44 +67,48 @@ class Server(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Watch(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[watch]`: how files are followed."""
 
-    polling_only: Annotated[bool, Meta(description="No notifications, only polling: for network shares.")] = False
+    polling_only: Annotated[
+        bool, Meta(description="Poll only, without file system notifications. For network shares.")
+    ] = False
     poll_seconds: Annotated[
-        Positive, Meta(description="How often growing files are looked at when nothing is notified.")
+        Positive, Meta(description="How often growing files are polled when no notification comes.")
     ] = 0.1
-    scan_seconds: Annotated[Positive, Meta(description="How often folders are searched for what was not notified.")] = (
-        5.0
-    )
+    scan_seconds: Annotated[
+        Positive, Meta(description="How often folders are scanned for changes that were not notified.")
+    ] = 5.0
     stalled_seconds: Annotated[
-        Positive, Meta(description="Without growth for so long, a running game is `stalled`.")
+        Positive, Meta(description="A running game is `stalled` after this long without growth.")
     ] = 3.0
     pace: Annotated[
-        bool, Meta(description="Play files that are written in one go (GCI, Stunts) in real time, not at once.")
+        bool,
+        Meta(description="Play files that are written in one go (GCI, Stunts) in real time instead of all at once."),
     ] = False
     idle_seconds: Annotated[
         Positive,
         Meta(
-            description="Without growth for so long, a station is `idle`, and older files are closed until they grow."
+            description="After this long without growth a station is `idle`, and older files are closed until they "
+            "grow."
         ),
     ] = 60.0
 
 
 class Stream(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[stream]`: the bounds of what is kept for subscribers."""
+    """`[stream]`: limits of the buffers for subscribers."""
 
     ring_bytes: Annotated[
         int,
         Meta(
             ge=65536,
             le=1 << 40,
-            description="Newest messages kept in memory, for each game and mode; older ones are read from the file.",
+            description="Memory for the newest messages of each game and mode; older ones are read from the file.",
         ),
     ] = 1 << 20
-    outbox_bytes: Annotated[int, Meta(ge=16384, le=1 << 30, description="What may wait for one slow subscriber.")] = (
-        256 * 1024
-    )
+    outbox_bytes: Annotated[
+        int, Meta(ge=16384, le=1 << 30, description="Limit of the messages waiting for one slow subscriber.")
+    ] = 256 * 1024
     socket_buffer_bytes: Annotated[
         int,
-        Meta(ge=4096, le=1 << 30, description="Send buffer of a subscriber's socket: what the system may keep for it."),
+        Meta(ge=4096, le=1 << 30, description="Send buffer of a subscriber's socket, kept by the operating system."),
     ] = 256 * 1024
 
 
@@ -110,82 +117,88 @@ class Store(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     folder: Annotated[
         str,
-        Meta(description="Folder of the index of games. Empty: systemd's state directory, else the platform's."),
+        Meta(
+            description="Folder of the index of games. Empty: systemd's state directory, or the usual one of the "
+            "platform."
+        ),
     ] = ""
-    index_old_files: Annotated[
-        bool, Meta(description="Read the replays that are there already, in the background, for the index.")
-    ] = True
+    index_old_files: Annotated[bool, Meta(description="Index existing replays in the background.")] = True
     max_age_days: Annotated[
-        int, Meta(ge=0, description="Games that are older leave the index, never their files. 0: no limit.")
+        int, Meta(ge=0, description="Remove older games from the index; their files stay. 0 disables the limit.")
     ] = 0
     max_size_bytes: Annotated[
-        int, Meta(ge=0, description="The oldest games leave the index when it is larger. 0: no limit.")
+        int, Meta(ge=0, description="Remove the oldest games from the index when it is larger. 0 disables the limit.")
     ] = 1 << 30
 
 
 class Recordings(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[recordings]`: the files that slpstream itself writes, of what consoles send."""
+    """`[recordings]`: the replay files that slpstream writes from the data of consoles."""
 
     folder: Annotated[
-        str, Meta(description="Where they are kept, a folder for each station. Empty: below the state folder.")
+        str,
+        Meta(description="Folder for recordings, with a subfolder for each station. Empty: below the state folder."),
     ] = ""
-    max_age_days: Annotated[int, Meta(ge=0, description="Older recordings are deleted. 0: none for its age.")] = 0
+    max_age_days: Annotated[int, Meta(ge=0, description="Delete older recordings. 0 disables the limit.")] = 0
     max_size_bytes: Annotated[
-        int, Meta(ge=0, description="The oldest recordings are deleted when all together are larger. 0: no limit.")
+        int, Meta(ge=0, description="Delete the oldest recordings when all together are larger. 0 disables the limit.")
     ] = 20 << 30
     max_unwritten_bytes: Annotated[
         int,
-        Meta(ge=65536, le=1 << 30, description="What is kept in memory of one game while the disk takes no more."),
+        Meta(ge=65536, le=1 << 30, description="Memory for the unwritten data of one game while the disk is full."),
     ] = 32 << 20
 
 
 class Relay(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[relay]`: consoles on the network, and serving them again."""
+    """`[relay]`: consoles on the network, and relaying them to other programs."""
 
     host: Annotated[
         str,
         Meta(
-            description="Address on which stations are served again (`relay_port`, `raw_relay_port`); their protocols "
-            "know no token."
+            description="Address on which stations are relayed (`relay_port`, `raw_relay_port`). These protocols have "
+            "no token."
         ),
     ] = "127.0.0.1"
-    max_clients: Annotated[int, Meta(ge=1, le=4096, description="Clients of one station at the same time.")] = 16
-    discovery: Annotated[bool, Meta(description="Consoles that announce themselves by broadcast become stations.")] = (
-        False
-    )
-    discovery_host: Annotated[str, Meta(description="Address on which those broadcasts are heard.")] = ""
-    discovery_port: Annotated[Port, Meta(description="UDP port of those broadcasts.")] = 20582
+    max_clients: Annotated[
+        int, Meta(ge=1, le=4096, description="Limit for simultaneous relay clients of one station.")
+    ] = 16
+    discovery: Annotated[
+        bool, Meta(description="Turn consoles that announce themselves by broadcast into stations.")
+    ] = False
+    discovery_host: Annotated[
+        str, Meta(description="Address on which to listen for these broadcasts. Empty: all addresses.")
+    ] = ""
+    discovery_port: Annotated[Port, Meta(description="UDP port of these broadcasts.")] = 20582
 
 
 class Sets(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[sets]`: which games count, and when a set is over."""
 
-    best_of: Annotated[int, Meta(ge=1, le=99, description="Games of a set, unless an operator says otherwise.")] = 3
+    best_of: Annotated[
+        int, Meta(ge=1, le=99, description="Length of a set in games (best of N), unless an operator changes it.")
+    ] = 3
     handwarmer_seconds: Annotated[
-        float, Meta(ge=0, description="A game that is quit before this is a handwarmer, whatever its stocks.")
+        float, Meta(ge=0, description="A game quit earlier than this is a handwarmer, whatever its stocks.")
     ] = 30.0
     handwarmer_stocks: Annotated[
         int,
-        Meta(ge=0, description="A game that is quit while nobody has lost more stocks than this is a handwarmer."),
+        Meta(ge=0, description="A game quit before any player has lost more stocks than this is a handwarmer."),
     ] = 1
     quit_counts: Annotated[
-        bool, Meta(description="A game that is quit, and is no handwarmer, counts for who did not quit.")
+        bool, Meta(description="Count a game that was quit, and is not a handwarmer, for the players who did not quit.")
     ] = True
     new_set_minutes: Annotated[
-        Positive, Meta(description="The same players after so long a break begin another set.")
+        Positive, Meta(description="After a break of this length the same players begin a new set.")
     ] = 45.0
 
 
 class Log(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[log]`: what the daemon says."""
+    """`[log]`: the daemon's log."""
 
     format: Annotated[
         Literal["auto", "json", "console"],
-        Meta(description="`auto`: coloured on a terminal, JSON under systemd and in pipes."),
+        Meta(description="Format of log lines. `auto`: coloured on a terminal, JSON under systemd and in pipes."),
     ] = "auto"
-    level: Annotated[
-        Literal["debug", "info", "warning", "error"], Meta(description="The least severe level that is shown.")
-    ] = "info"
+    level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="Lowest level to log.")] = "info"
 
 
 class Web(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -193,65 +206,78 @@ class Web(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
     overlay_folder: Annotated[
         str,
-        Meta(description="Folder of your own stylesheets and pages for overlays, served as `/custom/`. Empty: none."),
+        Meta(
+            description="Folder with your own overlay stylesheets and pages, served under `/custom/`. Empty disables "
+            "it."
+        ),
     ] = ""
 
 
 class StationConfig(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[[stations]]`: one setup, once for each, with one source: `folder`, `console` or `dolphin`."""
+    """`[[stations]]`: one setup with one source: `folder`, `console` or `dolphin`."""
 
     id: Annotated[
         str,
         Meta(
-            description="Short name in URLs and messages: letters, digits, `.`, `_`, `-`. `*`: every subfolder of "
-            "`folder` is a station."
+            description="Short name in URLs and messages: letters, digits, `.`, `_`, `-`. `*` makes every subfolder "
+            "of `folder` a station."
         ),
     ]
     folder: Annotated[
-        str, Meta(description="Folder into which the game writes its replays; subfolders belong to it.")
+        str, Meta(description="Folder into which the game writes its replays. Subfolders are included.")
     ] = ""
     console: Annotated[
-        str, Meta(description="Address of a Wii or a relay, `host` or `host:port`; the port is 51441 by default.")
+        str, Meta(description="Address of a Wii or a relay, `host` or `host:port`. The default port is 51441.")
     ] = ""
     dolphin: Annotated[
-        str, Meta(description="Address of Dolphin's spectator (ENet), `host` or `host:port`; UDP 51441 by default.")
+        str,
+        Meta(
+            description="Address of Dolphin's spectator server (ENet), `host` or `host:port`. The default is UDP port "
+            "51441."
+        ),
     ] = ""
-    name: Annotated[str, Meta(description="Name for people. Empty: the id.")] = ""
+    name: Annotated[str, Meta(description="Display name. Empty: the id.")] = ""
     relay_port: Annotated[
-        Port, Meta(description="TCP port on which this station is served again as a console; usual is 51441. 0: none.")
+        Port, Meta(description="TCP port on which this station is relayed as a console, usually 51441. 0 disables it.")
     ] = 0
     raw_relay_port: Annotated[
         Port,
-        Meta(description="TCP port for its events without any protocol, as the launcher has 53741 and up. 0: none."),
+        Meta(
+            description="TCP port for the bare events without a protocol, as on the launcher's port 53741. 0 disables "
+            "it."
+        ),
     ] = 0
 
 
 class Webhook(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[[webhooks]]`: a place on the web that is told what happens."""
+    """`[[webhooks]]`: a web server that is notified of events."""
 
-    url: Annotated[str, Meta(description="Where deliveries are posted: http or https.")]
+    url: Annotated[str, Meta(description="URL that deliveries are posted to, http or https.")]
     secret_file: Annotated[
-        str, Meta(description="File whose first line is the key that deliveries are signed with (HMAC-SHA256).")
+        str, Meta(description="File whose first line is the key that signs deliveries (HMAC-SHA256).")
     ]
-    stations: Annotated[list[str], Meta(description="Whose games. Empty: all.")] = []
+    stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
     events: Annotated[
-        list[Literal["game_start", "game_end", "set"]], Meta(description="What is told. Empty: all.")
+        list[Literal["game_start", "game_end", "set"]], Meta(description="Events to deliver. Empty: all.")
     ] = []
-    timeout_seconds: Annotated[Positive, Meta(description="How long an answer may take.")] = 10.0
-    keep_hours: Annotated[Positive, Meta(description="A delivery that nobody took for so long is given up.")] = 72.0
+    timeout_seconds: Annotated[Positive, Meta(description="Time limit for an answer.")] = 10.0
+    keep_hours: Annotated[
+        Positive, Meta(description="Give up a delivery that has not been accepted after this long.")
+    ] = 72.0
 
 
 class JsonLines(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[[jsonl]]`: log messages as files of JSON lines, one for each game."""
 
-    folder: Annotated[str, Meta(description="Folder for the files; each station has one of its own in it.")]
-    stations: Annotated[list[str], Meta(description="Whose games. Empty: all.")] = []
+    folder: Annotated[str, Meta(description="Folder for the files, with a subfolder for each station.")]
+    stations: Annotated[list[str], Meta(description="Stations to include. Empty: all.")] = []
     topics: Annotated[
         list[Literal["game", "frame", "event", "stats", "diagnostic"]],
-        Meta(description="Which messages. Empty: all but frames."),
+        Meta(description="Topics to include. Empty: all but frames."),
     ] = []
     frames: Annotated[
-        Literal["live", "finalized"], Meta(description="Every revision of a frame, or each number once.")
+        Literal["live", "finalized"],
+        Meta(description="Every revision of each frame, or each frame once when it is final."),
     ] = "finalized"
 
 
@@ -259,34 +285,43 @@ class Obs(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     """`[obs]`: small files that show the state of a station, for sources that read text from a file."""
 
     folder: Annotated[
-        str, Meta(description="Folder for them; each station has one of its own in it. Empty: none are written.")
+        str, Meta(description="Folder for the text files, with a subfolder for each station. Empty disables them.")
     ] = ""
 
 
 class Fanout(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[fanout]`: the broker, for gateways on other machines. Takes the extra `fanout`."""
+    """`[fanout]`: the broker for gateways on other machines. Needs the extra `fanout`."""
 
     url: Annotated[
         str,
-        Meta(description="`redis://`, `rediss://` or `redis+cluster://`, with user and password. Empty: no broker."),
+        Meta(
+            description="`redis://`, `rediss://` or `redis+cluster://`, with user and password. Empty disables the "
+            "broker."
+        ),
     ] = ""
-    password_file: Annotated[str, Meta(description="File whose first line is the password, instead of the URL.")] = ""
-    ca_file: Annotated[str, Meta(description="Certificates to trust, for `rediss://`. Empty: the system's.")] = ""
-    event: Annotated[str, Meta(description="Name of the event: the streams are `slpstream:<event>:<station>`.")] = (
-        "main"
-    )
+    password_file: Annotated[
+        str, Meta(description="File whose first line is the password, in place of one in the URL.")
+    ] = ""
+    ca_file: Annotated[
+        str, Meta(description="File of certificates to trust, for `rediss://`. Empty: those of the system.")
+    ] = ""
+    event: Annotated[
+        str, Meta(description="Name of the event. Its streams are named `slpstream:<event>:<station>`.")
+    ] = "main"
     max_messages: Annotated[
         int,
-        Meta(ge=1000, description="Messages that a station's live stream keeps, the finalized one half of it."),
+        Meta(ge=1000, description="Messages kept in a station's live stream; the finalized stream keeps half as many."),
     ] = 100_000
-    max_age_minutes: Annotated[int, Meta(ge=0, description="Older messages are trimmed too. 0: only by number.")] = 0
+    max_age_minutes: Annotated[
+        int, Meta(ge=0, description="Trim messages older than this as well. 0 trims only by number.")
+    ] = 0
 
 
 class Verify(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[verify]`: the daemon checks itself."""
+    """`[verify]`: the daemon's check of itself."""
 
     finished_games: Annotated[
-        bool, Meta(description="Decode each finished game again, and compare it with what was said live.")
+        bool, Meta(description="Decode each finished game again and compare it with the messages that were sent live.")
     ] = False
 
 
@@ -328,12 +363,11 @@ SECTIONS: Mapping[str, type[msgspec.Struct]] = {
     "jsonl": JsonLines,
 }
 LISTED = frozenset({"stations", "webhooks", "jsonl"})
-"""Sections that can be there several times: `[[stations]]`."""
+"""Sections that may occur several times, such as `[[stations]]`."""
 
 
 class Key(NamedTuple):
-    """One key for the reference: section, name, type for people, default (`None` when it must be given), what it
-    does."""
+    """One key as the reference shows it. `type` is written for people; `default` is `None` for a required key."""
 
     section: str
     name: str
@@ -343,7 +377,7 @@ class Key(NamedTuple):
 
 
 def all_keys() -> Iterator[Key]:
-    """Every key there is."""
+    """Yield every key, section by section."""
     for section, struct in SECTIONS.items():
         hints = get_type_hints(struct, include_extras=True)
         for field in msgspec.structs.fields(struct):

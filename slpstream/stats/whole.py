@@ -20,7 +20,8 @@ from slpstream.stats.game import SlippiStats
 from slpstream.stats.targets import MAJOR_SCENE_TARGET_TEST
 
 if TYPE_CHECKING:
-    from slpstream.formats.slippi.columns import Character, EventColumns, Frames
+    from slpstream.formats.slippi.columns import Character, EventColumns
+    from slpstream.formats.slippi.frames import Frames
     from slpstream.formats.slippi.whole_game import WholeGame
 
 _MAX_FRAMES_BACK = 7

@@ -26,9 +26,9 @@ from typing import Any, NamedTuple
 
 from slpstream.api import open_replay
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.columns import Frames
 from slpstream.formats.slippi.commands import GAME_START
 from slpstream.formats.slippi.frame_index import frame_index
+from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.whole_game import WholeGame
 from tests.bench import slippi_js

@@ -14,6 +14,8 @@ from tests.bench import __main__ as command
 from tests.bench.benchmarks import BENCHMARKS
 from tests.bench.games import FIRST_FRAME, EndlessGame
 from tests.bench.report import Figure, Form, table
+from tests.shared_data import IN_CI
+from tests.web.pages import CHROMIUM
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the benchmarks read /proc")
@@ -21,6 +23,8 @@ from tests.bench.report import Figure, Form, table
 def test_benchmark_runs(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    if name == "overlay" and not CHROMIUM.exists() and not IN_CI:
+        pytest.skip(f"there is no {CHROMIUM}")
     monkeypatch.setattr(sys, "argv", ["bench", name, "--short", "--json", str(tmp_path / "figures.json")])
     command.main()
     # A benchmark may print its own table before the common one.

@@ -1,4 +1,4 @@
-"""The configuration: one list of keys, all documented, and errors that name the file, the key and what was expected."""
+"""The configuration: one documented list of keys, and errors that name the file, the key and what was expected."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ REQUIRED: dict[str, dict[str, str]] = {
     "webhooks": {"url": "https://example.org/hook", "secret_file": __file__},
     "jsonl": {"folder": "/x"},
 }
-"""What a section must have."""
+"""The required keys of the sections that have any."""
 SHIPPED = ROOT / "config" / "slpstream.toml"
 
 
-def test_the_shipped_file_is_all_defaults() -> None:
+def test_shipped_file_has_only_defaults() -> None:
     assert config.load(SHIPPED) == config.Config()
 
 
 @pytest.mark.parametrize("key", list(config.all_keys()), ids=lambda key: f"{key.section}.{key.name}")
-def test_every_key_is_in_the_shipped_file_with_its_description_and_default(key: config.Key) -> None:
+def test_shipped_file_has_every_key_with_description_and_default(key: config.Key) -> None:
     text = SHIPPED.read_text(encoding="utf-8")
     assert key.description
     if key.section in config.LISTED:
@@ -81,7 +81,7 @@ def test_every_key_is_in_the_shipped_file_with_its_description_and_default(key: 
         ({"jsonl": [{"folder": "/x"}, {"folder": "/y", "frames": "all"}]}, "jsonl[1].frames", '"finalized"'),
     ],
 )
-def test_an_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: str, expected: str) -> None:
+def test_error_names_file_key_and_what_was_expected(table: dict[str, Any], key: str, expected: str) -> None:
     with pytest.raises(ConfigError) as refused:
         config.check(table, file="my.toml")
     assert refused.value.key == key
@@ -93,15 +93,15 @@ def test_an_error_names_file_key_and_what_was_expected(table: dict[str, Any], ke
 @pytest.mark.parametrize(
     "value", ["no such value", ["no such value"], {"no": 1}, -1, 1e300, math.nan, True, "a\0b"], ids=repr
 )
-def test_any_value_is_taken_or_refused_by_its_key(key: config.Key, value: object) -> None:
-    """Somebody who has the configuration read again has a daemon that runs."""
+def test_any_value_is_accepted_or_refused_by_its_key(key: config.Key, value: object) -> None:
+    """A reload must never end a running daemon with another error than `ConfigError`."""
     section = {**REQUIRED.get(key.section, {}), key.name: value}
     with suppress(ConfigError):
         config.check({key.section: [section] if key.section in config.LISTED else section})
 
 
-def test_a_share_that_is_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing can be learned of it, and the other stations are not to blame."""
+def test_unmounted_share_is_not_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is known about the folder, and the other stations must start."""
     stat = os.stat
 
     def away(path: Any, **options: Any) -> os.stat_result:
@@ -113,7 +113,7 @@ def test_a_share_that_is_away_is_no_error(monkeypatch: pytest.MonkeyPatch) -> No
     assert config.check({"stations": [{"id": "a", "folder": "/share/replays"}]}).stations[0].folder == "/share/replays"
 
 
-def test_files_that_are_none(tmp_path: Path) -> None:
+def test_missing_or_malformed_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         config.load(tmp_path / "nothing.toml")
     bad = tmp_path / "bad.toml"
@@ -125,7 +125,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         config.load(bad)
 
 
-def test_folders_become_stations_with_names_of_their_own(tmp_path: Path) -> None:
+def test_stations_of_folders_have_unique_ids(tmp_path: Path) -> None:
     folders = [tmp_path / "a" / "Slippi", tmp_path / "b" / "Slippi", tmp_path / "c" / "Slippi", tmp_path / "My Setup"]
     assert [s.id for s in config.stations_of_folders(folders)] == ["Slippi", "Slippi-2", "Slippi-3", "My-Setup"]
 
@@ -133,7 +133,7 @@ def test_folders_become_stations_with_names_of_their_own(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("platform", "first"), [("linux", "Slippi"), ("darwin", "Slippi"), ("win32", "Documents/Slippi")]
 )
-def test_the_usual_folders(platform: str, first: str, tmp_path: Path) -> None:
+def test_usual_folders_of_a_platform(platform: str, first: str, tmp_path: Path) -> None:
     assert config.usual_folders(tmp_path, platform) == [tmp_path / first]
     (tmp_path / "Documents" / "Slippi").mkdir(parents=True)
     assert config.usual_folders(tmp_path, platform) == [tmp_path / "Documents" / "Slippi"]
@@ -142,7 +142,7 @@ def test_the_usual_folders(platform: str, first: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("host", "loopback"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("::", False)]
 )
-def test_what_is_loopback(host: str, loopback: bool) -> None:
+def test_is_loopback(host: str, loopback: bool) -> None:
     assert config.is_loopback(host) is loopback
 
 
@@ -159,6 +159,6 @@ def test_what_is_loopback(host: str, loopback: bool) -> None:
         ("", {}, "win32", "/home/me/AppData/Local/slpstream"),
     ],
 )
-def test_where_state_is_kept(configured: str, environ: dict[str, str], platform: str, expected: str) -> None:
+def test_state_folder(configured: str, environ: dict[str, str], platform: str, expected: str) -> None:
     found = config.state_folder(configured, environ=environ, home=Path("/home/me"), platform=platform)
     assert found == Path(expected)

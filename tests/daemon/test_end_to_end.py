@@ -1,7 +1,7 @@
 """End to end with real processes: a game writes, the daemon tails, a client reads. Some tests kill the daemon.
 
 Daemons listen on free ports of 127.0.0.1 and are always stopped. Replays are written faster than real time, but in the
-pieces in which a game would write them. No result depends on time, except that stopping takes at most five seconds.
+pieces in which a game would write them. No result depends on time.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import json
 import random
 import subprocess
 import sys
-import time
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed
@@ -20,7 +20,7 @@ from websockets.sync.client import connect
 
 from slpstream.api import messages
 from slpstream.model.messages import FramesMode
-from tests.daemon_process import DaemonProcess, LogReader, running
+from tests.daemon_process import LogReader, running
 from tests.shared_data import SHARED, needs_shared
 from tests.synthetic.match import synthetic_match
 
@@ -50,6 +50,11 @@ def check_equal(received: list[bytes], expected: list[bytes]) -> None:
     assert len(received) == len(expected)
 
 
+def slow(*values: object) -> list[Any]:
+    """Further values of a parameter, for the long form only."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     folder = tmp_path / "station"
@@ -73,24 +78,24 @@ def follow_simulation(replay: Path, folder: Path, frames: FramesMode, *, speed: 
         writing = simulate(replay, folder, writer="dolphin", speed=speed)
         assert reader.read(daemon, lambda r: len(r.lines) >= len(expected))
         assert writing.wait(timeout=60) == 0
-        code, seconds = daemon.terminate()
-    assert (code, seconds < 5) == (0, True)
+        code = daemon.terminate()
+    assert code == 0
     check_equal(reader.lines, expected)
     assert (folder / replay.name).read_bytes() == replay.read_bytes()
 
 
 @needs_shared
-@pytest.mark.parametrize("name", ["items", "rollbackFrameTest", "geckoCodes", "v2.0"])
+@pytest.mark.parametrize("name", ["items", "geckoCodes", *slow("rollbackFrameTest", "v2.0")])
 def test_simulated_replay_is_streamed_as_dump_prints_it(name: str, folder: Path) -> None:
     follow_simulation(SHARED / "slp" / f"{name}.slp", folder, "live", speed=60)
 
 
-@pytest.mark.parametrize("frames", ["live", "finalized"])
+@pytest.mark.parametrize("frames", ["live", *slow("finalized")])
 def test_simulated_match_is_streamed_as_dump_prints_it(frames: FramesMode, match: Path, folder: Path) -> None:
     follow_simulation(match, folder, frames, speed=30)
 
 
-@pytest.mark.parametrize("frames", ["live", "finalized"])
+@pytest.mark.parametrize("frames", ["live", *slow("finalized")])
 def test_killed_daemon_resumes_in_the_middle_of_a_game(frames: FramesMode, match: Path, folder: Path) -> None:
     expected = dump_lines(match, frames)
     reader = LogReader("station", frames)
@@ -130,7 +135,7 @@ def test_games_played_while_the_daemon_is_down_are_delivered(match: Path, folder
 
 
 @pytest.mark.parametrize("frames", ["live", "finalized"])
-@pytest.mark.parametrize("stopped_at", [0.0, 0.4, 1.0])
+@pytest.mark.parametrize("stopped_at", [0.4, *slow(0.0, 1.0)])
 def test_games_that_end_and_begin_between_restarts_are_delivered(
     stopped_at: float, frames: FramesMode, folder: Path
 ) -> None:
@@ -179,8 +184,8 @@ def test_sigterm_closes_all_connections_with_1001(match: Path, folder: Path) -> 
         with ExitStack() as stack:
             url = daemon.stream_url(station="station")
             sockets = [stack.enter_context(connect(url)) for _ in range(20)]
-            code, seconds = daemon.terminate()
-            assert (code, seconds < 5) == (0, True)
+            code = daemon.terminate()
+            assert code == 0
             for socket in sockets:
                 with pytest.raises(ConnectionClosed) as closed:
                     while True:
@@ -207,7 +212,7 @@ def test_invalid_files_are_reported_and_do_no_harm(folder: Path) -> None:
         diagnostics = [line for line in daemon.lines if line["event"] == "diagnostic"]
         assert {line["file"] for line in diagnostics} == {"rubbish.slp", "more rubbish.slp", "broken.slp"}
         assert all("offset" in line for line in diagnostics)
-        assert daemon.terminate()[0] == 0
+        assert daemon.terminate() == 0
 
 
 def test_running_daemon_serves_its_pages(folder: Path) -> None:
@@ -218,10 +223,3 @@ def test_running_daemon_serves_its_pages(folder: Path) -> None:
         assert "<html" in daemon.text("/overlay/station")
         assert daemon.get("/static/names/slippi/stages.json")["rows"]["31"]["name"] == "Battlefield"
         assert json.loads(daemon.text("/v1/stations"))["stations"][0]["id"] == "station"
-
-
-def test_daemon_starts_quickly(folder: Path) -> None:
-    began = time.monotonic()
-    daemon = DaemonProcess(folder)
-    daemon.kill()
-    assert time.monotonic() - began < 20

@@ -192,14 +192,14 @@ def test_live_games_are_known_after_a_restart_without_reading_them_again(tmp_pat
         daemon.until(lambda: "metadata" in str(all_games(daemon)))
         before = all_games(daemon)
         assert before[0]["statsSummary"]["overall"], "the daemon computed the stats while the game ran"
-        assert daemon.terminate()[0] == 0
+        assert daemon.terminate() == 0
     os.utime(folder / "a.slp", (OLD, OLD))
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: f"{OLD}" in str(indexed_mtimes(state)))
         assert [game["gameId"] for game in all_games(daemon)] == [before[0]["gameId"]]
         assert all_games(daemon)[0]["statsSummary"] == before[0]["statsSummary"]
-        assert daemon.terminate()[0] == 0
+        assert daemon.terminate() == 0
     with closing(sqlite3.connect(state / FILE_NAME)) as connection:
         connection.execute("UPDATE files SET size_bytes = size_bytes")
         connection.execute("UPDATE games SET station = 'not read again'")

@@ -181,7 +181,7 @@ def test_stations_are_added_removed_and_changed(around: Around) -> None:
         assert 'station="goes"' not in daemon.text("/metrics")
         assert same.read(daemon, lambda reader: b'"type":"metadata"' in reader.lines[-1])
         assert same.lines == [m.json() for m in messages(around.root / "same" / "Game_1.slp")]
-        assert daemon.terminate()[0] == 0
+        assert daemon.terminate() == 0
 
 
 def test_invalid_configuration_changes_nothing_and_valid_one_is_applied(around: Around) -> None:
@@ -225,7 +225,7 @@ def test_invalid_configuration_changes_nothing_and_valid_one_is_applied(around: 
         around.write({"a": "a"}, server)
         assert "first line is empty" in around.reload(daemon)["what"]
         assert may(daemon, "second")
-        assert daemon.terminate()[0] == 0
+        assert daemon.terminate() == 0
 
 
 def test_new_subfolder_becomes_a_station(around: Around) -> None:
@@ -268,7 +268,7 @@ def test_sighup_is_ignored_under_nohup(tmp_path: Path) -> None:
         with running(tmp_path) as daemon:
             daemon.process.send_signal(signal.SIGHUP)
             assert daemon.get("/healthz") == {"status": "ok"}
-            assert daemon.terminate()[0] == 0
+            assert daemon.terminate() == 0
     finally:
         signal.signal(signal.SIGHUP, before)
 

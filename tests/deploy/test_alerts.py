@@ -257,6 +257,7 @@ def until(condition: Any, seconds: float = ALERT_SECONDS) -> None:
         time.sleep(0.1)
 
 
+@pytest.mark.slow
 @needs("prometheus")
 def test_prometheus_sees_an_alert_fire_and_resolve(prometheus: tuple[Prometheus, Path, Any]) -> None:
     found, replays, daemon = prometheus

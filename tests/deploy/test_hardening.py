@@ -86,7 +86,7 @@ def test_no_write_outside_the_state_folder(tmp_path: Path) -> None:
     with running(folder, around=wrapper, state=state) as daemon:
         daemon.wait_ready()
         play(daemon, folder, "Game_1.slp", 1)
-        code, _ = daemon.terminate()
+        code = daemon.terminate()
     assert code == 0
     paths = written(trace.read_text(errors="replace").splitlines())
     inside = {path for path in paths if Path(path).is_relative_to(state)}

@@ -230,7 +230,7 @@ def test_its_drivers_are_players_everywhere(venue: Venue, browser: Browser) -> N
     daemon.until(lambda: daemon.get("/v1/stations/setup/set")["score"] == [0, 1])
     assert [player["name"] for player in daemon.get("/v1/stations/setup/set")["players"]] == ["Ana", "Bob"]
     assert daemon.get(f"/v1/games/{game['gameId']}")["statsSummary"] == end["stats"]
-    code, _ = daemon.terminate()
+    code = daemon.terminate()
     assert code == 0
     with closing(open_database(venue.state / FILE_NAME)) as database:
         assert [row.game_id for row in database.page(GamesQuery(player="ANA", limit=10)).games] == [game["gameId"]]

@@ -123,7 +123,7 @@ def test_outputs_are_complete_after_a_kill_while_the_receiver_is_down(tmp_path: 
             assert shown["gameId"] in {key.split("/")[0] for key in setup.delivery_keys()}
             assert [player["player"] for player in shown["players"]] == ["Vixen", "Altea"]
             assert shown["stage"] == "Battlefield"
-            code, _ = daemon.terminate()
+            code = daemon.terminate()
             assert code == 0
         finally:
             if daemon.process.poll() is None:

@@ -218,6 +218,7 @@ async def test_trimmed_messages_are_reported_as_gone(broker: RedisProcess) -> No
         nursery.cancel_scope.cancel()
 
 
+@pytest.mark.slow
 @pytest.mark.trio
 @pytest.mark.parametrize("reconnecting", [False, True])
 async def test_long_disconnected_gateway_reports_missing_messages(

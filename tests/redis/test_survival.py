@@ -187,4 +187,4 @@ def test_messages_arrive_once_and_in_order_despite_kills(tmp_path: Path) -> None
             process.until(lambda p=process: "slpstream_broker_connected 1.0" in p.text("/metrics"))  # type: ignore[misc]
         compare(running, gateways[0])
         running += [gateway.process for gateway in gateways if gateway.process is not None]
-        assert list(pool.map(lambda process: process.terminate()[0], running)) == [0] * 5
+        assert list(pool.map(lambda process: process.terminate(), running)) == [0] * 5

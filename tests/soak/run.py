@@ -76,6 +76,6 @@ def soak(
                 counts["suspended"] = counts.get("suspended", 0) + 1
 
         trio.run(main)
-        code, _ = daemon.terminate()
+        code = daemon.terminate()
         tracebacks = [str(line["text"]) for line in daemon.lines if line.get("event") == "not json"]
     return SoakResult(samples, counts, code, tracebacks)

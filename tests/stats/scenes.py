@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import msgspec
 
-from slpstream.formats.slippi.assembler import FrameEntry, PlayerFrame
+from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.game_start import GameStartPayload, Settings
 from slpstream.model.events import Event, Frame, GameEnd
 from slpstream.stats import SlippiStats

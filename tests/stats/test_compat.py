@@ -124,7 +124,7 @@ def with_language_and_distance(data: bytes, language: int, x: float | None) -> b
 
 
 @pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0), (3, 3, 0), (3, 18, 0)])
-@pytest.mark.parametrize("ended", [True, False])
+@pytest.mark.parametrize("ended", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_synthetic_match(version: tuple[int, int, int], ended: bool, ask: Callable[[bytes], Json]) -> None:
     rollbacks = version == (3, 18, 0)
     data = synthetic_match(version=version, seed=5, frames=2500, rollbacks=rollbacks, ended=ended)

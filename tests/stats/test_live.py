@@ -208,6 +208,7 @@ def test_events_come_with_the_write_that_makes_their_frame_final(name: str) -> N
                 assert before < message["frame"] <= through or closing(message, through)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", MATCHES)
 def test_resume_in_the_middle(name: str) -> None:
     """A copy of the pipeline continues with the same messages, and the original is not affected."""

@@ -110,6 +110,7 @@ def games_and_query(draw: st.DrawFn) -> tuple[list[Game], GamesQuery, int]:
     return games, query, draw(st.integers(1, 6))
 
 
+@pytest.mark.fuzz
 @settings(max_examples=60, deadline=None)
 @given(games_and_query())
 def test_pages_have_each_matching_game_once_and_in_order(case: tuple[list[Game], GamesQuery, int]) -> None:

@@ -49,6 +49,7 @@ class FakeLog:
         self.batches: list[dict[FramesMode, list[LogMessage]]] = []
         self._offset = 0
         self._count = dict.fromkeys(MODES, 0)
+        self._newest: dict[int, bytes] = {}
         self._chance = random.Random(f"{number} {seed}")
         self._write(batches, ended=ended)
 
@@ -88,12 +89,12 @@ class FakeLog:
     def _frame(self, number: int, *, revision: int) -> None:
         padding = b"x" * self._chance.choice((0, 50, 400))
         text = b'"frame":{"frame":%d,"revision":%d,"players":{"0":{"post":{"percent":%d.5,"pad":"%b"}}}}}'
-        self._add("frame", text % (number, revision, number, padding), modes=("live",), frame=number)
+        self._newest[number] = text % (number, revision, number, padding)
+        self._add("frame", self._newest[number], modes=("live",), frame=number)
 
     def _finalize(self, after: int, through: int) -> None:
-        newest = {message.frame: message for message in self.whole() if message.frame is not None}
         for number in range(after + 1, through + 1):
-            self._add("frame", newest[number].body, modes=("finalized",), frame=number)
+            self._add("frame", self._newest[number], modes=("finalized",), frame=number)
         self._add("finalized", b'"through":%d}' % through, modes=("live",))
 
     def _add(self, kind: str, body: bytes, *, modes: Sequence[FramesMode] = MODES, frame: int | None = None) -> None:

@@ -85,6 +85,7 @@ def decoded(log: list[bytes]) -> list[dict[str, Any]]:
     return [msgspec.json.decode(line) for line in log]
 
 
+@pytest.mark.fuzz
 @pytest.mark.parametrize("seed", range(60))
 async def test_decoded_deltas_equal_the_log(seed: int) -> None:
     chance = random.Random(seed)

@@ -149,7 +149,7 @@ async def test_frames_beyond_the_burst_are_read_slowly(patient_clock: MockClock)
             await caller.send(b"".join(frame(TEXT, SUBSCRIBE) for _ in range(count)))
             with trio.fail_after(60):
                 while running.hub.subscriptions < count:
-                    await trio.sleep(0.1)
+                    await trio.sleep(0.5)
             took = trio.current_time() - began
             assert took == pytest.approx(20 / websocket.FRAMES_PER_SECOND, rel=0.3)
 
@@ -190,7 +190,7 @@ async def test_silent_client_is_dropped(patient_clock: MockClock) -> None:
         async with caller.stream:
             with trio.fail_after(websocket.PING_SECONDS * 4):
                 while not running.dropped:
-                    await trio.sleep(1)
+                    await trio.sleep(5)
             assert running.dropped == ["silent"]
             with trio.fail_after(10):
                 while running.server.websockets:

@@ -93,7 +93,13 @@ def test_client_module_survives_a_restart_of_the_daemon(folder: Path, tmp_path: 
 
 @needs_slippi_js
 @needs_shared
-@pytest.mark.parametrize("name", ["v3.18", "itemExport", "doubles", "ics", "rollbackFrameTest", "v2.0"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("v3.18", "itemExport", "ics"),
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("doubles", "rollbackFrameTest", "v2.0")),
+    ],
+)
 def test_code_for_slippi_js_frames_reads_our_frames(name: str) -> None:
     replay = SLP / f"{name}.slp"
     lines = b"\n".join(m.json("station") for m in messages(replay, topics=("game", "frame"), frames="finalized"))

@@ -103,6 +103,7 @@ def written(values: dict[int, tuple[float, int]]) -> dict[int, tuple[str, str]]:
     }
 
 
+@pytest.mark.slow
 def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> None:
     daemon = tournament.daemon
     with (
@@ -218,7 +219,7 @@ def table_row(page: Page, name: str) -> Any:
 
 
 @pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
-@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["1280", "390"])
 def test_axe_finds_nothing_serious(
     browser: Browser, tournament: Tournament, viewport: ViewportSize, scheme: str
@@ -273,6 +274,7 @@ def test_keyboard(browser: Browser, tournament: Tournament) -> None:
         watched.check(tournament.daemon.url)
 
 
+@pytest.mark.slow
 def test_reduced_motion(browser: Browser, tmp_path: Path) -> None:
     """Users who prefer reduced motion get a few pictures per second, others many."""
     count = """async () => {

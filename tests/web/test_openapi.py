@@ -131,6 +131,7 @@ def test_responses_have_the_documented_types(daemon: DaemonProcess) -> None:
     strict("/readyz", schemas.Readiness)
 
 
+@pytest.mark.slow
 def test_schemathesis_finds_nothing(daemon: DaemonProcess, tmp_path: Path) -> None:
     if find_spec("schemathesis") is None:
         assert not IN_CI, "CI installs the dependency group `peers`"

@@ -206,6 +206,7 @@ def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path
         watched.check(first.url, interrupted=True)
 
 
+@pytest.mark.slow
 def test_starts_over_when_its_game_is_gone(browser: Browser, folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "second" / "station"
     other.mkdir(parents=True)

@@ -355,7 +355,8 @@ async def test_client_that_sends_without_pause_does_not_starve_others() -> None:
             nursery.cancel_scope.cancel()
 
 
-async def test_connections_are_limited() -> None:
+async def test_connections_are_limited(autojump_clock: MockClock) -> None:
+    autojump_clock.autojump_threshold = 0.05
     async with served(max_connections=3) as server:
         callers = [await server.call() for _ in range(3)]
         for caller in callers:
@@ -394,6 +395,7 @@ async def test_stop_ends_listening_and_idle_connections() -> None:
             await server.call()
 
 
+@pytest.mark.soak
 async def test_fifty_starts_and_stops_leak_nothing() -> None:
     def open_things() -> tuple[int, int]:
         gc.collect()

@@ -18,7 +18,7 @@ import pyarrow as pa
 from msgspec import UNSET
 
 from slpstream.formats.slippi import game_start
-from slpstream.formats.slippi.columns import Array, Character, EventColumns, Frames
+from slpstream.formats.slippi.columns import Array, Character, EventColumns, FrameColumns
 from slpstream.formats.slippi.commands import FRAME_BOOKEND, FRAME_START, GAME_END, ITEM_UPDATE, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.game_start import GameInfo, MatchInfo, PlayerSettings, Settings
 from slpstream.formats.slippi.names import character_name, stage_name
@@ -94,7 +94,7 @@ ITEMS_SCHEMA = pa.schema([*_FRAME_KEYS, *(source.column for source in _ITEM_SOUR
 """The columns of `items_table`."""
 
 
-def frames_table(frames: Frames) -> pa.Table:
+def frames_table(frames: FrameColumns) -> pa.Table:
     """One row for each frame and character, with the columns of `FRAMES_SCHEMA`.
 
     The columns are `frame` (int32), `revision` (int32), `player_index` (uint8), `is_follower` (bool); `start_seed`,
@@ -112,7 +112,7 @@ def frames_table(frames: Frames) -> pa.Table:
     )
 
 
-def items_table(frames: Frames) -> pa.Table:
+def items_table(frames: FrameColumns) -> pa.Table:
     """One row for each item of each frame, in the order of `frames` and of the events: `frame`, `revision`, then the
     fields of the Item Update under their own names. `slpstream.formats.slippi.names` has
     names for the item types."""
@@ -123,7 +123,7 @@ def items_table(frames: Frames) -> pa.Table:
     return pa.Table.from_arrays([*keys, *(values.column(source) for source in _ITEM_SOURCES)], schema=ITEMS_SCHEMA)
 
 
-def _character_table(frames: Frames, character: Character) -> pa.Table:
+def _character_table(frames: FrameColumns, character: Character) -> pa.Table:
     """The rows of one character."""
     present = character.pre.present | character.post.present
     rows = None if present.all() else np.flatnonzero(present)

@@ -1,21 +1,20 @@
 """A whole game as columns: each field of each event as one numpy array over all frames.
 
-`frame_index` says where the events are; this module makes arrays of them when somebody asks. A row of an event is a
-structured array with the dtype of its field table, taken straight from the file's bytes: a strided view where the
-events lie at one stride, a gather elsewhere. A column is such a field in the machine's byte order, converted when it is
-touched and kept.
+`frame_index` finds the events; this module turns them into arrays on demand. A row of an event is a structured array
+with the dtype of its field table, taken straight from the file's bytes: a strided view where the events lie at one
+stride, a gather elsewhere. A column is one such field in the machine's byte order, converted on first use and kept.
 
-Frames are addressed the way analysts think. `Frames` has one row for each frame number, ascending, with the values of
-its last sending, so rollbacks are right by default; `Frames.sendings` has them all, in the order of the file. All
-columns of a `Frames` are aligned: row i of every one is frame `number[i]`. Where a character has no event in a frame
-(out of stocks, a follower who is gone) `present` is false, floats are NaN, and the rest is 0 or False.
+`FrameColumns` has one row for each frame number, ascending, with the values of its last sending, so rollbacks are
+right by default; `FrameColumns.sendings` has a row for every sending, in file order. All columns are aligned: row i of
+each belongs to frame `number[i]`. Where a character has no event in a frame (out of stocks, or a follower that is gone)
+`present` is false, floats are NaN, and everything else is 0 or False.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -29,12 +28,8 @@ from slpstream.formats.slippi.commands import (
     STAGE_EVENT_KINDS,
     TABLES,
 )
-from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, Offsets, Slot, Things, stride_of
+from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot, Things, stride_of
 from slpstream.model.fields import BOOL, F32, I8, I16, I32, U8, U16, U32, Block, Layout, Table
-
-if TYPE_CHECKING:
-    import pandas as pd
-    import pyarrow as pa
 
 _NATIVE = {kind.numpy: np.dtype(kind.numpy).newbyteorder("=") for kind in (U8, I8, U16, I16, U32, I32, F32)}
 _NATIVE[BOOL.numpy] = np.dtype(np.uint8)
@@ -217,14 +212,14 @@ class ThingColumns(EventColumns):
         return self.rows[self.firsts[row] : self.firsts[row + 1]]
 
 
-class Frames:
-    """Frames as columns. One row a frame number with its last sending, or (`sendings`) one row a sending."""
+class FrameColumns:
+    """Frames as columns: one row for each frame number with its last sending, or one for each sending (`sendings`)."""
 
     def __init__(
         self, data: bytes, index: FrameIndex, sizes: Mapping[int, int], which: Offsets | None = None, *, last: bool
     ) -> None:
-        """`sizes`: declared payload sizes by command byte. `which` sendings, `None` for all; `last`: only the last
-        one of each number."""
+        """`sizes` has the declared payload sizes by command byte. `which` selects sendings by index, `None` for all;
+        `last` marks a selection that has only the last sending of each number."""
         self._data = data
         self._index = index
         self._sizes = sizes
@@ -232,7 +227,7 @@ class Frames:
         self.last_sendings_only = last
 
     @classmethod
-    def of(cls, data: bytes, index: FrameIndex, sizes: Mapping[int, int]) -> Frames:
+    def of(cls, data: bytes, index: FrameIndex, sizes: Mapping[int, int]) -> Self:
         """The last sending of each frame number, ascending."""
         keep_freed_memory()
         numbers = index.numbers
@@ -243,15 +238,15 @@ class Frames:
         return cls(data, index, sizes, order[ends], last=True)
 
     @cached_property
-    def sendings(self) -> Frames:
-        """Every sending of every frame in the order of the file: what a live reader saw."""
-        return Frames(self._data, self._index, self._sizes, None, last=False)
+    def sendings(self) -> Self:
+        """Every sending of every frame in file order, as a live reader saw them."""
+        return type(self)(self._data, self._index, self._sizes, None, last=False)
 
-    def between(self, first: int, last: int) -> Frames:
+    def between(self, first: int, last: int) -> Self:
         """The frames with numbers from `first` to `last`, both included."""
         which = np.flatnonzero((self.number >= first) & (self.number <= last))
         chosen = which if self._which is None else self._which[which]
-        return Frames(self._data, self._index, self._sizes, chosen, last=self.last_sendings_only)
+        return type(self)(self._data, self._index, self._sizes, chosen, last=self.last_sendings_only)
 
     def row_of(self, number: int) -> int:
         """The row of a frame number, or of its last sending. Raises `KeyError` for a number without a row."""
@@ -325,17 +320,6 @@ class Frames:
         commands = self._index.things
         return {kind: self._things(TABLES[c]) for c, kind in STAGE_EVENT_KINDS.items() if c in commands}
 
-    def to_arrow(self) -> pa.Table:
-        """One row for each frame and character: `frame`, `revision`, `player_index`, `is_follower`, then the fields as
-        `pre_...` and `post_...`; null where the character has no event or the replay no such field."""
-        from slpstream.formats.slippi.arrow import frames_table  # noqa: PLC0415 -- pyarrow is for those who ask
-
-        return frames_table(self)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """The same as `to_arrow`."""
-        return self.to_arrow().to_pandas()
-
     def _chosen(self, values: Array) -> Array:
         return values if self._which is None else values[self._which]
 
@@ -350,7 +334,13 @@ class Frames:
         return EventColumns(self._data, self._layout(table), self._chosen(offsets))
 
     def _characters(self, *, is_follower: bool) -> dict[int, Character]:
-        wanted = sorted({slot.player for slot in self._index.slots if slot.follower is is_follower and slot.is_player})
+        wanted = sorted(
+            {
+                slot.player
+                for slot in self._index.slots
+                if slot.follower is is_follower and slot.command in (PRE_FRAME.command, POST_FRAME.command)
+            }
+        )
         return {
             index: Character(
                 index,

@@ -20,6 +20,8 @@ GECKO_LIST = 0x3D
 FIRST_FRAME = -123
 FIRST_PLAYABLE_FRAME = -39
 FRAMES_PER_SECOND = 60
+MAX_THINGS = 1024
+"""Limit for the items and for the stage events of one sending; the game sends at most 15 and 3."""
 
 _FRAME = Field("frame", 0x1, I32, "0.1.0", "Frame number. The first is -123; the timer starts at 0.", "frame number")
 _PLAYER = (

@@ -16,8 +16,8 @@ from typing import Any, Self
 
 from msgspec import UNSET
 
-from slpstream.formats.slippi.assembler import PlayerFrame, StageEvent
 from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS, TABLES
+from slpstream.formats.slippi.frame_entry import PlayerFrame, StageEvent
 from slpstream.formats.slippi.frame_layout import (
     BOOKEND,
     FRAMED,

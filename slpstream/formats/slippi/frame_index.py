@@ -33,7 +33,6 @@ from slpstream.formats.slippi.frame_layout import (
     FRAME_NUMBER_OFFSET,
     OVERRULED,
     PLAYER_INDEX_OFFSET,
-    POST,
     PRE,
     START,
     Event,
@@ -42,9 +41,8 @@ from slpstream.formats.slippi.frame_layout import (
     frame_widths,
     read_frame,
 )
+from slpstream.formats.slippi.offsets import ABSENT, FrameIndex, Offsets, Slot, Things
 from slpstream.model.errors import FieldError, FormatError, FramingError
-
-Offsets = npt.NDArray[np.int64]
 
 _MAX_EVENTS = 96
 """Sendings with more events are always read event by event."""
@@ -61,48 +59,7 @@ _OFFSET_BYTES = 8
 _ALWAYS_BYTES, _MAX_TIMES = 64 << 20, 8
 """The index may have this many bytes, or this many times the size of the file. The index of a real game is smaller than
 its file."""
-_MIN_FOR_A_STRIDE = 2
 _LITTLE_ENDIAN = sys.byteorder == "little"
-
-ABSENT = -1
-"""The offset of an event that a frame does not have."""
-
-
-class Slot(NamedTuple):
-    """What a frame has at most one of. `player` and `follower` are 0 for Frame Start and Frame Bookend."""
-
-    command: int
-    player: int = 0
-    follower: bool = False
-
-    @property
-    def is_player(self) -> bool:
-        """It is a player's, and not the whole frame's."""
-        return self.command in (PRE, POST)
-
-
-class Things(NamedTuple):
-    """Events that a frame can have many of, in the order of the frames: offset of each, and for each frame where its
-    own begin (`firsts[i]` to `firsts[i + 1]`)."""
-
-    offsets: Offsets
-    firsts: Offsets
-
-
-class FrameIndex(NamedTuple):
-    """All sendings of all frames of a game, in the order of the file."""
-
-    numbers: npt.NDArray[np.int32]
-    """Frame number of each sending."""
-    slots: dict[Slot, Offsets]
-    """Offset of the command byte in the file, or `ABSENT`, for each sending."""
-    things: dict[int, Things]
-    """Items and stage events by command byte."""
-    stop: int
-    """Where the frames end: the Game End, the metadata, the raw length, the byte that cannot be read, the end of the
-    file."""
-    failure: FormatError | None
-    """What is wrong at `stop`."""
 
 
 class _Layout(FrameLayout):
@@ -434,16 +391,6 @@ def _of_each(of_layouts: Sequence[int], which: npt.NDArray[np.int64]) -> Offsets
     if len(set(of_layouts)) == 1:
         return np.broadcast_to(np.int64(of_layouts[0]), which.shape)
     return np.array(of_layouts, np.int64)[which]
-
-
-def stride_of(offsets: Offsets) -> int | None:
-    """The distance between offsets that all have the same one, at least 1; `None` for others."""
-    if len(offsets) < _MIN_FOR_A_STRIDE:
-        return None
-    stride = int(offsets[1]) - int(offsets[0])
-    if stride < 1 or int(offsets[-1]) - int(offsets[0]) != stride * (len(offsets) - 1) or offsets[0] < 0:
-        return None
-    return stride if bool((offsets[1:] - offsets[:-1] == stride).all()) else None
 
 
 def _character_of(data: bytes, at: int) -> bytes:

@@ -16,12 +16,12 @@ import copy
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, Self, TypeVar
 
-from slpstream.formats.slippi.assembler import MAX_THINGS
 from slpstream.formats.slippi.commands import (
     FRAME_BOOKEND,
     FRAME_START,
     GAME_END,
     ITEM_UPDATE,
+    MAX_THINGS,
     MESSAGE_SPLITTER,
     POST_FRAME,
     PRE_FRAME,

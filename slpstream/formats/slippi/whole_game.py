@@ -11,12 +11,13 @@ from functools import cached_property
 from msgspec import UNSET
 
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.assembler import FrameEntry, PlayerFrame
-from slpstream.formats.slippi.columns import Frames
 from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START, POST_FRAME
-from slpstream.formats.slippi.frame_index import ABSENT, FrameIndex, frame_index
+from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
+from slpstream.formats.slippi.frame_index import frame_index
+from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import size_at
+from slpstream.formats.slippi.offsets import ABSENT, FrameIndex
 from slpstream.formats.slippi.preview import Head, read_head
 from slpstream.formats.slippi.reader import Stage
 from slpstream.model.errors import FormatError, FramingError

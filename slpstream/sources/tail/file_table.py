@@ -14,14 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import TailedFile
 from slpstream.sources.tail.identity import Key, key_of
 from slpstream.sources.tail.scan import FileStat, Finding, KnownFiles, Refusal
-
-if TYPE_CHECKING:
-    from slpstream.sources.tail.tailer import FileTail
+from slpstream.sources.tail.tailer import FileTail
 
 
 class ListedFile:
@@ -37,21 +35,6 @@ class ListedFile:
         self.header = header
         self.stat = FileStat(file.identity, file.size_bytes, file.mtime_ns)
         self.version = version
-
-
-class Arrival:
-    """A file name that is waiting to be opened."""
-
-    __slots__ = ("at_start", "existed", "header", "path", "stat", "version")
-
-    def __init__(self, path: str, stat: FileStat, *, existed: bool, header: bytes | None = None) -> None:
-        self.path = path
-        self.stat = stat
-        self.existed = existed
-        self.at_start = False
-        self.version = 0
-        self.header = header
-        """If given, open the file only when its first bytes are no longer these."""
 
 
 class FileTable:

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Final, Self
 import trio
 
 from slpstream.model.errors import Replaced, SourceError, Unreadable, Vanished
+from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import Lost, Opened, Refused, Scanned, Settled, TailedFile, TailEvent
-from slpstream.sources.tail.file_table import Arrival, FileTable
+from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.identity import PREFIX_BYTES, FileIdentity
 from slpstream.sources.tail.notifications import Notifications
 from slpstream.sources.tail.scan import Refusal, ScanResult, examine_all, folders_changed, scan_tree

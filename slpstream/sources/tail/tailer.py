@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from slpstream.model.errors import Replaced, Truncated, Unreadable, Vanished
+from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import CaughtUp, Grew, Rewritten, TailedFile, TailEvent
-from slpstream.sources.tail.file_table import Arrival
 from slpstream.sources.tail.identity import Head, identity_of
 from slpstream.sources.tail.scan import GONE, Refusal, is_inside, refusal_of
 from slpstream.system.files import modified_ns

@@ -49,6 +49,7 @@ def assert_cheap(data: bytes, frames: int) -> None:
     assert peak < MAX_MEMORY_BYTES
 
 
+@pytest.mark.slow
 def test_largest_body_takes_little_memory() -> None:
     data = encode(worst())
     assert 1_100_000 < len(data) < MAX_BYTES
@@ -60,6 +61,7 @@ def test_hostile_file_takes_little_memory() -> None:
     assert_cheap((GCI / "bad" / "hostile_max_values.gci").read_bytes(), MAX_FRAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("octet", [b"\0", b"\xff"])
 def test_files_of_one_byte_value_take_little_memory(octet: bytes) -> None:
     data = encode(new_replay([InputRun()]))[:BODY_AT].ljust(MAX_BYTES, octet)

@@ -13,8 +13,9 @@ import msgspec
 import pytest
 from msgspec import UNSET
 
-from slpstream.formats.slippi.columns import EventColumns, Frames
+from slpstream.formats.slippi.columns import EventColumns
 from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS
+from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FormatError

@@ -9,7 +9,8 @@ import pytest
 from msgspec import UNSET
 
 from slpstream.formats.slippi import commands
-from slpstream.formats.slippi.assembler import MAX_LAG_FRAMES, MAX_THINGS, ROLLBACK_FRAMES, Assembler
+from slpstream.formats.slippi.assembler import MAX_LAG_FRAMES, ROLLBACK_FRAMES, Assembler
+from slpstream.formats.slippi.commands import MAX_THINGS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized
 from tests.formats.slippi.built import ONLINE, Built, bookend, event, item, post, pre, start

@@ -84,7 +84,10 @@ def test_every_field_of_every_frame(path: Path) -> None:
     assert frames.items.counts.tolist() == [len(entry.items or []) for entry in entries]
 
 
-@pytest.mark.parametrize("name", sorted(built_replays()))
+@pytest.mark.parametrize(
+    "name",
+    [name if name == "varied" else pytest.param(name, marks=pytest.mark.slow) for name in sorted(built_replays())],
+)
 def test_built_replays_cut_anywhere(name: str) -> None:
     """Cut at every event boundary, one byte before it and one byte after it."""
     data = built_replays()[name]
@@ -141,6 +144,7 @@ def test_damaged_replays(draw: st.DataObject) -> None:
     assert_agree(bytes(data))
 
 
+@pytest.mark.slow
 def test_small_file_cannot_ask_for_gigabytes() -> None:
     """The first frame has updates of 256 players and their followers; frames of nine bytes follow."""
     game = Built().add(start(-123))

@@ -48,6 +48,7 @@ NAMES = (
     "crazy_name_tags",
     "v3.18",
 )
+LARGE = {"v2.0", "items", "ics2", "rollbackFrameTest", "FodPlatforms", "doubles"}
 GOLDEN_FILE = Path(__file__).with_name("golden.json")
 BLOCK_MESSAGES = 64
 SEEDS = (1, 2, 3)
@@ -122,8 +123,15 @@ def test_golden(name: str, golden: dict[str, Any]) -> None:
     logs = logs_of([data])
     expected, seen = golden[name], summary(logs)
     assert seen == expected, first_changed_block(expected["blocks"], logs)
-    whole = Expected(logs)
 
+
+@needs_shared
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in NAMES]
+)
+def test_golden_however_it_is_cut(name: str) -> None:
+    data = replay(name)
+    whole = Expected(logs_of([data]))
     whole.check(logs_of(bytewise(data)), "byte by byte")
     for seed in SEEDS:
         whole.check(logs_of(cut_at(data, random_cuts(len(data), seed))), f"split with seed {seed}")
@@ -152,6 +160,7 @@ def test_small_replay_cut_anywhere() -> None:
         whole.check(as_live(data, [cut]), f"raw length 0 first, cut at {cut}")
 
 
+@pytest.mark.slow
 @needs_shared
 @pytest.mark.parametrize("step", [-1, 0, 1])
 def test_real_replay_cut_at_event_boundaries(step: int) -> None:

@@ -724,7 +724,10 @@ REPEATED_BYTES = {
 }
 
 
-@pytest.mark.parametrize("what", [*REPEATED_BYTES, "no bookends", "numbers apart", "never final"])
+SLOW_CASES = [pytest.param(what, marks=pytest.mark.slow) for what in ("numbers apart", "never final")]
+
+
+@pytest.mark.parametrize("what", [*REPEATED_BYTES, "no bookends", *SLOW_CASES])
 def test_memory_is_bounded(what: str) -> None:
     pipe = pipeline()
     sent = 0

@@ -13,7 +13,7 @@ import pytest
 
 from slpstream.formats.name_tables import names_of, read_table
 from slpstream.formats.slippi import names
-from slpstream.formats.slippi.assembler import PlayerFrame
+from slpstream.formats.slippi.frame_entry import PlayerFrame
 from tests.shared_data import SHARED, needs_shared
 
 PLAYABLE = range(26)

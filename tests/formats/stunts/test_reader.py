@@ -235,6 +235,7 @@ def test_runs_expand_to_the_original_bytes(data: bytes, first: int, stop: int) -
     assert runs.expand(first, stop) == data[first:stop]
 
 
+@pytest.mark.sweep
 def test_longest_replay_takes_little_memory_and_longer_file_is_rejected() -> None:
     data = encode(built.replay(inputs=random.Random(2).randbytes(0xFFFF)))
     assert len(data) == MAX_BYTES

@@ -1,0 +1,85 @@
+"""One frame as it goes onto the wire, and its format-neutral view."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from slpstream.model.events import Inputs, State
+
+_PHYSICAL_BUTTONS = {
+    0x1: "dpad_left",
+    0x2: "dpad_right",
+    0x4: "dpad_down",
+    0x8: "dpad_up",
+    0x10: "z",
+    0x20: "r",
+    0x40: "l",
+    0x100: "a",
+    0x200: "b",
+    0x400: "x",
+    0x800: "y",
+    0x1000: "start",
+}
+
+
+class PlayerFrame(msgspec.Struct, gc=False):
+    """One character's part of a frame: `pre` and `post`, each absent when its event is missing."""
+
+    pre: Any = UNSET
+    post: Any = UNSET
+
+    @property
+    def inputs(self) -> Inputs | None:
+        """The format-neutral view of `pre`."""
+        pre = self.pre
+        if pre is UNSET:
+            return None
+        pressed = pre.physical_buttons
+        return Inputs(
+            steer=pre.joystick_x,
+            pitch=pre.joystick_y,
+            stick=(pre.joystick_x, pre.joystick_y),
+            c_stick=(pre.c_stick_x, pre.c_stick_y),
+            triggers=(pre.physical_l_trigger, pre.physical_r_trigger),
+            buttons=frozenset(name for bit, name in _PHYSICAL_BUTTONS.items() if pressed & bit),
+        )
+
+    @property
+    def state(self) -> State | None:
+        """The format-neutral view of `post`."""
+        post = self.post
+        if post is UNSET:
+            return None
+        return State(
+            position=(post.position_x, post.position_y),
+            facing=post.facing_direction,
+            damage=post.percent,
+            lives=post.stocks_remaining,
+        )
+
+
+class FrameEntry(msgspec.Struct, gc=False, rename="camel"):
+    """slippi-js `FrameEntryType`, with `players` and `followers` keyed by player index. Empty parts are absent."""
+
+    frame: int
+    revision: int
+    start: Any
+    players: dict[int, PlayerFrame]
+    followers: Any
+    items: Any
+    stage_events: Any
+
+
+class StageEvent(msgspec.Struct, gc=False, omit_defaults=True):
+    """A stage event with its `kind` beside its slippi-js fields."""
+
+    kind: str
+    frame: int
+    platform: Any = UNSET
+    height: Any = UNSET
+    direction: Any = UNSET
+    event: Any = UNSET
+    transformation: Any = UNSET

@@ -1,0 +1,20 @@
+"""A file that a scan has found and that is not open yet."""
+
+from __future__ import annotations
+
+from slpstream.sources.tail.scan import FileStat
+
+
+class Arrival:
+    """A file name that is waiting to be opened."""
+
+    __slots__ = ("at_start", "existed", "header", "path", "stat", "version")
+
+    def __init__(self, path: str, stat: FileStat, *, existed: bool, header: bytes | None = None) -> None:
+        self.path = path
+        self.stat = stat
+        self.existed = existed
+        self.at_start = False
+        self.version = 0
+        self.header = header
+        """If given, open the file only when its first bytes are no longer these."""

@@ -1,0 +1,129 @@
+"""The overlay in Chromium during games in real time: frames, updates and pictures a second, CPU, heap."""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from playwright.sync_api import Browser, CDPSession
+
+from tests.bench.report import Figure, Form
+from tests.daemon_process import running
+from tests.web.pages import chromium, open_page, screenshot
+from tests.web.shown import game_file, shows_a_frame, written_live
+
+GAMES = ("FodPlatforms", "Whispy", "rollbackFrameTest", "ics2", "console_name", "v2.0")
+EVERYTHING = "show=names,stocks,percent,combo,timer,stage,score,controller"
+_WARM_UP_MS = 2500
+_COUNT_UPDATES = """() => {
+  window.updates = window.pictures = 0;
+  const count = () => { window.pictures += 1; requestAnimationFrame(count); };
+  requestAnimationFrame(count);
+  let frame = null;
+  new MutationObserver(() => {
+    const shown = document.querySelector(".players").dataset.frame;
+    window.updates += shown === frame ? 0 : 1;
+    frame = shown;
+  }).observe(document.querySelector(".players"), {attributes: true, attributeFilter: ["data-frame"]});
+}"""
+
+
+class Measured(NamedTuple):
+    """One run. All but the heap is per second."""
+
+    frames: float
+    """Frame messages received."""
+    updates: float
+    """Changes of the shown frame."""
+    pictures: float
+    """Pictures that the browser drew. Without a graphics card a busy machine draws fewer than 60."""
+    busy: float
+    """Seconds of script, style and layout."""
+    heap_before: float
+    """Bytes alive after a garbage collection."""
+    heap_after: float
+
+
+def run(form: Form) -> list[Figure]:
+    """The overlay with all its parts, while games are played one after the other."""
+    seconds = 2.0 if form.short else 20.0
+    runs: list[Measured] = []
+    with chromium() as browser:
+        for _ in range(form.times):
+            with tempfile.TemporaryDirectory(prefix="slpstream-overlay-") as folder:
+                runs.append(measure(browser, Path(folder), seconds))
+    drawn = ", ".join(f"{one.pictures:.0f}" for one in runs)
+    return [
+        Figure("overlay, script, style and layout", [100 * one.busy for one in runs], "% of a core", 10.0),
+        Figure("overlay, frames received", [one.frames for one in runs], "a second", 55.0, "", True),
+        Figure("overlay, updates shown", [one.updates for one in runs], "a second", None, f"{drawn} pictures a second"),
+        Figure("overlay, heap growth", [max(0.0, one.heap_after - one.heap_before) for one in runs], "bytes", 500_000),
+    ]
+
+
+def measure(browser: Browser, folder: Path, seconds: float) -> Measured:
+    """Shows games in the overlay and measures for some seconds, after a warm-up. `folder` must be empty."""
+    station = folder / "station"
+    station.mkdir()
+    replays = list(dict.fromkeys(game_file(name, folder, frames=8000) for name in GAMES))
+    received: list[str | bytes] = []
+    with (
+        running(station) as daemon,
+        open_page(browser, viewport={"width": 1280, "height": 720}) as watched,
+        _played_one_after_the_other(replays, station),
+    ):
+        page = watched.page
+        page.on("websocket", lambda socket: socket.on("framereceived", lambda line: received.append(line)))
+        page.goto(f"{daemon.url}/overlay/station?{EVERYTHING}")
+        shows_a_frame(page)
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable")
+        page.wait_for_timeout(_WARM_UP_MS)
+        heap_before = _heap_bytes(session)
+        page.evaluate(_COUNT_UPDATES)
+        received.clear()
+        before = _figures(session)
+        page.wait_for_timeout(1000 * seconds)
+        after, (updates, pictures) = _figures(session), page.evaluate("[window.updates, window.pictures]")
+        frames = sum('"type":"frame"' in str(line[:20]) for line in received)
+        heap_after = _heap_bytes(session)
+        screenshot(page, "overlay-controllers")
+        watched.check(daemon.url)
+    took = after["Timestamp"] - before["Timestamp"]
+    busy = sum(after[name] - before[name] for name in ("ScriptDuration", "RecalcStyleDuration", "LayoutDuration"))
+    return Measured(frames / took, updates / took, pictures / took, busy / took, heap_before, heap_after)
+
+
+def _figures(session: CDPSession) -> dict[str, float]:
+    """Chromium's performance metrics of the page, in seconds and bytes."""
+    return {metric["name"]: metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
+
+
+def _heap_bytes(session: CDPSession) -> float:
+    session.send("HeapProfiler.collectGarbage")
+    return _figures(session)["JSHeapUsedSize"]
+
+
+@contextmanager
+def _played_one_after_the_other(replays: Sequence[Path], into: Path) -> Iterator[None]:
+    """Plays games in real time, frame by frame, until the context ends."""
+    stop = threading.Event()
+
+    def play() -> None:
+        for replay in replays:
+            with written_live(replay, into, speed=1.0) as process:
+                while process.poll() is None:
+                    if stop.wait(0.1):
+                        return
+
+    thread = threading.Thread(target=play)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(30)

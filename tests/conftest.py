@@ -1,0 +1,155 @@
+"""The markers of whole modules, and the options `--all` and `--quick`. CONTRIBUTING.md describes the loops.
+
+Single tests are marked where they are written. Tests that use a browser or a broker are marked by their fixtures.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.project import ROOT
+from tests.shared_data import IN_CI, SHARED
+
+TESTS = ROOT / "tests"
+MARKS: Mapping[str, str] = {
+    "bench": "process slow",
+    "cli": "process",
+    "daemon/test_end_to_end.py": "process",
+    "daemon/test_games.py": "process",
+    "daemon/test_jump.py": "process",
+    "daemon/test_reload.py": "process",
+    "daemon/test_sets.py": "process",
+    "deploy": "process",
+    "faults": "process slow",
+    "formats/gci/test_fuzz.py": "fuzz slow",
+    "formats/gci/test_limits.py": "sweep",
+    "formats/mk8/test_fuzz.py": "fuzz slow",
+    "formats/slippi/test_arrow.py": "process sweep",
+    "formats/slippi/test_columns.py": "sweep",
+    "formats/slippi/test_differential.py": "process sweep",
+    "formats/slippi/test_fuzz.py": "fuzz process slow",
+    "formats/slippi/test_golden.py": "sweep",
+    "formats/slippi/test_hostile.py": "sweep",
+    "formats/slippi/test_peppi.py": "sweep",
+    "formats/slippi/test_writer.py": "sweep",
+    "formats/slplog/test_commands.py": "sweep",
+    "formats/slplog/test_figures.py": "sweep",
+    "formats/slplog/test_log.py": "sweep",
+    "formats/slplog/test_page.py": "sweep",
+    "formats/stunts/test_fuzz.py": "fuzz slow",
+    "formats/test_commands.py": "process",
+    "formats/test_serve.py": "process",
+    "formats/test_third_party.py": "process",
+    "game/test_replay_check.py": "process",
+    "hostile": "process slow",
+    "model/test_delta.py": "sweep",
+    "outputs/test_daemon.py": "process",
+    "outputs/test_outputs_page.py": "process",
+    "redis": "redis process",
+    "redis/test_survival.py": "slow",
+    "sets/test_properties.py": "fuzz",
+    "simulate": "sweep",
+    "soak": "process slow soak",
+    "sources/console/test_console.py": "sweep",
+    "sources/tail/test_model.py": "fuzz",
+    "stats/test_compat.py": "process sweep",
+    "stats/test_differences.py": "sweep",
+    "stats/test_events.py": "sweep",
+    "stats/test_hostile.py": "sweep",
+    "stats/test_incremental.py": "sweep",
+    "stats/test_live.py": "sweep",
+    "stats/test_whole.py": "sweep",
+    "stream/test_delivery.py": "fuzz",
+    "stream/test_dropped_games.py": "fuzz",
+    "test_api.py": "process",
+    "test_checks.py": "process",
+    "test_structure.py": "process",
+    "test_wheel.py": "process slow",
+    "web/test_autobahn.py": "process slow",
+    "web/test_client_js.py": "process",
+    "web/test_client_module.py": "process",
+    "web/test_dashboard.py": "process browser",
+    "web/test_delta_client.py": "process",
+    "web/test_index.py": "process browser",
+    "web/test_instant_replay.py": "process browser",
+    "web/test_openapi.py": "process",
+    "web/test_overlay.py": "process browser",
+    "web/test_overlay_live.py": "process browser slow",
+    "web/test_overlay_options.py": "process browser",
+    "web/test_paths.py": "process",
+    "web/test_playout.py": "process",
+    "web/test_sets.py": "process browser",
+}
+"""Marks by folder or module below `tests/`. With `--quick` these are not even imported."""
+MAX_DEFAULT_REPLAY_BYTES = 2_000_000
+"""A test that is repeated for each real file is slow for larger ones. They take most of the time, and the smaller ones
+have all versions and all kinds of events."""
+_FIXTURE_MARKS = {"browser": ("browser", "process"), "broker": ("redis", "process")}
+_NOT_QUICK = ("slow", "browser", "process", "redis", "soak", "fuzz", "sweep")
+_BYTECODE = ROOT / ".pytest_cache" / "bytecode"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("slpstream")
+    group.addoption("--all", action="store_true", help="run every test, also those marked slow; CI=true does the same")
+    group.addoption("--quick", action="store_true", help=f"run the inner loop: no test marked {', '.join(_NOT_QUICK)}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    missing = [path for path in MARKS if not (TESTS / path).exists()]
+    if missing:
+        raise pytest.UsageError(f"tests/conftest.py marks what does not exist: {', '.join(missing)}")
+    if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
+        # The suite starts hundreds of Python processes. Without bytecode each of them compiles everything anew, which
+        # takes longer than what it is started for. It goes to pytest's own cache, not next to the sources.
+        sys.dont_write_bytecode = False
+        sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(_BYTECODE)
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
+def _marks_of(path: Path) -> Iterator[str]:
+    if path.is_relative_to(TESTS):
+        relative = path.relative_to(TESTS)
+        for place in (relative, *relative.parents):
+            yield from MARKS.get(place.as_posix(), "").split()
+
+
+def _has_large_replay(item: pytest.Item) -> bool:
+    parameters = (
+        item.callspec.params.values() if isinstance(item, pytest.Function) and hasattr(item, "callspec") else ()
+    )
+    files = [value for value in parameters if isinstance(value, Path) and value.is_relative_to(SHARED)]
+    return any(file.stat().st_size > MAX_DEFAULT_REPLAY_BYTES for file in files)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return True if config.getoption("quick") and any(_marks_of(collection_path)) else None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    for item in items:
+        for mark in _marks_of(item.path):
+            item.add_marker(mark)
+        if _has_large_replay(item):
+            item.add_marker("slow")
+        for fixture in getattr(item, "fixturenames", ()):
+            for mark in _FIXTURE_MARKS.get(fixture, ()):
+                item.add_marker(mark)
+    if config.getoption("quick"):
+        _deselect(config, items, [item for item in items if any(map(item.get_closest_marker, _NOT_QUICK))])
+    elif not (config.getoption("all") or IN_CI or "slow" in config.option.markexpr):
+        named = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
+        _deselect(config, items, [item for item in items if item.get_closest_marker("slow") and item.path not in named])
+
+
+def _deselect(config: pytest.Config, items: list[pytest.Item], left_out: Sequence[pytest.Item]) -> None:
+    """Leave tests out. A slow test in a file that is named on the command line is not left out."""
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        gone = set(left_out)
+        items[:] = [item for item in items if item not in gone]

@@ -1,0 +1,136 @@
+"""The built wheel in an environment of its own: what a type checker and `inspect` see of the public API."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from tests.project import ROOT
+from tests.shared_data import IN_CI
+
+UV = os.environ.get("UV") or shutil.which("uv")
+INSTALL_SECONDS = 300
+
+CLIENT = """\
+import slpstream
+
+replay = slpstream.open_replay("game.slp")
+reveal_type(slpstream.open_replay)
+reveal_type(slpstream.messages)
+reveal_type(slpstream.follow)
+reveal_type(replay.frames)
+reveal_type(replay.stats())
+
+async def watch() -> None:
+    async for message in slpstream.follow("game.slp"):
+        reveal_type(message.json())
+"""
+PATH = "path: str | os.PathLike[str]"
+FRAMES = "frames: Literal['live'] | Literal['finalized'] ="
+TOPICS = "topics: typing.Iterable[str] ="
+OTHERS = "strict: bool =, personal: bool =, growing: bool ="
+LOG_MESSAGE = "slpstream.model.messages.LogMessage"
+REVEALED = [
+    f"def ({PATH}, *, strict: bool =, personal: bool =) -> slpstream.api.Replay",
+    f"def ({PATH}, *, {FRAMES}, {TOPICS}, {OTHERS}) -> typing.Iterator[{LOG_MESSAGE}]",
+    f"def ({PATH}, *, {FRAMES}, {TOPICS}) -> typing.AsyncGenerator[{LOG_MESSAGE}, None]",
+    "slpstream.formats.slippi.frames.Frames",
+    "slpstream.stats.schema.Stats",
+    "bytes",
+]
+SIGNATURES = """\
+import inspect, slpstream
+for name in ("open_replay", "messages", "follow"):
+    print(name, *inspect.signature(getattr(slpstream, name)).parameters)
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    build = "import sys, hatchling.build; hatchling.build.build_wheel(sys.argv[1])"
+    done = subprocess.run(
+        [sys.executable, "-c", build, str(folder)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    [built] = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with the wheel, what it requires, and mypy. There is no numpy in it."""
+    folder = tmp_path_factory.mktemp("environment")
+    venv.create(folder, with_pip=UV is None)
+    python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    install = [str(python), "-m", "pip", "install"] if UV is None else [UV, "pip", "install", "--python", str(python)]
+    done = subprocess.run(
+        [*install, "--quiet", str(wheel), f"mypy=={version('mypy')}"],
+        capture_output=True,
+        text=True,
+        timeout=INSTALL_SECONDS,
+        check=False,
+    )
+    if done.returncode and not IN_CI:
+        pytest.skip(f"cannot be installed here: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    return python
+
+
+def checked(python: Path, client: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """A client under `mypy --strict`, away from the checkout."""
+    (folder / "client.py").write_text(client, encoding="utf-8")
+    return subprocess.run(
+        [python, "-m", "mypy", "--strict", "client.py"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=INSTALL_SECONDS,
+        check=False,
+    )
+
+
+def test_the_wheel_is_marked_as_typed(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert "slpstream/py.typed" in names
+    assert not [name for name in names if name.startswith("tests")]
+
+
+def test_a_type_checker_reveals_the_real_types(python: Path, tmp_path: Path) -> None:
+    done = checked(python, CLIENT, tmp_path)
+    assert done.returncode == 0, done.stdout
+    # Versions of mypy differ in how they write a union, and whether builtins carry their module.
+    text = done.stdout.replace("builtins.", "").replace("def (path: Union[str, ", "def (path: str | ")
+    assert re.findall(r'Revealed type is "(.*)"', text) == REVEALED
+
+
+def test_a_misspelt_name_is_an_error(python: Path, tmp_path: Path) -> None:
+    done = checked(python, "import slpstream\nslpstream.open_reply('game.slp')\n", tmp_path)
+    assert done.returncode == 1
+    assert 'Module has no attribute "open_reply"' in done.stdout
+
+
+def test_the_example_of_the_readme_passes_a_type_checker(python: Path, tmp_path: Path) -> None:
+    [example] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+    done = checked(python, example, tmp_path)
+    assert done.returncode == 0, done.stdout
+
+
+def test_signatures_have_the_real_parameters(python: Path, tmp_path: Path) -> None:
+    done = subprocess.run(
+        [python, "-c", SIGNATURES], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "open_replay path strict personal",
+        "messages path frames topics strict personal growing",
+        "follow path frames topics",
+    ]
