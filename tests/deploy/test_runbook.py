@@ -113,7 +113,7 @@ def test_each_close_code_has_an_entry() -> None:
 
 
 def test_each_drop_reason_has_an_entry() -> None:
-    reasons = entries("Connections that were ended without a farewell")
+    reasons = entries("Dropped connections")
     assert tuple(reasons) == ROWS["slpstream_connections_dropped_total"].known_values
 
 
