@@ -175,7 +175,7 @@ class Replay:
             raise Unsupported(f"{self.path}: {self._format.name} replays have no stats", offset=0)
         known = self._stats.get((compat, crew))
         if known is None:
-            whole = cast("SlippiGame | None", self._whole)
+            whole: SlippiGame | None = cast(Any, self._whole)
             known = None if whole is None else whole_stats(whole, compat=compat, crew=crew)
             known = self._stats[compat, crew] = known or self._computed_as_read(compat=compat, crew=crew)
         return known

@@ -1,35 +1,22 @@
 """The registry of formats: picks the format of a file by its name and first bytes, and of a game by the format's name.
 
-The built-in formats are in `_OURS`; installed packages add others through the entry-point group `slpstream.formats`
-(`deploy/docs/add_a_format.md`). No module above `formats` and `stats` knows a format by name.
+The built-in formats are listed in `_BUILT_IN`; installed packages add others through the entry-point group
+`slpstream.formats` (`deploy/docs/add_a_format.md`). They are imported when they are first needed. No module above
+`formats` and `stats` knows a format by name.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+import pkgutil
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
 
-from slpstream.formats import gci, mk8, stunts
-from slpstream.formats.gci import names as gci_names
-from slpstream.formats.gci.reader import GciReader
-from slpstream.formats.gci.summary import describe as describe_gci
-from slpstream.formats.interface import Format, Reader, ReaderOptions, StatsComputer, WholeGame
-from slpstream.formats.mk8 import names as mk8_names
-from slpstream.formats.mk8.reader import Mk8Reader
-from slpstream.formats.mk8.summary import describe as describe_mk8
-from slpstream.formats.slippi import container
-from slpstream.formats.slippi import names as slippi_names
-from slpstream.formats.slippi.preview import read_preview
-from slpstream.formats.slippi.reader import SlippiReader
-from slpstream.formats.slippi.summary import describe as describe_slippi
-from slpstream.formats.stunts import names as stunts_names
-from slpstream.formats.stunts.reader import StuntsReader
-from slpstream.formats.stunts.summary import describe as describe_stunts
+from slpstream.formats.interface import Format, StatsComputer
 from slpstream.model.errors import ConfigError
 from slpstream.model.events import GameEnd, GameStart
 from slpstream.model.summary import GameSummary
@@ -37,57 +24,13 @@ from slpstream.model.summary import GameSummary
 ENTRY_POINTS = "slpstream.formats"
 
 
-def _whole_slippi(data: bytes) -> WholeGame:
-    from slpstream.formats.slippi.whole_game import WholeGame as SlippiGame  # noqa: PLC0415 -- numpy is an extra
-
-    return SlippiGame(data)
-
-
-def _whole_file_reader(reader: Callable[..., Reader]) -> Callable[[ReaderOptions], Reader]:
-    return lambda options: reader(**options._asdict())
-
-
-_OURS: tuple[Format, ...] = (
-    Format(
-        "slippi",
-        (".slp",),
-        lambda options: SlippiReader(),
-        rewritable_bytes=container.HEADER_BYTES,
-        sniff=container.sniff,
-        whole=_whole_slippi,
-        names=slippi_names.FOLDER,
-        preview=read_preview,
-        describe=describe_slippi,
-        stats="slpstream.stats.game:SlippiStats",
-    ),
-    Format(
-        "gci",
-        (".gci",),
-        _whole_file_reader(GciReader),
-        written_whole=True,
-        sniff=gci.sniff,
-        names=gci_names.FOLDER,
-        describe=describe_gci,
-    ),
-    Format(
-        "stunts",
-        (".rpl",),
-        _whole_file_reader(StuntsReader),
-        written_whole=True,
-        sniff=stunts.sniff,
-        names=stunts_names.FOLDER,
-        describe=describe_stunts,
-    ),
-    Format(
-        "mk8",
-        (".dat",),
-        _whole_file_reader(Mk8Reader),
-        written_whole=True,
-        sniff=mk8.sniff,
-        names=mk8_names.FOLDER,
-        describe=describe_mk8,
-    ),
+_BUILT_IN = (
+    "slpstream.formats.slippi.format:FORMAT",
+    "slpstream.formats.gci.format:FORMAT",
+    "slpstream.formats.stunts.format:FORMAT",
+    "slpstream.formats.mk8.format:FORMAT",
 )
+"""References like those of entry points, in the order in which the formats are asked."""
 
 
 @functools.cache
@@ -97,7 +40,7 @@ def formats() -> tuple[Format, ...]:
     Raises `ConfigError` for a package that cannot be loaded, that registers something other than a `Format`, or whose
     name is already taken.
     """
-    found = list(_OURS)
+    found: list[Format] = [pkgutil.resolve_name(reference) for reference in _BUILT_IN]
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name):
         try:
             format_ = entry.load()

@@ -209,8 +209,6 @@ class Hub:
 
     def __init__(self) -> None:
         self.channels: dict[str, Channel] = {}
-        self.subscriptions = 0
-        """Number of subscriptions ever begun."""
         self._changed = trio.Event()
 
     def add(self, channel: Channel) -> None:

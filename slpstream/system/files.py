@@ -50,5 +50,11 @@ def real_path(path: Path) -> Path:
     return Path(os.path.realpath(path))
 
 
+def printable(path: Path, folder: Path) -> str:
+    """A file's name for people: relative to `folder` if it is below it, and always valid text."""
+    relative = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
+    return str(relative).encode("utf-8", "replace").decode()
+
+
 def _without_waiting(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -141,7 +141,6 @@ class EventsSession:
         """Sends events until the client leaves or the session is closed."""
         head = _HEAD + b"".join(b"%b: %b\r\n" % header for header in self._headers) + b"\r\n"
         self._outbox.put(head + b"retry: %d\n\n" % _RETRY_MILLISECONDS)
-        self._hub.subscriptions += 1
         subscriber = self._subscriber = Subscriber(subscription, _ENCODING, self._outbox, self._wake)
         try:
             with self._scope:

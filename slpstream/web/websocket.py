@@ -251,7 +251,6 @@ class WebsocketSession:
             self._refuse(error)
             return
         self._unsubscribe()
-        self._hub.subscriptions += 1
         subscriber = Subscriber(subscription, self._encoding, self._outbox, self._wake)
         scope = trio.CancelScope()
         self._subscriber, self._subscription_scope = subscriber, scope

@@ -9,16 +9,32 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
+from weakref import WeakSet
 
 import trio
 
 from slpstream.model.messages import FramesMode
+from slpstream.outputs.redis import sink
 from slpstream.outputs.redis.connection import Client, address_of, connected
 from slpstream.outputs.redis.sink import RedisSink
 from slpstream.outputs.redis.streams import FIELD, StationKeys
+from slpstream.stream.log_consumer import ConsumerOffset
 from tests.stream.fakes import FakeLog, FakeStation, lines
 
 TIMEOUT_SECONDS = 30.0
+
+_begin = sink._begin
+_begun = WeakSet[sink.OutgoingLog]()
+"""The logs of which a session knows how far the broker has come."""
+
+
+async def _noting_begin(client: Client, log: sink.OutgoingLog) -> tuple[int, list[ConsumerOffset]]:
+    found = await _begin(client, log)
+    _begun.add(log)
+    return found
+
+
+sink._begin = _noting_begin
 
 
 class Ingest:
@@ -63,7 +79,7 @@ class Ingest:
     async def begun(self) -> None:
         """Wait until the sink reads all logs. In a log that was never sent, it begins with the current game."""
         logs = self.sink._logs
-        await until(lambda: len(logs) == 2 * len(self.stations) and all(log.begun for log in logs.values()))
+        await until(lambda: len(logs) == 2 * len(self.stations) and all(log in _begun for log in logs.values()))
 
     def stop(self) -> None:
         assert self._scope is not None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from slpstream.formats.slippi.names import FIRST_OWN_STATE, own_action_states
+from tests.formats.slippi.name_lookups import FIRST_OWN_STATE, own_action_states
 
 DEAD_DOWN, DEAD_LEFT, DEAD_RIGHT, DEAD_UP_STAR = 0x000, 0x001, 0x002, 0x004
 REBIRTH, REBIRTH_WAIT = 0x00C, 0x00D

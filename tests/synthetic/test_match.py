@@ -20,6 +20,7 @@ from slpstream.formats.slippi.commands import FIRST_FRAME, TABLES
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE
 from slpstream.formats.slippi.reader import SlippiReader, Stage
 from slpstream.model import events
+from tests.formats.slippi import name_lookups
 from tests.synthetic import states
 from tests.synthetic.body import DEAD_FRAMES, FULL_SHIELD
 from tests.synthetic.controls import QUIT
@@ -389,7 +390,7 @@ def test_items() -> None:
     kinds = {item.type_id for item in items}
     assert 0x36 in kinds
     assert kinds - {0x36}
-    assert all(names.item_name(kind) for kind in kinds)
+    assert all(name_lookups.item_name(kind) for kind in kinds)
     assert {item.owner for item in items} == {-1, 0}
     assert max(len(frame.entry.items) for frame in match.frames if frame.entry.items is not UNSET) <= 15
     by_spawn: dict[int, list[float]] = {}

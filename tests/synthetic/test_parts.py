@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from slpstream.formats.slippi import names as slippi_names
+from tests.formats.slippi import name_lookups
 from tests.synthetic import states
 from tests.synthetic.controls import REST, Command, Controller, Pad, Verb
 from tests.synthetic.roster import LINE_UP, NANA, POPO
@@ -18,16 +19,16 @@ def test_states_have_the_names_of_the_game() -> None:
     checked = 0
     for name in names:
         value = getattr(states, name)
-        if name.startswith("_") or value >= slippi_names.FIRST_OWN_STATE or name == "FIRST_OWN_STATE":
+        if name.startswith("_") or value >= name_lookups.FIRST_OWN_STATE or name == "FIRST_OWN_STATE":
             continue
         expected = spelled.get(name) or "".join(part.title() for part in name.split("_"))
-        assert slippi_names.action_state_name(value) == expected
+        assert name_lookups.action_state_name(value) == expected
         checked += 1
     assert checked > 60
 
 
 @pytest.mark.parametrize(
-    "character", [*LINE_UP, POPO, NANA], ids=lambda c: slippi_names.internal_character_name(c.internal_id)
+    "character", [*LINE_UP, POPO, NANA], ids=lambda c: name_lookups.internal_character_name(c.internal_id)
 )
 def test_roster(character: Any) -> None:
     assert slippi_names.internal_characters()[character.internal_id].external_id == character.external_id

@@ -8,7 +8,7 @@ threshold, because loopback sockets need a moment of real time; elsewhere only `
 from __future__ import annotations
 
 import io
-from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,13 +22,13 @@ from websockets.trio.connection import Connection as Websocket
 from slpstream.model.errors import StoreError
 from slpstream.sets import Corrections, Rules, SetPatch, SetScore, corrected, newest_set, score_of
 from slpstream.store import GameKey, GamesQuery
-from slpstream.stream import Hub
+from slpstream.stream import Hub, WantedChannels
 from slpstream.web import schemas
 from slpstream.web.access import Access
 from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, ReplayFile
 from slpstream.web.observer import Observer
 from slpstream.web.server import Limits, WebServer, listen
-from tests.stream.fakes import FakeStation, hub_of
+from tests.stream.fakes import FakeStation
 
 TIMEOUT_SECONDS = 10.0
 
@@ -174,10 +174,20 @@ class Caller:
             return not self._buffer and await self.stream.receive_some() == b""
 
 
+class CountingHub(Hub):
+    """A hub that counts the subscriptions that were begun."""
+
+    subscriptions = 0
+
+    def wanted(self, stations: Sequence[str] | None) -> WantedChannels:
+        self.subscriptions += 1
+        return super().wanted(stations)
+
+
 class Served:
     """A running server."""
 
-    def __init__(self, port: int, server: WebServer, hub: Hub, stations: list[FakeStation]) -> None:
+    def __init__(self, port: int, server: WebServer, hub: CountingHub, stations: list[FakeStation]) -> None:
         self.port = port
         self.server = server
         self.hub = hub
@@ -246,7 +256,9 @@ async def served(
 ) -> AsyncIterator[Served]:
     """Runs a server for stations of these names, by default `main`."""
     stations = [FakeStation(name, settled=settled) for name in names or ("main",)]
-    hub = hub_of(*stations)
+    hub = CountingHub()
+    for station in stations:
+        hub.add(station.channel)
     [listener] = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     server = WebServer(

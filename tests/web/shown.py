@@ -19,6 +19,7 @@ from playwright.sync_api import Page
 
 from slpstream.api import messages
 from slpstream.formats.slippi import names
+from tests.formats.slippi import name_lookups
 from tests.shared_data import IN_CI, SLP
 from tests.synthetic.match import synthetic_match
 
@@ -115,7 +116,7 @@ class Log:
             "colour": TEAMS[setup["teamId"]] if self.settings["isTeams"] else ports[setup["port"] - 1],
             "name": setup["displayName"] or setup["nametag"] or f"P{setup['port']}",
             "character": names.character_name(character_id),
-            "costume": names.costume_name(character_id, setup["characterColor"]),
+            "costume": name_lookups.costume_name(character_id, setup["characterColor"]),
             "stocks": "1 stock" if stocks == 1 else f"{stocks} stocks",
             "icons": stocks,
             "lost": setup["startStocks"] - stocks,

@@ -14,6 +14,7 @@ from slpstream.formats import registry
 from slpstream.formats.registry import name_folders
 from slpstream.formats.slippi import names
 from slpstream.web.app import STATIC
+from tests.formats.slippi import name_lookups
 from tests.project import ROOT
 from tests.web.javascript import needs_node, run
 from tests.web.served import served
@@ -116,7 +117,7 @@ def test_pages_show_the_names_of_the_daemon(tmp_path: Path) -> None:
 
     def character(external_id: int) -> list[str]:
         name = names.character_name(external_id) or f"Character {external_id}"
-        return [name, names.costume_name(external_id, 1) or ""]
+        return [name, name_lookups.costume_name(external_id, 1) or ""]
 
     fighters = names.internal_characters()
     assert shown["characters"] == [character(number) for number in ids]

@@ -18,6 +18,7 @@ from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import timestamp
 from slpstream.sources.tail import TailedFile
 from slpstream.stream import Game
+from slpstream.system.files import printable
 
 _RECENT_FILES = 50
 
@@ -92,9 +93,3 @@ def _path(file: TailedFile) -> Path:
 
 def _age(file: TailedFile) -> tuple[int, int, Path]:
     return file.mtime_ns, file.size_bytes, file.path
-
-
-def printable(path: Path, folder: Path) -> str:
-    """A file's name for people: relative to its station's folder, and always valid text."""
-    relative = path.relative_to(folder) if path.is_relative_to(folder) else Path(path.name)
-    return str(relative).encode("utf-8", "replace").decode()

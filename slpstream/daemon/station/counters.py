@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from slpstream.daemon.station.archive import printable
-from slpstream.daemon.station.followed_file import FollowedFile
+from slpstream.formats.interface import Reader
 from slpstream.game.pipeline import Batch
 from slpstream.model.events import Diagnostic
+from slpstream.sources.tail.events import TailedFile
+from slpstream.system.files import printable
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import StationMetrics
 
@@ -33,44 +34,46 @@ class StationCounters:
         """Bytes of a replay were read."""
         self._bytes += size_bytes
 
-    def count(self, followed: FollowedFile, batch: Batch) -> None:
-        """A batch of a file was published: count it, and log its diagnostics and its Game End."""
-        game = followed.game
-        catching_up = game is not None and game.catching_up
+    def count(self, batch: Batch, file: TailedFile, *, game_id: str | None, live: bool, failed: bool) -> None:
+        """A batch of a file was published: count it, and log its diagnostics and its Game End.
+
+        `live` is false while the file is older than the daemon and still being caught up with; `failed` says that the
+        reader stopped in this batch because of wrong bytes.
+        """
         for event in batch.notable:
             if isinstance(event, Diagnostic):
                 self._metrics.diagnostic(event.code)
                 self._log.warning(
                     "diagnostic",
-                    game_id=followed.pipeline.game_id,
-                    file=printable(followed.file.path, self._folder),
+                    game_id=game_id,
+                    file=printable(file.path, self._folder),
                     code=event.code,
                     offset=event.offset,
                     message=event.message,
                 )
-        if batch.end is not None and not catching_up:
+        if batch.end is not None and live:
             self._metrics.game(batch.end.reason)
             self._log.info(
                 "game end",
-                game_id=followed.pipeline.game_id,
+                game_id=game_id,
                 reason=batch.end.reason,
                 last_frame=batch.end.last_frame,
                 duration_seconds=batch.end.duration_seconds,
             )
-        if followed.pipeline.failure is not None:
+        if failed:
             self._metrics.decode_errors.inc()
-        if batch.frames and not catching_up:
+        if batch.frames and live:
             self._frames += batch.frames
             self._resent_frames += batch.resent_frames
-            self._delays_seconds.append(max(0.0, self._wall_clock() - followed.file.mtime_ns / 1e9))
+            self._delays_seconds.append(max(0.0, self._wall_clock() - file.mtime_ns / 1e9))
 
-    def tick(self, files: Iterable[FollowedFile]) -> None:
-        """Flush; called twice a second. The command counts of `files` are flushed only every few ticks."""
+    def tick(self, readers: Iterable[Reader]) -> None:
+        """Flush; called twice a second. The command counts of `readers` are flushed only every few ticks."""
         self._ticks += 1
-        self.flush(() if self._ticks % _TICKS_PER_COMMAND_COUNT else files)
+        self.flush(() if self._ticks % _TICKS_PER_COMMAND_COUNT else readers)
 
-    def flush(self, files: Iterable[FollowedFile]) -> None:
-        """Write the buffered counts to Prometheus, and the command counts of `files`."""
+    def flush(self, readers: Iterable[Reader]) -> None:
+        """Write the buffered counts to Prometheus, and the command counts of `readers`."""
         metrics = self._metrics
         for counter, count in (
             (metrics.bytes, self._bytes),
@@ -83,6 +86,6 @@ class StationCounters:
             metrics.publish_seconds.observe(delay_seconds)
         self._bytes = self._frames = self._resent_frames = 0
         self._delays_seconds = []
-        for followed in files:
-            for command, count in followed.pipeline.reader.take_command_counts().items():
+        for reader in readers:
+            for command, count in reader.take_command_counts().items():
                 metrics.event(command, count)

@@ -8,7 +8,7 @@ its file does. Games from before this daemon started are known, but not streamed
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,11 +17,11 @@ import structlog
 import trio
 
 from slpstream.config import Watch
-from slpstream.daemon.station.archive import Archive, printable
+from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile, GamesByFile, unwritten_file
 from slpstream.daemon.station.state import StateMachine
-from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES
+from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Reader
 from slpstream.formats.registry import choose, formats, of_name, suffixes
 from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, ReadUnwritten
@@ -46,7 +46,7 @@ from slpstream.sources.tail import (
 )
 from slpstream.store import GameIndex
 from slpstream.stream import Channel, Game, StationState
-from slpstream.system.files import read_regular
+from slpstream.system.files import printable, read_regular
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import StationMetrics
 from slpstream.system.stagger import phase_of
@@ -187,7 +187,7 @@ class Station:
                 async for event in tail:
                     self._TAKES[type(event)](self, event)
             finally:
-                self._counters.flush(self._followed.values())
+                self._counters.flush(self._readers())
 
     def configure(self, watch: Watch) -> None:
         """Use other settings from now on. The intervals of polling and scanning stay as they are."""
@@ -328,7 +328,7 @@ class Station:
         )
         if followed is None:
             return
-        self._counters.flush([followed])
+        self._counters.flush([followed.pipeline.reader])
         if followed.game is None:
             return
         game = followed.game
@@ -377,8 +377,17 @@ class Station:
             self.channel.publish(followed.game, batch.logs)
         if batch.notable:
             self._describe(followed, batch.notable)
-        self._counters.count(followed, batch)
+        self._counters.count(
+            batch,
+            followed.file,
+            game_id=followed.pipeline.game_id,
+            live=followed.game is None or not followed.game.catching_up,
+            failed=followed.pipeline.failure is not None,
+        )
         self._update_state(followed, batch)
+
+    def _readers(self) -> Iterator[Reader]:
+        return (followed.pipeline.reader for followed in self._followed.values())
 
     def _describe(self, followed: FollowedFile, events: Sequence[Event], *, over: bool = False) -> None:
         """Update the summary of the game, and its record in the index."""
@@ -497,7 +506,7 @@ class Station:
     def _release(self, followed: FollowedFile) -> None:
         """Stop following a file; if it changes, it is read again."""
         file = followed.file
-        self._counters.flush([followed])
+        self._counters.flush([followed.pipeline.reader])
         self._describe(followed, (), over=True)
         if self._shared.replay_check is not None:
             self._shared.replay_check.released(self.id, file.path, followed.pipeline)
@@ -521,7 +530,7 @@ class Station:
         await trio.sleep(_TICK_SECONDS * phase_of(self.id))
         while True:
             await trio.sleep(_TICK_SECONDS)
-            self._counters.tick(self._followed.values())
+            self._counters.tick(self._readers())
             self._release_quiet()
             self._play_files_at_rest()
             self._check_folder()

@@ -4,7 +4,3 @@ Source: the page "Ghost Data (File Format)" of the Mario Kart 8 modding wiki, co
 code of two public tools. The sections hold positions and inputs, but their coding is not public and is not guessed
 here, so there are no frames. Sans-IO.
 """
-
-from slpstream.formats.mk8.sniff import sniff
-
-__all__ = ["sniff"]

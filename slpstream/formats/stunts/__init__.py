@@ -2,7 +2,3 @@
 
 Sources: the Stunts Wiki's pages "Replay file format" and "Track file", checked against five replays of real races.
 """
-
-from slpstream.formats.stunts.sniff import sniff
-
-__all__ = ["sniff"]

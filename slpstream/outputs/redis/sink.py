@@ -90,8 +90,6 @@ class OutgoingLog:
         self.complete_at = time.monotonic()
         """When the broker last had all messages."""
         self.sent_at = time.time()
-        self.begun = False
-        """Whether it is known how far the broker has come."""
         self.ordinals: list[int] = []
         """The turns of the stream, oldest first."""
 
@@ -314,7 +312,6 @@ class RedisSink:
 async def _send_log(client: Client, writer: _Writer, channel: Channel, log: OutgoingLog) -> None:
     """Send the messages of one log that the broker does not have yet, until cancelled."""
     ordinal, offsets = await _begin(client, log)
-    log.begun = True
     turn = Turn(ordinal, "", START)
     positions = {offset.cursor.game_id: offset.cursor.position or START for offset in offsets}
     taken, taken_at = 0, -_MIN_TURN_SECONDS

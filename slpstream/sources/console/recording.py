@@ -52,11 +52,6 @@ class RecordingFile:
         self.path = path
         self._descriptor = -1
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the file is open."""
-        return self._descriptor >= 0
-
     def create(self) -> None:
         """Create the file. Does nothing if it is open."""
         if self._descriptor >= 0:

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
-from slpstream.formats.gci import sniff
 from slpstream.formats.gci.body import (
     CHECKPOINT_BITS,
     CHECKPOINT_FIELDS,
@@ -32,6 +31,7 @@ from slpstream.formats.gci.container import (
     Entry,
     checksum,
     read_container,
+    sniff,
 )
 from slpstream.formats.gci.custom import CUSTOM, CUSTOM_BYTES, EMBLEM, EMBLEM_BYTES, CustomMachine, Emblem
 from slpstream.formats.gci.rows import ByteTable

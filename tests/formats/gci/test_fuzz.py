@@ -19,10 +19,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slpstream.formats.gci import sniff
 from slpstream.formats.gci.bits import OutOfBits
 from slpstream.formats.gci.body import InputRun, Racer, read_body
-from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT, read_container
+from slpstream.formats.gci.container import BODY_AT, CHECKSUM_AT, read_container, sniff
 from slpstream.formats.gci.reader import MAX_FRAMES, GciReader
 from slpstream.model.errors import FormatError
 from slpstream.model.events import Diagnostic, Event, Frame, GameEnd, GameStart

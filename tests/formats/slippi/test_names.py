@@ -14,6 +14,7 @@ import pytest
 from slpstream.formats.name_tables import names_of, read_table
 from slpstream.formats.slippi import names
 from slpstream.formats.slippi.frame_entry import PlayerFrame
+from tests.formats.slippi import name_lookups
 from tests.shared_data import SHARED, needs_shared
 
 PLAYABLE = range(26)
@@ -163,8 +164,8 @@ def test_kirby_has_a_move_for_each_fighter_that_he_can_swallow() -> None:
 
 
 def test_common_action_states_are_complete_and_unique() -> None:
-    common = names.common_action_states()
-    assert len(common) == names.FIRST_OWN_STATE == 0x155
+    common = name_lookups.common_action_states()
+    assert len(common) == name_lookups.FIRST_OWN_STATE == 0x155
     data_sheet = read_table(names.FOLDER, "action_states", "data_sheet")["blocks"].values()
     both = [*common, *(name for block in data_sheet for name in block)]
     assert len(both) == len(set(both)) == 0x17F
@@ -173,7 +174,7 @@ def test_common_action_states_are_complete_and_unique() -> None:
 
 def test_own_action_states_are_complete_and_unique() -> None:
     for internal_id, character in names.internal_characters().items():
-        states = names.own_action_states(internal_id)
+        states = name_lookups.own_action_states(internal_id)
         assert len(states) == OWN_STATES[character.name]
         assert len(set(states)) == len(states)
         assert all(name.isidentifier() for name in states)
@@ -182,7 +183,7 @@ def test_own_action_states_are_complete_and_unique() -> None:
 def test_blocks_of_action_states_follow_each_other() -> None:
     tables = read_table(names.FOLDER, "action_states")["tables"]
     for name, table in tables.items():
-        state_id = 0 if name == "common" else names.FIRST_OWN_STATE
+        state_id = 0 if name == "common" else name_lookups.FIRST_OWN_STATE
         for first, block in table["blocks"].items():
             assert int(first, 16) == state_id, name
             state_id += len(block)
@@ -191,9 +192,9 @@ def test_blocks_of_action_states_follow_each_other() -> None:
 
 
 def test_items_are_unique_and_within_their_range() -> None:
-    assert min(names.items()) == 0x00
-    assert max(names.items()) == 0xEC
-    assert len(set(names.items().values())) == len(names.items()) == 225
+    assert min(name_lookups.items()) == 0x00
+    assert max(name_lookups.items()) == 0xEC
+    assert len(set(name_lookups.items().values())) == len(name_lookups.items()) == 225
 
 
 @pytest.mark.parametrize("table", ENUMERATIONS.values(), ids=ENUMERATIONS.keys())
@@ -240,7 +241,7 @@ def test_character_name(external_id: int, name: str) -> None:
     [(0, "Mario"), (1, "Fox"), (7, "Sheik"), (10, "Popo"), (11, "Nana"), (18, "Marth"), (32, "Sandbag")],
 )
 def test_internal_character_name(internal_id: int, name: str) -> None:
-    assert names.internal_character_name(internal_id) == name
+    assert name_lookups.internal_character_name(internal_id) == name
 
 
 @pytest.mark.parametrize(
@@ -248,7 +249,7 @@ def test_internal_character_name(internal_id: int, name: str) -> None:
     [(0, 0, "Default"), (0, 5, "Blue"), (12, 1, "Daisy"), (13, 2, "Party Hat"), (15, 4, "Crown"), (21, 3, "White")],
 )
 def test_costume_name(external_id: int, costume_index: int, name: str) -> None:
-    assert names.costume_name(external_id, costume_index) == name
+    assert name_lookups.costume_name(external_id, costume_index) == name
 
 
 @pytest.mark.parametrize(
@@ -317,9 +318,9 @@ def test_move_name(move_id: int, name: str, short_name: str) -> None:
     ],
 )
 def test_common_states_are_the_same_for_all_fighters(state_id: int, name: str) -> None:
-    assert names.action_state_name(state_id) == name
-    assert names.action_state_name(state_id, 1) == name
-    assert names.action_state_name(state_id, 99) == name
+    assert name_lookups.action_state_name(state_id) == name
+    assert name_lookups.action_state_name(state_id, 1) == name
+    assert name_lookups.action_state_name(state_id, 99) == name
 
 
 @pytest.mark.parametrize(
@@ -353,8 +354,8 @@ def test_common_states_are_the_same_for_all_fighters(state_id: int, name: str) -
     ],
 )
 def test_own_states_need_the_character(internal_id: int, state_id: int, name: str) -> None:
-    assert names.action_state_name(state_id, internal_id) == name
-    assert names.action_state_name(state_id) is None
+    assert name_lookups.action_state_name(state_id, internal_id) == name
+    assert name_lookups.action_state_name(state_id) is None
 
 
 @pytest.mark.parametrize(
@@ -380,22 +381,22 @@ def test_own_states_need_the_character(internal_id: int, state_id: int, name: st
     ],
 )
 def test_item_name(type_id: int, name: str) -> None:
-    assert names.item_name(type_id) == name
+    assert name_lookups.item_name(type_id) == name
 
 
 @pytest.mark.parametrize(
     "lookup",
     [
         names.character_name,
-        names.internal_character_name,
+        name_lookups.internal_character_name,
         names.stage_name,
         names.move_name,
-        names.item_name,
-        names.action_state_name,
-        lambda number: names.costume_name(0, number),
-        lambda number: names.costume_name(number, 0),
-        lambda number: names.action_state_name(0x155, number),
-        *(lambda number, who=who: names.action_state_name(number, who) for who in (*range(34), 255)),
+        name_lookups.item_name,
+        name_lookups.action_state_name,
+        lambda number: name_lookups.costume_name(0, number),
+        lambda number: name_lookups.costume_name(number, 0),
+        lambda number: name_lookups.action_state_name(0x155, number),
+        *(lambda number, who=who: name_lookups.action_state_name(number, who) for who in (*range(34), 255)),
     ],
 )
 @pytest.mark.parametrize("number", [-1, -341, -(2**31), 0x220, 0xFFFF, 2**31])

@@ -31,7 +31,7 @@ class FileOnDisk(RecordingFile):
         self._disk = disk
 
     def create(self) -> None:
-        if not self.is_open:
+        if self._descriptor < 0:
             self._disk.check()
         super().create()
 

@@ -1,0 +1,29 @@
+"""The Slippi format as the registry knows it."""
+
+from __future__ import annotations
+
+from slpstream.formats.interface import Format, WholeGame
+from slpstream.formats.slippi import container, names
+from slpstream.formats.slippi.preview import read_preview
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slippi.summary import describe
+
+
+def _whole_game(data: bytes) -> WholeGame:
+    from slpstream.formats.slippi import whole_game  # noqa: PLC0415 -- numpy is an extra
+
+    return whole_game.WholeGame(data)
+
+
+FORMAT = Format(
+    "slippi",
+    (".slp",),
+    lambda options: SlippiReader(),
+    rewritable_bytes=container.HEADER_BYTES,
+    sniff=container.sniff,
+    whole=_whole_game,
+    names=names.FOLDER,
+    preview=read_preview,
+    describe=describe,
+    stats="slpstream.stats.game:SlippiStats",
+)
