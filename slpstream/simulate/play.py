@@ -45,7 +45,7 @@ async def write_replay(
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(file.close)
     except FileExistsError as error:
-        raise SourceError(str(target), "exists already and is not overwritten") from error
+        raise SourceError(str(target), "already exists and is not overwritten") from error
     except OSError as error:
         raise SourceError(str(target), f"cannot be written: {error.strerror or error}") from error
 

@@ -212,7 +212,7 @@ def test_simulate_and_follow(game: Path, tmp_path: Path) -> None:
     assert following.returncode == 0
     again = slpstream("simulate", game, "--into", tmp_path / "live", "--speed", "0")
     assert again.returncode == INPUT_OUTPUT
-    assert "exists already" in one_line(again)
+    assert "already exists" in one_line(again)
     assert slpstream("simulate", game, "--into", tmp_path, "--writer", "quill").returncode == USAGE
 
 

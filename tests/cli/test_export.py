@@ -263,7 +263,8 @@ def test_parts_from_before(folder: Path, tmp_path: Path, small_parts: None) -> N
     before = contents(out)
     refused = run(folder / "Game_a.slp", "--to", "parquet", "-o", out)
     assert refused.exit_code == USAGE
-    assert refused.stderr == f"slpstream: {out / 'frames'}: has parts of an earlier export; --overwrite removes them\n"
+    message = f"{out / 'frames'}: contains parts of an earlier export; use --overwrite to remove them"
+    assert refused.stderr == f"slpstream: {message}\n"
     assert contents(out) == before
     (out / "frames" / ".part-0007.csv.tmp").write_text("half")
     (out / "frames" / "notes.txt").write_text("mine")

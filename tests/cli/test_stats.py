@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from slpstream.api import open_replay
-from slpstream.cli.stats import PAYS_FROM_BYTES, command, with_nulls
+from slpstream.cli.stats import MIN_PARALLEL_BYTES, command, with_nulls
 from slpstream.cli.stats_rows import Figures, GameRow, PlayerRow, game_row, summaries
 from slpstream.cli.stats_tables import percent_text, ratio_text, share_text, time_text
 from slpstream.formats.slplog.writer import pack
@@ -209,7 +209,7 @@ def test_processes_say_the_same(games: Path) -> None:
         together = stats_apart(games, *options, "--jobs", "2")
         assert (together.returncode, together.stderr) == (0, "")
         assert together.stdout == stats(games, *options, "--jobs", "1").stdout
-    assert sum(file.stat().st_size for file in games.rglob("*.slp")) < PAYS_FROM_BYTES
+    assert sum(file.stat().st_size for file in games.rglob("*.slp")) < MIN_PARALLEL_BYTES
 
 
 @pytest.mark.parametrize(("way", "jobs"), [(stats, "1"), (stats_apart, "2")])

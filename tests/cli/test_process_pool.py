@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from slpstream.cli.processes import pool_of, starting
+from slpstream.cli.process_pool import interrupts_blocked, process_pool
 
 
 def interrupts(_: int) -> tuple[bool, bool]:
@@ -17,16 +17,16 @@ def interrupts(_: int) -> tuple[bool, bool]:
 
 
 def test_a_process_is_never_interrupted() -> None:
-    with pool_of(2) as pool:
-        with starting():
+    with process_pool(2) as pool:
+        with interrupts_blocked():
             found = pool.map(interrupts, range(4))
         assert list(found) == [(True, True)] * 4
 
 
 def test_an_interrupt_comes_when_they_have_started() -> None:
     came = []
-    with pytest.raises(KeyboardInterrupt), pool_of(2) as pool:
-        with starting():
+    with pytest.raises(KeyboardInterrupt), process_pool(2) as pool:
+        with interrupts_blocked():
             pool.submit(interrupts, 0)
             os.kill(os.getpid(), signal.SIGINT)
             came.append("started")
