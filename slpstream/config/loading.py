@@ -120,7 +120,7 @@ def _check_readable(path: str, file: str, key: str) -> None:
 
 
 def _is_file(path: str, file: str, key: str) -> bool:
-    """Whether a path that should be a folder is a file. `False` if this cannot be determined, as on an unmounted share."""
+    """Whether the path of a folder is that of a file. `False` if this is unknown, as on an unmounted share."""
     try:
         return _expanded(path, file, key).is_file()
     except OSError:
