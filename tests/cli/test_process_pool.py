@@ -1,4 +1,4 @@
-"""The processes that share the work of a command: Ctrl-C is not for them."""
+"""Worker processes: Ctrl-C reaches the main process only."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ import pytest
 from slpstream.cli.process_pool import interrupts_blocked, process_pool
 
 
-def interrupts(_: int) -> tuple[bool, bool]:
-    """In a worker: SIGINT is blocked, and ignored."""
+def sigint_state(_: int) -> tuple[bool, bool]:
+    """In a worker: whether SIGINT is blocked, and whether it is ignored."""
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
     return signal.SIGINT in blocked, signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
-def test_a_process_is_never_interrupted() -> None:
+def test_workers_block_and_ignore_sigint() -> None:
     with process_pool(2) as pool:
         with interrupts_blocked():
-            found = pool.map(interrupts, range(4))
-        assert list(found) == [(True, True)] * 4
+            states = pool.map(sigint_state, range(4))
+        assert list(states) == [(True, True)] * 4
 
 
-def test_an_interrupt_comes_when_they_have_started() -> None:
-    came = []
+def test_interrupt_is_delivered_after_the_workers_have_started() -> None:
+    reached = []
     with pytest.raises(KeyboardInterrupt), process_pool(2) as pool:
         with interrupts_blocked():
-            pool.submit(interrupts, 0)
+            pool.submit(sigint_state, 0)
             os.kill(os.getpid(), signal.SIGINT)
-            came.append("started")
-        came.append("not reached")
-    assert came == ["started"]
+            reached.append("end of the block")
+        reached.append("after the block")
+    assert reached == ["end of the block"]
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
