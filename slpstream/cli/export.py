@@ -122,9 +122,8 @@ def command(
     options = Options(out, kind, revisions, tables)
     code, games, rows = 0, 0, dict.fromkeys(tables, 0)
     with progress_bar("exporting", len(files), shown=True) as update:
-        for result in (
-            _export_in_processes(options, parts, jobs, update) if jobs > 1 else _export(options, parts, update)
-        ):
+        results = _export_in_processes(options, parts, jobs, update) if jobs > 1 else _export(options, parts, update)
+        for result in results:
             for problem in result.problems:
                 report(problem.message)
                 code = max(code, problem.code)

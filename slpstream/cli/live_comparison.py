@@ -134,7 +134,7 @@ def compare_live(
 
 
 def _read_token(file: Path) -> str:
-    """Read the token. Refuse one that is no valid header here, because the errors of later code would show it."""
+    """Read the access token. Check it here, because errors about an invalid header would show it."""
     try:
         token = file.read_text(encoding="utf-8").split("\n", 1)[0].strip()
     except (OSError, UnicodeDecodeError) as error:

@@ -147,7 +147,7 @@ def _read_file(job: Job, *, stats: bool, idle_seconds: float) -> Entry:
         game = read_game(path, stats=stats)
         unfinished = game.end is not None and game.end.reason == "incomplete"
         if unfinished and time.time() - job.file.mtime_ns / 1e9 < idle_seconds:
-            game.reopen()  # it may still be being written; the daemon decides when it has ended
+            game.reopen()  # the file may still be growing; the daemon decides when it has ended
         return game.record()
 
     return look(read, job.station, job.file)
