@@ -15,7 +15,7 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "get_command": "called by click",
         "list_commands": "called by click",
     },
-    "cli/console.py": {"on_broken_pipe": "called by rich"},
+    "cli/terminal.py": {"on_broken_pipe": "called by rich"},
     "cli/dump.py": {"parameter": "click calls the function with it"},
     "cli/export.py": {"parameter": "click calls the function with it"},
     "formats/slippi/assembler.py": {"next_number": "one of several functions with the same parameters"},

@@ -1,8 +1,8 @@
-"""The command line: one module a command, imported when it is called, so that `slpstream --help` and each command
-start fast.
+"""The command line. Each command has a module of its own, imported only when the command is called.
 
-Exit codes: 0 done; 1 the answer is "no"; 2 wrong usage; 74 input/output error; 78 configuration error. Errors go to
-stderr as one line, those of usage below click's usage lines; there is never a traceback for bad input.
+Exit codes: 0 success; 1 a negative answer, such as an unreadable replay or a difference; 2 wrong usage; 74 input/output
+error; 78 configuration error. Bad input never causes a traceback: errors are one line on stderr, and usage errors come
+after click's usage lines.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
 
 _COMMANDS = {
-    "serve": "The daemon: watches folders, serves websocket and HTTP.",
-    "demo": "A daemon with a synthetic match, to look at.",
-    "dump": "The log messages of a replay, as JSON lines.",
-    "follow": "The same for a file that is still being written.",
-    "info": "What is in a replay.",
-    "export": "Replays as columns: Parquet, Arrow, CSV.",
-    "stats": "The stats of games.",
-    "pack": "Replays as replay logs: a twentieth of the .slp, readable at any frame.",
-    "unpack": "The replay of a replay log, byte for byte.",
-    "play": "Some frames of a replay, by a jump.",
-    "verify": "The first difference between two logs.",
-    "simulate": "Writes a replay again the way a game would.",
-    "reindex": "Makes the index of games anew from the replays.",
-    "gateway": "Serves the stations of an event from the broker.",
-    "check-config": "Validates a configuration.",
-    "reference": "Prints the reference pages.",
+    "serve": "Run the daemon: watch folders, serve websocket and HTTP.",
+    "demo": "Run a daemon with bundled synthetic matches.",
+    "dump": "Print the log messages of a replay as JSON lines.",
+    "follow": "Print the log messages of a file that is still being written.",
+    "info": "Show players, stage, length and result of replays.",
+    "export": "Write tables of replays as Parquet, Arrow or CSV.",
+    "stats": "Show the stats of games.",
+    "pack": "Pack replays into replay logs, a twentieth of the size.",
+    "unpack": "Restore the replay from a replay log, byte for byte.",
+    "play": "Print a range of frames of a replay or a replay log.",
+    "verify": "Find the first difference between two replays or logs.",
+    "simulate": "Write a replay again the way a game would.",
+    "reindex": "Rebuild the index of games from the replays.",
+    "gateway": "Serve the stations of an event from the broker.",
+    "check-config": "Validate a configuration file.",
+    "reference": "Print the reference pages.",
 }
-"""Commands in the order of the help page. The module has the command's name with `_` for `-`."""
+"""Commands and their short descriptions, in the order of the help page. The command `a-b` is in the module `a_b`."""
 
 
 class _Commands(click.Group):
-    """Imports a command's module when it is called."""
+    """A click group that imports the module of a command only when the command is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -61,12 +61,12 @@ class _Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> Any:
-        """As click does it, but for two things that it would call a failure."""
+        """Exit with 0 when the reader of stdout has left, and with 130 after Ctrl-C. Click exits with 1 for both."""
         try:
             return super().invoke(ctx)
         except BrokenPipeError:
-            # The reader of our output has left (`slpstream dump ... | head`): nothing went wrong.
-            _forget_output()
+            # The reader of our output has left, as in `slpstream dump ... | head`.
+            _discard_output()
             ctx.exit(0)
         except KeyboardInterrupt:
             ctx.exit(EXIT_INTERRUPTED)
@@ -79,22 +79,22 @@ class _Commands(click.Group):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="slpstream")
 def cli() -> None:
-    """Live ingest of game replays: tails a Slippi replay while the game writes it and streams its frames."""
+    """Live ingest of game replays: tail Slippi replays while the game writes them, and stream their frames."""
 
 
 def main(arguments: list[str] | None = None) -> Any:
-    """The entry point: runs a command and turns expected errors into one line and an exit code."""
-    _open_what_is_closed()
+    """The entry point: run a command, and turn expected errors into one line on stderr and an exit code."""
+    _replace_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a terminal that does not have a character gets a `?`
+            stream.reconfigure(errors="replace")  # print `?` for characters that the encoding lacks
     try:
         try:
             cli.main(args=arguments, prog_name="slpstream", standalone_mode=True)
         finally:
-            sys.stdout.flush()  # Python would do it at its exit, and say there what is wrong
+            sys.stdout.flush()  # otherwise Python flushes at exit and prints errors itself
     except BrokenPipeError:
-        _forget_output()
+        _discard_output()
     except ConfigError as error:
         fail(str(error), EXIT_CONFIG)
     except SourceError as error:
@@ -102,18 +102,18 @@ def main(arguments: list[str] | None = None) -> Any:
     except FormatError as error:
         fail(str(error), EXIT_NO)
     except OSError as error:
-        _forget_output()
+        _discard_output()
         fail(f"{error.filename or 'output'}: {error.strerror or error}", EXIT_INPUT_OUTPUT)
 
 
 def printable(text: object) -> str:
-    """What can be shown on one line: names of files and players can have anything in them."""
+    """Escape unprintable characters, such as line breaks, which names of files and players can contain."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
 @contextmanager
-def naming(file: object) -> Iterator[None]:
-    """What is wrong with the bytes of a file says which file."""
+def error_context(file: object) -> Iterator[None]:
+    """Add the name of a file to a `FormatError` raised inside the context."""
     try:
         yield
     except FormatError as error:
@@ -121,59 +121,62 @@ def naming(file: object) -> Iterator[None]:
 
 
 @contextmanager
-def naming_config(file: Path | None) -> Iterator[None]:
-    """Put the name of the configuration file, if there is one, into a `ConfigError`."""
+def config_error_context(file: Path | None) -> Iterator[None]:
+    """Put the name of the configuration file, if there is one, into a `ConfigError` raised inside the context."""
     try:
         yield
     except ConfigError as error:
         raise ConfigError(error.file if file is None else str(file), error.key, error.expected) from error
 
 
-def said_of(file: object, error: FormatError | SourceError) -> tuple[str, int]:
-    """What is said of a file that cannot be read, and the exit code that it leads to."""
+def describe_error(file: object, error: FormatError | SourceError) -> tuple[str, int]:
+    """The error message and the exit code for a file that cannot be read."""
     if isinstance(error, SourceError):
-        return str(error), EXIT_INPUT_OUTPUT  # it names its file
+        return str(error), EXIT_INPUT_OUTPUT  # its text includes the file name
     return f"{file}: {error}", EXIT_NO
 
 
-def complain_of(file: object, error: FormatError | SourceError) -> int:
-    """Says it; the exit code."""
-    what, code = said_of(file, error)
-    complain(what)
+def report_error(file: object, error: FormatError | SourceError) -> int:
+    """Print the error message for a file that cannot be read. Return the exit code."""
+    message, code = describe_error(file, error)
+    report(message)
     return code
 
 
-def complain(what: str) -> None:
-    """One line on stderr."""
-    print(f"slpstream: {printable(what)}", file=sys.stderr)
+def report(message: str) -> None:
+    """Print a message as one line on stderr."""
+    print(f"slpstream: {printable(message)}", file=sys.stderr)
 
 
-def _open_what_is_closed() -> None:
-    """Without stdout (`>&-`) Python has `None` in its place, and the next file that is opened gets its number. What
-    stands there then is not for writing: who prints fails as with any other output that takes nothing."""
-    if sys.stdout is None:
-        sys.stdout = _nothing_at(1, os.O_RDONLY)
-    if sys.stderr is None:
-        sys.stderr = _nothing_at(2, os.O_WRONLY)
-
-
-def _nothing_at(number: int, flags: int) -> TextIO:
-    nowhere = os.open(os.devnull, flags)
-    if nowhere != number:
-        os.dup2(nowhere, number)
-        os.close(nowhere)
-    os.set_inheritable(number, True)
-    return open(number, "w", encoding="utf-8", closefd=False)
-
-
-def _forget_output() -> None:
-    """What Python would still write at its exit goes nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, sys.stdout.fileno())
-    os.close(nowhere)
-
-
-def fail(what: str, code: int) -> NoReturn:
-    """One line on stderr, and the end with this exit code."""
-    complain(what)
+def fail(message: str, code: int) -> NoReturn:
+    """Print a message as one line on stderr, and exit."""
+    report(message)
     sys.exit(code)
+
+
+def _replace_closed_streams() -> None:
+    """Open the null device in place of a closed stdout or stderr, as after `>&-`.
+
+    Python sets such a stream to `None`, and the next file that is opened would get its descriptor. The stand-in for
+    stdout is read-only, so that printing fails like writing to any other broken output.
+    """
+    if sys.stdout is None:
+        sys.stdout = _open_null_device(1, os.O_RDONLY)
+    if sys.stderr is None:
+        sys.stderr = _open_null_device(2, os.O_WRONLY)
+
+
+def _open_null_device(descriptor: int, flags: int) -> TextIO:
+    null = os.open(os.devnull, flags)
+    if null != descriptor:
+        os.dup2(null, descriptor)
+        os.close(null)
+    os.set_inheritable(descriptor, True)
+    return open(descriptor, "w", encoding="utf-8", closefd=False)
+
+
+def _discard_output() -> None:
+    """Redirect stdout to the null device, so that Python can flush it at exit without an error."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.stdout.fileno())
+    os.close(null)

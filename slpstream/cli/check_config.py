@@ -1,4 +1,4 @@
-"""`slpstream check-config`: validates a configuration file exactly as `serve` does."""
+"""`slpstream check-config`: validate a configuration file exactly as `serve` does."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from slpstream import config as configuration
-from slpstream.cli import naming_config, printable
+from slpstream.cli import config_error_context, printable
 from slpstream.config import EACH_SUBFOLDER
 
 
@@ -18,8 +18,8 @@ def command(file: Path) -> None:
     from slpstream.daemon.daemon import Daemon
 
     config = configuration.load(file)
-    with naming_config(file):
-        Daemon(config, config.stations)  # checks what depends on tokens, extras and folders
+    with config_error_context(file):
+        Daemon(config, config.stations)  # also checks tokens, extras and folders
     names = [
         f"each subfolder of {station.folder}" if station.id == EACH_SUBFOLDER else station.id
         for station in config.stations

@@ -1,4 +1,4 @@
-"""`slpstream demo`: a daemon, and the bundled matches written live into a temporary folder for it."""
+"""`slpstream demo`: run a daemon on a temporary folder, and write the bundled matches into it in real time."""
 
 from __future__ import annotations
 
@@ -25,23 +25,31 @@ _PAUSE_SECONDS = 5.0
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to listen on, of this machine alone: any other needs a token, as `serve` can have.",
+    help="Loopback address to listen on. Other addresses need a token, which only `serve` can have.",
 )
 @click.option(
-    "--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0 takes a free one."
+    "--port",
+    default=DEFAULT_PORT,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port to listen on. 0 picks a free one.",
 )
-@click.option("--seed", default=1, show_default=True, help="Another seed begins with another match.")
-@click.option("--speed", default=1.0, show_default=True, type=click.FloatRange(min=0.01), help="Times real time.")
-@click.option("--writer", default="frame", show_default=True, help="How it is written; see `simulate`.")
+@click.option(
+    "--seed", default=1, show_default=True, help="Number of the first match. Each number is a different game."
+)
+@click.option(
+    "--speed", default=1.0, show_default=True, type=click.FloatRange(min=0.01), help="Speed relative to real time."
+)
+@click.option("--writer", default="frame", show_default=True, help="How matches are written; see `simulate --help`.")
 @click.option("--once", is_flag=True, help="Stop after one match.")
 def command(host: str, port: int, seed: int, speed: float, writer: str, once: bool) -> None:
-    """A daemon with synthetic matches that are written live: needs no replay, no console, no network.
+    """Run a daemon with synthetic matches that are written live. It needs no replay, no console and no network.
 
     Two players play one match after another, in best-of-three sets, until Ctrl-C.
     """
     from slpstream.simulate.schedule import cutter
 
-    if not math.isfinite(speed):  # click's range lets NaN and infinity pass
+    if not math.isfinite(speed):  # click's range accepts NaN and infinity
         raise click.UsageError(f"--speed expects a number, found {speed}")
     try:
         cutter(writer)
@@ -78,7 +86,7 @@ async def _cancel_when_stopping(daemon: Daemon, playing: trio.CancelScope) -> No
 
 
 async def play_matches(folder: Path, *, seed: int, speed: float, writer: str, once: bool) -> None:
-    """Write one match after another into the folder, beginning with play `seed`; only one of them with `once`."""
+    """Write one match after another into the folder, beginning with number `seed`. With `once`, write only that one."""
     from slpstream.simulate.bundled import bundled_match
     from slpstream.simulate.play import write_replay
 

@@ -1,4 +1,4 @@
-"""`slpstream dump`: the log messages of replays, as JSON lines."""
+"""`slpstream dump`: print the log messages of replays as JSON lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from slpstream.api import messages
-from slpstream.cli import complain_of
+from slpstream.cli import report_error
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.messages import TOPICS, FramesMode
 
@@ -27,13 +27,13 @@ def parse_topics(context: click.Context, parameter: click.Parameter, value: str)
 
 
 def topics_option(default: str) -> Callable[[Callback], Callback]:
-    """The option `--topics` with a default of its own for each command."""
+    """The option `--topics`, whose default differs between commands."""
     return click.option(
         "--topics",
         default=default,
         show_default=True,
         callback=parse_topics,
-        help=f"The messages to include, from {','.join(TOPICS)}.",
+        help=f"Topics to include, separated by commas: {','.join(TOPICS)}.",
     )
 
 
@@ -44,13 +44,13 @@ frames_option = click.option(
     type=click.Choice(["live", "finalized"]),
     default="live",
     show_default=True,
-    help="Every revision as it came, or each frame once when final.",
+    help="Every revision of each frame as it came, or each frame once when it is final.",
 )
-strict_option = click.option("--strict", is_flag=True, help="Refuse a file whose checksum is wrong.")
+strict_option = click.option("--strict", is_flag=True, help="Refuse files with a wrong checksum.")
 personal_option = click.option(
     "--personal",
     is_flag=True,
-    help="Keep what identifies a person beyond the name: the Mii and profile id of a ghost.",
+    help="Keep data that identifies a person beyond the name: the Mii and profile id of a ghost.",
 )
 
 
@@ -69,6 +69,6 @@ def command(files: tuple[Path, ...], frames: FramesMode, topics: frozenset[str],
             for message in messages(file, frames=frames, topics=topics, strict=strict, personal=personal):
                 out.write(message.json() + b"\n")
         except (FormatError, SourceError) as error:
-            code = max(code, complain_of(file, error))
+            code = max(code, report_error(file, error))
     out.flush()
     sys.exit(code)

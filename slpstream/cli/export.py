@@ -1,8 +1,8 @@
-"""`slpstream export`: replays as columns for analysis, in Parquet, Arrow or CSV.
+"""`slpstream export`: write tables of replays for analysis, as Parquet, Arrow or CSV.
 
-The files are cut into parts by a fixed rule, in the order of their paths: what a part holds does not depend on how many
-processes work. A part is read and written by one process; it is written under a temporary name that no reader of
-`*.parquet` or of the folder looks at, and renamed when all its tables are complete.
+The replays, in the order of their paths, are divided into parts by a fixed rule, so the content of a part does not
+depend on the number of processes. One process reads and writes a part. It writes under a temporary name that readers of
+`*.parquet` or of the folder ignore, and renames the files when all tables of the part are complete.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from typing import Any, Literal, NamedTuple
 import click
 
 from slpstream.api import Replay, open_replay
-from slpstream.cli import EXIT_INPUT_OUTPUT, complain, fail, printable, said_of
-from slpstream.cli.files import find_files, nothing_in, progress_bar
-from slpstream.cli.processes import CONTEXT, pool_of, starting
+from slpstream.cli import EXIT_INPUT_OUTPUT, describe_error, fail, printable, report
+from slpstream.cli.process_pool import CONTEXT, interrupts_blocked, process_pool
+from slpstream.cli.progress import progress_bar
+from slpstream.cli.replay_files import fail_without_replays, find_files
 from slpstream.model.errors import FormatError, SourceError
 
 FileKind = Literal["parquet", "arrow", "csv"]
@@ -29,13 +30,13 @@ FileKind = Literal["parquet", "arrow", "csv"]
 TABLES = ("frames", "items", "game_starts", "game_ends")
 
 _PART_BYTES = 32 << 20
-"""Replays of at most so many bytes together make a part; a larger one is a part alone."""
+"""Maximum size of the replays in a part. A larger replay is a part of its own."""
 _PART_FILES = 1024
 _POLL_SECONDS = 0.1
 
 
-class Request(NamedTuple):
-    """What to export, and where to."""
+class Options(NamedTuple):
+    """The options of an export."""
 
     out: Path
     kind: FileKind
@@ -44,57 +45,59 @@ class Request(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Files that go into the same part of each table."""
+    """Replays that are written to the same file of each table."""
 
     number: int
     files: tuple[Path, ...]
 
 
-class Complaint(NamedTuple):
-    """What is said of a file on stderr; exit code 0 is a warning."""
+class Problem(NamedTuple):
+    """A message about a replay for stderr, with its exit code. The code of a warning is 0."""
 
     code: int
-    what: str
+    message: str
 
 
-class Written(NamedTuple):
-    """What came of a part."""
+class PartResult(NamedTuple):
+    """The problems of a part, and the numbers of games and of rows that were written."""
 
-    complaints: list[Complaint]
+    problems: list[Problem]
     games: int
     rows: dict[str, int]
 
 
 def _parse_tables(context: click.Context, parameter: click.Parameter, value: str) -> tuple[str, ...]:
-    wanted = {part.strip() for part in value.split(",") if part.strip()}
-    if not wanted or wanted - set(TABLES):
-        unknown = ", ".join(sorted(wanted - set(TABLES))) or "none"
+    names = {part.strip() for part in value.split(",") if part.strip()}
+    if not names or names - set(TABLES):
+        unknown = ", ".join(sorted(names - set(TABLES))) or "none"
         raise click.BadParameter(f"expected some of {', '.join(TABLES)}; found {unknown}")
-    return tuple(name for name in TABLES if name in wanted)
+    return tuple(name for name in TABLES if name in names)
 
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
-@click.option("--to", "kind", type=click.Choice(["parquet", "arrow", "csv"]), required=True, help="Kind of the files.")
+@click.option(
+    "--to", "kind", type=click.Choice(["parquet", "arrow", "csv"]), required=True, help="Format of the files."
+)
 @click.option(
     "-o", "--out", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write into."
 )
-@click.option("--jobs", type=click.IntRange(min=1), default=None, help="Processes.  [default: one a core]")
+@click.option("--jobs", type=click.IntRange(min=1), default=None, help="Number of processes.  [default: one per core]")
 @click.option(
     "--revisions",
     type=click.Choice(["last", "all"]),
     default="last",
     show_default=True,
-    help="Each frame as it was in the end, or every sending of it.",
+    help="Only the last revision of each frame, or all of them.",
 )
 @click.option(
     "--tables",
     default=",".join(TABLES),
     show_default=True,
     callback=_parse_tables,
-    help="Which tables.",
+    help="Tables to write, separated by commas.",
 )
-@click.option("--overwrite", is_flag=True, help="Remove the parts that an earlier export left.")
+@click.option("--overwrite", is_flag=True, help="Remove the parts of an earlier export.")
 def command(
     paths: tuple[Path, ...],
     kind: FileKind,
@@ -104,24 +107,28 @@ def command(
     tables: tuple[str, ...],
     overwrite: bool,
 ) -> None:
-    """Replays as columns: OUT/TABLE/part-0000.KIND, ... for each table. A broken file is reported, the others go on."""
+    """Write tables of frames, items, game starts and game ends to OUT/TABLE/part-0000.KIND and so on.
+
+    Files that cannot be read are reported and left out.
+    """
     if find_spec("numpy") is None or find_spec("pyarrow") is None:
         fail("export needs numpy and pyarrow: pip install 'slpstream[analysis]'", 2)
     files = sorted({found.path for found in find_files(paths)})
     if not files:
-        nothing_in(paths)
-    _make_room(out, tables, overwrite=overwrite)
+        fail_without_replays(paths)
+    _prepare_folders(out, tables, overwrite=overwrite)
     parts = _parts(files)
     jobs = min(jobs or _cores(), len(parts))
-    request = Request(out, kind, revisions, tables)
+    options = Options(out, kind, revisions, tables)
     code, games, rows = 0, 0, dict.fromkeys(tables, 0)
-    with progress_bar("exporting", len(files), shown=True) as show:
-        for written in _export_in_processes(request, parts, jobs, show) if jobs > 1 else _export(request, parts, show):
-            for complaint in written.complaints:
-                complain(complaint.what)
-                code = max(code, complaint.code)
-            games += written.games
-            for name, count in written.rows.items():
+    with progress_bar("exporting", len(files), shown=True) as update:
+        results = _export_in_processes(options, parts, jobs, update) if jobs > 1 else _export(options, parts, update)
+        for result in results:
+            for problem in result.problems:
+                report(problem.message)
+                code = max(code, problem.code)
+            games += result.games
+            for name, count in result.rows.items():
                 rows[name] += count
     for name, count in rows.items():
         print(printable(f"{out / name}: {count:,} rows"))
@@ -135,29 +142,29 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-def _make_room(out: Path, tables: Sequence[str], *, overwrite: bool) -> None:
-    """Folders for the tables, without parts from before. Whole parts only: what an interrupted export left goes."""
+def _prepare_folders(out: Path, tables: Sequence[str], *, overwrite: bool) -> None:
+    """Create the folders of the tables. Remove earlier parts if that is allowed, and always unfinished ones."""
     for name in tables:
         folder = out / name
         folder.mkdir(parents=True, exist_ok=True)
         old = sorted(folder.glob("part-*"))
         if old and not overwrite:
-            fail(f"{folder}: has parts of an earlier export; --overwrite removes them", 2)
+            fail(f"{folder}: contains parts of an earlier export; use --overwrite to remove them", 2)
         for file in (*old, *folder.glob(".part-*.tmp")):
             file.unlink()
 
 
 def _parts(files: Sequence[Path]) -> list[Part]:
-    """Files in their order, cut by their sizes alone."""
+    """Divide the files into parts, in their order and by their sizes alone."""
     batches: list[list[Path]] = []
-    room = 0
+    free_bytes = 0
     for file in files:
         size = _size_bytes(file)
-        if not batches or size > room or len(batches[-1]) == _PART_FILES:
+        if not batches or size > free_bytes or len(batches[-1]) == _PART_FILES:
             batches.append([])
-            room = _PART_BYTES
+            free_bytes = _PART_BYTES
         batches[-1].append(file)
-        room -= size
+        free_bytes -= size
     return [Part(number, tuple(batch)) for number, batch in enumerate(batches)]
 
 
@@ -165,31 +172,30 @@ def _size_bytes(file: Path) -> int:
     try:
         return file.stat().st_size
     except OSError:
-        return 0  # reading it will say what is wrong
+        return 0  # the error is reported when the file is read
 
 
-def _export(request: Request, parts: Sequence[Part], show: Callable[[int], None]) -> Iterator[Written]:
-    """One part after the other."""
+def _export(options: Options, parts: Sequence[Part], update: Callable[[int], None]) -> Iterator[PartResult]:
+    """Export one part after another in this process."""
     done = 0
 
     def file_done() -> None:
         nonlocal done
         done += 1
-        show(done)
+        update(done)
 
     for part in parts:
-        yield export_part(request, part, file_done)
+        yield export_part(options, part, file_done)
 
-
-# -- several processes
-# --------------------------------------------------------------------------------------------------------------------
 
 _files_done: Any = None
-"""In a worker: the count of files that all workers share. A pool hands it over when the process starts, and only
-then."""
+"""In a worker process, the number of files done by all workers, in shared memory.
+
+A global, because shared memory can be passed to a process only when it starts.
+"""
 
 
-def _begin_work(files_done: Any) -> None:
+def _initialize_worker(files_done: Any) -> None:
     global _files_done  # noqa: PLW0603
     _files_done = files_done
 
@@ -199,71 +205,70 @@ def _file_done() -> None:
         _files_done.value += 1
 
 
-def _work(request: Request, part: Part) -> Written:
-    return export_part(request, part, _file_done)
+def _export_in_worker(options: Options, part: Part) -> PartResult:
+    return export_part(options, part, _file_done)
 
 
 def _export_in_processes(
-    request: Request, parts: Sequence[Part], jobs: int, show: Callable[[int], None]
-) -> Iterator[Written]:
-    """As `_export`, in the same order."""
+    options: Options, parts: Sequence[Part], jobs: int, update: Callable[[int], None]
+) -> Iterator[PartResult]:
+    """Export the parts in several processes. Yield the results in the order of the parts."""
     files_done = CONTEXT.Value("q", 0)
-    with pool_of(jobs, _begin_work, files_done) as pool:
+    with process_pool(jobs, _initialize_worker, files_done) as pool:
         try:
-            with starting():
-                futures = [pool.submit(_work, request, part) for part in parts]
+            with interrupts_blocked():
+                futures = [pool.submit(_export_in_worker, options, part) for part in parts]
             for future in futures:
                 while not wait([future], timeout=_POLL_SECONDS, return_when=FIRST_COMPLETED).done:
-                    show(files_done.value)
-                show(files_done.value)
+                    update(files_done.value)
+                update(files_done.value)
                 yield future.result()
         except BrokenProcessPool:
-            fail("a process that exported has been killed; was there too little memory?", EXIT_INPUT_OUTPUT)
+            fail("a worker process was killed, perhaps for lack of memory", EXIT_INPUT_OUTPUT)
 
 
-# -- one part
-# --------------------------------------------------------------------------------------------------------------------
+def export_part(options: Options, part: Part, file_done: Callable[[], None]) -> PartResult:
+    """Read the replays of a part and write its tables, unless none of them can be read.
 
-
-def export_part(request: Request, part: Part, file_done: Callable[[], None]) -> Written:
-    """Reads the files of a part and writes it, unless there is no game in any of them. Raises `OSError`."""
-    tables: dict[str, list[Any]] = {name: [] for name in request.tables}
-    complaints: list[Complaint] = []
+    `file_done` is called after each file. Raises `OSError` when a table cannot be written.
+    """
+    tables: dict[str, list[Any]] = {name: [] for name in options.tables}
+    problems: list[Problem] = []
     for file in part.files:
         try:
             replay = open_exportable(file)
-            of_game = tables_of(replay, request)
-            warnings = _breaks_off(replay)
+            game_tables = tables_of(replay, options)
+            warnings = _truncation_warnings(replay)
         except (FormatError, SourceError) as error:
-            what, code = said_of(file, error)
-            complaints.append(Complaint(code, what))
+            message, code = describe_error(file, error)
+            problems.append(Problem(code, message))
         else:
-            complaints += warnings
-            for name, table in of_game.items():
+            problems += warnings
+            for name, table in game_tables.items():
                 tables[name].append(table)
         file_done()
-    games = len(part.files) - sum(1 for complaint in complaints if complaint.code)
+    games = len(part.files) - sum(1 for problem in problems if problem.code)
     if games:
-        _write_part(request, part.number, tables)
-    return Written(complaints, games, {name: sum(map(len, of_games)) for name, of_games in tables.items()})
+        _write_part(options, part.number, tables)
+    return PartResult(problems, games, {name: sum(map(len, game_tables)) for name, game_tables in tables.items()})
 
 
 def open_exportable(file: Path) -> Replay:
-    """A replay that has columns. Raises `SourceError` and `FormatError`."""
+    """Open a replay. Raises `SourceError`, and `FormatError` also for formats without columns."""
     replay = open_replay(file)
     if not replay.has_columns:
         raise FormatError(f"{replay.format} replays have no columns and cannot be exported", offset=0)
     return replay
 
 
-def tables_of(replay: Replay, request: Request) -> dict[str, Any]:
-    """The tables of one game, each beginning with `file` and `game_id`."""
+def tables_of(replay: Replay, options: Options) -> dict[str, Any]:
+    """The tables of one game by name. The first columns of each are `file` and `game_id`."""
     from slpstream.formats.slippi import arrow
 
     file = str(replay.path).encode("utf-8", "replace").decode()
 
     def frames() -> Any:
-        return replay.frames if request.revisions == "last" else replay.frames.sendings
+        return replay.frames if options.revisions == "last" else replay.frames.sendings
 
     make: dict[str, Callable[[], Any]] = {
         "frames": lambda: arrow.frames_table(frames()),
@@ -271,29 +276,29 @@ def tables_of(replay: Replay, request: Request) -> dict[str, Any]:
         "game_starts": lambda: arrow.game_start_table(replay.settings),
         "game_ends": lambda: arrow.game_end_table(replay.game_end, replay.metadata),
     }
-    return {name: arrow.of_game(make[name](), file=file, game_id=replay.game_id) for name in request.tables}
+    return {name: arrow.of_game(make[name](), file=file, game_id=replay.game_id) for name in options.tables}
 
 
-def _breaks_off(replay: Replay) -> list[Complaint]:
+def _truncation_warnings(replay: Replay) -> list[Problem]:
     end = replay.game_end
     if end.reason not in ("incomplete", "error"):
         return []
-    frames = f"exported as far as it goes, {len(replay.frames):,} frames"
-    return [Complaint(0, f"{replay.path}: breaks off at offset {end.end_offset} ({end.reason}); {frames}")]
+    exported = f"exported {len(replay.frames):,} frames up to there"
+    return [Problem(0, f"{replay.path}: breaks off at offset {end.end_offset} ({end.reason}); {exported}")]
 
 
-def _write_part(request: Request, number: int, tables: dict[str, list[Any]]) -> None:
+def _write_part(options: Options, number: int, tables: dict[str, list[Any]]) -> None:
     import pyarrow as pa
 
     names = {
-        name: (folder / f".part-{number:04}.{request.kind}.tmp", folder / f"part-{number:04}.{request.kind}")
+        name: (folder / f".part-{number:04}.{options.kind}.tmp", folder / f"part-{number:04}.{options.kind}")
         for name in tables
-        for folder in [request.out / name]
+        for folder in [options.out / name]
     }
     try:
-        for name, of_games in tables.items():
+        for name, game_tables in tables.items():
             with names[name][0].open("wb") as file:
-                _WRITE[request.kind](pa.concat_tables(of_games).unify_dictionaries(), file)
+                _WRITE[options.kind](pa.concat_tables(game_tables).unify_dictionaries(), file)
         for temporary, final in names.values():
             temporary.replace(final)
     finally:
@@ -315,19 +320,19 @@ def _write_arrow(table: Any, file: Any) -> None:
 
 
 def _write_csv(table: Any, file: Any) -> None:
-    """Flat text with a header: a list becomes its values with spaces between them."""
+    """Write CSV with a header. The values of a list are joined by spaces."""
     import pyarrow as pa
     from pyarrow import compute, csv
 
-    for place, column in enumerate(table.schema):
-        values = table.column(place)
+    for index, column in enumerate(table.schema):
+        values = table.column(index)
         if pa.types.is_list(column.type):
             values = compute.binary_join(values.cast(pa.list_(pa.string())), " ")
         elif pa.types.is_dictionary(column.type):
             values = values.cast(column.type.value_type)
         else:
             continue
-        table = table.set_column(place, column.name, values)
+        table = table.set_column(index, column.name, values)
     csv.write_csv(table, file)
 
 

@@ -1,4 +1,4 @@
-"""`slpstream follow`: the log messages of a file that is still being written, until its end."""
+"""`slpstream follow`: print the log messages of a file while it is being written, until its end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 import trio
 
 from slpstream.api import follow
-from slpstream.cli import naming
+from slpstream.cli import error_context
 from slpstream.cli.dump import ALL_TOPICS, frames_option, topics_option
 from slpstream.model.messages import FramesMode
 from slpstream.system import logs
@@ -28,10 +28,10 @@ def command(file: Path, frames: FramesMode, topics: frozenset[str]) -> None:
     logs.configure("auto", "warning")
 
     async def run() -> None:
-        async with aclosing(follow(file, frames=frames, topics=topics)) as following:
-            async for message in following:
+        async with aclosing(follow(file, frames=frames, topics=topics)) as log:
+            async for message in log:
                 sys.stdout.buffer.write(message.json() + b"\n")
                 sys.stdout.buffer.flush()
 
-    with naming(file):
+    with error_context(file):
         trio.run(run)

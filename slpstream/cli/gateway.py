@@ -1,4 +1,4 @@
-"""`slpstream gateway`: the daemon's interface, served from the broker."""
+"""`slpstream gateway`: serve the stations of an event from the broker, with the interface of the daemon."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from pathlib import Path
 
 import click
 
-from slpstream.cli.service_options import address_options, config_option, configured, log_options
+from slpstream.cli.service_options import address_options, config_option, load_config, log_options
 from slpstream.model.errors import ConfigError
 from slpstream.system import logs
 
 
 @click.command()
 @config_option
-@click.option("--url", help="URL of the broker, instead of `fanout.url`.")
-@click.option("--event", help="Name of the event, instead of `fanout.event`.")
+@click.option("--url", help="URL of the broker. Overrides `fanout.url`.")
+@click.option("--event", help="Name of the event. Overrides `fanout.event`.")
 @address_options
 @log_options
 def command(
@@ -26,15 +26,15 @@ def command(
     log_format: str | None,
     log_level: str | None,
 ) -> None:
-    """Serves the stations of an event from the broker: websocket and HTTP as the daemon has them.
+    """Serve the stations of an event from the broker, with the websocket and HTTP interface of the daemon.
 
-    Any number of gateways can run beside each other; none keeps anything. Of the configuration it reads `[fanout]`,
-    `[server]`, `[stream]`, `[web]` and `[log]`.
+    Gateways are stateless, and any number of them can run side by side. A gateway reads the sections `[fanout]`,
+    `[server]`, `[stream]`, `[web]` and `[log]` of the configuration.
     """
     from slpstream.daemon.fanout import broker_address
     from slpstream.daemon.service import access_of, run_process
 
-    config = configured(
+    config = load_config(
         config_file,
         fanout={"url": url, "event": event},
         server={"host": host, "port": port},
@@ -44,11 +44,11 @@ def command(
     name = "configuration" if config_file is None else str(config_file)
     try:
         if not config.fanout.url:
-            raise ConfigError(name, "fanout.url", "a gateway needs a broker: set it here, or with --url")
+            raise ConfigError(name, "fanout.url", "required for a gateway, here or with --url")
         address = broker_address(config.fanout)
         access = access_of(config.server)
     except ConfigError as error:
         raise ConfigError(name, error.key, error.expected) from error
-    from slpstream.daemon.gateway.gateway import Gateway  # needs the extra, which `broker_address` checks for
+    from slpstream.daemon.gateway.gateway import Gateway  # needs an extra, which `broker_address` has checked
 
     run_process(Gateway(config, address, access).run)

@@ -1,7 +1,7 @@
-"""`slpstream info`: what is in replays, as a table for people or as JSON for programs.
+"""`slpstream info`: show players, stage, length and result of replays, as a table or as JSON.
 
-A file that is named is read whole, to count its frames and find its oddities. Of the files of a folder only both ends
-are read, where those tell how the game went.
+Files given as arguments are read completely, to count frames and collect diagnostics. For files in folders, only both
+ends are read if they contain the result of the game.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ import click
 import msgspec
 
 from slpstream.api import open_replay, preview_replay, read_chunks
-from slpstream.cli import complain, complain_of, printable
+from slpstream.cli import printable, report, report_error
 from slpstream.cli.dump import personal_option, strict_option
-from slpstream.cli.files import find_files, nothing_in, progress_bar
+from slpstream.cli.progress import progress_bar
+from slpstream.cli.replay_files import fail_without_replays, find_files
 from slpstream.formats.registry import describe as describe_game
 from slpstream.formats.registry import suffixes
 from slpstream.formats.slplog.container import SUFFIX
@@ -26,28 +27,29 @@ from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
 from slpstream.model.summary import GameSummary, PlayerSummary
 
-_MANY_FILES = 20
-"""From here on there is a progress bar."""
+_MIN_FILES_WITH_PROGRESS_BAR = 20
 
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a file.")
-@click.option("--track", is_flag=True, help="Draw the track, where the replay has one (Stunts).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file.")
+@click.option("--track", is_flag=True, help="Draw the track of Stunts replays.")
 @strict_option
 @personal_option
-@click.option("--full", is_flag=True, help="Read the files of folders whole too: count frames, find what is odd.")
+@click.option(
+    "--full", is_flag=True, help="Read files in folders completely too, to count frames and show diagnostics."
+)
 def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, personal: bool, full: bool) -> None:
-    """What is in replays: players, characters, stage, length, how it ended, what is odd."""
+    """Show players, stage, length, how the game ended, and anything odd."""
     code = 0
     rows: list[dict[str, Any]] = []
     files = list(find_files(paths, (*suffixes(), SUFFIX)))
     if not files:
-        nothing_in(paths)
+        fail_without_replays(paths)
     began = time.perf_counter()
     lines_on_terminal = as_json and sys.stdout.isatty()
-    shown = len(files) >= _MANY_FILES and not lines_on_terminal
-    with progress_bar("reading", len(files), shown=shown) as show:
+    shown = len(files) >= _MIN_FILES_WITH_PROGRESS_BAR and not lines_on_terminal
+    with progress_bar("reading", len(files), shown=shown) as update:
         for done, found in enumerate(files, 1):
             try:
                 if full or not found.in_folder:
@@ -57,25 +59,25 @@ def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, p
                 if track and not as_json:
                     _draw_track(found.path)
             except (FormatError, SourceError) as error:
-                code = max(code, complain_of(found.path, error))
+                code = max(code, report_error(found.path, error))
             else:
                 if as_json:
                     sys.stdout.buffer.write(msgspec.json.encode(row) + b"\n")
                     sys.stdout.buffer.flush()
                 else:
                     rows.append(row)
-            show(done)
+            update(done)
     seconds = time.perf_counter() - began
     if rows:
         _print_table(rows)
     sys.stdout.flush()
     if len(files) > 1:
-        complain(f"{len(files):,} files in {seconds:.2f} s, {len(files) / seconds:,.0f} files a second")
+        report(f"{len(files):,} files in {seconds:.2f} s, {len(files) / seconds:,.0f} files a second")
     sys.exit(code)
 
 
 def describe(path: Path, *, strict: bool = False, personal: bool = False) -> dict[str, Any]:
-    """A replay, read whole, as `info --json` shows it. Raises `SourceError`, `FormatError` when the file is none."""
+    """Read a whole replay and return the JSON object of `info --json`. Raises `SourceError` and `FormatError`."""
     replay = open_replay(path, strict=strict, personal=personal)
     events = replay.events()
     metadata = first_of(Metadata, events)
@@ -91,8 +93,10 @@ def describe(path: Path, *, strict: bool = False, personal: bool = False) -> dic
 
 
 def describe_quickly(path: Path, *, strict: bool = False, personal: bool = False) -> dict[str, Any]:
-    """The same, from as little of the file as possible. `frames` and `diagnostics` are `None` when the whole game was
-    not read; everything else is as in `describe`."""
+    """Return the same as `describe`, but read as little of the file as possible.
+
+    `diagnostics`, and `frames` unless they were counted, are `None` when not all events were decoded.
+    """
     preview = preview_replay(path)
     if preview is not None:
         start, end, metadata = preview
@@ -106,7 +110,7 @@ def describe_quickly(path: Path, *, strict: bool = False, personal: bool = False
 def _row(
     path: Path, format: str, start: Any, end: Any, metadata: Any, frames: int | None, diagnostics: Any
 ) -> dict[str, Any]:
-    """`start` has the game's id and settings."""
+    """The JSON object of a replay. `start` is anything with `game_id` and `settings`."""
     return {
         "file": str(path).encode("utf-8", "replace").decode(),
         "format": format,
@@ -124,14 +128,14 @@ def _row(
 
 
 def _draw_track(path: Path) -> None:
-    """The track of a replay as text, above the table."""
+    """Print the track of a Stunts replay as text."""
     from slpstream.formats.stunts.reader import StuntsReader
     from slpstream.formats.stunts.track import draw
 
     data = b"".join(read_chunks(path))
     reader = open_replay(path).new_reader()
     if not isinstance(reader, StuntsReader):
-        raise FormatError("there is no track in a replay of this format", offset=0)
+        raise FormatError("replays of this format have no track", offset=0)
     click.echo(draw(reader.read(data).replay.track))
 
 
@@ -139,36 +143,36 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from slpstream.cli.console import new_console
+    from slpstream.cli.terminal import table_console
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for title in ("file", "version", "stage", "players", "length", "end"):
         table.add_column(title, overflow="fold", justify="right" if title == "length" else "left")
     for row in rows:
-        odd = "".join(f"\n{d['code']} at {d['offset']}" for d in row["diagnostics"] or ())
-        length, end = length_text(row["durationSeconds"]), row["reason"] + odd
+        diagnostics = "".join(f"\n{d['code']} at {d['offset']}" for d in row["diagnostics"] or ())
+        length, end = length_text(row["durationSeconds"]), row["reason"] + diagnostics
         table.add_row(*map(Text, (printable(Path(row["file"]).name), *_game(row), length, end)))
-    new_console().print(table)
+    table_console().print(table)
 
 
 def _game(row: dict[str, Any]) -> tuple[str, str, str]:
-    """The columns version, stage and players of a game."""
+    """The columns version, stage and players of the table."""
     end = GameEnd(0, row["reason"], row["gameEnd"], row["winners"])
     summary = summary_of(row["format"], row["settings"], end)
-    place = summary.place.text
-    where = f"{place}, {summary.rules}" if summary.rules else place
-    lines = [player_text(player, won=player.index in summary.winners) for player in summary.players]
-    who = [summary.who] if summary.who else lines
-    return summary.version or row["format"], where, "\n".join(map(printable, who))
+    stage = summary.place.text
+    stage_and_rules = f"{stage}, {summary.rules}" if summary.rules else stage
+    players = [player_text(player, won=player.index in summary.winners) for player in summary.players]
+    lines = [summary.who] if summary.who else players
+    return summary.version or row["format"], stage_and_rules, "\n".join(map(printable, lines))
 
 
 def summary_of(format_name: str, settings: Any, end: GameEnd) -> GameSummary:
-    """The neutral summary of a game, without the names that only its metadata has."""
+    """The neutral summary of a game, without names that occur only in the metadata."""
     return describe_game(GameStart(0, format_name, "", settings, (60, 1)), end)
 
 
 def player_text(player: PlayerSummary, *, won: bool) -> str:
-    """A player in one line: port, character, name, connect code, and a star for a winner."""
+    """One line about a player: port, character, name, connect code, and a star for a winner."""
     port = player.index + 1 if player.port is None else player.port
     code = f"({player.code})" if player.code else ""
     parts = (f"P{port}", player.character.text, player.shown_name, code, "*" if won else "")
@@ -176,7 +180,7 @@ def player_text(player: PlayerSummary, *, won: bool) -> str:
 
 
 def length_text(seconds: float | None) -> str:
-    """Minutes and seconds, rounded to a tenth."""
+    """Format a time as minutes and seconds with one decimal; `None` is empty."""
     if seconds is None:
         return ""
     minutes, tenths = divmod(round(seconds * 10), 600)

@@ -13,7 +13,7 @@ import click
 import msgspec
 
 from slpstream.api import messages, open_file
-from slpstream.cli import EXIT_NO, naming
+from slpstream.cli import EXIT_NO, error_context
 from slpstream.formats.registry import suffixes
 from slpstream.formats.slplog.compare import CONTEXT_FRAMES
 from slpstream.formats.slplog.open_log import is_log
@@ -21,32 +21,32 @@ from slpstream.model.errors import WrongFormat
 from slpstream.model.messages import TOPIC_OF_TYPE, FramesMode
 
 _MISSING = object()
-_PLACE_KEYS = {"gameId", "cursor"}
+_POSITION_KEYS = {"gameId", "cursor"}
 
 Message = dict[str, Any]
 Pair = tuple[Message | None, Message | None]
 
 
 def compare(left: Iterator[Message], right: Iterator[Message]) -> int:
-    """Return the number of messages of two equal logs; otherwise print the first difference and exit with 1."""
+    """Return the number of messages if the logs are equal, else print the first difference and exit with code 1."""
     count = 0
     other_game: tuple[int, Any, Any] | None = None
     before: deque[Pair] = deque(maxlen=CONTEXT_FRAMES)
     pairs = zip_longest(left, right, fillvalue=None)
-    for ours, theirs in pairs:
+    for left_message, right_message in pairs:
         count += 1
-        if ours == theirs:
-            if ours is not None and ours.get("type") == "frame":
-                before.append((ours, theirs))
+        if left_message == right_message:
+            if left_message is not None and left_message.get("type") == "frame":
+                before.append((left_message, right_message))
             continue
-        if _content(ours) == _content(theirs):
-            # Only the game id differs. It is a hash of the file, so a difference in content follows, and says more.
-            other_game = other_game or (count, ours, theirs)
-            if ours is not None and ours.get("type") == "frame":
-                before.append((ours, theirs))
+        if _content(left_message) == _content(right_message):
+            # Only the game id or the cursor differs. A later difference in content is more useful to report.
+            other_game = other_game or (count, left_message, right_message)
+            if left_message is not None and left_message.get("type") == "frame":
+                before.append((left_message, right_message))
             continue
         after = islice((pair for pair in pairs if pair[0] and pair[0].get("type") == "frame"), CONTEXT_FRAMES)
-        _report(count, _content(ours), _content(theirs), [*before], after)
+        _report(count, _content(left_message), _content(right_message), [*before], after)
         sys.exit(EXIT_NO)
     if other_game is not None:
         _report(*other_game, [], iter(()))
@@ -56,7 +56,7 @@ def compare(left: Iterator[Message], right: Iterator[Message]) -> int:
 
 def _content(message: Message | None) -> Message | None:
     """A message without game id and cursor."""
-    return None if message is None else {key: value for key, value in message.items() if key not in _PLACE_KEYS}
+    return None if message is None else {key: value for key, value in message.items() if key not in _POSITION_KEYS}
 
 
 def log_of(path: Path, frames: FramesMode, topics: frozenset[str], *, growing: bool = False) -> Iterator[Message]:
@@ -64,31 +64,31 @@ def log_of(path: Path, frames: FramesMode, topics: frozenset[str], *, growing: b
 
     Raises `SourceError` and `FormatError`.
     """
-    with naming(path):
-        if path.suffix.lower() in suffixes() or is_log(path) or not _is_lines(path):
+    with error_context(path):
+        if path.suffix.lower() in suffixes() or is_log(path) or not _is_json_lines(path):
             for message in messages(path, frames=frames, topics=topics, growing=growing):
                 yield msgspec.json.decode(message.json())
         else:
-            yield from _lines(path, topics)
+            yield from _json_lines(path, topics)
 
 
-def _is_lines(path: Path) -> bool:
-    """Whether a file with an unknown name ending begins like JSON lines, or is empty."""
+def _is_json_lines(path: Path) -> bool:
+    """Whether a file begins like JSON lines, or is empty."""
     with open_file(path) as file:
         start = file.read(64).lstrip()
     return not start or (start.startswith(b"{") and not start.startswith(b"{U"))
 
 
-def _lines(path: Path, topics: frozenset[str]) -> Iterator[Message]:
+def _json_lines(path: Path, topics: frozenset[str]) -> Iterator[Message]:
     offset = 0
     with open_file(path) as file:
         for line in file:
             if line.strip():
-                yield from _line(line, offset, topics)
+                yield from _json_line(line, offset, topics)
             offset += len(line)
 
 
-def _line(line: bytes, offset: int, topics: frozenset[str]) -> Iterator[Message]:
+def _json_line(line: bytes, offset: int, topics: frozenset[str]) -> Iterator[Message]:
     try:
         values = msgspec.json.decode(line, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -100,23 +100,25 @@ def _line(line: bytes, offset: int, topics: frozenset[str]) -> Iterator[Message]
 
 
 def _report(
-    count: int, ours: Message | None, theirs: Message | None, before: list[Pair], after: Iterator[Pair]
+    count: int, left_message: Message | None, right_message: Message | None, before: list[Pair], after: Iterator[Pair]
 ) -> None:
-    if ours is None or theirs is None:
-        message = ours or theirs or {}
-        click.echo(f"message {count}: only {'A' if ours else 'B'} has it: {_name(message)}")
+    if left_message is None or right_message is None:
+        message = left_message or right_message or {}
+        click.echo(f"message {count}: only {'A' if left_message else 'B'} has it: {_title(message)}")
         return
-    path, a, b = difference_of(ours, theirs) or ((), ours, theirs)
-    click.echo(f"message {count}: {_name(ours)}{_where(path)}: A has {_value(a)}, B has {_value(b)}")
-    if ours.get("type") != "frame" or theirs.get("type") != "frame":
+    path, a, b = difference_of(left_message, right_message) or ((), left_message, right_message)
+    click.echo(
+        f"message {count}: {_title(left_message)}{_location(path)}: A has {_value_text(a)}, B has {_value_text(b)}"
+    )
+    if left_message.get("type") != "frame" or right_message.get("type") != "frame":
         return
-    for x, y in (*before, (ours, theirs), *after):
-        a, b = _value(_at(x, path)), _value(_at(y, path))
-        mark = "   <-- here" if x is ours else ""
-        click.echo(f"    {_name(x or {})}: {a}" + ("" if a == b else f"  |  {b}") + mark)
+    for x, y in (*before, (left_message, right_message), *after):
+        a, b = _value_text(_value_at(x, path)), _value_text(_value_at(y, path))
+        mark = "   <-- here" if x is left_message else ""
+        click.echo(f"    {_title(x or {})}: {a}" + ("" if a == b else f"  |  {b}") + mark)
 
 
-def _at(message: Message | None, path: tuple[str, ...]) -> Any:
+def _value_at(message: Message | None, path: tuple[str, ...]) -> Any:
     value: Any = message
     for key in path:
         if isinstance(value, list):
@@ -127,7 +129,7 @@ def _at(message: Message | None, path: tuple[str, ...]) -> Any:
 
 
 def difference_of(a: Any, b: Any, path: tuple[str, ...] = ()) -> tuple[tuple[str, ...], Any, Any] | None:
-    """The path to the first difference between two plain values, and both values there; `None` when they are equal."""
+    """Find the first difference between two plain values: its path and both values there; `None` if they are equal."""
     if isinstance(a, dict) and isinstance(b, dict):
         for key in dict.fromkeys((*a, *b)):
             found = difference_of(a.get(key, _MISSING), b.get(key, _MISSING), (*path, key))
@@ -143,20 +145,20 @@ def difference_of(a: Any, b: Any, path: tuple[str, ...] = ()) -> tuple[tuple[str
     return None if a == b and type(a) is type(b) else (path, a, b)
 
 
-def _name(message: Message) -> str:
+def _title(message: Message) -> str:
     frame = message.get("frame")
     number = frame.get("frame") if isinstance(frame, dict) else frame
     kind = str(message.get("type", "?"))
     return kind if number is None else f"{kind} {number}" if kind != "frame" else f"frame {number}"
 
 
-def _where(path: tuple[str, ...]) -> str:
-    """`frame.players.0.post.percent` as `, player 0, post.percent`."""
+def _location(path: tuple[str, ...]) -> str:
+    """Format a path: `frame.players.0.post.percent` becomes `, player 0, post.percent`."""
     parts = list(path[1:] if path[:1] == ("frame",) else path)
     if len(parts) > 1 and parts[0] in ("players", "followers"):
         return f", {parts[0][:-1]} {parts[1]}, {'.'.join(parts[2:]) or 'the whole'}"
     return f", {'.'.join(parts)}"
 
 
-def _value(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return "nothing" if value is _MISSING else msgspec.json.encode(value).decode()[:200]

@@ -1,4 +1,4 @@
-"""`slpstream pack`: replays as replay logs."""
+"""`slpstream pack`: pack replays into replay logs."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 import click
 
 from slpstream.api import read_chunks
-from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, complain, printable
-from slpstream.cli.written import write_whole
+from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, printable, report
+from slpstream.cli.atomic_file import write_atomically
 from slpstream.formats.interface import SNIFFED_BYTES
 from slpstream.formats.registry import choose, of_name
 from slpstream.formats.slplog.container import SUFFIX
@@ -22,7 +22,11 @@ from slpstream.model.errors import SourceError, Unsupported
 @click.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE...")
 @click.option(
-    "-o", "--out", required=True, type=click.Path(path_type=Path), help="The log; a folder, when there are more files."
+    "-o",
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Log to write, or a folder for the logs of several files.",
 )
 @click.option(
     "--keyframe",
@@ -30,17 +34,21 @@ from slpstream.model.errors import SourceError, Unsupported
     type=click.IntRange(1, MAX_KEYFRAME_FRAMES),
     default=KEYFRAME_FRAMES,
     show_default=True,
-    help="Frames between keyframes: more pack closer, fewer are reached faster.",
+    help="Frames between keyframes. More make the log smaller, fewer make jumps faster.",
 )
-@click.option("--overwrite", is_flag=True, help="Replace a log that is there.")
-@click.option("--follow", is_flag=True, help="Of a game that is still played: append as it writes, until it ends.")
+@click.option("--overwrite", is_flag=True, help="Replace existing logs.")
+@click.option(
+    "--follow", is_flag=True, help="Follow a game that is being played, and append to the log until the game ends."
+)
 def command(files: tuple[Path, ...], out: Path, keyframe_frames: int, overwrite: bool, follow: bool) -> None:
-    """Replays as replay logs (`.slplog`), lossless: `unpack` gives the same bytes.
+    """Pack replays into replay logs (`.slplog`). This is lossless: `unpack` restores the same bytes.
 
-    Prints the sizes, and the log's in parts of the replay's.
+    Prints both sizes, and their ratio.
     """
     if follow and (len(files) > 1 or of_name(files[0].name).written_whole or overwrite):
-        raise click.UsageError("--follow takes one file of a format that grows, and replaces no log")
+        raise click.UsageError(
+            "--follow expects a single file of a format that grows, and cannot be combined with --overwrite"
+        )
     folder = out.is_dir() or len(files) > 1
     if folder:
         out.mkdir(parents=True, exist_ok=True)
@@ -57,14 +65,14 @@ def command(files: tuple[Path, ...], out: Path, keyframe_frames: int, overwrite:
             else:
                 source_bytes, log_bytes = pack_file(file, target, keyframe_frames, overwrite=overwrite)
         except Unsupported as error:
-            complain(error.what)
+            report(error.what)
             code = max(code, EXIT_NO)
         except SourceError as error:
-            complain(str(error))
+            report(str(error))
             code = EXIT_INPUT_OUTPUT
         except FileExistsError:
-            way = "--follow replaces no log: remove it, or name another" if follow else "--overwrite replaces it"
-            complain(f"{target}: is there already; {way}")
+            advice = "remove it or choose another name" if follow else "use --overwrite to replace it"
+            report(f"{target}: already exists; {advice}")
             code = EXIT_INPUT_OUTPUT
         else:
             ratio = log_bytes / source_bytes if source_bytes else 0.0
@@ -73,13 +81,14 @@ def command(files: tuple[Path, ...], out: Path, keyframe_frames: int, overwrite:
 
 
 def pack_file(file: Path, target: Path, keyframe_frames: int, *, overwrite: bool) -> tuple[int, int]:
-    """Writes the log of a file; its size and the log's. What breaks off leaves no log behind.
+    """Write the log of a complete file. Return the sizes of the file and of the log in bytes.
 
-    Raises `SourceError`, `Unsupported` for a replay log, `FileExistsError`.
+    If writing fails, `target` is unchanged. Raises `SourceError`, `FileExistsError`, and `Unsupported` if the file is a
+    replay log.
     """
     if is_log(file):
-        raise Unsupported(f"{file}: is a replay log already", offset=0)
+        raise Unsupported(f"{file}: is already a replay log", offset=0)
     data = b"".join(read_chunks(file))
     format_ = choose(file.name, data[:SNIFFED_BYTES], len(data))
     writer = new_writer("" if format_ is None else format_.name, file.name, keyframe_frames)
-    return len(data), write_whole(target, [writer.feed(data), writer.finish()], overwrite=overwrite)
+    return len(data), write_atomically(target, [writer.feed(data), writer.finish()], overwrite=overwrite)

@@ -1,4 +1,4 @@
-"""`slpstream pack --follow`: writes the log of a game while the game is played."""
+"""`slpstream pack --follow`: write the log of a game while it is being played."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _POLL_SECONDS = 0.05
 
 
 async def pack_growing(file: Path, target: Path, keyframe_frames: int) -> tuple[int, int]:
-    """Write the log of a Slippi replay until the game has closed it. Returns the sizes of the replay and of the log.
+    """Write the log of a Slippi replay until the game has closed the replay. Return the sizes of both in bytes.
 
-    After a kill the log is readable up to its last keyframe; a log without a block is removed. Raises
-    `FileExistsError`, and `SourceError` when the replay does something that a log must not do.
+    If the process is killed, the log is readable up to its last keyframe. A log without a block is removed. Raises
+    `FileExistsError`, and `SourceError` if the replay is truncated, replaced or removed.
     """
     file = real_path(file)
     writer = SlippiLogWriter(file.name, keyframe_frames)
@@ -38,7 +38,7 @@ def _new_log(target: Path, writer: SlippiLogWriter) -> Iterator[BinaryIO]:
         yield out
     finally:
         out.close()
-        if not writer.blocks:  # a log of the head alone would only be in the way of the next try
+        if not writer.blocks:  # a log with only a header is useless, and would block the next attempt
             target.unlink(missing_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""`slpstream play`: some frames of a replay."""
+"""`slpstream play`: print a range of frames of a replay or a replay log."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from slpstream.api import messages
-from slpstream.cli import naming
+from slpstream.cli import error_context
 from slpstream.formats.registry import of_name
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slplog.open_log import is_log, log_in
@@ -18,28 +18,30 @@ from slpstream.game.pipeline import Pipeline
 from slpstream.model.messages import LogMessage
 from slpstream.system.files import open_regular
 
-_LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
+_MIN_FRAME, _MAX_FRAME = -(1 << 31), (1 << 31) - 1
 
 
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--from", "first", type=int, default=_LOWEST, help="First frame number.  [default: that of the replay]")
-@click.option("--to", "last", type=int, default=_HIGHEST, help="Last frame number.  [default: that of the replay]")
+@click.option(
+    "--from", "first", type=int, default=_MIN_FRAME, help="First frame number.  [default: first of the replay]"
+)
+@click.option("--to", "last", type=int, default=_MAX_FRAME, help="Last frame number.  [default: last of the replay]")
 def command(file: Path, first: int, last: int) -> None:
-    """The frames of a replay log or a replay, as the lines of `dump --topics frame`, without `finalized`.
+    """Print frames of a replay or a replay log like `dump --topics frame`, but without `finalized` messages.
 
-    In a log of a Slippi replay they are jumped to: at most one keyframe interval before them is decoded, and one behind
-    them.
+    In a log of a Slippi replay this jumps to the frames: at most one keyframe interval before them and one after them
+    is decoded as well.
     """
     out = sys.stdout.buffer
-    with naming(file):
+    with error_context(file):
         for message in frames(file, first, last):
             out.write(message.json() + b"\n")
     out.flush()
 
 
 def frames(file: Path, first: int, last: int) -> Iterator[LogMessage]:
-    """The `frame` messages of these numbers. Raises `SourceError`, `FormatError`, `OSError`."""
+    """Yield the `frame` messages of the frames `first` to `last`. Raises `SourceError`, `FormatError` and `OSError`."""
     if is_log(file):
         with open_regular(file) as opened:
             log = log_in(opened)
@@ -52,7 +54,7 @@ def frames(file: Path, first: int, last: int) -> Iterator[LogMessage]:
 
 
 def jump(log: ReplayLog, first: int, last: int) -> Iterator[LogMessage]:
-    """The same of a log of a Slippi replay."""
+    """Yield the same messages for a log of a Slippi replay, decoding only the blocks that are needed."""
     span = log.span(first, last)
     if not span.data:
         return

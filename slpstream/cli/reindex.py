@@ -1,4 +1,4 @@
-"""`slpstream reindex`: makes the index of games anew from the replays."""
+"""`slpstream reindex`: rebuild the index of games from the replays."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ import click
 
 from slpstream import config as configuration
 from slpstream.api import read_game
-from slpstream.cli import EXIT_INPUT_OUTPUT, complain, fail
-from slpstream.cli.files import find_files, progress_bar
-from slpstream.cli.processes import pool_of, starting
+from slpstream.cli import EXIT_INPUT_OUTPUT, fail, report
+from slpstream.cli.process_pool import interrupts_blocked, process_pool
+from slpstream.cli.progress import progress_bar
+from slpstream.cli.replay_files import find_files
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, recordings_folder, state_folder, station_folder
 from slpstream.daemon.subfolders import expand
@@ -28,15 +29,15 @@ from slpstream.store import FILE_NAME, Database, Entry, GameRecord, open_databas
 from slpstream.store.backfill import OldFile, look, path_key
 from slpstream.system.files import modified_ns
 
-_FILES_AT_ONCE = 200
-"""In one transaction."""
-_FILES_FOR_PROCESSES = 400
-"""From here on it is worth while to start processes; with `--stats`, which reads whole files, from far fewer."""
-_FILES_FOR_PROCESSES_WITH_STATS = 8
+_FILES_PER_TRANSACTION = 200
+_MIN_FILES_FOR_PROCESSES = 400
+"""For fewer files, starting processes takes longer than it saves."""
+_MIN_FILES_FOR_PROCESSES_WITH_STATS = 8
+"""Lower, because `--stats` reads files completely."""
 
 
 class Job(NamedTuple):
-    """A file to look at."""
+    """A file to index, and the station whose folder it is in."""
 
     station: str
     file: OldFile
@@ -45,20 +46,19 @@ class Job(NamedTuple):
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[DIR...]")
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="Configuration file (TOML).")
-@click.option("--stats", is_flag=True, help="Read the files whole, for the summaries of stats too.")
-@click.option("--jobs", type=click.IntRange(min=1), default=None, help="Processes.  [default: one a core]")
+@click.option("--stats", is_flag=True, help="Read files completely, to index the summaries of their stats too.")
+@click.option("--jobs", type=click.IntRange(min=1), default=None, help="Number of processes.  [default: one per core]")
 def command(folders: tuple[Path, ...], config_file: Path | None, stats: bool, jobs: int | None) -> None:
-    """Makes the index of games anew from the replays of all stations, or of the stations that are the folders DIR, as
-    with `serve`.
+    """Rebuild the index of games from the replays of all stations, or of the stations of the folders DIR as in `serve`.
 
-    Of a finished game only the two ends of its file are read, unless --stats is given; summaries that are known stay.
-    Files in which there is no game are named and counted. A running daemon sees the result at once. The index is that
-    of the state folder: for a service's, STATE_DIRECTORY names it. A folder that is not there makes the exit code 74.
+    For a finished game, only both ends of its file are read, unless --stats is given; stats that were indexed before
+    are kept. Files without a game are reported and counted. A running daemon sees the result immediately. The index is
+    in the state folder; for that of a service, set STATE_DIRECTORY. The exit code is 74 if a folder is missing.
     """
     config = configuration.load(config_file) if config_file is not None else Config()
     path = state_folder(config.store.folder) / FILE_NAME
     try:
-        database = open_database(path, on_damage=_say_damage, describe=describe_stored)
+        database = open_database(path, on_damage=_report_damage, describe=describe_stored)
     except (OSError, sqlite3.Error) as error:
         fail(f"{path}: {error}", EXIT_INPUT_OUTPUT)
     try:
@@ -70,8 +70,8 @@ def command(folders: tuple[Path, ...], config_file: Path | None, stats: bool, jo
 
 def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, stats: bool, jobs: int) -> None:
     began = time.perf_counter()
-    wanted: list[Job] = []
-    forgotten: list[bytes] = []
+    files: list[Job] = []
+    missing_paths: list[bytes] = []
     recordings = recordings_folder(config)
     missing = False
     for station in expand(stations_of(config, folders)):
@@ -80,25 +80,25 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
             missing = True
             continue
         found = list(_files(folder))
-        wanted += [Job(station.id, file) for file in found]
-        there = {path_key(file.path) for file in found}
-        forgotten += [path for path in database.known_files(station.id) if path not in there]
-    database.remove(path for path in forgotten if not os.path.lexists(path))
+        files += [Job(station.id, file) for file in found]
+        found_paths = {path_key(file.path) for file in found}
+        missing_paths += [path for path in database.known_files(station.id) if path not in found_paths]
+    database.remove(path for path in missing_paths if not os.path.lexists(path))
     games = broken = 0
-    looking = closing(_look_at_all(wanted, stats=stats, idle_seconds=config.watch.idle_seconds, jobs=jobs))
-    with progress_bar("indexing", len(wanted), shown=True) as show, looking as entries:
-        while batch := list(islice(entries, _FILES_AT_ONCE)):
+    reading = closing(_read_all(files, stats=stats, idle_seconds=config.watch.idle_seconds, jobs=jobs))
+    with progress_bar("indexing", len(files), shown=True) as update, reading as entries:
+        while batch := list(islice(entries, _FILES_PER_TRANSACTION)):
             for entry in batch:
                 if entry.problem is not None:
                     broken += 1
-                    complain(_named(entry))
+                    report(_problem_text(entry))
                 else:
                     games += 1
             database.put(batch)
-            show(games + broken)
+            update(games + broken)
     seconds = time.perf_counter() - began
-    rate = len(wanted) / seconds
-    counts = f"{len(wanted):,} files: {games:,} games, {broken:,} broken"
+    rate = len(files) / seconds
+    counts = f"{len(files):,} files: {games:,} games, {broken:,} broken"
     click.echo(f"{counts}; {seconds:.2f} s, {rate:,.0f} files a second")
     click.echo(str(database.path))
     sys.stdout.flush()
@@ -107,18 +107,18 @@ def _reindex(database: Database, config: Config, folders: tuple[Path, ...], *, s
 
 
 def _is_folder(folder: Path) -> bool:
-    """Whether it can be searched; else it is named, and the others are done."""
+    """Whether the folder can be searched. If not, report it."""
     try:
         if folder.is_dir():
             return True
-        complain(f"{folder}: no such folder")
-    except OSError as error:  # above it is one that may not be searched
-        complain(f"{folder}: {error.strerror}")
+        report(f"{folder}: no such folder")
+    except OSError as error:  # a parent folder may not be searched
+        report(f"{folder}: {error.strerror}")
     return False
 
 
 def _files(folder: Path) -> Iterator[OldFile]:
-    """The replays of a folder; links that lead out of it are not followed, as in the daemon."""
+    """Yield the replays in a folder, except, as in the daemon, symbolic links that lead out of it."""
     root = folder.resolve()
     for found in find_files((folder,)):
         try:
@@ -126,37 +126,37 @@ def _files(folder: Path) -> Iterator[OldFile]:
                 continue
             status = found.path.stat()
         except OSError:
-            continue  # it went while we looked
+            continue  # it was removed in the meantime
         yield OldFile(found.path, modified_ns(status), status.st_size)
 
 
-def _look_at_all(wanted: Sequence[Job], *, stats: bool, idle_seconds: float, jobs: int) -> Generator[Entry, None, None]:
-    work = partial(_look, stats=stats, idle_seconds=idle_seconds)
-    few = _FILES_FOR_PROCESSES_WITH_STATS if stats else _FILES_FOR_PROCESSES
-    if jobs == 1 or len(wanted) < few:
-        yield from map(work, wanted)
+def _read_all(files: Sequence[Job], *, stats: bool, idle_seconds: float, jobs: int) -> Generator[Entry, None, None]:
+    read_file = partial(_read_file, stats=stats, idle_seconds=idle_seconds)
+    min_files = _MIN_FILES_FOR_PROCESSES_WITH_STATS if stats else _MIN_FILES_FOR_PROCESSES
+    if jobs == 1 or len(files) < min_files:
+        yield from map(read_file, files)
         return
-    with pool_of(jobs) as pool:
-        with starting():
-            entries = pool.map(work, wanted, chunksize=1 if stats else 25)
+    with process_pool(jobs) as pool:
+        with interrupts_blocked():
+            entries = pool.map(read_file, files, chunksize=1 if stats else 25)
         yield from entries
 
 
-def _look(job: Job, *, stats: bool, idle_seconds: float) -> Entry:
+def _read_file(job: Job, *, stats: bool, idle_seconds: float) -> Entry:
     def read(path: Path) -> GameRecord:
         game = read_game(path, stats=stats)
         unfinished = game.end is not None and game.end.reason == "incomplete"
         if unfinished and time.time() - job.file.mtime_ns / 1e9 < idle_seconds:
-            game.reopen()  # it is being written; the daemon knows when it has come to its end
+            game.reopen()  # the file may still be growing; the daemon decides when it has ended
         return game.record()
 
     return look(read, job.station, job.file)
 
 
-def _named(entry: Entry) -> str:
+def _problem_text(entry: Entry) -> str:
     path, problem = os.fsdecode(entry.path), entry.problem or ""
     return problem if problem.startswith(path) else f"{path}: {problem}"
 
 
-def _say_damage(aside: Path, what: str) -> None:
-    complain(f"the index was damaged ({what}); it is kept as {aside}")
+def _report_damage(aside: Path, error: str) -> None:
+    report(f"the index was damaged ({error}); it was renamed to {aside}")

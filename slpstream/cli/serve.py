@@ -1,4 +1,4 @@
-"""`slpstream serve`: the daemon."""
+"""`slpstream serve`: run the daemon."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from slpstream.cli import naming_config
-from slpstream.cli.service_options import address_options, config_option, configured, log_options
+from slpstream.cli import config_error_context
+from slpstream.cli.service_options import address_options, config_option, load_config, log_options
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, StationConfig
 from slpstream.daemon.daemon import Daemon
@@ -19,7 +19,11 @@ from slpstream.system import logs
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[DIR...]")
 @config_option
 @address_options
-@click.option("--pace", is_flag=True, help="Play files that are written in one go in real time, not at once.")
+@click.option(
+    "--pace",
+    is_flag=True,
+    help="Play files that are written in one go (GCI, Stunts) in real time instead of all at once.",
+)
 @log_options
 def command(
     folders: tuple[Path, ...],
@@ -30,14 +34,14 @@ def command(
     log_format: str | None,
     log_level: str | None,
 ) -> None:
-    """The daemon: watches folders for replays and serves their frames.
+    """Run the daemon: watch folders for replays and serve their frames.
 
-    Each DIR is a station named after the folder. With no DIR and no configuration, the usual Slippi folders are
-    watched.
+    Each DIR becomes a station with the name of the folder. Without DIR and without stations in a configuration, the
+    usual Slippi folders of this platform are watched.
     """
 
     def read() -> Config:
-        return configured(
+        return load_config(
             config_file,
             server={"host": host, "port": port},
             watch={"pace": pace or None},
@@ -52,6 +56,6 @@ def command(
         return again, stations if folders else stations_of(again, ())
 
     logs.configure(config.log.format, config.log.level)
-    with naming_config(config_file):
+    with config_error_context(config_file):
         daemon = Daemon(config, stations, read_again=None if config_file is None else read_again)
     run_process(daemon.run)

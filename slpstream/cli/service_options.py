@@ -1,4 +1,4 @@
-"""Options that the commands `serve` and `gateway` share, and the configuration that results from them."""
+"""Options that `serve` and `gateway` have in common, and the configuration that they result in."""
 
 from __future__ import annotations
 
@@ -19,36 +19,34 @@ config_option = click.option(
 )
 _ADDRESS = (
     click.option("--host", help="Address to listen on."),
-    click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on; 0 takes a free one."),
+    click.option("--port", type=click.IntRange(0, 65535), help="Port to listen on. 0 picks a free one."),
 )
 _LOG = (
-    click.option("--log-format", type=click.Choice(["auto", "json", "console"]), help="How log lines look."),
-    click.option(
-        "--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="The least level shown."
-    ),
+    click.option("--log-format", type=click.Choice(["auto", "json", "console"]), help="Format of log lines."),
+    click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]), help="Lowest level to log."),
 )
 
 
 def address_options(command: F) -> F:
-    """`--host` and `--port`."""
-    return _with(command, _ADDRESS)
+    """Add `--host` and `--port` to a command."""
+    return _add_options(command, _ADDRESS)
 
 
 def log_options(command: F) -> F:
-    """`--log-format` and `--log-level`."""
-    return _with(command, _LOG)
+    """Add `--log-format` and `--log-level` to a command."""
+    return _add_options(command, _LOG)
 
 
-def _with(command: F, options: tuple[Callable[[F], F], ...]) -> F:
+def _add_options(command: F, options: tuple[Callable[[F], F], ...]) -> F:
     for option in reversed(options):
         command = option(command)
     return command
 
 
-def configured(file: Path | None, **sections: dict[str, Any]) -> Config:
-    """The configuration of a file, or the default one, with the options that were given; `None` means not given.
+def load_config(file: Path | None, **sections: dict[str, Any]) -> Config:
+    """Load a configuration, by default the built-in one, and override keys with options of the command line.
 
-    `sections` are keys and values by section. Raises `ConfigError`.
+    `sections` maps the name of a section to the values of its keys; `None` leaves a key as it is. Raises `ConfigError`.
     """
     config = configuration.load(file) if file is not None else Config()
     changed = {

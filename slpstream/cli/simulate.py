@@ -1,4 +1,4 @@
-"""`slpstream simulate`: writes an existing replay again the way a game would."""
+"""`slpstream simulate`: write an existing replay again the way a game would."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 import trio
 
 from slpstream.api import read_chunks
-from slpstream.cli import naming, printable
+from slpstream.cli import error_context, printable
 from slpstream.simulate.play import write_replay
 from slpstream.simulate.schedule import cutter, time_scale
 
@@ -17,17 +17,18 @@ from slpstream.simulate.schedule import cutter, time_scale
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--into", required=True, type=click.Path(path_type=Path, file_okay=False), help="Folder to write into.")
-@click.option("--speed", default=1.0, show_default=True, help="Times real time; 0 is as fast as possible.")
+@click.option("--speed", default=1.0, show_default=True, help="Speed relative to real time. 0 is as fast as possible.")
 @click.option(
     "--writer",
     default="dolphin",
     show_default=True,
-    help="dolphin: bursts every 85 ms in 4,096-byte blocks; frame; bytes:N; random:SEED.",
+    help="How to cut the file into writes. dolphin: bursts of 4,096-byte blocks every 85 ms; frame: one frame each; "
+    "bytes:N: N bytes each; random:SEED: random sizes.",
 )
 def command(file: Path, into: Path, speed: float, writer: str) -> None:
-    """Writes FILE again into a folder the way a game would: raw length 0, growing, metadata and header at the end.
+    """Write FILE again the way a game would: in small pieces, with raw length 0 until its end.
 
-    The finished file equals FILE byte for byte. An existing file is not overwritten.
+    The finished file equals FILE byte for byte. Existing files are not overwritten.
     """
     try:
         cutter(writer)
@@ -37,6 +38,6 @@ def command(file: Path, into: Path, speed: float, writer: str) -> None:
     data = b"".join(read_chunks(file))
     into.mkdir(parents=True, exist_ok=True)
     target = into / file.name
-    with naming(file):
+    with error_context(file):
         trio.run(partial(write_replay, data, target, writer=writer, speed=speed))
     click.echo(printable(target))

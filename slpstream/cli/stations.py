@@ -1,4 +1,4 @@
-"""Which stations a command is about."""
+"""The stations that `serve` and `reindex` work on."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from slpstream.config import Config, StationConfig
 
 
 def stations_of(config: Config, folders: tuple[Path, ...]) -> list[StationConfig]:
-    """Folders of the command line, else the configured stations, else the usual folders."""
+    """The stations of the folders given on the command line, else those configured, else those of the usual folders."""
     for folder in folders:
         if folder.is_file():
             raise click.BadParameter(f"is a file: {folder}", param_hint="DIR")

@@ -1,7 +1,7 @@
-"""`slpstream stats`: the stats of games, as tables for people or as JSON for programs.
+"""`slpstream stats`: show the stats of games, as tables or as JSON.
 
-Each file is read, computed and made small (a line of JSON, or the figures of a row) by one function, in this process or
-in several of its kind. What that function gives comes back in the order of the files.
+`examine` reads a file, computes its stats and returns only what is printed: a line of JSON or the figures of a table
+row. It runs in this process or in several worker processes; the results come in the order of the files.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import msgspec
 from msgspec import UNSET
 
 from slpstream.api import Replay, open_replay
-from slpstream.cli import EXIT_NO, complain, complain_of, said_of
-from slpstream.cli.files import find_files, nothing_in
-from slpstream.cli.processes import pool_of, starting
+from slpstream.cli import EXIT_NO, describe_error, report, report_error
+from slpstream.cli.process_pool import interrupts_blocked, process_pool
+from slpstream.cli.replay_files import fail_without_replays, find_files
 from slpstream.cli.stats_rows import GameRow, Grouping, game_row
 from slpstream.formats.registry import formats
 from slpstream.formats.slplog.container import SUFFIX
@@ -29,15 +29,15 @@ from slpstream.formats.slplog.open_log import is_log, replay_name
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.stats import SlippiStats
 
-PAYS_FROM_BYTES = 24_000_000
-"""Below that, starting another process takes longer than it saves."""
-_FILES_AT_ONCE = 4
+MIN_PARALLEL_BYTES = 24_000_000
+"""For less data, starting processes takes longer than it saves."""
+_FILES_PER_CHUNK = 4
 
 Compat = Literal["slippi-js"]
 
 
 class Options(NamedTuple):
-    """What is wanted of each file."""
+    """The options that apply to each file."""
 
     as_json: bool
     compat: bool
@@ -45,12 +45,15 @@ class Options(NamedTuple):
 
 
 def _endings() -> tuple[str, ...]:
-    """The file name endings of the formats that have these stats."""
+    """The file name endings of formats with Slippi stats."""
     return tuple(suffix for format_ in formats() if format_.make_stats() is SlippiStats for suffix in format_.suffixes)
 
 
 def _has_stats(file: Path) -> bool:
-    """Not every replay log in a folder is of a game that has stats. One that cannot be read will be complained of."""
+    """Whether a file in a folder is of a format with stats. A replay log can be of any format.
+
+    True for a log that cannot be read, so that it is reported.
+    """
     if not is_log(file):
         return True
     try:
@@ -59,8 +62,8 @@ def _has_stats(file: Path) -> bool:
         return True
 
 
-class Told(NamedTuple):
-    """What a file gives: a line of JSON or a row, and what is wrong with it, with the exit code of that."""
+class FileResult(NamedTuple):
+    """The result for a file: a line of JSON or a table row, and the error message, if any, with its exit code."""
 
     line: bytes | None = None
     row: GameRow | None = None
@@ -70,27 +73,33 @@ class Told(NamedTuple):
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE|DIR...")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object a file, absent values as null.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per file, with absent values as null.")
 @click.option(
-    "--compat", type=click.Choice(["slippi-js"]), help="The numbers, and with --json the shape, of slippi-js 9.1.2."
+    "--compat", type=click.Choice(["slippi-js"]), help="Use the numbers, and with --json the shape, of slippi-js 9.1.2."
 )
-@click.option("--crew", is_flag=True, help="A crew battle: who hit whom is told by the game, given-up stocks apart.")
-@click.option("--jobs", type=click.IntRange(min=1), help="Processes.  [default: all cores, where that pays]")
+@click.option(
+    "--crew",
+    is_flag=True,
+    help="Treat games as crew battles: attackers are taken from the replay, given-up stocks counted separately.",
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), help="Number of processes.  [default: one per core if there are enough files]"
+)
 @click.option(
     "--by",
     type=click.Choice(["auto", "code", "tag", "port"]),
     default="auto",
     show_default=True,
-    help="What makes a player in the summary: connect code, tag, port; auto: the first of them there is.",
+    help="How the summary identifies players: by connect code, tag or port. auto: by the first that a player has.",
 )
 def command(
     paths: tuple[Path, ...], as_json: bool, compat: Compat | None, crew: bool, jobs: int | None, by: Grouping
 ) -> None:
-    """The stats of games. Several files: one row a game, then a summary of each player."""
-    looked_at = find_files(paths, (*_endings(), SUFFIX))
-    files = [found.path for found in looked_at if not found.in_folder or _has_stats(found.path)]
+    """Show the stats of games. For several files, show one row per game and a summary of each player."""
+    candidates = find_files(paths, (*_endings(), SUFFIX))
+    files = [found.path for found in candidates if not found.in_folder or _has_stats(found.path)]
     if not files:
-        nothing_in(paths)
+        fail_without_replays(paths)
     options = Options(as_json, compat is not None, crew)
     if as_json:
         code = _print_lines(files, options, jobs)
@@ -102,8 +111,8 @@ def command(
     sys.exit(code)
 
 
-def described(replay: Replay, *, compat: bool = False, crew: bool = False) -> Any:
-    """A replay as `stats --json` shows it. With `compat` what slippi-js's `getStats()` gives, absent where that is."""
+def json_object(replay: Replay, *, compat: bool = False, crew: bool = False) -> Any:
+    """The JSON object of `stats --json`. With `compat`, the members that slippi-js's `getStats()` returns."""
     stats = replay.stats(compat=compat, crew=crew)
     if compat:
         return stats
@@ -116,7 +125,7 @@ def described(replay: Replay, *, compat: bool = False, crew: bool = False) -> An
 
 
 def with_nulls(value: Any) -> Any:
-    """A value of the stats as plain ones; what is absent is `None`."""
+    """Convert stats to plain values, with `None` for absent members."""
     if isinstance(value, msgspec.Struct):
         shown = {} if value.__struct_config__.tag is None else {value.__struct_config__.tag_field: _tag(value)}
         names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
@@ -130,35 +139,35 @@ def _tag(value: msgspec.Struct) -> Any:
     return value.__struct_config__.tag
 
 
-def examine(options: Options, file: Path) -> Told:
-    """All that is said of a file. What is wrong with it is said, never raised."""
+def examine(options: Options, file: Path) -> FileResult:
+    """Compute the stats of a file. `FormatError` and `SourceError` become the error message of the result."""
     try:
         replay = open_replay(file)
         error, code = _damage(replay)
         if options.as_json:
-            shown = described(replay, compat=options.compat, crew=options.crew)
-            return Told(msgspec.json.encode(shown) + b"\n", None, error, code)
-        return Told(None, game_row(replay, compat=options.compat, crew=options.crew), error, code)
+            shown = json_object(replay, compat=options.compat, crew=options.crew)
+            return FileResult(msgspec.json.encode(shown) + b"\n", None, error, code)
+        return FileResult(None, game_row(replay, compat=options.compat, crew=options.crew), error, code)
     except (FormatError, SourceError) as problem:
-        what, code = said_of(file, problem)
-        return Told(error=what, code=code)
+        message, code = describe_error(file, problem)
+        return FileResult(error=message, code=code)
 
 
 def _damage(replay: Replay) -> tuple[str | None, int]:
-    """A game that breaks off at bytes that cannot be read; its stats go so far."""
+    """The error message and exit code for a game with an unreadable part. Its stats cover the part before."""
     if replay.game_end.reason != "error":
         return None, 0
     worst = next(d for d in reversed(replay.diagnostics) if d.severity == "error")
-    return f"{replay.path}: {worst.message}, at offset {worst.offset}; the stats go up to there", EXIT_NO
+    return f"{replay.path}: {worst.message}, at offset {worst.offset}; the stats cover the game up to there", EXIT_NO
 
 
 def _print_lines(files: list[Path], options: Options, jobs: int | None) -> int:
     out = sys.stdout.buffer
     code = 0
-    for told in _told(files, options, jobs):
-        code = max(code, _complained(told))
-        if told.line is not None:
-            out.write(told.line)
+    for result in _results(files, options, jobs):
+        code = max(code, _report_error(result))
+        if result.line is not None:
+            out.write(result.line)
     return code
 
 
@@ -167,10 +176,10 @@ def _print_rows(files: list[Path], options: Options, jobs: int | None, by: Group
 
     rows = []
     code = 0
-    for told in _told(files, options, jobs):
-        code = max(code, _complained(told))
-        if told.row is not None:
-            rows.append(told.row)
+    for result in _results(files, options, jobs):
+        code = max(code, _report_error(result))
+        if result.row is not None:
+            rows.append(result.row)
     if rows:
         print_rows(rows, by)
     return code
@@ -181,21 +190,21 @@ def _print_game(file: Path, options: Options) -> int:
 
     try:
         replay = open_replay(file)
-        told = Told(None, None, *_damage(replay))
+        result = FileResult(None, None, *_damage(replay))
         print_game(replay, compat=options.compat, crew=options.crew)
     except (FormatError, SourceError) as problem:
-        return complain_of(file, problem)
-    return _complained(told)
+        return report_error(file, problem)
+    return _report_error(result)
 
 
-def _complained(told: Told) -> int:
-    if told.error is not None:
-        complain(told.error)
-    return told.code
+def _report_error(result: FileResult) -> int:
+    if result.error is not None:
+        report(result.error)
+    return result.code
 
 
-def _told(files: list[Path], options: Options, jobs: int | None) -> Iterator[Told]:
-    """What the files give, in their order, with a progress bar where somebody looks."""
+def _results(files: list[Path], options: Options, jobs: int | None) -> Iterator[FileResult]:
+    """Yield the results in the order of the files, with a progress bar if stderr is a terminal."""
     with _computed(files, options, jobs) as results:
         if len(files) < 2 or not sys.stderr.isatty() or (options.as_json and sys.stdout.isatty()):
             yield from results
@@ -208,26 +217,26 @@ def _told(files: list[Path], options: Options, jobs: int | None) -> Iterator[Tol
 
 
 @contextmanager
-def _computed(files: list[Path], options: Options, jobs: int | None) -> Iterator[Iterator[Told]]:
-    """Results in the order of the files, by as many processes as it takes."""
+def _computed(files: list[Path], options: Options, jobs: int | None) -> Iterator[Iterator[FileResult]]:
+    """Yield an iterator of the results in the order of the files, computed by `jobs` processes."""
     count = min(len(files), jobs or _jobs(files))
     if count < 2:
         yield map(partial(examine, options), files)
         return
-    with pool_of(count) as pool:
-        with starting():
-            results = pool.map(partial(examine, options), files, chunksize=_FILES_AT_ONCE if len(files) > 64 else 1)
+    with process_pool(count) as pool:
+        with interrupts_blocked():
+            results = pool.map(partial(examine, options), files, chunksize=_FILES_PER_CHUNK if len(files) > 64 else 1)
         yield results
 
 
 def _jobs(files: list[Path]) -> int:
-    """All cores when there is enough to do."""
+    """The default number of processes: one per core if there is enough data, otherwise 1."""
     size = 0
     for file in files:
         try:
             size += file.stat().st_size
         except OSError:
-            continue  # who reads it will say so
-        if size >= PAYS_FROM_BYTES:
+            continue  # the error is reported when the file is read
+        if size >= MIN_PARALLEL_BYTES:
             return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return 1

@@ -1,4 +1,4 @@
-"""The figures of a game in a row of `slpstream stats`, and what they add up to for each player."""
+"""The figures of one game in a table row of `slpstream stats`, and their sums for each player."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Grouping = Literal["auto", "code", "tag", "port"]
 
 
 class Figures(NamedTuple):
-    """Counts of one player, which can be added over games."""
+    """Counts of one player that can be added up over games."""
 
     games: int = 0
     won: int = 0
     decided: int = 0
-    """Games that had a winner."""
+    """Games with a winner."""
     kills: int = 0
     deaths: int = 0
     openings: int = 0
@@ -30,15 +30,15 @@ class Figures(NamedTuple):
     """Conversions with more than one move."""
     damage: float = 0.0
     neutral_wins: float = 0
-    neutral_all: float = 0
+    neutral_total: float = 0
     l_cancels: int = 0
     landings: int = 0
-    """With an L-cancel, good or bad."""
+    """Landings with a successful or failed L-cancel."""
     inputs: int = 0
     minutes: float = 0.0
 
     def plus(self, other: Figures) -> Figures:
-        """Both together."""
+        """The sums of both."""
         return Figures._make(a + b for a, b in zip(self, other, strict=True))
 
 
@@ -54,7 +54,7 @@ class PlayerRow(NamedTuple):
     figures: Figures
 
     def key(self, by: Grouping) -> str:
-        """What makes this player the same in several games; empty where the replay does not say."""
+        """The key that identifies this player across games; empty if the replay does not have it."""
         keys = {"code": self.code, "tag": self.tag or self.name, "port": f"P{self.port}"}
         return keys["code"] or keys["tag"] or keys["port"] if by == "auto" else keys[by]
 
@@ -74,12 +74,12 @@ class Summary(NamedTuple):
 
     key: str
     characters: list[tuple[str, int]]
-    """The most played first."""
+    """Characters and numbers of games, most played first."""
     figures: Figures
 
 
 def game_row(replay: Replay, *, compat: bool = False, crew: bool = False) -> GameRow:
-    """The figures of a replay. Raises `FormatError` and `SourceError`."""
+    """Compute the row of a replay. Raises `FormatError` and `SourceError`."""
     end = replay.game_end
     stats = replay.stats(compat=compat, crew=crew)
     summary = summary_of(replay.format, replay.settings, end)
@@ -106,7 +106,7 @@ def _player_row(player: PlayerSummary, stats: Stats, winners: Sequence[int]) -> 
 
 
 def figures_of(stats: Stats, index: int, *, won: bool, decided: bool) -> Figures:
-    """The counts of a player in one game."""
+    """The counts of one player in one game."""
     overall = next(entry for entry in stats.overall if entry.player_index == index)
     actions = next((entry for entry in stats.action_counts if entry.player_index == index), None)
     good, bad = (0, 0) if actions is None else (actions.l_cancel_count.success, actions.l_cancel_count.fail)
@@ -121,7 +121,7 @@ def figures_of(stats: Stats, index: int, *, won: bool, decided: bool) -> Figures
         punishes=int(overall.successful_conversions.count or 0),
         damage=overall.total_damage,
         neutral_wins=overall.neutral_win_ratio.count or 0,
-        neutral_all=overall.neutral_win_ratio.total,
+        neutral_total=overall.neutral_win_ratio.total,
         l_cancels=good,
         landings=good + bad,
         inputs=0 if inputs is UNSET else inputs,
@@ -130,7 +130,7 @@ def figures_of(stats: Stats, index: int, *, won: bool, decided: bool) -> Figures
 
 
 def summaries(games: Iterable[GameRow], by: Grouping) -> list[Summary]:
-    """The players over all games, who played most first. Those without the key that is asked for are one."""
+    """The players over all games, those with the most games first. Players without the key are counted as one, last."""
     sums: dict[str, Figures] = {}
     characters: dict[str, Counter[str]] = {}
     for game in games:

@@ -1,4 +1,4 @@
-"""The tables of `slpstream stats`: one game in full, many games a row each, players over many games."""
+"""The tables of `slpstream stats`: one game in full, or one row per game and a summary of each player."""
 
 from __future__ import annotations
 
@@ -12,57 +12,52 @@ from rich.text import Text
 
 from slpstream.api import Replay
 from slpstream.cli import printable
-from slpstream.cli.console import new_console
 from slpstream.cli.info import length_text, player_text, summary_of
 from slpstream.cli.stats_rows import Figures, GameRow, Grouping, figures_of, summaries
+from slpstream.cli.terminal import table_console
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.names import move_name
 from slpstream.stats.home_run import HomeRun
 from slpstream.stats.schema import Combo, Move, Stats, Stock
 from slpstream.stats.targets import TargetTest
 
-_TOLD_DAMAGE = 40.0
-_TOLD_MOVES = 4
-_TOLD_COMBOS = 6
-"""A combo is worth telling with so much damage, or so many moves, or when it killed with two or more; at most so many
-are told, those with the most damage."""
-_CHARACTERS_NAMED = 3
+_MIN_COMBO_DAMAGE = 40.0
+_MIN_COMBO_MOVES = 4
+_MAX_COMBOS = 6
+_MAX_CHARACTERS = 3
 _COLUMNS: Sequence[tuple[str, Callable[[Figures], str]]] = (
     ("kills", lambda f: str(f.kills)),
     ("openings/kill", lambda f: ratio_text(f.openings, f.kills)),
     ("damage/opening", lambda f: ratio_text(f.damage, f.openings)),
-    ("neutral wins", lambda f: share_text(f.neutral_wins, f.neutral_all)),
+    ("neutral wins", lambda f: share_text(f.neutral_wins, f.neutral_total)),
     ("L-cancels", lambda f: percent_text(f.l_cancels, f.landings)),
     ("inputs/min", lambda f: ratio_text(f.inputs, f.minutes, digits=0)),
 )
-"""Columns of both the rows of games and the summary."""
+"""Columns that the table of games and the summary have in common."""
 
 
 def ratio_text(count: float, total: float, digits: int = 1) -> str:
-    """A ratio; a dash when there is nothing to divide by."""
+    """Format a ratio; a dash if `total` is 0."""
     return f"{count / total:.{digits}f}" if total else "-"
 
 
 def percent_text(count: float, total: float) -> str:
-    """A share in percent; a dash of nothing."""
+    """Format a share in percent; a dash if `total` is 0."""
     return f"{100 * count / total:.0f}%" if total else "-"
 
 
 def share_text(count: float, total: float) -> str:
-    """How many of how many, and in percent."""
+    """Format a share as `1 of 4 (25%)`; a dash if `total` is 0."""
     return f"{count:g} of {total:g} ({percent_text(count, total)})" if total else "-"
 
 
 def time_text(frame: int) -> str:
-    """A frame as time since players could move, as in a video of the game."""
+    """Format a frame number as the time since the first frame in which players can move."""
     return length_text(max(0, frame - FIRST_PLAYABLE_FRAME) / FRAMES_PER_SECOND)
 
 
-# -- one game ---------------------------------------------------------------------------------------------------------
-
-
-class _Seen(NamedTuple):
-    """A game as the lines of its table see it."""
+class _GameFigures(NamedTuple):
+    """The figures of a game that the lines of its table are made from, by player index."""
 
     stats: Stats
     figures: Mapping[int, Figures]
@@ -72,14 +67,14 @@ class _Seen(NamedTuple):
 
 
 def print_game(replay: Replay, *, compat: bool = False, crew: bool = False) -> None:
-    """One game in full."""
+    """Print one game in full."""
     stats = replay.stats(compat=compat, crew=crew)
     end = replay.game_end
     summary = summary_of(replay.format, replay.settings, end)
     winners = set(summary.winners)
     names = {p.index: printable(player_text(p, won=p.index in winners)) for p in summary.players}
     short = {p.index: f"P{p.port}" for p in summary.players}
-    console = new_console()
+    console = table_console()
     length = length_text(end.duration_seconds)
     about = (printable(replay.path.name), summary.place.text, length, f"version {summary.version}", end.reason)
     console.print(Text("  ".join(part for part in about if part), style="bold"))
@@ -106,7 +101,7 @@ def _stadium(stadium: TargetTest | HomeRun) -> str:
 
 def _overall(stats: Stats, names: Mapping[int, str], winners: set[int]) -> Table:
     extra = {} if stats.extra is UNSET else {player.player_index: player for player in stats.extra.players}
-    seen = _Seen(
+    game = _GameFigures(
         stats,
         {index: figures_of(stats, index, won=index in winners, decided=bool(winners)) for index in names},
         {entry.player_index: entry for entry in stats.overall},
@@ -115,34 +110,34 @@ def _overall(stats: Stats, names: Mapping[int, str], winners: set[int]) -> Table
     )
     table = _table("", *names.values(), right=range(1, len(names) + 1))
     for title, cell in _LINES:
-        cells = [cell(seen, index) for index in names]
+        cells = [cell(game, index) for index in names]
         if any(cells):
             table.add_row(title, *map(Text, cells))
     return table
 
 
-def _figure(name: str, cell: Callable[[Figures], str]) -> tuple[str, Callable[[_Seen, int], str]]:
-    return name, lambda seen, index: cell(seen.figures[index])
+def _figure(name: str, cell: Callable[[Figures], str]) -> tuple[str, Callable[[_GameFigures, int], str]]:
+    return name, lambda game, index: cell(game.figures[index])
 
 
-def _ratio(name: str, member: str) -> tuple[str, Callable[[_Seen, int], str]]:
-    def cell(seen: _Seen, index: int) -> str:
-        found = getattr(seen.overall[index], member)
+def _ratio(name: str, member: str) -> tuple[str, Callable[[_GameFigures, int], str]]:
+    def cell(game: _GameFigures, index: int) -> str:
+        found = getattr(game.overall[index], member)
         return share_text(found.count or 0, found.total)
 
     return name, cell
 
 
-def _action(name: str, cell: Callable[[Any], str]) -> tuple[str, Callable[[_Seen, int], str]]:
-    return name, lambda seen, index: cell(seen.actions[index]) if index in seen.actions else ""
+def _action(name: str, cell: Callable[[Any], str]) -> tuple[str, Callable[[_GameFigures, int], str]]:
+    return name, lambda game, index: cell(game.actions[index]) if index in game.actions else ""
 
 
-def _beyond(name: str, cell: Callable[[Any], str]) -> tuple[str, Callable[[_Seen, int], str]]:
-    return name, lambda seen, index: cell(seen.extra[index]) if index in seen.extra else ""
+def _extra(name: str, cell: Callable[[Any], str]) -> tuple[str, Callable[[_GameFigures, int], str]]:
+    return name, lambda game, index: cell(game.extra[index]) if index in game.extra else ""
 
 
-def _first_blood(seen: _Seen, index: int) -> str:
-    first = UNSET if seen.stats.extra is UNSET else seen.stats.extra.first_blood
+def _first_blood(game: _GameFigures, index: int) -> str:
+    first = UNSET if game.stats.extra is UNSET else game.stats.extra.first_blood
     return time_text(first.frame) if first is not UNSET and first.last_hit_by == index else ""
 
 
@@ -150,7 +145,7 @@ def _recoveries(extra: Any) -> str:
     return "" if extra.recoveries is UNSET else share_text(extra.recoveries.count, extra.recoveries.total)
 
 
-_LINES: Sequence[tuple[str, Callable[[_Seen, int], str]]] = (
+_LINES: Sequence[tuple[str, Callable[[_GameFigures, int], str]]] = (
     _figure("Kills", lambda f: str(f.kills)),
     _figure("Damage", lambda f: f"{f.damage:.1f}"),
     _figure("Openings", lambda f: str(f.openings)),
@@ -162,7 +157,7 @@ _LINES: Sequence[tuple[str, Callable[[_Seen, int], str]]] = (
     _ratio("Beneficial trades", "beneficial_trade_ratio"),
     _figure("L-cancels", lambda f: share_text(f.l_cancels, f.landings)),
     _figure("Inputs per minute", lambda f: ratio_text(f.inputs, f.minutes)),
-    ("Digital inputs per minute", lambda seen, i: _per_minute(seen.overall[i].digital_inputs_per_minute)),
+    ("Digital inputs per minute", lambda game, i: _per_minute(game.overall[i].digital_inputs_per_minute)),
     _action("Wavedashes, wavelands", lambda a: f"{a.wavedash_count}, {a.waveland_count}"),
     _action("Dash dances", lambda a: str(a.dash_dance_count)),
     _action("Rolls, spot dodges", lambda a: f"{a.roll_count}, {a.spot_dodge_count}"),
@@ -175,14 +170,14 @@ _LINES: Sequence[tuple[str, Callable[[_Seen, int], str]]] = (
         ),
     ),
     _action("Ledge grabs", lambda a: str(a.ledgegrab_count)),
-    _beyond("Recoveries", _recoveries),
-    _beyond("Stage control", lambda e: percent_text(e.stage_control.count, e.stage_control.total)),
-    _beyond("In shield", lambda e: f"{e.shield_frames / FRAMES_PER_SECOND:.1f} s"),
-    _beyond("Self-destructs", lambda e: str(e.self_destructs)),
-    _beyond("Stocks given up", lambda e: "" if e.stocks_given_up is UNSET else str(e.stocks_given_up)),
+    _extra("Recoveries", _recoveries),
+    _extra("Stage control", lambda e: percent_text(e.stage_control.count, e.stage_control.total)),
+    _extra("In shield", lambda e: f"{e.shield_frames / FRAMES_PER_SECOND:.1f} s"),
+    _extra("Self-destructs", lambda e: str(e.self_destructs)),
+    _extra("Stocks given up", lambda e: "" if e.stocks_given_up is UNSET else str(e.stocks_given_up)),
     ("First blood", _first_blood),
 )
-"""The lines of the table of a game; those that are empty for all players are left out."""
+"""The lines of the table of a game. Lines that are empty for all players are left out."""
 
 
 def _per_minute(ratio: Any) -> str:
@@ -190,7 +185,7 @@ def _per_minute(ratio: Any) -> str:
 
 
 def _stocks(stats: Stats, names: Mapping[int, str], *, pair: bool) -> Table:
-    """Every stock that was lost, in the order of the losses."""
+    """A table of all lost stocks, in the order of the losses."""
     table = _table("Lost stock", "at", "percent", "by", "with", right=(1, 2))
     kills = {}
     for conversion in stats.conversions:
@@ -213,11 +208,11 @@ def _end(stock: Stock) -> int:
 
 
 def _combos(combos: Iterable[Combo], names: Mapping[int, str]) -> Table:
-    """The combos worth telling, in the order of the game."""
+    """A table of the notable combos with the most damage, in the order of the game."""
     table = _table("Combo", "at", "damage", "moves", right=(1, 2))
-    told = [c for c in combos if c.moves and _worth_telling(c)]
-    best = sorted(told, key=_damage, reverse=True)[:_TOLD_COMBOS]
-    for combo in (c for c in told if any(c is one for one in best)):
+    notable = [c for c in combos if c.moves and _is_notable(c)]
+    best = sorted(notable, key=_damage, reverse=True)[:_MAX_COMBOS]
+    for combo in (c for c in notable if any(c is one for one in best)):
         who = names.get(combo.moves[0].player_index, "")
         moves = ", ".join(map(_move, combo.moves)) + (" (kill)" if combo.did_kill else "")
         on = f"{who} on {names.get(combo.player_index, '')}"
@@ -229,20 +224,17 @@ def _damage(combo: Combo) -> float:
     return sum(move.damage for move in combo.moves)
 
 
-def _worth_telling(combo: Combo) -> bool:
+def _is_notable(combo: Combo) -> bool:
     count = len(combo.moves)
-    return count > 1 and (combo.did_kill or count >= _TOLD_MOVES or _damage(combo) >= _TOLD_DAMAGE)
+    return count > 1 and (combo.did_kill or count >= _MIN_COMBO_MOVES or _damage(combo) >= _MIN_COMBO_DAMAGE)
 
 
 def _move(move: Move) -> str:
     return move_name(move.move_id) or f"move {move.move_id}"
 
 
-# -- many games -------------------------------------------------------------------------------------------------------
-
-
 def print_rows(games: Sequence[GameRow], by: Grouping) -> None:
-    """A row a game, then the players over all of them."""
+    """Print one row per game, then a summary of each player."""
     titles = [title for title, _ in _COLUMNS]
     right = range(4, 4 + len(titles))
     table = _table("file", "stage", "length", "players", *titles, right=(2, *right))
@@ -255,7 +247,7 @@ def print_rows(games: Sequence[GameRow], by: Grouping) -> None:
         cells = ["\n".join(cell(p.figures) for p in game.players) for _, cell in _COLUMNS]
         name = printable(Path(game.file).name)
         table.add_row(*map(Text, (name, game.stage, length_text(game.duration_seconds) + end, players, *cells)))
-    console = new_console()
+    console = table_console()
     console.print(table)
     console.print()
     console.print(_summary(games, by))
@@ -269,8 +261,8 @@ def _summary(games: Sequence[GameRow], by: Grouping) -> Table:
     for summary in summaries(games, by):
         f = summary.figures
         played = [f"{name} {count}" if count > 1 else name for name, count in summary.characters]
-        rest = len(played) - _CHARACTERS_NAMED
-        characters = ", ".join(played[:_CHARACTERS_NAMED]) + (f", {rest} more" if rest > 0 else "")
+        rest = len(played) - _MAX_CHARACTERS
+        characters = ", ".join(played[:_MAX_CHARACTERS]) + (f", {rest} more" if rest > 0 else "")
         cells = (
             printable(summary.key) or f"(no {by})",
             characters,
@@ -286,6 +278,6 @@ def _summary(games: Sequence[GameRow], by: Grouping) -> Table:
 
 def _table(*titles: str, right: Iterable[int] = ()) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for place, title in enumerate(titles):
-        table.add_column(Text(title), justify="right" if place in right else "left", overflow="fold")
+    for index, title in enumerate(titles):
+        table.add_column(Text(title), justify="right" if index in right else "left", overflow="fold")
     return table

@@ -1,4 +1,4 @@
-"""`slpstream verify`: the first difference between two logs, or between a running daemon's station and a file."""
+"""`slpstream verify`: find the first difference between two logs, or between a running station and its file."""
 
 from __future__ import annotations
 
@@ -19,40 +19,44 @@ from slpstream.model.errors import FormatError
 from slpstream.model.messages import FramesMode
 
 _OUTSIDE_THE_LOG = {"header", "file"}
-"""Where two replays may differ and still have the same log."""
+"""Parts in which two replays with the same log may differ."""
 
 
 @click.command()
 @click.argument("files", nargs=-1, metavar="A B", type=click.Path(path_type=Path))
 @click.option(
-    "--live", "url", metavar="URL", help="Compare a running daemon's station, http://HOST:PORT/STATION, with FILE."
+    "--live", "url", metavar="URL", help="Compare the station http://HOST:PORT/STATION of a running daemon with a file."
 )
-@click.option("--token-file", type=click.Path(path_type=Path), help="With --live: file whose first line is the token.")
+@click.option(
+    "--token-file", type=click.Path(path_type=Path), help="With --live: file whose first line is the access token."
+)
 @frames_option
 @topics_option("game,frame")  # events and stats follow from the frames
 def command(
     files: tuple[Path, ...], url: str | None, token_file: Path | None, frames: FramesMode, topics: frozenset[str]
 ) -> None:
-    """Print the first difference between two logs, each a replay, a replay log or a file of JSON lines.
+    """Print the first difference between two logs: replays, replay logs or files of JSON lines.
 
-    The difference is shown as event or message, frame, player, field and both values, with the frames around it. Two
-    Slippi replays are compared field by field, down to the bit; with --frames or --topics only their messages are
-    compared. `station` is ignored. With --live a daemon's current game is compared, from its first message on, with
-    FILE, by default the daemon's own file of that game. Exit code 0 means equal, 1 different.
+    The difference is shown with its event or message, frame, player, field and both values, and with the frames around
+    it. Two Slippi replays are compared field by field, down to the bit; with --frames or --topics only their messages
+    are compared. `station` is ignored. --live compares the current game of a station, from its first message on, with
+    the file A, by default the daemon's own file of that game. The exit code is 0 for equal logs, 1 for different ones.
     """
     if url is not None:
-        from slpstream.cli.live import compare_live
+        from slpstream.cli.live_comparison import compare_live
 
         if len(files) > 1:
-            raise click.UsageError("--live takes one file, or none")
+            raise click.UsageError("--live expects at most one file")
         compare_live(url, files[0] if files else None, frames, topics, token_file)
         return
     if len(files) != 2:
         raise click.UsageError("expected two logs, A and B")
     left, right = files
     context = click.get_current_context()
-    asked = any(context.get_parameter_source(name) is not ParameterSource.DEFAULT for name in ("frames", "topics"))
-    found = None if asked else _in_bytes(left, right)
+    messages_only = any(
+        context.get_parameter_source(name) is not ParameterSource.DEFAULT for name in ("frames", "topics")
+    )
+    found = None if messages_only else _in_bytes(left, right)
     if found is not None and found.event not in _OUTSIDE_THE_LOG:
         click.echo("\n".join(found.lines()))
         sys.exit(EXIT_NO)
@@ -72,4 +76,4 @@ def _in_bytes(left: Path, right: Path) -> Found | None:
             data.append(b"".join(read_chunks(path)))
         return first_difference(*data)
     except FormatError:
-        return None  # the error is reported when the messages are read
+        return None  # it is reported when the messages are read

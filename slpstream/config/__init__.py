@@ -1,7 +1,7 @@
-"""The configuration: TOML to typed values, with every key documented, defaulted and checked.
+"""The configuration: a TOML file is checked and converted to typed values. Every key has a description and a default.
 
-Unknown keys are errors, because a misspelt key that is silently ignored costs an evening. Only `daemon` and `cli` see
-a `Config`; the parts of the daemon are given the values that they need.
+Unknown keys are errors, because a misspelt key that is silently ignored is hard to find. Only `daemon` and `cli` use
+`Config`; the other rooms receive the single values that they need.
 """
 
 from slpstream.config.changes import APPLIED_AT_RELOAD, Changes, changes

@@ -39,7 +39,7 @@ APPLIED_AT_RELOAD = frozenset(
         "watch.stalled_seconds",
     }
 )
-"""Single keys, and whole sections of those that may occur several times. A token file is read again even if its name is
+"""Names of keys, and of whole sections that may occur several times. Token files are read again even if their names are
 unchanged."""
 
 

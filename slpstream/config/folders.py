@@ -1,4 +1,4 @@
-"""Default folders for replays, state and recordings; default station ids; parsing of addresses."""
+"""Folders for replays, state and recordings; ids of stations made from folders; parsing of addresses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from slpstream.system import systemd
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address to listen on can be reached from this machine only."""
+    """Whether an address to listen on can only be reached from this machine."""
     if host == "localhost":
         return True
     try:
@@ -31,7 +31,7 @@ def address(text: str, default_port: int) -> tuple[str, int]:
     parts = urlsplit(f"//{text}")
     host = parts.hostname
     if not host or parts.path or parts.query or parts.fragment or parts.username is not None or re.search(r"\s", text):
-        raise ValueError(f"no address: {text!r}")
+        raise ValueError(f"not an address: {text!r}")
     return resolvable(host), default_port if parts.port is None else parts.port
 
 
@@ -58,17 +58,17 @@ def station_id(name: str, taken: Collection[str]) -> str:
     Characters that are not allowed in an id become `-`; `-2`, `-3` and so on is appended when the id is taken.
     """
     base = re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-._")[:60] or "main"
-    found, count = base, 1
-    while found in taken:
+    id_, count = base, 1
+    while id_ in taken:
         count += 1
-        found = f"{base}-{count}"
-    return found
+        id_ = f"{base}-{count}"
+    return id_
 
 
 def usual_folders(home: Path | None = None, platform: str = sys.platform) -> list[Path]:
-    """The folders that the Slippi launcher and its relatives write replays to on this platform.
+    """The folders that Slippi and related programs write replays to by default on this platform.
 
-    Returns those that exist, or the first candidate when none does.
+    Returns those that exist, or the first candidate if none of them exists.
     """
     home = home or Path.home()
     documents = home / "Documents"
@@ -88,13 +88,13 @@ def state_folder(
 ) -> Path:
     """The folder for everything that must survive a restart.
 
-    It is the configured one, or systemd's state directory, or the usual place on this platform.
+    It is the configured folder, else systemd's state directory, else the usual place on this platform.
     """
     if configured:
         return Path(configured).expanduser()
-    given = systemd.state_directory(environ)
-    if given is not None:
-        return given
+    from_systemd = systemd.state_directory(environ)
+    if from_systemd is not None:
+        return from_systemd
     home = home or Path.home()
     if platform == "win32":
         base = Path(environ.get("LOCALAPPDATA") or home / "AppData/Local")
@@ -113,5 +113,5 @@ def recordings_folder(config: Config) -> Path:
 
 
 def station_folder(station: StationConfig, recordings: Path) -> Path:
-    """The folder that a station tails: its own, or the one its console is recorded to."""
+    """The folder that a station tails: its own, or the one that its console is recorded into."""
     return Path(station.folder).expanduser() if station.folder else recordings / station.id

@@ -63,20 +63,20 @@ _FIELD_ERROR = re.compile(r"Object (contains unknown|missing required) field `(?
 
 def _config_error(error: msgspec.ValidationError, file: str) -> ConfigError:
     """Translate msgspec's error into the terms of a configuration file."""
-    what, _, where = str(error).rpartition(" - at `$")
-    key = where.rstrip("`").lstrip(".")
-    if not what:
-        what, key = str(error), ""
-    field_error = _FIELD_ERROR.match(what)
+    message, _, path = str(error).rpartition(" - at `$")
+    key = path.rstrip("`").lstrip(".")
+    if not message:
+        message, key = str(error), ""
+    field_error = _FIELD_ERROR.match(message)
     if field_error:
         key = f"{key}.{field_error['name']}".lstrip(".")
         return ConfigError(file, key, "unknown key" if "unknown" in field_error[1] else "must be given")
-    if what.startswith("Invalid enum value"):
+    if message.startswith("Invalid enum value"):
         section, _, name = _LIST_INDEX.sub("", key).partition(".")
-        types = {(known.section, known.name): known.type for known in all_keys()}
+        types = {(row.section, row.name): row.type for row in all_keys()}
         expected = types[section, name].removeprefix("list of ")
-        what = f"expected {expected}, got{what.removeprefix('Invalid enum value')}"
-    return ConfigError(file, key, what[:1].lower() + what[1:])
+        message = f"expected {expected}, got{message.removeprefix('Invalid enum value')}"
+    return ConfigError(file, key, message[:1].lower() + message[1:])
 
 
 def _check_numbers(value: Any, file: str, key: str = "") -> None:
@@ -87,8 +87,8 @@ def _check_numbers(value: Any, file: str, key: str = "") -> None:
         for name in value.__struct_fields__:
             _check_numbers(getattr(value, name), file, f"{key}.{name}".lstrip("."))
     elif isinstance(value, list):
-        for i, one in enumerate(value):
-            _check_numbers(one, file, f"{key}[{i}]")
+        for i, item in enumerate(value):
+            _check_numbers(item, file, f"{key}[{i}]")
 
 
 def _check_server(server: Server, file: str) -> None:
@@ -114,13 +114,13 @@ def _check_hosts(config: Config, file: str) -> None:
 
 
 def _check_readable(path: str, file: str, key: str) -> None:
-    """Refuse the name of a file that is missing or unreadable."""
+    """Refuse a file that is missing or unreadable."""
     if path and ("\0" in path or not os.access(path, os.R_OK)):
         raise ConfigError(file, key, f"cannot be read: {path}")
 
 
 def _is_file(path: str, file: str, key: str) -> bool:
-    """Whether a file is in the place of a folder. False when it cannot be determined, as on an unmounted share."""
+    """Whether the path of a folder is that of a file. `False` if this is unknown, as on an unmounted share."""
     try:
         return _expanded(path, file, key).is_file()
     except OSError:
@@ -133,7 +133,7 @@ def _expanded(path: str, file: str, key: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError as error:
-        raise ConfigError(file, key, f"expected a path, found no such home folder: {path}") from error
+        raise ConfigError(file, key, f"no such home folder: {path}") from error
 
 
 def _check_web(web: Web, file: str) -> None:
@@ -176,10 +176,10 @@ def _check_stations(stations: Sequence[StationConfig], file: str) -> None:
 def _check_station_id(station: StationConfig, file: str, key: str) -> None:
     if station.id == EACH_SUBFOLDER:
         if not station.folder:
-            raise ConfigError(file, f"{key}.folder", "expected a folder, whose subfolders are the stations")
+            raise ConfigError(file, f"{key}.folder", "expected the folder whose subfolders are the stations")
         for name in ("name", "relay_port", "raw_relay_port"):
             if getattr(station, name):
-                raise ConfigError(file, f"{key}.{name}", "is for a single station, not for `*`")
+                raise ConfigError(file, f"{key}.{name}", "applies to a single station, not to `*`")
     elif not _STATION_ID.fullmatch(station.id):
         raise ConfigError(file, f"{key}.id", f"expected letters, digits, `.`, `_`, `-`, or `*`; found {station.id!r}")
 

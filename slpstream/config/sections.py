@@ -21,7 +21,7 @@ Positive = Annotated[float, Meta(gt=0)]
 
 
 class Server(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """`[server]`: where the daemon listens, and who may connect."""
+    """`[server]`: where the daemon listens, and which clients may connect."""
 
     host: Annotated[
         str, Meta(description="Address to listen on. Any address other than loopback requires `token_file`.")
@@ -367,7 +367,7 @@ LISTED = frozenset({"stations", "webhooks", "jsonl"})
 
 
 class Key(NamedTuple):
-    """One key as the reference shows it. `type` is written for people; `default` is `None` for a required key."""
+    """One key as the reference shows it. `type` is in plain words; `default` is `None` for a required key."""
 
     section: str
     name: str

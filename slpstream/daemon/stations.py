@@ -1,8 +1,8 @@
-"""The running stations. Each has a nursery of its own and comes, goes or changes without disturbing the others.
+"""The running stations. Each has its own nursery, so it can start, end or change without disturbing the others.
 
-A station has one of three origins: the configuration, a subfolder of an entry `*`, or the discovery of consoles. Each
-origin adds and removes its own stations only. An id belongs to one station at a time; a configured station takes it
-from any other.
+A station has one of three origins: an entry of the configuration, a subfolder of a `*` entry, or the discovery of
+consoles. Each origin adds and removes only its own stations. Ids are unique; a configured station replaces a station of
+another origin that has the same id.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ Origin = Literal["configured", "subfolder", "discovered"]
 
 
 class RunningStation:
-    """A station with its tasks."""
+    """A station and the nursery that its tasks run in."""
 
     def __init__(self, config: StationConfig, origin: Origin, station: Station, nursery: trio.Nursery) -> None:
         self.config = config
         self.origin = origin
         self.station = station
         self.nursery = nursery
-        """For tasks that run beside the station and end with it."""
+        """Runs the station, and companion tasks that end with it."""
         self.ended = trio.Event()
 
 
 class _Hooks(NamedTuple):
-    """The arguments of `RunningStations.run`, with its nursery."""
+    """The nursery and the arguments of `RunningStations.run`."""
 
     nursery: trio.Nursery
     make: Callable[[StationConfig], Station]
@@ -44,7 +44,7 @@ class _Hooks(NamedTuple):
 
 
 class RunningStations(Mapping[str, RunningStation]):
-    """All stations of a daemon by id. Call `run` once; stations can be added as soon as it has started."""
+    """The running stations of a daemon by id. Call `run` once; stations can be added when it has started."""
 
     def __init__(self, hub: Hub) -> None:
         self._hub = hub
@@ -64,7 +64,7 @@ class RunningStations(Mapping[str, RunningStation]):
 
     @property
     def stations(self) -> list[Station]:
-        """The stations as of now. May be called from any thread."""
+        """The current stations. Safe to read from any thread."""
         return [running.station for running in list(self._running.values())]
 
     async def run(
@@ -75,11 +75,11 @@ class RunningStations(Mapping[str, RunningStation]):
         *,
         task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
     ) -> None:
-        """Runs stations until cancelled.
+        """Run the stations until cancelled.
 
-        `make` returns a station that does not run yet. `start_companions` is called before the station's first event
-        and starts what belongs to it in its nursery. `release` is called in a worker thread after the station has
-        ended, and returns what `make` took.
+        `make` creates a station without starting it. `start_companions` is called before the station publishes its
+        first event, and starts companion tasks in the station's nursery. `release` is called in a worker thread after
+        the station has ended, and frees the resources that `make` acquired.
         """
         async with trio.open_nursery() as nursery:
             self._hooks = _Hooks(nursery, make, start_companions, release)
@@ -87,24 +87,24 @@ class RunningStations(Mapping[str, RunningStation]):
             await trio.sleep_forever()
 
     async def add(self, config: StationConfig, origin: Origin = "discovered") -> bool:
-        """Starts a station. Returns False and changes nothing if its id belongs to one that takes precedence."""
+        """Start a station. Return `False` without any change if a station that takes precedence has its id."""
         async with self._changing:
             return await self._add(config, origin)
 
     async def remove(self, station: str, reason: str = "removed") -> None:
-        """Ends a station and waits for its end. Does nothing if it is not running."""
+        """End a station and wait until its tasks have ended. Do nothing if it is not running."""
         async with self._changing:
             if station in self._running:
                 await self._end(self._running[station], reason)
 
-    async def apply(self, wanted: Sequence[StationConfig], origin: Origin) -> None:
-        """Makes the stations of one origin equal to `wanted`. Those that stay the same are not touched."""
+    async def apply(self, configs: Sequence[StationConfig], origin: Origin) -> None:
+        """Start, change and end the stations of one origin so that they match `configs`. Leave the others alone."""
         async with self._changing:
-            by_id = {config.id: config for config in wanted}
+            by_id = {config.id: config for config in configs}
             for running in list(self._running.values()):
                 if running.origin == origin and running.config.id not in by_id:
                     await self._end(running, "removed")
-            for config in wanted:
+            for config in configs:
                 known = self._running.get(config.id)
                 if known is None or known.origin != origin:
                     await self._add(config, origin)
@@ -131,7 +131,7 @@ class RunningStations(Mapping[str, RunningStation]):
         self._log.info("station added", station=config.id, name=running.station.name, origin=origin)
 
     async def _change(self, running: RunningStation, config: StationConfig) -> None:
-        """Renames a station in place, or restarts it for any other change. Subscribers that named it stay connected."""
+        """Rename a station in place, or restart it for any other change. Its subscribers stay connected."""
         if config == msgspec.structs.replace(running.config, name=config.name):
             running.config = config
             running.station.name = config.name or config.id
@@ -141,7 +141,10 @@ class RunningStations(Mapping[str, RunningStation]):
         await self._begin(config, running.origin)
 
     async def _end(self, running: RunningStation, reason: str, *, replaced: bool = False) -> None:
-        """Ends a station. With `replaced`, a station of the same id follows at once and its subscribers wait for it."""
+        """End a station.
+
+        With `replaced`, a station of the same id follows immediately, and subscribers keep waiting for its messages.
+        """
         station = running.station
         station.leave(reason)
         if not replaced:

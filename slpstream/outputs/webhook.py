@@ -41,7 +41,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Game(msgspec.Struct):
-    """What is kept of a game until its end: the payload of its `game_start` and its newest stats."""
+    """The data of a running game that its deliveries need: the payload of `game_start` and the newest stats."""
 
     start: msgspec.Raw
     stats: bytes | None = None

@@ -1,1 +1,1 @@
-"""Writes a replay again the way a game would, at the pace of the game; and the matches of the demo."""
+"""Simulation of a running game: writing a replay at the pace of the game, and the bundled matches of the demo."""

@@ -1,12 +1,12 @@
 """The bundled matches that `slpstream demo` plays.
 
-They are replay logs in the folder `matches`, recorded by the project's synthetic match (in its source repository,
-`python -m tests.synthetic.record_demo`). Nothing in them comes from a real game. In their order they make two
-best-of-three sets between the same two players: the first set ends 2-1, the second 2-0 for the other player.
+They are replay logs in the folder `matches`, recorded from synthetic games (by `python -m tests.synthetic.record_demo`
+in the source repository). Nothing in them comes from a real game. In order, they form two best-of-three sets between
+the same two players: the first set ends 2-1, the second 2-0 for the other player.
 
-A game id is a hash of Game Start, so a match that is written twice would be one game. Each play therefore gets its own
-random seed in Game Start, and the time at which it began in the metadata. Everything else stays as it was recorded; in
-particular, the seeds in Frame Start and Pre-Frame Update do not follow from the new one.
+A game id is a hash of Game Start, so a match that is written twice would count as one game. Each play therefore gets
+its own random seed in Game Start, and its start time in the metadata. Everything else remains as recorded; in
+particular, the seeds in Frame Start and Pre-Frame Update do not follow from the new seed.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ def as_another_game(replay: bytes, *, random_seed: int, started_at: datetime) ->
     `started_at` is in UTC. Raises `FramingError` for a replay that does not begin with Event Payloads and Game Start.
     """
     width = width_of_event_payloads(replay, HEADER_BYTES, HEADER_BYTES)
-    start_at = HEADER_BYTES + (width or 0)
-    widths = read_event_payloads(replay[HEADER_BYTES:start_at]).widths
-    if replay[start_at] != GAME_START:
-        raise FramingError(f"expected Game Start, found {replay[start_at]:#04x}", offset=start_at)
-    start_end = start_at + widths[GAME_START]
-    game_start = bytearray(replay[start_at:start_end])
+    start_offset = HEADER_BYTES + (width or 0)
+    widths = read_event_payloads(replay[HEADER_BYTES:start_offset]).widths
+    if replay[start_offset] != GAME_START:
+        raise FramingError(f"expected Game Start, found {replay[start_offset]:#04x}", offset=start_offset)
+    start_end = start_offset + widths[GAME_START]
+    game_start = bytearray(replay[start_offset:start_end])
     set_field(game_start, "random_seed", random_seed)
-    metadata_at = HEADER_BYTES + raw_length(replay) + len(metadata.MARKER)
-    values = metadata.decode(replay[metadata_at : -len(CLOSE)], offset=metadata_at)
+    metadata_offset = HEADER_BYTES + raw_length(replay) + len(metadata.MARKER)
+    values = metadata.decode(replay[metadata_offset : -len(CLOSE)], offset=metadata_offset)
     values["startAt"] = f"{started_at:%Y-%m-%dT%H:%M:%SZ}"
     return b"".join(
-        (replay[:start_at], game_start, replay[start_end:metadata_at], metadata.encode(values), CLOSE),
+        (replay[:start_offset], game_start, replay[start_end:metadata_offset], metadata.encode(values), CLOSE),
     )

@@ -1,8 +1,8 @@
-"""Writes a replay to a new file the way a game does, in real time or faster.
+"""Write a replay to a new file the way a game does, in real time or faster.
 
 The times of the schedule are absolute, so a slow disk or a busy machine delays single writes but not the whole match.
-Writes are done in a worker thread. Writes that are due at the same time share one call into the thread, but remain
-separate writes, so that a follower of the file sees every cut.
+Writes are made in a worker thread. Writes that are due at the same time share one call into the thread but remain
+separate writes, so that a reader of the growing file can observe every cut.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slpstream.model.errors import SourceError
 from slpstream.simulate.schedule import Write, schedule
 
 _MAX_WRITES_PER_CALL = 256
-"""Bounds the time until the next checkpoint, at which the task can be cancelled."""
+"""Limits the time between checkpoints, at which the task can be cancelled."""
 
 
 async def write_replay(
@@ -30,10 +30,10 @@ async def write_replay(
 ) -> None:
     """Write the replay `data` to the new file `target`. Return when the file is complete and closed.
 
-    `writer` and `speed` are those of `schedule`. With `nursery.start`, the task has started when the file exists, still
-    empty. If the call is cancelled, the file is left as a crashed game leaves it. Raises `SourceError` when the file
-    exists or cannot be written, `WrongFormat` when `data` is not a Slippi replay, and `ValueError` for an unknown
-    writer or speed.
+    `writer` and `speed` are those of `schedule`. `nursery.start` returns when the file exists, still empty. If the call
+    is cancelled, the file is left in the state in which a crashed game leaves it. Raises `SourceError` if the file
+    exists or cannot be written, `WrongFormat` if `data` is not a Slippi replay, and `ValueError` for an unknown writer
+    or speed.
     """
     writes = schedule(data, writer, speed=speed)
     try:
@@ -45,7 +45,7 @@ async def write_replay(
             with trio.CancelScope(shield=True):
                 await trio.to_thread.run_sync(file.close)
     except FileExistsError as error:
-        raise SourceError(str(target), "exists already and is not overwritten") from error
+        raise SourceError(str(target), "already exists and is not overwritten") from error
     except OSError as error:
         raise SourceError(str(target), f"cannot be written: {error.strerror or error}") from error
 

@@ -1,12 +1,12 @@
-"""Cuts a finished replay into timed writes, like those with which a game would have written it.
+"""Divide a finished replay into timed writes, like those of the game that wrote it.
 
-First a `Timeline` finds when the game produced each byte: everything before the first frame at 0 seconds, each sending
+First, a `Timeline` finds when the game produced each byte: everything before the first frame at 0 seconds, each sending
 of a frame at the end of its sixtieth of a second, and everything after the last frame together with it. Then a writer
 cuts the file into pieces: whole frames or whole buffers, as games write them, or pieces of any size for tests.
 
-The written bytes are those of the original, so damaged replays work as well: bytes that are not events count as
-produced together with the bytes before them. While the game runs the raw length is 0; the last write sets it to the
-original one, unless that is 0 too.
+The written bytes are those of the original, so damaged replays work as well: bytes that are not events are produced
+together with the bytes before them. While the game runs, the raw length is 0. The last write sets it to the original
+value, unless that is 0 too.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ DRAIN_SECONDS = 0.085
 BLOCK_BYTES = 4096
 """Size of the C library's buffer. Dolphin does not flush, so only whole blocks reach the file."""
 
-_LENGTH_AT = len(container.MAGIC)
+_LENGTH_OFFSET = len(container.MAGIC)
 _LENGTH_END = container.HEADER_BYTES
 _FRAME_COMMANDS = frozenset(
     {table.command for table in (PRE_FRAME, POST_FRAME, FRAME_START, ITEM_UPDATE, FRAME_BOOKEND)}
@@ -82,31 +82,31 @@ class Timeline:
         return self.ends[entries - 1] if entries else 0
 
     def _walk(self, data: bytes) -> None:
-        at = container.HEADER_BYTES
+        offset = container.HEADER_BYTES
         widths = _widths(data)
         bookends = bool(widths and widths[FRAME_BOOKEND.command])
         number: int | None = None
         newest: int | None = None
         ticks = 0
         if widths is not None:
-            at += data[at + 1] + 1
-            while at < len(data):
-                code = data[at]
-                past = at + widths[code]
-                if past == at or past > len(data):
+            offset += data[offset + 1] + 1
+            while offset < len(data):
+                command = data[offset]
+                end = offset + widths[command]
+                if end == offset or end > len(data):
                     break
-                if code in _FRAME_COMMANDS and widths[code] >= _FRAME_NUMBER_END:
-                    this = int.from_bytes(data[at + 1 : at + _FRAME_NUMBER_END], "big", signed=True)
-                    if this != number or code == FRAME_START.command:
-                        self._mark(at, ticks)
+                if command in _FRAME_COMMANDS and widths[command] >= _FRAME_NUMBER_END:
+                    this = int.from_bytes(data[offset + 1 : offset + _FRAME_NUMBER_END], "big", signed=True)
+                    if this != number or command == FRAME_START.command:
+                        self._mark(offset, ticks)
                         number = this
                         if newest is None or this > newest:
                             newest = this
                             ticks += 1
-                    if bookends and code == FRAME_BOOKEND.command:
-                        self._mark(past, ticks)
+                    if bookends and command == FRAME_BOOKEND.command:
+                        self._mark(end, ticks)
                         number = None
-                at = past
+                offset = end
         self._mark(len(data), ticks)
 
     def _mark(self, offset: int, ticks: int) -> None:
@@ -116,17 +116,17 @@ class Timeline:
 
 
 def _widths(data: bytes) -> list[int] | None:
-    """The width of each event by command byte; `None` when Event Payloads is missing or invalid."""
-    at = container.HEADER_BYTES
-    if len(data) <= at:
+    """The width of each event by command byte; `None` if Event Payloads is missing or invalid."""
+    offset = container.HEADER_BYTES
+    if len(data) <= offset:
         return None
     try:
-        width = width_of_event_payloads(data, at, at)
+        width = width_of_event_payloads(data, offset, offset)
     except FramingError:
         return None
-    if width is None or at + width > len(data):
+    if width is None or offset + width > len(data):
         return None
-    return read_event_payloads(data[at : at + width]).widths
+    return read_event_payloads(data[offset : offset + width]).widths
 
 
 Cut = Iterator[tuple[float, int]]
@@ -138,7 +138,7 @@ def _every_frame(timeline: Timeline) -> Cut:
 
 
 def _dolphin(timeline: Timeline) -> Cut:
-    """Cut into whole blocks, written when the queue is emptied; the end of the game flushes the rest."""
+    """Cut into whole blocks that are written each time the queue is emptied. The end of the game flushes the rest."""
     size = timeline.ends[-1]
     written, drain = 0, 0
     while True:
@@ -154,10 +154,10 @@ def _dolphin(timeline: Timeline) -> Cut:
 
 
 def _pieces(timeline: Timeline, size_bytes: Callable[[], int]) -> Cut:
-    at, size = 0, timeline.ends[-1]
-    while at < size:
-        at = min(size, at + size_bytes())
-        yield timeline.at(at), at
+    offset, size = 0, timeline.ends[-1]
+    while offset < size:
+        offset = min(size, offset + size_bytes())
+        yield timeline.at(offset), offset
 
 
 def cutter(writer: str) -> Callable[[Timeline], Cut]:
@@ -174,7 +174,7 @@ def cutter(writer: str) -> Callable[[Timeline], Cut]:
         try:
             value = int(argument)
         except ValueError:
-            raise ValueError(f"writer {writer!r}: {name}: takes an integer") from None
+            raise ValueError(f"writer {writer!r}: expected an integer after `{name}:`") from None
         if name == "random":
             return lambda timeline: _pieces(timeline, _random_sizes(value))
         if value > 0:
@@ -183,13 +183,13 @@ def cutter(writer: str) -> Callable[[Timeline], Cut]:
 
 
 def _random_sizes(seed: int) -> Callable[[], int]:
-    """Random sizes of several magnitudes, so that fields, events and frames are all cut somewhere."""
+    """Random sizes of several magnitudes, so that cuts occur in fields, in events and between frames."""
     generator = random.Random(seed)
     return lambda: generator.randint(1, generator.choice(_MAX_RANDOM_BYTES))
 
 
 def time_scale(speed: float) -> float:
-    """The factor from game time to real time; 0 for the speeds 0 and infinity, which mean as fast as possible.
+    """The factor from game time to real time. It is 0 for the speeds 0 and infinity, which mean as fast as possible.
 
     Raises `ValueError` for a negative speed and NaN.
     """
@@ -201,8 +201,8 @@ def time_scale(speed: float) -> float:
 def schedule(data: bytes, writer: str = "dolphin", *, speed: float = 1.0) -> Iterator[Write]:
     """The writes that produce the replay `data` byte for byte, in order.
 
-    They are generated lazily, because a large replay in pieces of one byte has millions. Raises `WrongFormat` when
-    `data` is not a Slippi replay and `ValueError` for an unknown writer or speed, both before the first write.
+    They are generated lazily, because a large replay has millions of one-byte writes. Raises `WrongFormat` if `data`
+    is not a Slippi replay and `ValueError` for an unknown writer or speed, both before the first write.
     """
     container.check_magic(data)
     return _writes(data, cutter(writer), time_scale(speed))
@@ -211,11 +211,11 @@ def schedule(data: bytes, writer: str = "dolphin", *, speed: float = 1.0) -> Ite
 def _writes(data: bytes, cut: Callable[[Timeline], Cut], scale: float) -> Iterator[Write]:
     if not data:
         return
-    running = data[:_LENGTH_AT] + bytes(len(data[_LENGTH_AT:_LENGTH_END])) + data[_LENGTH_END:]
+    running = data[:_LENGTH_OFFSET] + bytes(len(data[_LENGTH_OFFSET:_LENGTH_END])) + data[_LENGTH_END:]
     timeline = Timeline(data)
-    at, seconds = 0, 0.0
+    offset, seconds = 0, 0.0
     for seconds, end in cut(timeline):
-        yield Write(seconds * scale, at, running[at:end])
-        at = end
+        yield Write(seconds * scale, offset, running[offset:end])
+        offset = end
     if running != data:
-        yield Write(seconds * scale, _LENGTH_AT, data[_LENGTH_AT:_LENGTH_END])
+        yield Write(seconds * scale, _LENGTH_OFFSET, data[_LENGTH_OFFSET:_LENGTH_END])

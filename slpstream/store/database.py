@@ -52,7 +52,7 @@ class GameRow(NamedTuple):
 
 
 class GameDetails(NamedTuple):
-    """What lists do not show of a game; all of it JSON."""
+    """The columns of a game that lists leave out, each as JSON."""
 
     rate: str
     game_end: str | None

@@ -1,4 +1,4 @@
-"""The commands as a user calls them: what they print, their exit codes, and one line for what is wrong."""
+"""The commands as a user calls them: output, exit codes, and errors as a single line."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def slpstream(*arguments: str | Path, stdin: int = subprocess.DEVNULL) -> subpro
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, stdin=stdin)
 
 
-def one_line(done: subprocess.CompletedProcess[str]) -> str:
-    """The only line on stderr."""
+def error_line(done: subprocess.CompletedProcess[str]) -> str:
+    """The only line on stderr, which is not a traceback."""
     assert "Traceback" not in done.stderr
     [line] = done.stderr.splitlines()
     assert line.startswith("slpstream: ")
     return line
 
 
-def test_help_is_quick_and_names_every_command() -> None:
+def test_help_lists_every_command_and_imports_little() -> None:
     done = slpstream("--help")
     assert done.returncode == 0
     for command in (
@@ -59,7 +59,7 @@ def test_help_is_quick_and_names_every_command() -> None:
     assert "trio" not in loaded.stderr
 
 
-def test_dump(game: Path) -> None:
+def test_dump_prints_all_topics_by_default(game: Path) -> None:
     done = slpstream("dump", game)
     lines = [json.loads(line) for line in done.stdout.splitlines()]
     assert done.returncode == 0
@@ -72,17 +72,17 @@ def test_dump(game: Path) -> None:
     assert [json.loads(line)["type"] for line in only.stdout.splitlines()] == ["game_start", "game_end", "metadata"]
 
 
-def test_dump_goes_on_after_a_broken_file(game: Path, tmp_path: Path) -> None:
+def test_dump_continues_after_a_broken_file(game: Path, tmp_path: Path) -> None:
     bad = tmp_path / "bad.slp"
     bad.write_text("this is no replay")
     done = slpstream("dump", bad, game, "--topics", "game")
     assert done.returncode == NO
-    assert one_line(done) == f"slpstream: {bad}: not a Slippi replay, at offset 0"
+    assert error_line(done) == f"slpstream: {bad}: not a Slippi replay, at offset 0"
     assert len(done.stdout.splitlines()) == 3
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "fifo", "empty"])
-def test_dump_of_what_is_no_file(kind: str, tmp_path: Path) -> None:
+def test_dump_reports_files_that_cannot_be_read(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "x.slp"
     if kind == "folder":
         path.mkdir()
@@ -92,10 +92,10 @@ def test_dump_of_what_is_no_file(kind: str, tmp_path: Path) -> None:
         path.touch()
     done = slpstream("dump", path)
     assert done.returncode == (NO if kind == "empty" else INPUT_OUTPUT)
-    assert str(path) in one_line(done)
+    assert str(path) in error_line(done)
 
 
-def test_a_reader_that_leaves_is_no_error(game: Path) -> None:
+def test_reader_that_closes_the_pipe_early_is_no_error(game: Path) -> None:
     command = f"{sys.executable} -m slpstream dump {game} | head -1"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60, check=True)
     assert done.stderr == ""
@@ -103,38 +103,40 @@ def test_a_reader_that_leaves_is_no_error(game: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["dump", "info", "info --json", "stats", "stats --json"])
-def test_a_reader_that_has_left_is_no_error(command: str, game: Path) -> None:
+def test_closed_pipe_is_no_error(command: str, game: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    called = [sys.executable, "-W", "error", "-m", "slpstream", *command.split(), str(game)]
-    done = subprocess.run(called, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
+    command_line = [sys.executable, "-W", "error", "-m", "slpstream", *command.split(), str(game)]
+    done = subprocess.run(command_line, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (0, b"")
 
 
 @pytest.mark.parametrize("command", ["dump", "info", "stats", "export --to csv -o {out}", "reference config"])
-def test_a_closed_stdout(command: str, game: Path, tmp_path: Path) -> None:
-    called = f"{sys.executable} -W error -m slpstream {command.format(out=tmp_path / 'out')}"
+def test_closed_stdout_is_reported(command: str, game: Path, tmp_path: Path) -> None:
+    command_line = f"{sys.executable} -W error -m slpstream {command.format(out=tmp_path / 'out')}"
     file = "" if "reference" in command else str(game)
-    done = subprocess.run(["sh", "-c", f"{called} {file} >&-"], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        ["sh", "-c", f"{command_line} {file} >&-"], capture_output=True, text=True, timeout=60, check=False
+    )
     assert done.returncode == INPUT_OUTPUT
-    assert one_line(done) == "slpstream: output: Bad file descriptor"
+    assert error_line(done) == "slpstream: output: Bad file descriptor"
 
 
-def test_a_full_disk(game: Path, tmp_path: Path) -> None:
-    called = f"{sys.executable} -W error -m slpstream export {game} --to csv -o {tmp_path / 'out'} >/dev/full"
-    done = subprocess.run(["sh", "-c", called], capture_output=True, text=True, timeout=60, check=False)
+def test_full_disk_is_reported(game: Path, tmp_path: Path) -> None:
+    command_line = f"{sys.executable} -W error -m slpstream export {game} --to csv -o {tmp_path / 'out'} >/dev/full"
+    done = subprocess.run(["sh", "-c", command_line], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == INPUT_OUTPUT
-    assert one_line(done) == "slpstream: output: No space left on device"
+    assert error_line(done) == "slpstream: output: No space left on device"
 
 
-def test_a_closed_stderr(tmp_path: Path) -> None:
-    called = f"{sys.executable} -W error -m slpstream dump {tmp_path / 'x.slp'} 2>&-"
-    done = subprocess.run(["sh", "-c", called], capture_output=True, text=True, timeout=60, check=False)
+def test_closed_stderr_keeps_the_exit_code(tmp_path: Path) -> None:
+    command_line = f"{sys.executable} -W error -m slpstream dump {tmp_path / 'x.slp'} 2>&-"
+    done = subprocess.run(["sh", "-c", command_line], capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stdout) == (INPUT_OUTPUT, "")
 
 
-def test_a_cut_replay_ends_incomplete_with_exit_code_0(game: Path, tmp_path: Path) -> None:
+def test_truncated_replay_ends_incomplete_with_exit_code_0(game: Path, tmp_path: Path) -> None:
     cut = tmp_path / "cut.slp"
     cut.write_bytes(game.read_bytes()[:50_000])
     done = slpstream("dump", cut, "--topics", "game")
@@ -142,7 +144,7 @@ def test_a_cut_replay_ends_incomplete_with_exit_code_0(game: Path, tmp_path: Pat
     assert json.loads(done.stdout.splitlines()[-1])["reason"] == "incomplete"
 
 
-def test_info(game: Path, tmp_path: Path) -> None:
+def test_info_as_table_and_json(game: Path, tmp_path: Path) -> None:
     table = slpstream("info", game)
     assert table.returncode == 0
     assert "Fox" in table.stdout
@@ -155,27 +157,27 @@ def test_info(game: Path, tmp_path: Path) -> None:
     assert slpstream("info", bad).returncode == NO
 
 
-def test_verify(game: Path, tmp_path: Path) -> None:
+def test_verify_reports_the_first_difference(game: Path, tmp_path: Path) -> None:
     lines = tmp_path / "lines.jsonl"
     lines.write_text(slpstream("dump", game, "--topics", "game,frame").stdout)
     equal = slpstream("verify", game, lines)
     assert (equal.returncode, equal.stdout.startswith("equal: ")) == (0, True)
     all_lines = lines.read_text().splitlines()
-    at = next(i for i, line in enumerate(all_lines) if '"frame":{"frame":0,' in line)
-    changed = json.loads(all_lines[at])
+    index = next(i for i, line in enumerate(all_lines) if '"frame":{"frame":0,' in line)
+    changed = json.loads(all_lines[index])
     changed["frame"]["players"]["1"]["post"]["percent"] = 99.5
-    all_lines[at] = json.dumps(changed)
+    all_lines[index] = json.dumps(changed)
     lines.write_text("\n".join(all_lines) + "\n")
     different = slpstream("verify", game, lines)
     assert different.returncode == NO
-    assert f"message {at + 1}: frame 0" in different.stdout
+    assert f"message {index + 1}: frame 0" in different.stdout
     assert "player 1, post.percent: A has 0.0, B has 99.5" in different.stdout
 
 
 @pytest.mark.parametrize(
     "url", ["http://[bad/x", "http://127.0.0.1:notaport/x", "http://:80/x", "http://127.0.0.1/a b", "x", "http://ü/x"]
 )
-def test_verify_of_what_is_no_url(url: str) -> None:
+def test_verify_refuses_invalid_urls(url: str) -> None:
     done = slpstream("verify", "--live", url)
     assert done.returncode == USAGE
     assert done.stderr.splitlines()[-1] == "Error: --live expects http://HOST:PORT/STATION"
@@ -183,53 +185,53 @@ def test_verify_of_what_is_no_url(url: str) -> None:
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:9/x", "http://a..b/x"])
-def test_verify_of_nobody(url: str) -> None:
+def test_verify_reports_unreachable_daemon(url: str) -> None:
     done = slpstream("verify", "--live", url)
     assert done.returncode == INPUT_OUTPUT
-    assert url in one_line(done)
+    assert url in error_line(done)
 
 
 @pytest.mark.parametrize("token", ["p\tq", "pässword", "", "p\0q"])
-def test_a_token_is_never_shown(token: str, tmp_path: Path) -> None:
+def test_invalid_token_is_not_shown(token: str, tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_bytes(token.encode())
     done = slpstream("verify", "--live", "http://127.0.0.1:9/x", "--token-file", file)
     assert done.returncode == CONFIG
-    assert one_line(done).startswith(f"slpstream: {file}: expected a token in the first line")
+    assert error_line(done).startswith(f"slpstream: {file}: expected a token in the first line")
     assert not token or token not in done.stderr
 
 
-def test_simulate_and_follow(game: Path, tmp_path: Path) -> None:
-    following = subprocess.Popen(
+def test_follow_prints_the_log_of_a_simulated_game(game: Path, tmp_path: Path) -> None:
+    follower = subprocess.Popen(
         [sys.executable, "-m", "slpstream", "follow", str(tmp_path / "live" / game.name)], stdout=subprocess.PIPE
     )
     (tmp_path / "live").mkdir()
     done = slpstream("simulate", game, "--into", tmp_path / "live", "--speed", "10", "--writer", "random:3")
     assert done.returncode == 0
     assert (tmp_path / "live" / game.name).read_bytes() == game.read_bytes()
-    out, _ = following.communicate(timeout=30)
+    out, _ = follower.communicate(timeout=30)
     assert out.decode() == slpstream("dump", game).stdout
-    assert following.returncode == 0
+    assert follower.returncode == 0
     again = slpstream("simulate", game, "--into", tmp_path / "live", "--speed", "0")
     assert again.returncode == INPUT_OUTPUT
-    assert "exists already" in one_line(again)
+    assert "already exists" in error_line(again)
     assert slpstream("simulate", game, "--into", tmp_path, "--writer", "quill").returncode == USAGE
 
 
-def test_check_config(tmp_path: Path) -> None:
+def test_check_config_reports_errors_like_serve(tmp_path: Path) -> None:
     good = ROOT / "config" / "slpstream.toml"
     assert slpstream("check-config", good).returncode == 0
     bad = tmp_path / "bad.toml"
     bad.write_text('[server]\nhost = "0.0.0.0"\n')
     done = slpstream("check-config", bad)
     assert done.returncode == CONFIG
-    assert "token" in one_line(done)
+    assert "token" in error_line(done)
     assert slpstream("serve", "--config", bad).returncode == CONFIG
     bad.write_text("[serve]\n")
-    assert "serve: unknown key" in one_line(slpstream("check-config", bad))
+    assert "serve: unknown key" in error_line(slpstream("check-config", bad))
 
 
-def test_reference() -> None:
+def test_reference_prints_a_page() -> None:
     done = slpstream("reference", "fields")
     assert done.returncode == 0
     assert "latestFinalizedFrame" in done.stdout
@@ -247,7 +249,7 @@ def test_reference() -> None:
         ["simulate", "x.slp", "--into", "x", "--speed", "nan"],
     ],
 )
-def test_wrong_usage(arguments: list[str]) -> None:
+def test_wrong_usage_exits_with_2(arguments: list[str]) -> None:
     done = slpstream(*arguments)
     assert done.returncode == USAGE
     assert "Traceback" not in done.stderr

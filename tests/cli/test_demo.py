@@ -1,4 +1,4 @@
-"""`slpstream demo` as a user runs it: what it prints, and how it stops."""
+"""`slpstream demo` as a user runs it: its output, and how it stops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from slpstream.api import open_replay
 from slpstream.cli.demo import play_matches
 
 
-def test_prints_its_addresses_and_ends_after_one_match() -> None:
+def test_once_prints_addresses_and_ends_after_one_match() -> None:
     command = [sys.executable, "-W", "error", "-m", "slpstream", "demo", "--port", "0", "--once", "--speed", "60"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
@@ -29,7 +29,7 @@ def test_prints_its_addresses_and_ends_after_one_match() -> None:
     ]
 
 
-def test_writes_one_match_after_another_as_different_games(tmp_path: Path) -> None:
+def test_each_match_is_a_different_game(tmp_path: Path) -> None:
     async def play_until_the_third_begins() -> None:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(partial(play_matches, tmp_path, seed=4, speed=1e9, writer="dolphin", once=False))

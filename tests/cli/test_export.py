@@ -1,4 +1,4 @@
-"""`slpstream export`: what is written is what the columns say, however it is written and by however many processes."""
+"""`slpstream export`: the tables equal the columns, for every file format and number of processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.shared_data import replays
 NO, USAGE, INPUT_OUTPUT = 1, 2, 74
 KINDS = ("parquet", "arrow", "csv")
 TEXT = ds.CsvFileFormat(convert_options=pa.csv.ConvertOptions(null_values=[""]))
-"""CSV where the text `nan` is a number."""
+"""CSV in which only empty cells are null, so that the text `nan` is a number."""
 
 
 def games() -> dict[str, bytes]:
@@ -53,18 +53,15 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-def test_what_has_no_columns_is_refused_and_the_others_are_written(tmp_path: Path) -> None:
-    """Whatever it is called."""
-    games_there = tmp_path / "games"
-    games_there.mkdir()
-    (games_there / "race.slp").write_bytes(finished_games()["race.gci"])
-    (games_there / "melee.gci").write_bytes(varied_replay())
-    (games_there / "melee.slp").write_bytes(varied_replay())
-    packed = CliRunner().invoke(
-        pack.command, [str(games_there / "race.slp"), "-o", str(games_there / "race.gci.slplog")]
-    )
+def test_formats_without_columns_are_refused_under_any_name(tmp_path: Path) -> None:
+    folder = tmp_path / "games"
+    folder.mkdir()
+    (folder / "race.slp").write_bytes(finished_games()["race.gci"])
+    (folder / "melee.gci").write_bytes(varied_replay())
+    (folder / "melee.slp").write_bytes(varied_replay())
+    packed = CliRunner().invoke(pack.command, [str(folder / "race.slp"), "-o", str(folder / "race.gci.slplog")])
     assert packed.exit_code == 0
-    files = [str(path) for path in sorted(games_there.iterdir())]
+    files = [str(path) for path in sorted(folder.iterdir())]
     result = CliRunner().invoke(export.command, [*files, "--to", "csv", "--out", str(tmp_path / "out")])
     assert result.exit_code == 1
     assert result.output.count("gci replays have no columns") == 2
@@ -74,7 +71,7 @@ def test_what_has_no_columns_is_refused_and_the_others_are_written(tmp_path: Pat
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two files a part."""
+    """Write two replays per part."""
     monkeypatch.setattr(export, "_PART_FILES", 2)
 
 
@@ -86,7 +83,7 @@ def run(*arguments: str | Path) -> Result:
 
 
 def expected(files: list[Path], *, revisions: str = "last") -> dict[str, pa.Table]:
-    """The tables of some files, straight from their columns."""
+    """The tables of some files, made directly from their columns."""
     tables: dict[str, list[pa.Table]] = {name: [] for name in export.TABLES}
     for path in files:
         replay = open_replay(path)
@@ -99,7 +96,7 @@ def expected(files: list[Path], *, revisions: str = "last") -> dict[str, pa.Tabl
         }
         for name, table in made.items():
             tables[name].append(arrow.of_game(table, file=str(path), game_id=replay.game_id))
-    return {name: pa.concat_tables(of_games) for name, of_games in tables.items()}
+    return {name: pa.concat_tables(game_tables) for name, game_tables in tables.items()}
 
 
 def plain(table: pa.Table) -> list[dict[str, Any]]:
@@ -112,7 +109,7 @@ def contents(out: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 @pytest.mark.parametrize("revisions", ["last", "all"])
-def test_round_trip(folder: Path, tmp_path: Path, kind: str, revisions: str, small_parts: None) -> None:
+def test_tables_equal_the_columns(folder: Path, tmp_path: Path, kind: str, revisions: str, small_parts: None) -> None:
     out = tmp_path / "out"
     assert run(folder, "--to", kind, "-o", out, "--revisions", revisions, "--jobs", "1").exit_code == 0
     for name, table in expected(sorted(folder.rglob("*.slp")), revisions=revisions).items():
@@ -153,7 +150,7 @@ def test_duckdb_reads_the_values(folder: Path, tmp_path: Path) -> None:
     assert columns["pre_buttons"].tolist() == tables["frames"]["pre_buttons"].to_pylist()
 
 
-def test_csv(folder: Path, tmp_path: Path) -> None:
+def test_csv_equals_the_columns(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run(folder, "--to", "csv", "-o", out).exit_code == 0
     for name, table in expected(sorted(folder.rglob("*.slp"))).items():
@@ -175,7 +172,7 @@ def test_csv(folder: Path, tmp_path: Path) -> None:
 
 
 def test_nan_is_not_null(tmp_path: Path) -> None:
-    """The replay's own NaN is one in every kind of file; what is absent is not."""
+    """A NaN in the replay stays NaN in every file format, and an absent value stays null."""
     path = tmp_path / "a.slp"
     path.write_bytes(varied_replay())
     table = expected([path])["frames"]
@@ -190,7 +187,9 @@ def test_nan_is_not_null(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
-def test_processes_change_nothing(folder: Path, tmp_path: Path, kind: str, small_parts: None) -> None:
+def test_result_does_not_depend_on_the_number_of_processes(
+    folder: Path, tmp_path: Path, kind: str, small_parts: None
+) -> None:
     (folder / "broken.slp").write_text("no replay")
     one = run(folder, "--to", kind, "-o", tmp_path / "one", "--jobs", "1")
     two = run(folder, "--to", kind, "-o", tmp_path / "two", "--jobs", "2")
@@ -200,14 +199,14 @@ def test_processes_change_nothing(folder: Path, tmp_path: Path, kind: str, small
     assert len(contents(tmp_path / "one")) == 3 * len(export.TABLES)
 
 
-def test_the_order_of_the_arguments_changes_nothing(folder: Path, tmp_path: Path, small_parts: None) -> None:
+def test_result_does_not_depend_on_the_order_of_the_arguments(folder: Path, tmp_path: Path, small_parts: None) -> None:
     run(folder, "--to", "parquet", "-o", tmp_path / "one", "--jobs", "1")
     files = sorted(folder.rglob("*.slp"), reverse=True)
     run(*files, folder, "--to", "parquet", "-o", tmp_path / "two", "--jobs", "1")
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
-def test_a_broken_file_among_good_ones(folder: Path, tmp_path: Path) -> None:
+def test_broken_file_is_reported_and_left_out(folder: Path, tmp_path: Path) -> None:
     (folder / "bad.slp").write_text("no replay")
     (folder / "cut.slp").write_bytes((folder / "Game_a.slp").read_bytes()[:6000])
     done = run(folder, "--to", "parquet", "-o", tmp_path / "out")
@@ -227,7 +226,7 @@ def test_a_broken_file_among_good_ones(folder: Path, tmp_path: Path) -> None:
     assert [row["reason"] for row in ends].count("incomplete") == 1
 
 
-def test_only_a_warning(folder: Path, tmp_path: Path) -> None:
+def test_truncated_replay_is_a_warning(folder: Path, tmp_path: Path) -> None:
     (folder / "cut.slp").write_bytes((folder / "Game_a.slp").read_bytes()[:6000])
     done = run(folder, "--to", "parquet", "-o", tmp_path / "out")
     assert done.exit_code == 0
@@ -249,7 +248,7 @@ def test_exit_codes(folder: Path, tmp_path: Path) -> None:
         assert run(folder, *wrong).exit_code == USAGE
 
 
-def test_some_tables(folder: Path, tmp_path: Path) -> None:
+def test_only_selected_tables_are_written(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run(folder, "--to", "parquet", "-o", out, "--tables", "game_ends, items").exit_code == 0
     assert set(contents(out)) == {"game_ends/part-0000.parquet", "items/part-0000.parquet"}
@@ -257,13 +256,14 @@ def test_some_tables(folder: Path, tmp_path: Path) -> None:
     assert "frames/part-0000.parquet" in contents(out)
 
 
-def test_parts_from_before(folder: Path, tmp_path: Path, small_parts: None) -> None:
+def test_earlier_parts_are_replaced_only_with_overwrite(folder: Path, tmp_path: Path, small_parts: None) -> None:
     out = tmp_path / "out"
     run(folder, "--to", "csv", "-o", out, "--jobs", "1")
     before = contents(out)
     refused = run(folder / "Game_a.slp", "--to", "parquet", "-o", out)
     assert refused.exit_code == USAGE
-    assert refused.stderr == f"slpstream: {out / 'frames'}: has parts of an earlier export; --overwrite removes them\n"
+    message = f"{out / 'frames'}: contains parts of an earlier export; use --overwrite to remove them"
+    assert refused.stderr == f"slpstream: {message}\n"
     assert contents(out) == before
     (out / "frames" / ".part-0007.csv.tmp").write_text("half")
     (out / "frames" / "notes.txt").write_text("mine")
@@ -271,8 +271,10 @@ def test_parts_from_before(folder: Path, tmp_path: Path, small_parts: None) -> N
     assert set(contents(out)) == {f"{name}/part-0000.parquet" for name in export.TABLES} | {"frames/notes.txt"}
 
 
-def test_no_half_part(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_parts: None) -> None:
-    """A disk that is full in the middle of the second part leaves the first one, and nothing of the second."""
+def test_full_disk_leaves_no_partial_part(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_parts: None
+) -> None:
+    """The disk is full in the middle of the second part: the first part remains, and nothing of the second."""
     write: Callable[[Any, Any], None] = export._WRITE["parquet"]
     tables: Iterator[int] = iter(range(100))
 
@@ -294,7 +296,7 @@ def slpstream(script: str, *arguments: str | Path) -> subprocess.CompletedProces
 
 
 @pytest.mark.parametrize("module", ["numpy", "pyarrow"])
-def test_without_the_extra(folder: Path, tmp_path: Path, module: str) -> None:
+def test_missing_extra_is_reported(folder: Path, tmp_path: Path, module: str) -> None:
     hide = f"import sys; sys.modules[{module!r}] = None"
     done = slpstream(hide, "export", folder, "--to", "csv", "-o", tmp_path / "out")
     assert done.returncode == USAGE
@@ -302,8 +304,7 @@ def test_without_the_extra(folder: Path, tmp_path: Path, module: str) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_a_progress_bar_on_a_terminal(folder: Path, tmp_path: Path) -> None:
-    """And the line about the broken file beside it."""
+def test_progress_bar_and_errors_on_a_terminal(folder: Path, tmp_path: Path) -> None:
     (folder / "bad.slp").write_text("no replay")
     command = [sys.executable, "-m", "slpstream", "export", str(folder), "--to", "csv", "-o", str(tmp_path / "out")]
     shown = on_terminal(command)
@@ -313,8 +314,8 @@ def test_a_progress_bar_on_a_terminal(folder: Path, tmp_path: Path) -> None:
     assert "not a Slippi replay" in shown
 
 
-def test_processes_of_the_command_line(tmp_path: Path) -> None:
-    """Many parts, as `python -m slpstream` and not within a test's process."""
+def test_several_processes_write_many_parts(tmp_path: Path) -> None:
+    """In a process of its own, because worker processes import the main module."""
     data = Built().frames(-123, -120).end().closed()
     for number in range(5):
         (tmp_path / f"{number}.slp").write_bytes(data)
@@ -325,12 +326,12 @@ def test_processes_of_the_command_line(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "out" / "frames").num_rows == 5 * 2 * 4
 
 
-def test_real_replays(tmp_path: Path) -> None:
-    """A few of each era, read back and compared as a whole."""
-    wanted = ("v0.1", "v2.0", "ics", "itemExport", "netplay", "v3.18", "incomplete")
-    files = [path for path in replays() if path.stem in wanted]
+def test_tables_of_real_replays_equal_the_columns(tmp_path: Path) -> None:
+    """Replays of several versions."""
+    names = ("v0.1", "v2.0", "ics", "itemExport", "netplay", "v3.18", "incomplete")
+    files = [path for path in replays() if path.stem in names]
     if not files:
-        pytest.skip("the real replays are not here")
+        pytest.skip("needs the real replays")
     assert run(*files, "--to", "parquet", "-o", tmp_path / "out", "--revisions", "all").exit_code == 0
     for name, table in expected(files, revisions="all").items():
         read = pq.read_table(tmp_path / "out" / name)

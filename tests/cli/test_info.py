@@ -1,4 +1,4 @@
-"""`slpstream info`: of the files of a folder only both ends are read, and the result is the same."""
+"""`slpstream info`: for files in folders only both ends are read, with the same result."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOT_READ = ("frames", "diagnostics")
 
 
 def preview_of(data: bytes, tail_bytes: int = END_BYTES) -> Any:
-    """The preview as JSON; `None` when the whole file has to be read, an error where there is no Game Start."""
+    """The preview as JSON; `None` if the whole file has to be read; the error of a file without Game Start."""
     tail_at = max(0, len(data) - tail_bytes)
     try:
         preview = read_preview(data[:END_BYTES], data[tail_at:], tail_at)
@@ -45,8 +45,8 @@ def preview_of(data: bytes, tail_bytes: int = END_BYTES) -> Any:
     return None if preview is None else msgspec.json.encode(preview)
 
 
-def whole(data: bytes) -> bytes | FormatError:
-    """The same from the full reading."""
+def full_reading_of(data: bytes) -> bytes | FormatError:
+    """The same from reading the whole file."""
     reader = SlippiReader()
     events: list[Event] = [*reader.feed(data), *reader.finish()]
     found = [
@@ -59,11 +59,11 @@ def whole(data: bytes) -> bytes | FormatError:
 
 
 def assert_agree(data: bytes, tail_bytes: int = END_BYTES) -> bool:
-    """The preview, if there is one, equals the full reading. Returns whether there is one."""
+    """Check that the preview, if there is one, equals the full reading. Return whether there is one."""
     preview = preview_of(data, tail_bytes)
     if preview is None:
         return False
-    full = whole(data)
+    full = full_reading_of(data)
     if isinstance(preview, FormatError) or isinstance(full, FormatError):
         assert (type(preview), str(preview)) == (type(full), str(full))
     else:
@@ -94,22 +94,22 @@ def built() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", built())
-def test_built_replays_cut_anywhere(name: str) -> None:
+def test_preview_of_truncated_replays_equals_the_full_reading(name: str) -> None:
     data = built()[name]
     cuts = {at for boundary in event_boundaries(data) for at in (boundary - 1, boundary, boundary + 1)}
     for at in sorted({*sorted(cuts)[::5], *range(len(data) - 300, len(data) + 1), *range(40)}):
         assert_agree(data[:at])
 
 
-def test_which_replays_have_a_preview() -> None:
-    told = {name for name, data in built().items() if assert_agree(data)}
-    assert told == {"rollbacks", "(0, 1, 0)", "(1, 6, 0)", "(2, 2, 0)", "followers"}
+def test_finished_replays_have_a_preview() -> None:
+    names = {name for name, data in built().items() if assert_agree(data)}
+    assert names == {"rollbacks", "(0, 1, 0)", "(1, 6, 0)", "(2, 2, 0)", "followers"}
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.data())
-def test_previews_of_any_size(draw: st.DataObject) -> None:
-    """However little of the end is there, and whatever follows a cut."""
+def test_preview_of_any_size_equals_the_full_reading(draw: st.DataObject) -> None:
+    """With any length of the end, and with random bytes after a cut."""
     games = built()
     data = games[draw.draw(st.sampled_from(sorted(games)))]
     cut = draw.draw(st.integers(max(0, len(data) - 2000), len(data)))
@@ -117,8 +117,8 @@ def test_previews_of_any_size(draw: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("path", replays(), ids=lambda path: path.stem)
-def test_real_replays(path: Path) -> None:
-    """What `info` says of a file in a folder is what it says of the file, but for what takes the whole game."""
+def test_quick_description_of_real_replays_equals_the_full_one(path: Path) -> None:
+    """Except for the members that require reading the whole game."""
     try:
         full = describe(path)
     except FormatError as error:
@@ -136,11 +136,11 @@ def test_real_replays(path: Path) -> None:
 
 @needs_shared
 def test_most_real_replays_have_a_preview() -> None:
-    told = [path for path in replays() if path.stem != "not_slp_text" and preview_replay(path) is not None]
-    assert len(told) >= len(replays()) * 3 // 4
+    previewed = [path for path in replays() if path.stem != "not_slp_text" and preview_replay(path) is not None]
+    assert len(previewed) >= len(replays()) * 3 // 4
 
 
-def test_no_more_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_preview_reads_only_the_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "a.slp"
     path.write_bytes(synthetic_match(seed=2, frames=300))
     monkeypatch.setattr(slpstream.api, "read_chunks", None)
@@ -154,8 +154,8 @@ def test_no_more_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         preview_replay(path)
 
 
-def test_a_folder_is_read_as_its_files_are(tmp_path: Path) -> None:
-    """By what is in them, not by what they are called; and with the same options."""
+def test_files_in_folders_are_recognised_by_content(tmp_path: Path) -> None:
+    """Not by their names, and with the same options."""
     race = finished_games()["race.gci"]
     wrong = bytearray(race)
     wrong[-1] ^= 1
@@ -174,12 +174,12 @@ def test_a_folder_is_read_as_its_files_are(tmp_path: Path) -> None:
     ("seconds", "text"),
     [(None, ""), (0, "0:00.0"), (59.94, "0:59.9"), (59.96, "1:00.0"), (119.9667, "2:00.0"), (3661.25, "61:01.2")],
 )
-def test_lengths(seconds: float | None, text: str) -> None:
+def test_length_text(seconds: float | None, text: str) -> None:
     assert length_text(seconds) == text
 
 
-def test_a_game_start_behind_the_head(tmp_path: Path) -> None:
-    """What comes before Game Start can be longer than what is read of the head."""
+def test_game_start_beyond_the_head(tmp_path: Path) -> None:
+    """The events before Game Start can be longer than the part that is read at first."""
     path = tmp_path / "a.slp"
     game = Built()
     game.parts[1:1] = [game.writer.gecko_list(bytes(5000))]
@@ -193,7 +193,7 @@ def test_a_game_start_behind_the_head(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Thirty games, one of them broken off, and a file that is no replay."""
+    """Thirty games, one of them truncated, and a file that is not a replay."""
     folder = tmp_path_factory.mktemp("games")
     data = Built().frames(-123, 0).end().closed()
     (folder / "deeper").mkdir()
@@ -205,14 +205,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def info(*arguments: str | Path, without: str = "") -> subprocess.CompletedProcess[str]:
-    """`slpstream info`, if need be with a module that is not installed."""
+    """Run `slpstream info`, optionally as if the module `without` were not installed."""
     hide = f"import sys; sys.modules[{without!r}] = None; " if without else ""
     script = f"{hide}from slpstream.cli import main; main()"
     command = [sys.executable, "-W", "error", "-c", script, "info", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_a_folder(folder: Path) -> None:
+def test_folder_with_and_without_full(folder: Path) -> None:
     quick, full = info(folder, "--json"), info(folder, "--json", "--full")
     assert (quick.returncode, full.returncode) == (1, 1)
     for done in (quick, full):
@@ -225,13 +225,13 @@ def test_a_folder(folder: Path) -> None:
     assert [row["reason"] for row in rows].count("incomplete") == 1
     assert [row["frames"] for row in rows].count(None) == 29
     assert {row["frames"] for row in full_rows} > {124}
-    odd = [row for row in full_rows if row["diagnostics"]]
-    assert [row["reason"] for row in odd] == ["incomplete"]
+    with_diagnostics = [row for row in full_rows if row["diagnostics"]]
+    assert [row["reason"] for row in with_diagnostics] == ["incomplete"]
     for row, full_row in zip(rows, full_rows, strict=True):
         assert {**full_row, "frames": None, "diagnostics": None} == {**row, "frames": None, "diagnostics": None}
 
 
-def test_a_folder_of_logs_and_an_empty_one(tmp_path: Path) -> None:
+def test_folder_of_replay_logs_and_empty_folder(tmp_path: Path) -> None:
     data = synthetic_match(seed=2, frames=200)
     (tmp_path / "Game_1.slp").write_bytes(data)
     (tmp_path / "Game_1.slp.slplog").write_bytes(pack(data, "slippi", "Game_1.slp"))
@@ -246,7 +246,7 @@ def test_a_folder_of_logs_and_an_empty_one(tmp_path: Path) -> None:
     assert done.stderr == f"slpstream: no replays in {tmp_path / 'empty'}\n"
 
 
-def test_without_numpy(folder: Path) -> None:
+def test_truncated_files_are_read_whole_without_numpy(folder: Path) -> None:
     done = info(folder, "--json", without="numpy")
     assert done.returncode == 1
     rows = [json.loads(line) for line in done.stdout.splitlines()]
@@ -256,7 +256,7 @@ def test_without_numpy(folder: Path) -> None:
     assert cut["diagnostics"]
 
 
-def test_one_file_is_read_whole(folder: Path) -> None:
+def test_single_file_is_read_whole(folder: Path) -> None:
     done = info(folder / "Game_90.slp", "--json")
     row = json.loads(done.stdout)
     assert (done.returncode, done.stderr) == (0, "")
@@ -268,7 +268,7 @@ def test_one_file_is_read_whole(folder: Path) -> None:
 
 
 def on_terminal(command: list[str]) -> str:
-    """What a command shows on a terminal on its stderr; its stdout goes nowhere."""
+    """The output of a command on stderr, which is a terminal. Its stdout is discarded."""
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
     environment.pop("NO_COLOR", None)
@@ -279,12 +279,12 @@ def on_terminal(command: list[str]) -> str:
             while chunk := os.read(ours, 65536):
                 shown += chunk
         except OSError:
-            pass  # Linux says so that the other end is closed
+            pass  # on Linux, the other end is closed
     os.close(ours)
     return shown.decode()
 
 
-def test_a_progress_bar_on_a_terminal(folder: Path) -> None:
+def test_progress_bar_on_a_terminal(folder: Path) -> None:
     shown = on_terminal([sys.executable, "-m", "slpstream", "info", str(folder)])
     assert "reading" in shown
     assert "31/31" in shown

@@ -1,4 +1,4 @@
-"""The reference pages name everything there is, each with a description."""
+"""The reference pages are complete, and every row has a description."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def page(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_no_row_is_without_a_description(name: str) -> None:
+def test_every_row_has_a_description(name: str) -> None:
     rows = [line for line in page(name).splitlines() if line.startswith("|") and not line.startswith("| ---")]
     assert rows
     assert all(row.rstrip(" |").count("|") >= 2 for row in rows)

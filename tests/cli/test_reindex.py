@@ -1,4 +1,4 @@
-"""`slpstream reindex`: the index is made anew from the files; what is broken is named; what is known stays."""
+"""`slpstream reindex`: rebuilds the index from the files, reports broken files, and keeps stats."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OLD = 1_700_000_000
 
 
 class Done(NamedTuple):
-    """How a command ended."""
+    """The exit code and output of a command."""
 
     returncode: int
     stdout: str
@@ -34,7 +34,7 @@ class Done(NamedTuple):
 
 
 def reindex(state: Path, *arguments: str | Path) -> Done:
-    """The command, in this process."""
+    """Run the command in this process."""
     stdout, stderr = io.StringIO(), io.StringIO()
     with pytest.MonkeyPatch.context() as patch, redirect_stdout(stdout), redirect_stderr(stderr):
         patch.setenv("STATE_DIRECTORY", str(state))
@@ -55,14 +55,14 @@ def setup(tmp_path: Path) -> Path:
 
 
 def stations(state: Path) -> list[tuple[str, str | None, bool]]:
-    """Station, reason, and whether there are stats, of each game."""
+    """For each game: station, reason, and whether it has stats."""
     with closing(open_database(state / FILE_NAME)) as database:
         rows = database.page(GamesQuery(limit=100)).games
         games = [database.game(row.game_id) for row in rows]
         return [(g.row.station, g.row.reason, g.details.stats is not None) for g in games if g is not None]
 
 
-def test_all_games_of_a_folder(setup: Path, tmp_path: Path) -> None:
+def test_folder_is_indexed_and_broken_files_are_reported(setup: Path, tmp_path: Path) -> None:
     (setup / "broken.slp").write_bytes(b"no replay")
     (setup / "empty.slp").write_bytes(b"")
     (setup / "notes.txt").write_bytes(b"")
@@ -77,7 +77,7 @@ def test_all_games_of_a_folder(setup: Path, tmp_path: Path) -> None:
     assert stations(tmp_path) == [("setup", "game_end", False)] * 3
 
 
-def test_stats_on_request_and_they_stay(setup: Path, tmp_path: Path) -> None:
+def test_stats_are_indexed_on_request_and_kept(setup: Path, tmp_path: Path) -> None:
     assert reindex(tmp_path, setup, "--stats").returncode == 0
     assert stations(tmp_path) == [("setup", "game_end", True)] * 3
     (setup / "deep" / "1.slp").unlink()
@@ -86,7 +86,7 @@ def test_stats_on_request_and_they_stay(setup: Path, tmp_path: Path) -> None:
     assert stations(tmp_path) == [("setup", "game_end", True)] * 2
 
 
-def test_stations_of_a_configuration(setup: Path, tmp_path: Path) -> None:
+def test_stations_of_a_configuration_are_indexed(setup: Path, tmp_path: Path) -> None:
     config = tmp_path / "slpstream.toml"
     config.write_text(
         f'[store]\nfolder = "{tmp_path / "mine"}"\n[[stations]]\nid = "left"\nfolder = "{setup}"\n'
@@ -94,7 +94,7 @@ def test_stations_of_a_configuration(setup: Path, tmp_path: Path) -> None:
         encoding="utf-8",
     )
     done = reindex(tmp_path, "--config", config)
-    assert done.returncode == 74, "said when the others are done"
+    assert done.returncode == 74, "a missing folder does not stop the others"
     assert "nowhere: no such folder" in done.stderr
     assert [station for station, _, _ in stations(tmp_path / "mine")] == ["left"] * 3
     assert not (tmp_path / FILE_NAME).exists()
@@ -102,7 +102,7 @@ def test_stations_of_a_configuration(setup: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source_line", ['console = "192.0.2.7"', 'dolphin = "127.0.0.1"'])
 @pytest.mark.parametrize("where", ["", "elsewhere"])
-def test_of_a_console_the_recordings(
+def test_recordings_of_a_console_are_indexed(
     source_line: str, where: str, setup: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recordings = tmp_path / where if where else tmp_path / "state" / "recordings"
@@ -118,10 +118,10 @@ def test_of_a_console_the_recordings(
     monkeypatch.chdir(tmp_path / "here")
     done = reindex(tmp_path / "state", "--config", config)
     assert done.returncode == 0, done.stderr
-    assert stations(tmp_path / "state") == [("wii", "game_end", False)] * 3, "and nothing of the current folder"
+    assert stations(tmp_path / "state") == [("wii", "game_end", False)] * 3, "nothing from the current folder"
 
 
-def test_a_game_that_is_being_written_has_not_ended(setup: Path, tmp_path: Path) -> None:
+def test_game_that_is_being_written_has_no_end(setup: Path, tmp_path: Path) -> None:
     running, crashed = setup / "running.slp", setup / "crashed.slp"
     running.write_bytes(synthetic_match(seed=8, frames=100, ended=False))
     crashed.write_bytes(synthetic_match(seed=9, frames=100, ended=False))
@@ -130,7 +130,7 @@ def test_a_game_that_is_being_written_has_not_ended(setup: Path, tmp_path: Path)
     assert sorted(str(reason) for _, reason, _ in stations(tmp_path)) == ["None", *["game_end"] * 3, "incomplete"]
 
 
-def test_wrong_use(tmp_path: Path) -> None:
+def test_errors_have_exit_codes(tmp_path: Path) -> None:
     assert reindex(tmp_path, "--config", tmp_path / "none.toml").returncode == 78
     assert reindex(tmp_path, "--nonsense").returncode == 2
     (tmp_path / "file").write_bytes(b"")
@@ -139,7 +139,7 @@ def test_wrong_use(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_damage_is_set_aside_and_said(setup: Path, tmp_path: Path) -> None:
+def test_damaged_index_is_renamed_and_reported(setup: Path, tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_bytes(b"x" * 5000)
     done = reindex(tmp_path, setup)
     assert done.returncode == 0
@@ -147,8 +147,8 @@ def test_damage_is_set_aside_and_said(setup: Path, tmp_path: Path) -> None:
     assert len(stations(tmp_path)) == 3
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-def test_many_files_show_progress_on_a_terminal(setup: Path, tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="needs pseudo-terminals")
+def test_progress_bar_on_a_terminal(setup: Path, tmp_path: Path) -> None:
     for i in range(500):
         (setup / f"copy{i}.slp").symlink_to(setup / "deep" / f"{i % 3}.slp")
     ours, theirs = pty.openpty()
@@ -167,19 +167,16 @@ def test_many_files_show_progress_on_a_terminal(setup: Path, tmp_path: Path) -> 
                 break
             shown += data
         assert process.stdout is not None
-        said = process.stdout.read()
+        output = process.stdout.read()
     os.close(ours)
     assert process.returncode == 0
     assert b"indexing" in shown
     assert b"503/503" in shown
-    assert said.startswith(b"503 files: 503 games, 0 broken; ")
-    assert len(stations(tmp_path)) == 3, "the same game many times is one game"
+    assert output.startswith(b"503 files: 503 games, 0 broken; ")
+    assert len(stations(tmp_path)) == 3, "copies of a game are one game"
 
 
-# -- what is read of a file -------------------------------------------------------------------------------------------
-
-
-def test_the_ends_say_what_the_whole_file_says(setup: Path) -> None:
+def test_reading_both_ends_equals_reading_the_whole_file(setup: Path) -> None:
     path = setup / "deep" / "0.slp"
     game, whole = read_game(path), read_game(path, stats=True)
     assert (game.start, game.end, game.metadata) == (whole.start, whole.end, whole.metadata)
@@ -189,7 +186,7 @@ def test_the_ends_say_what_the_whole_file_says(setup: Path) -> None:
     assert b"overall" in (whole.record().stats or b"")
 
 
-def test_what_is_no_replay(tmp_path: Path) -> None:
+def test_other_files_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.slp").write_bytes(b"no replay")
     for stats in (False, True):
         with pytest.raises(FormatError):
@@ -200,7 +197,7 @@ def test_what_is_no_replay(tmp_path: Path) -> None:
 
 @needs_shared
 @pytest.mark.parametrize("path", [p for p in replays() if p.stat().st_size < 400_000], ids=lambda path: path.stem)
-def test_of_real_replays(path: Path) -> None:
+def test_reading_both_ends_of_real_replays(path: Path) -> None:
     try:
         game = read_game(path)
     except FormatError:

@@ -1,4 +1,4 @@
-"""`slpstream stats`: tables for people, JSON that says what the library says, slippi-js's own shape, many files."""
+"""`slpstream stats`: tables, JSON that equals the library's stats, the shape of slippi-js, and many files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from click.testing import CliRunner
 
 from slpstream.api import open_replay
-from slpstream.cli.stats import PAYS_FROM_BYTES, command, with_nulls
+from slpstream.cli.stats import MIN_PARALLEL_BYTES, command, with_nulls
 from slpstream.cli.stats_rows import Figures, GameRow, PlayerRow, game_row, summaries
 from slpstream.cli.stats_tables import percent_text, ratio_text, share_text, time_text
 from slpstream.formats.slplog.writer import pack
@@ -38,18 +38,18 @@ MEMBERS = {
 
 @pytest.fixture(scope="module")
 def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three games and what is no replay."""
+    """Three games, and a file that is not a replay."""
     folder = tmp_path_factory.mktemp("games")
     (folder / "deeper").mkdir()
     (folder / "Game_a.slp").write_bytes(synthetic_match(seed=2, stocks=2, frames=3600))
     (folder / "Game_b.slp").write_bytes(synthetic_match(seed=3, frames=1200, players=4, teams=True))
     (folder / "deeper" / "Game_c.slp").write_bytes(synthetic_match(seed=4, frames=900, rollbacks=True, ended=False))
-    (folder / "notes.txt").write_text("no replay, and not looked at")
+    (folder / "notes.txt").write_text("not a replay, and not read")
     return folder
 
 
 class Done(NamedTuple):
-    """A command that has ended."""
+    """The exit code and output of a command."""
 
     returncode: int
     stdout: str
@@ -61,65 +61,65 @@ class Done(NamedTuple):
 
 
 def stats(*arguments: str | Path) -> Done:
-    """The command in this process."""
+    """Run the command in this process."""
     done = CliRunner().invoke(command, [*map(str, arguments)])
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exc_info
     return Done(done.exit_code, done.stdout, done.stderr)
 
 
-def stats_apart(*arguments: str | Path) -> Done:
-    """The command as a user calls it."""
+def stats_in_subprocess(*arguments: str | Path) -> Done:
+    """Run the command as a user calls it."""
     called = [sys.executable, "-W", "error", "-m", "slpstream", "stats", *map(str, arguments)]
     done = subprocess.run(called, capture_output=True, text=True, timeout=60, check=False)
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def test_the_table_of_a_game(games: Path) -> None:
+def test_table_of_a_game_equals_the_stats(games: Path) -> None:
     game = games / "Game_a.slp"
     done = stats(game)
     assert (done.returncode, done.stderr) == (0, "")
-    known = open_replay(game).stats()
+    expected = open_replay(game).stats()
     lines = {line[:25].strip(): line[25:].split("  ") for line in done.stdout.splitlines()}
     cells = {title: [cell.strip() for cell in rest if cell.strip()] for title, rest in lines.items()}
-    assert cells["Kills"] == [str(player.kill_count) for player in known.overall]
-    assert cells["Damage"] == [f"{player.total_damage:.1f}" for player in known.overall]
+    assert cells["Kills"] == [str(player.kill_count) for player in expected.overall]
+    assert cells["Damage"] == [f"{player.total_damage:.1f}" for player in expected.overall]
     assert cells["Openings per kill"] == [
-        ratio_text(p.openings_per_kill.count or 0, p.openings_per_kill.total) for p in known.overall
+        ratio_text(p.openings_per_kill.count or 0, p.openings_per_kill.total) for p in expected.overall
     ]
-    assert cells["Inputs per minute"] == [f"{player.inputs_per_minute.ratio:.1f}" for player in known.overall]
+    assert cells["Inputs per minute"] == [f"{player.inputs_per_minute.ratio:.1f}" for player in expected.overall]
     assert cells["L-cancels"] == [
         share_text(a.l_cancel_count.success, a.l_cancel_count.success + a.l_cancel_count.fail)
-        for a in known.action_counts
+        for a in expected.action_counts
     ]
-    lost = [stock for stock in known.stocks if stock.end_frame is not msgspec.UNSET]
+    lost = [stock for stock in expected.stocks if stock.end_frame is not msgspec.UNSET]
     assert lost
     for stock in lost:
         assert any(f"stock {stock.count}" in line and f"{stock.end_percent:.1f}" in line for line in done.lines)
     assert "Winner: P" in done.stdout
 
 
-def test_the_table_of_doubles(games: Path) -> None:
+def test_table_of_doubles_has_four_columns(games: Path) -> None:
     done = stats(games / "Game_b.slp")
     assert (done.returncode, done.stderr) == (0, "")
     header = next(line for line in done.lines if line.startswith(" "))
     assert all(f"P{port} " in header for port in (1, 2, 3, 4))
 
 
-def test_json_is_what_the_library_says(games: Path) -> None:
+def test_json_equals_the_stats_of_the_library(games: Path) -> None:
     done = stats(games, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     files = [games / "Game_a.slp", games / "Game_b.slp", games / "deeper" / "Game_c.slp"]
     for line, file in zip(done.lines, files, strict=True):
         shown = json.loads(line)
-        known = open_replay(file)
-        assert (shown["file"], shown["gameId"]) == (str(file), known.game_id)
+        opened = open_replay(file)
+        assert (shown["file"], shown["gameId"]) == (str(file), opened.game_id)
         assert shown["stadiumStats"] is None
         for name, kind in MEMBERS.items():
             assert type(shown[name]) is kind
-        told = json.loads(msgspec.json.encode(known.stats()))
-        assert without_nulls({name: shown[name] for name in told}) == told
+        expected = json.loads(msgspec.json.encode(opened.stats()))
+        assert without_nulls({name: shown[name] for name in expected}) == expected
     running = [stock for stock in json.loads(done.lines[0])["stocks"] if stock["endFrame"] is None]
-    assert running, "the life that lasts has its members, as null"
+    assert running, "the stock in play has all members, absent ones as null"
     assert set(running[0]) == {
         *("playerIndex", "startFrame", "endFrame", "startPercent", "endPercent", "currentPercent", "count"),
         "deathAnimation",
@@ -133,7 +133,7 @@ def without_nulls(value: Any) -> Any:
 
 
 @needs_shared
-def test_stadium_stats() -> None:
+def test_stadium_stats_in_json_and_table() -> None:
     done = stats(SLP / "homeRun_jp.slp", SLP / "BTTDK.slp", "--json")
     contest, targets = (json.loads(line)["stadiumStats"] for line in done.lines)
     assert contest == {"type": "home-run-contest", "distance": 110.8, "units": "meters"}
@@ -144,37 +144,37 @@ def test_stadium_stats() -> None:
 
 @needs_slippi_js
 @needs_shared
-def test_compat_is_what_slippi_js_prints() -> None:
-    """The very members, absent ones too; the library's test does it with every replay."""
+def test_compat_equals_slippi_js() -> None:
+    """Exactly the same members. The test of the library compares every replay."""
     files = [SLP / f"{name}.slp" for name in ("FodPlatforms", "incomplete", "doubles", "rollbackFrameTest", "v0.1")]
     done = stats(*files, "--json", "--compat", "slippi-js")
     assert (done.returncode, done.stderr) == (0, "")
     with slippi_js("stats") as oracle:
         for line, file in zip(done.lines, files, strict=True):
-            assert json.loads(line) == close(oracle.ask(file)["stats"]), file.stem
+            assert json.loads(line) == approximately(oracle.ask(file)["stats"]), file.stem
 
 
-def close(value: Any) -> Any:
-    """Counts exactly, floats to 1e-6."""
+def approximately(value: Any) -> Any:
+    """Compares integers exactly and floats to 1e-6."""
     if isinstance(value, dict):
-        return {key: close(one) for key, one in value.items()}
+        return {key: approximately(one) for key, one in value.items()}
     if isinstance(value, list):
-        return [close(one) for one in value]
+        return [approximately(one) for one in value]
     return pytest.approx(value, abs=1e-6) if isinstance(value, float) else value
 
 
-def test_several_files_are_rows_and_a_summary(games: Path) -> None:
+def test_several_files_give_rows_and_a_summary(games: Path) -> None:
     done = stats(games)
     assert (done.returncode, done.stderr) == (0, "")
-    games_told, players = done.stdout.split("\n\n")
-    named = [line.split()[0] for line in games_told.splitlines()[1:] if not line.startswith(" ")]
+    game_rows, players = done.stdout.split("\n\n")
+    named = [line.split()[0] for line in game_rows.splitlines()[1:] if not line.startswith(" ")]
     assert named == ["Game_a.slp", "Game_b.slp", "Game_c.slp"]
-    assert "(incomplete)" in games_told
+    assert "(incomplete)" in game_rows
     assert len(players.splitlines()) > 2
 
 
 @pytest.mark.parametrize("by", ["auto", "code", "tag", "port"])
-def test_the_summary_adds_up(games: Path, by: Any) -> None:
+def test_summary_adds_up_the_games(games: Path, by: Any) -> None:
     rows = [game_row(open_replay(games / name)) for name in ("Game_a.slp", "Game_b.slp")]
     found = summaries(rows, by)
     assert sum(one.figures.games for one in found) == 6
@@ -185,7 +185,7 @@ def test_the_summary_adds_up(games: Path, by: Any) -> None:
         assert port_1 == rows[0].players[0].figures.plus(rows[1].players[0].figures)
 
 
-def test_who_is_the_same_player() -> None:
+def test_players_are_identified_by_code_tag_or_port() -> None:
     def player(port: int, code: str = "", tag: str = "", name: str = "") -> PlayerRow:
         return PlayerRow(port, "Fox", name, code, tag, False, Figures(games=1))
 
@@ -204,19 +204,21 @@ def test_who_is_the_same_player() -> None:
     assert counted("port") == {"P1": 2, "P2": 2, "P3": 1, "P4": 1}
 
 
-def test_processes_say_the_same(games: Path) -> None:
+def test_result_does_not_depend_on_the_number_of_processes(games: Path) -> None:
     for options in (("--json",), ()):
-        together = stats_apart(games, *options, "--jobs", "2")
+        together = stats_in_subprocess(games, *options, "--jobs", "2")
         assert (together.returncode, together.stderr) == (0, "")
         assert together.stdout == stats(games, *options, "--jobs", "1").stdout
-    assert sum(file.stat().st_size for file in games.rglob("*.slp")) < PAYS_FROM_BYTES
+    assert sum(file.stat().st_size for file in games.rglob("*.slp")) < MIN_PARALLEL_BYTES
 
 
-@pytest.mark.parametrize(("way", "jobs"), [(stats, "1"), (stats_apart, "2")])
-def test_the_others_go_on(games: Path, tmp_path: Path, way: Callable[..., Done], jobs: str) -> None:
+@pytest.mark.parametrize(("run", "jobs"), [(stats, "1"), (stats_in_subprocess, "2")])
+def test_other_files_are_read_after_a_broken_one(
+    games: Path, tmp_path: Path, run: Callable[..., Done], jobs: str
+) -> None:
     bad, missing = tmp_path / "bad.slp", tmp_path / "missing.slp"
     bad.write_text("this is no replay")
-    done = way(bad, games / "Game_a.slp", missing, "--json", "--jobs", jobs)
+    done = run(bad, games / "Game_a.slp", missing, "--json", "--jobs", jobs)
     assert done.returncode == INPUT_OUTPUT
     assert done.stderr.splitlines() == [
         f"slpstream: {bad}: not a Slippi replay, at offset 0",
@@ -227,7 +229,7 @@ def test_the_others_go_on(games: Path, tmp_path: Path, way: Callable[..., Done],
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--compat", "slippi-js")])
-def test_a_broken_file_alone(tmp_path: Path, options: tuple[str, ...]) -> None:
+def test_single_broken_file_is_reported(tmp_path: Path, options: tuple[str, ...]) -> None:
     bad = tmp_path / "bad.slp"
     bad.write_text("this is no replay")
     done = stats(bad, *options)
@@ -236,10 +238,10 @@ def test_a_broken_file_alone(tmp_path: Path, options: tuple[str, ...]) -> None:
     assert stats(tmp_path / "missing.slp", *options).returncode == INPUT_OUTPUT
 
 
-def test_a_game_that_breaks_off_is_shown_so_far(games: Path, tmp_path: Path) -> None:
+def test_damaged_game_is_shown_up_to_the_damage(games: Path, tmp_path: Path) -> None:
     data = bytearray((games / "Game_a.slp").read_bytes())
     middle = data.index(b"\x3a", len(data) // 2)
-    data[middle:] = bytes(len(data) - middle)  # command byte 0 is nothing
+    data[middle:] = bytes(len(data) - middle)  # command byte 0 is invalid
     broken = tmp_path / "broken.slp"
     broken.write_bytes(data)
     done = stats(broken, "--json")
@@ -253,10 +255,10 @@ def test_a_game_that_breaks_off_is_shown_so_far(games: Path, tmp_path: Path) -> 
     assert "Openings per kill" in stats(broken).stdout
 
 
-def test_a_folder_of_logs(games: Path, tmp_path: Path) -> None:
+def test_folder_of_replay_logs(games: Path, tmp_path: Path) -> None:
     for name in ("Game_a.slp", "Game_b.slp"):
         (tmp_path / f"{name}log").write_bytes(pack((games / name).read_bytes(), "slippi", name))
-    (tmp_path / "race.slplog").write_bytes(pack(b"no game that has stats", "", "race.rpl"))
+    (tmp_path / "race.slplog").write_bytes(pack(b"a game without stats", "", "race.rpl"))
     done = stats(tmp_path, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     shown = [json.loads(line) for line in done.lines]
@@ -266,7 +268,7 @@ def test_a_folder_of_logs(games: Path, tmp_path: Path) -> None:
     assert stats(tmp_path).returncode == NO
 
 
-def test_an_empty_folder_and_wrong_usage(tmp_path: Path) -> None:
+def test_empty_folder_and_wrong_usage(tmp_path: Path) -> None:
     for options in ((), ("--json",)):
         done = stats(tmp_path, *options)
         assert (done.returncode, done.stdout, done.stderr) == (NO, "", f"slpstream: no replays in {tmp_path}\n")
@@ -277,8 +279,9 @@ def test_an_empty_folder_and_wrong_usage(tmp_path: Path) -> None:
 @needs_shared
 @pytest.mark.parametrize("name", ["FodPlatforms", "itemExport", "doubles", "ics2", "v2.0", "v0.1", "corrupt", "BTTDK"])
 @pytest.mark.parametrize("compat", [False, True])
-def test_by_columns_and_as_read(name: str, compat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With the extra `analysis` and without: the same."""
+def test_stats_are_equal_with_and_without_the_extra(
+    name: str, compat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "game.slp"
     file.write_bytes(replay(name))
     fast = open_replay(file).stats(compat=compat)
@@ -286,7 +289,7 @@ def test_by_columns_and_as_read(name: str, compat: bool, tmp_path: Path, monkeyp
     assert msgspec.json.encode(open_replay(file).stats(compat=compat)) == msgspec.json.encode(fast)
 
 
-def test_texts() -> None:
+def test_formatting_of_values() -> None:
     assert [ratio_text(1, 0), ratio_text(5, 2), ratio_text(5, 2, digits=0)] == ["-", "2.5", "2"]
     assert [percent_text(1, 3), percent_text(0, 0)] == ["33%", "-"]
     assert [share_text(1, 4), share_text(0, 0)] == ["1 of 4 (25%)", "-"]
@@ -294,9 +297,9 @@ def test_texts() -> None:
     assert with_nulls([msgspec.UNSET, 1]) == [None, 1]
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="takes a terminal of our own")
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a pseudo-terminal")
 def test_progress_on_a_terminal(games: Path, tmp_path: Path) -> None:
-    """The bar is on stderr and leaves what else is said there alone; stdout stays clean."""
+    """The bar is on stderr, where it does not disturb error messages; stdout stays clean."""
     bad = tmp_path / "bad.slp"
     bad.write_text("this is no replay")
     ours, theirs = os.openpty()
@@ -305,15 +308,15 @@ def test_progress_on_a_terminal(games: Path, tmp_path: Path) -> None:
         called, stdout=subprocess.PIPE, stderr=theirs, env={**os.environ, "TERM": "xterm", "COLUMNS": "400"}
     ) as process:
         os.close(theirs)
-        said = b""
+        shown = b""
         while piece := _read(ours):
-            said += piece
+            shown += piece
         assert process.stdout is not None
         printed = process.stdout.read()
     os.close(ours)
     assert process.returncode == NO
-    assert b"100%" in said
-    assert said.count(b"not a Slippi replay") == 1
+    assert b"100%" in shown
+    assert shown.count(b"not a Slippi replay") == 1
     assert printed.startswith(b"file ")
     assert b"\x1b" not in printed
 
@@ -321,5 +324,5 @@ def test_progress_on_a_terminal(games: Path, tmp_path: Path) -> None:
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 65536)
-    except OSError:  # the other side is closed
+    except OSError:  # the other end is closed
         return b""

@@ -92,7 +92,7 @@ async def test_file_is_empty_before_the_first_burst(match: bytes, tmp_path: Path
 async def test_existing_file_is_not_overwritten(match: bytes, tmp_path: Path, autojump_clock: MockClock) -> None:
     target = tmp_path / "Game_1.slp"
     target.write_bytes(b"mine")
-    with pytest.raises(SourceError, match=r"Game_1\.slp: exists already"):
+    with pytest.raises(SourceError, match=r"Game_1\.slp: already exists"):
         await write_replay(match, target)
     assert target.read_bytes() == b"mine"
 

@@ -1,4 +1,4 @@
-"""A file that a station follows, and the games that its files hold."""
+"""A file that a station follows, and the mapping from files to games."""
 
 from __future__ import annotations
 
@@ -18,43 +18,43 @@ from slpstream.stream import Game
 
 
 class FollowedFile:
-    """A file that is being read, its pipeline, and its game once it has begun."""
+    """A file that is being read, with its pipeline and, once the game has begun, its game."""
 
     def __init__(self, file: TailedFile, pipeline: Pipeline, *, existed: bool) -> None:
-        """`existed`: the file was there before, and is not live until its end is reached."""
+        """`existed`: the file is older than the station, so it is live only once it has been read to its end."""
         self.file = file
         self.pipeline = pipeline
         self.existed = existed
         self.game: Game | None = None
         self.described: DescribedGame | None = None
-        """What is known of the game apart from its frames, once it has begun."""
+        """The settings, result and metadata of the game so far; `None` until it begins."""
         self.grown_at = trio.current_time()
         self.written_whole = of_name(file.path.name).written_whole
-        """The format's files are written in one go, and read when they have come to rest."""
+        """Whether files of this format are written in one go. They are read once they have stopped changing."""
         self.unwritten = False
-        """There is no such file yet, because the disk does not take it."""
+        """Whether the file does not exist yet because it cannot be written to the disk."""
         self.played_size_bytes: int | None = None
-        """Size of a file written in one go when it was taken as complete."""
+        """For a file written in one go: its size when it was considered complete."""
         self.playing = False
-        """A file written in one go is being read and published."""
+        """For a file written in one go: whether it is being read and published."""
         self._keep_checkpoint: Callable[[Pipeline], None] | None = None
 
     @property
     def has_unread_bytes(self) -> bool:
-        """Whether bytes of the file wait to be read."""
+        """Whether the file has bytes that have not been read."""
         if self.written_whole:
             return self.played_size_bytes != self.file.size_bytes
         return self.pipeline.bytes_read < self.file.size_bytes
 
     @property
     def ahead_of_disk(self) -> bool:
-        """Whether more bytes were read than the file has, because the disk did not take them."""
+        """Whether more bytes were read than the file has, because the disk is full."""
         return self.pipeline.bytes_read > self.file.size_bytes
 
     def describe(self, events: Sequence[Event]) -> bool:
         """Update the summary of the game from notable events.
 
-        Returns whether they tell more than stats, of which only the last ones count.
+        Returns whether any of them is more than a stats update, of which only the newest matters.
         """
         events = [event for event in events if type(event) is not Diagnostic]
         if self.described is None:
@@ -67,9 +67,9 @@ class FollowedFile:
         return changed
 
     def after_read(self, offset: int, data: bytes) -> tuple[int, bytes]:
-        """The part of `data`, which stands at `offset`, that follows what was read.
+        """The part of `data`, which begins at file offset `offset`, that has not been read yet.
 
-        Returns its offset and the bytes; no bytes if some are missing in between.
+        Returns the offset of that part and its bytes, or no bytes if there is a gap before `data`.
         """
         read = self.pipeline.bytes_read
         if offset == read:
@@ -79,7 +79,7 @@ class FollowedFile:
     def open_log(
         self, game_id: str, limiter: trio.CapacityLimiter, read_unwritten: ReadUnwritten | None
     ) -> FileLogReader:
-        """A reader for the log of the game in this file, as far as it was published."""
+        """Open a reader for the log of the game in this file, up to the newest published message."""
         if self.written_whole:
             return WholeFileLogReader(lambda: self.file.path, self._published, game_id, limiter)
         reader = GrowingLogReader(lambda: self.file.path, self._published_bytes, game_id, limiter, read_unwritten)
@@ -87,12 +87,12 @@ class FollowedFile:
         return reader
 
     def keep_checkpoint(self) -> None:
-        """Let the log's reader copy the pipeline now and then, for short jumps into a running game."""
+        """Let the log's reader copy the pipeline occasionally, to make jumps into a running game short."""
         if self._keep_checkpoint is not None:
             self._keep_checkpoint(self.pipeline)
 
     def release(self, limiter: trio.CapacityLimiter) -> None:
-        """Stop following the file. Its game stays known, without the pipeline, which is megabytes."""
+        """Stop following the file. Its game can still be read, without the pipeline, which takes megabytes."""
         game, file, bytes_read = self.game, self.file, self.pipeline.bytes_read
         self._keep_checkpoint = None  # it refers to this object, and reference cycles are freed late
         if game is None:
@@ -104,18 +104,18 @@ class FollowedFile:
             game.log_reader = GrowingLogReader(lambda: file.path, lambda: bytes_read, game.game_id, limiter)
 
     def _published(self, mode: FramesMode) -> Position | None:
-        """The newest message of the game that was published; `None` when all of them were."""
+        """The position of the newest published message; `None` if all messages were published."""
         return None if self.game is None or self.game.ended else self.game.logs[mode].head
 
     def _published_bytes(self) -> int:
-        """How far the file was read, now or, if it is being read again, before."""
+        """How many bytes of the file were published, including an earlier reading of the same file."""
         game = self.game
         before = 0 if game is None else max(log.head.offset for log in game.logs.values())
         return max(before, self.pipeline.bytes_read)
 
 
 class GamesByFile:
-    """A station's games by the files that hold them, so that a file that is read again goes on with its game."""
+    """A station's games by file, so that a file that is read again continues its game."""
 
     def __init__(self) -> None:
         self._games: dict[tuple[FileIdentity, str], tuple[Game, TailedFile]] = {}
@@ -130,11 +130,11 @@ class GamesByFile:
         return game
 
     def forget(self, game: Game) -> None:
-        """Forget a game that does not go on, whatever its file will hold."""
+        """Forget a game that will not continue, whatever its file contains later."""
         self._games = {key: held for key, held in self._games.items() if held[0] is not game}
 
     def prune(self, known: Collection[Game], exists: Callable[[TailedFile], bool]) -> None:
-        """Keep the games in `known`, and those that were left and whose files still exist."""
+        """Forget all games except those in `known`, and those that were left and whose files still exist."""
         kept = set(known)
         self._games = {
             key: (game, file)
@@ -144,5 +144,5 @@ class GamesByFile:
 
 
 def unwritten_file(path: Path, wall_clock_seconds: float) -> TailedFile:
-    """A stand-in for a file that is not there yet."""
+    """A placeholder for a file that does not exist yet."""
     return TailedFile(path, FileIdentity(0, 0), 0, int(wall_clock_seconds * 1e9))

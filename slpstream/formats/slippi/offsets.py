@@ -1,4 +1,4 @@
-"""The offsets of a whole game's events: found by `frame_index`, made into arrays of values by `columns`."""
+"""The file offsets of all events of a game. `frame_index` finds them, and `columns` reads arrays of values there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ ABSENT = -1
 
 
 class Slot(NamedTuple):
-    """An event that a frame has at most once. `player` and `follower` are 0 for Frame Start and Frame Bookend."""
+    """A kind of event that occurs at most once in a frame.
+
+    Frame Start and Frame Bookend belong to no player: `player` is 0 and `follower` is `False`.
+    """
 
     command: int
     player: int = 0
@@ -24,9 +27,9 @@ class Slot(NamedTuple):
 
 
 class Things(NamedTuple):
-    """Events that a frame can have many of, in the order of the frames.
+    """Events of a kind that can occur many times in a frame, such as items, in the order of the frames.
 
-    `offsets` has one entry for each event; those of frame i are `firsts[i]` to `firsts[i + 1]`.
+    `offsets` has one entry for each event. The events of frame i are `offsets[firsts[i]:firsts[i + 1]]`.
     """
 
     offsets: Offsets
@@ -34,22 +37,22 @@ class Things(NamedTuple):
 
 
 class FrameIndex(NamedTuple):
-    """All sendings of all frames of a game, in file order."""
+    """The offsets of every sending of every frame of a game, in file order."""
 
     numbers: npt.NDArray[np.int32]
     """Frame number of each sending."""
     slots: dict[Slot, Offsets]
-    """For each sending, the file offset of the command byte, or `ABSENT`."""
+    """For each slot, one entry per sending: the file offset of the command byte, or `ABSENT`."""
     things: dict[int, Things]
     """Items and stage events by command byte."""
     stop: int
     """Where the frames end: at Game End, the metadata, the raw length, an unreadable byte, or the end of the file."""
     failure: FormatError | None
-    """What is wrong at `stop`."""
+    """The error found at `stop`, if any."""
 
 
 def stride_of(offsets: Offsets) -> int | None:
-    """The distance between offsets that are all equally far apart (at least 1), else `None`."""
+    """The constant distance between consecutive offsets, at least 1; `None` if the distances differ."""
     if len(offsets) < 2:
         return None
     stride = int(offsets[1]) - int(offsets[0])

@@ -63,7 +63,7 @@ def test_pack_and_unpack(run: Command, game: Path, tmp_path: Path) -> None:
     assert done.code == 0
     assert done.out.startswith(f"{log}: {game.stat().st_size:,} bytes to {log.stat().st_size:,}, 0.")
     again = run("pack", game, "-o", log)
-    assert (again.code, again.err) == (74, f"slpstream: {log}: is there already; --overwrite replaces it\n")
+    assert (again.code, again.err) == (74, f"slpstream: {log}: already exists; use --overwrite to replace it\n")
     assert run("pack", game, "-o", log, "--overwrite", "--keyframe", 30).code == 0
     assert run("unpack", log, "-o", tmp_path / "back.slp").code == 0
     assert (tmp_path / "back.slp").read_bytes() == game.read_bytes()
@@ -273,7 +273,7 @@ def test_follow_takes_one_slippi_replay(run: Command, game: Path, tmp_path: Path
     assert ReplayLog.of((tmp_path / "x.slplog").read_bytes()).unpack() == game.read_bytes()
     again = run("pack", "--follow", game, "-o", tmp_path / "x.slplog")
     assert again.code == 74
-    assert again.err.endswith("x.slplog: is there already; --follow replaces no log: remove it, or name another\n")
+    assert again.err.endswith("x.slplog: already exists; remove it or choose another name\n")
 
 
 @pytest.mark.trio

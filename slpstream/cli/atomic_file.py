@@ -1,4 +1,4 @@
-"""Files that a command writes: whole, or not at all."""
+"""Output files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def write_whole(target: Path, pieces: Iterable[bytes], *, overwrite: bool) -> int:
-    """Writes a file under another name and renames it, so that there is never half of it; its size in bytes.
+def write_atomically(target: Path, pieces: Iterable[bytes], *, overwrite: bool) -> int:
+    """Write a file under a temporary name, then rename it to `target`. Return its size in bytes.
 
-    Raises `FileExistsError` unless it may be replaced, and whatever `pieces` raises.
+    Raises `FileExistsError` if the target exists and `overwrite` is false, and any exception of `pieces`; the target
+    is then unchanged.
     """
     if not overwrite and target.exists():
         raise FileExistsError(str(target))

@@ -1,0 +1,57 @@
+"""Pools of worker processes for commands that read many files.
+
+Workers ignore Ctrl-C: the terminal sends SIGINT to every process of the group, but only the main process reacts to it
+and then ends the workers.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing.context import SpawnContext
+from typing import Any
+
+CONTEXT: SpawnContext = multiprocessing.get_context("spawn")
+"""Spawned processes, because forked ones would inherit locks held by threads that do not exist in them."""
+
+
+@contextmanager
+def process_pool(
+    count: int, initializer: Callable[..., None] | None = None, *arguments: Any
+) -> Iterator[ProcessPoolExecutor]:
+    """Yield a pool of `count` processes. Each process calls `initializer(*arguments)` first, if there is one.
+
+    On exit, and also after an exception, work that has not started is cancelled and the processes end. Submit work
+    within `interrupts_blocked`.
+    """
+    pool = ProcessPoolExecutor(count, mp_context=CONTEXT, initializer=_initialize, initargs=(initializer, arguments))
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Block SIGINT while work is submitted to a pool, which is when its processes start.
+
+    The processes inherit the blocked signal. Otherwise an interpreter that is still starting, before it has called
+    `_initialize`, would answer Ctrl-C with a traceback. This process receives a pending SIGINT on exit.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _initialize(initializer: Callable[..., None] | None, arguments: tuple[Any, ...]) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for platforms where signals cannot be blocked
+    if initializer is not None:
+        initializer(*arguments)

@@ -1,0 +1,32 @@
+"""The progress bar of commands that read many files."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+
+@contextmanager
+def progress_bar(title: str, total: int, *, shown: bool) -> Iterator[Callable[[int], None]]:
+    """Show a progress bar over `total` files on stderr, unless `shown` is false or stderr is no terminal.
+
+    Yields a function that sets the number of files done so far.
+    """
+    if not shown or not sys.stderr.isatty():
+        yield lambda count: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn(title), BarColumn(), TaskProgressColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        task = progress.add_task(title, total=total)
+        yield lambda count: progress.update(task, completed=count)

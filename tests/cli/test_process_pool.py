@@ -1,0 +1,35 @@
+"""Worker processes: Ctrl-C reaches the main process only."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from slpstream.cli.process_pool import interrupts_blocked, process_pool
+
+
+def sigint_state(_: int) -> tuple[bool, bool]:
+    """In a worker: whether SIGINT is blocked, and whether it is ignored."""
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    return signal.SIGINT in blocked, signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+def test_workers_block_and_ignore_sigint() -> None:
+    with process_pool(2) as pool:
+        with interrupts_blocked():
+            states = pool.map(sigint_state, range(4))
+        assert list(states) == [(True, True)] * 4
+
+
+def test_interrupt_is_delivered_after_the_workers_have_started() -> None:
+    reached = []
+    with pytest.raises(KeyboardInterrupt), process_pool(2) as pool:
+        with interrupts_blocked():
+            pool.submit(sigint_state, 0)
+            os.kill(os.getpid(), signal.SIGINT)
+            reached.append("end of the block")
+        reached.append("after the block")
+    assert reached == ["end of the block"]
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
