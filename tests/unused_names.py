@@ -16,7 +16,7 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "list_commands": "called by click",
     },
     "cli/terminal.py": {"on_broken_pipe": "called by rich"},
-    "cli/dump.py": {"parameter": "click calls the function with it"},
+    "cli/replay_options.py": {"parameter": "click calls the function with it"},
     "cli/export.py": {"parameter": "click calls the function with it"},
     "formats/slippi/assembler.py": {"next_number": "one of several functions with the same parameters"},
     "formats/slippi/columns.py": {

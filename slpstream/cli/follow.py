@@ -11,7 +11,7 @@ import trio
 
 from slpstream.api import follow
 from slpstream.cli import error_context
-from slpstream.cli.dump import ALL_TOPICS, frames_option, topics_option
+from slpstream.cli.replay_options import ALL_TOPICS, frames_option, topics_option
 from slpstream.model.messages import FramesMode
 from slpstream.system import logs
 

@@ -17,15 +17,14 @@ import msgspec
 
 from slpstream.api import open_replay, preview_replay, read_chunks
 from slpstream.cli import printable, report, report_error
-from slpstream.cli.dump import personal_option, strict_option
+from slpstream.cli.game_text import length_text, player_text, summary_of
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import fail_without_replays, find_files
-from slpstream.formats.registry import describe as describe_game
+from slpstream.cli.replay_options import personal_option, strict_option
 from slpstream.formats.registry import suffixes
 from slpstream.formats.slplog.container import SUFFIX
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
-from slpstream.model.summary import GameSummary, PlayerSummary
 
 _MIN_FILES_WITH_PROGRESS_BAR = 20
 
@@ -164,24 +163,3 @@ def _game(row: dict[str, Any]) -> tuple[str, str, str]:
     players = [player_text(player, won=player.index in summary.winners) for player in summary.players]
     lines = [summary.who] if summary.who else players
     return summary.version or row["format"], stage_and_rules, "\n".join(map(printable, lines))
-
-
-def summary_of(format_name: str, settings: Any, end: GameEnd) -> GameSummary:
-    """The neutral summary of a game, without names that occur only in the metadata."""
-    return describe_game(GameStart(0, format_name, "", settings, (60, 1)), end)
-
-
-def player_text(player: PlayerSummary, *, won: bool) -> str:
-    """One line about a player: port, character, name, connect code, and a star for a winner."""
-    port = player.index + 1 if player.port is None else player.port
-    code = f"({player.code})" if player.code else ""
-    parts = (f"P{port}", player.character.text, player.shown_name, code, "*" if won else "")
-    return " ".join(part for part in parts if part)
-
-
-def length_text(seconds: float | None) -> str:
-    """Format a time as minutes and seconds with one decimal; `None` is empty."""
-    if seconds is None:
-        return ""
-    minutes, tenths = divmod(round(seconds * 10), 600)
-    return f"{minutes}:{tenths / 10:04.1f}"

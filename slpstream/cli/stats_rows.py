@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from msgspec import UNSET
 
 from slpstream.api import Replay
-from slpstream.cli.info import summary_of
+from slpstream.cli.game_text import summary_of
 from slpstream.model.summary import PlayerSummary
 from slpstream.stats.schema import Stats
 

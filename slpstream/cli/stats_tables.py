@@ -12,7 +12,7 @@ from rich.text import Text
 
 from slpstream.api import Replay
 from slpstream.cli import printable
-from slpstream.cli.info import length_text, player_text, summary_of
+from slpstream.cli.game_text import length_text, player_text, summary_of
 from slpstream.cli.stats_rows import Figures, GameRow, Grouping, figures_of, summaries
 from slpstream.cli.terminal import table_console
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND

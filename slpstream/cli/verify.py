@@ -10,8 +10,8 @@ from click.core import ParameterSource
 
 from slpstream.api import open_replay, read_chunks
 from slpstream.cli import EXIT_NO
-from slpstream.cli.dump import frames_option, topics_option
 from slpstream.cli.log_comparison import compare, log_of
+from slpstream.cli.replay_options import frames_option, topics_option
 from slpstream.formats.registry import suffixes
 from slpstream.formats.slplog.compare import Found, first_difference
 from slpstream.formats.slplog.open_log import is_log

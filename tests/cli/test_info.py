@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 import slpstream.api
 from slpstream.api import preview_replay, read_game
-from slpstream.cli.info import command, describe, describe_quickly, length_text
+from slpstream.cli.game_text import length_text
+from slpstream.cli.info import command, describe, describe_quickly
 from slpstream.formats.slippi.preview import read_preview
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slplog.writer import pack
