@@ -15,7 +15,7 @@ from slpstream.daemon.stations import RunningStations
 from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, open_database
 from slpstream.stream import Hub
 from slpstream.system.metrics import Metrics
-from tests.store.made import DAY_ONE, entry, game_id, record, start
+from tests.store.samples import DAY_ONE, entry, game_id, record, start
 from tests.stream.fakes import FakeLog, FakeStation
 
 NOW = 1_800_000_000.0
