@@ -1,7 +1,6 @@
-"""Names that nothing in `slpstream` uses, by module, each with the reason why it is there.
+"""Names that are unused in `slpstream`, by module, each with the reason why it exists.
 
-`test_structure.py` compares the list with the findings of vulture. A name that only tests use does not belong here but
-in the tests.
+`test_structure.py` compares the list with the findings of vulture. Code that only tests use belongs to the tests.
 """
 
 from __future__ import annotations
@@ -16,21 +15,21 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
         "list_commands": "called by click",
     },
     "cli/console.py": {"on_broken_pipe": "called by rich"},
-    "cli/dump.py": {"parameter": "click calls the function with it"},
-    "cli/export.py": {"parameter": "click calls the function with it"},
-    "daemon/station/station.py": {"active_files": "the daemon reads it by name, for a gauge"},
-    "formats/gci/body.py": {"custom_flag": "the name of a row"},
-    "formats/slippi/assembler.py": {"next_number": "one of several functions with the same parameters"},
+    "cli/dump.py": {"parameter": "passed by click"},
+    "cli/export.py": {"parameter": "passed by click"},
+    "daemon/station/station.py": {"active_files": "read by name for a gauge"},
+    "formats/gci/body.py": {"custom_flag": "name of a table row"},
+    "formats/slippi/assembler.py": {"next_number": "parameter of several functions with one signature"},
     "formats/slippi/columns.py": {
         "is_last_revision": "for users: deploy/docs/columns.md",
         "of_row": "for users: deploy/docs/columns.md",
         "row_of": "for users: deploy/docs/columns.md",
     },
     "model/delta.py": {"DeltaDecoder": "for clients: README.md"},
-    "sources/tail/folder.py": {"trace": "Python calls `__exit__` with it"},
-    "sources/tail/watcher.py": {"dispatch": "called by watchdog", "trace": "Python calls `__exit__` with it"},
-    "stats/punishes.py": {"hit_count": "written as a whole into a message"},
-    "stats/stocks.py": {"death_animation": "written as a whole into a message"},
+    "sources/tail/folder.py": {"trace": "passed to `__exit__` by Python"},
+    "sources/tail/watcher.py": {"dispatch": "called by watchdog", "trace": "passed to `__exit__` by Python"},
+    "stats/punishes.py": {"hit_count": "part of a message"},
+    "stats/stocks.py": {"death_animation": "part of a message"},
     "web/assets.py": {"config_checked": "read by Starlette", "get_response": "called by Starlette"},
     "web/websocket.py": {"parser_exc": "read by websockets", "select_subprotocol": "called by websockets"},
 }

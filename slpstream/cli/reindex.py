@@ -25,7 +25,7 @@ from slpstream.config import Config, recordings_folder, state_folder, station_fo
 from slpstream.daemon.subfolders import expand
 from slpstream.game.described import describe_stored
 from slpstream.store import FILE_NAME, Database, Entry, GameRecord, open_database
-from slpstream.store.backfill import OldFile, look, path_key
+from slpstream.store.backfill import OldFile, path_key, read_entry
 from slpstream.system.files import modified_ns
 
 _FILES_AT_ONCE = 200
@@ -150,7 +150,7 @@ def _look(job: Job, *, stats: bool, idle_seconds: float) -> Entry:
             game.reopen()  # it is being written; the daemon knows when it has come to its end
         return game.record()
 
-    return look(read, job.station, job.file)
+    return read_entry(read, job.station, job.file)
 
 
 def _named(entry: Entry) -> str:

@@ -31,7 +31,7 @@ from slpstream.sets import (
 )
 from slpstream.sets.grouping import Set
 from slpstream.store import FILE_NAME, open_database
-from slpstream.store.backfill import OldFile, look
+from slpstream.store.backfill import OldFile, read_entry
 from tests.formats.slippi.built import bookend, post, pre, start
 from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, game_start
 
@@ -157,7 +157,7 @@ class Folder:
         """The games in the folder, read back from an index of it."""
         with closing(open_database(self._state / FILE_NAME)) as database:
             files = [OldFile(path, path.stat().st_mtime_ns, path.stat().st_size) for path in self.path.iterdir()]
-            database.put(look(lambda path: read_game(path).record(), "main", file) for file in files)
+            database.put(read_entry(lambda path: read_game(path).record(), "main", file) for file in files)
             return played_games(database.played("main", 1000), ())
 
 

@@ -60,7 +60,7 @@ FRAME_EVENTS = {t.command for t in (PRE_FRAME, POST_FRAME, FRAME_START, ITEM_UPD
     STAGE_EVENT_KINDS
 )
 
-# What real files declare, read off them: the sizes of Game Start, Pre, Post, Game End, Frame Start, Item, Bookend.
+# Sizes declared in real files: Game Start, Pre, Post, Game End, Frame Start, Item, Bookend.
 DECLARED: dict[Version, tuple[int, ...]] = {
     (0, 1, 0): (320, 58, 33, 1),
     (1, 0, 0): (352, 58, 37, 1),
