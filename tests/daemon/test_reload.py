@@ -182,7 +182,7 @@ def test_stations_are_added_removed_and_changed(configuration: Configuration) ->
         assert daemon.terminate() == 0
 
 
-def test_invalid_configuration_changes_nothing_and_valid_one_is_applied(configuration: Configuration) -> None:
+def test_only_valid_configuration_is_applied(configuration: Configuration) -> None:
     token = configuration.root / "token"
     token.write_text("first\n")
     server = f'[server]\nrequire_token = true\ntoken_file = "{token}"\n'

@@ -139,7 +139,7 @@ def _equal_frames(
 
 
 class Folder:
-    """The folder of a station, whose replays the index reads as it reads files from before it existed."""
+    """The folder of a station. Its replays are read through an index, like files from before the daemon started."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -87,7 +87,7 @@ def test_verdicts(values: dict[str, Any], correction: GameCorrection, verdict: s
     assert judgement.reason
 
 
-def test_unfinished_game_with_a_later_game_is_not_in_progress() -> None:
+def test_game_followed_by_another_is_not_in_progress() -> None:
     station = station_with(game(0, in_progress=True, reason=None, ending=None, winner=None), game(1))
     assert [entry.judgement.verdict for entry in station.set.entries] == ["unfinished", "counted"]
 
@@ -171,7 +171,7 @@ def test_training_game_is_in_no_set() -> None:
     assert scores(station) == [2, 0]
 
 
-def test_operator_name_outlives_the_set_only_for_players_named_in_replays() -> None:
+def test_only_names_of_known_players_outlive_the_set() -> None:
     station = station_with(game(0, "Ann", ""), game(1, "Ann", ""))
     station.correct(names={"0": "Annabel", "1": "Somebody"})
     assert [member.name for member in station.set.members] == ["Annabel", "Somebody"]
@@ -181,7 +181,7 @@ def test_operator_name_outlives_the_set_only_for_players_named_in_replays() -> N
     assert [member.name for member in station.set.members] == ["", ""]
 
 
-def test_name_follows_a_port_change_entered_by_the_operator() -> None:
+def test_name_follows_an_entered_port_change() -> None:
     station = station_with(game(0))
     station.correct(names={"0": "Ann", "1": "Bob"})
     station.games = (*station.games, game(1))
@@ -224,7 +224,7 @@ def test_score_is_never_negative() -> None:
     assert scores(station) == [0, 1]
 
 
-def test_score_corrected_during_a_game_keeps_the_game_in_the_set() -> None:
+def test_score_corrected_during_a_game_keeps_the_set() -> None:
     first, second = game(0), game(1, in_progress=True, reason=None, ending=None, winner=None)
     station = station_with(first, second)
     station.correct(score={"0": 2})
@@ -264,7 +264,7 @@ def test_new_set_during_a_game_begins_with_it() -> None:
     assert len(station.sets()) == 2
 
 
-def test_new_set_in_the_same_patch_as_removed_game_corrections() -> None:
+def test_new_set_with_removed_game_corrections() -> None:
     station = station_with(game(0), game(1, in_progress=True, reason=None, ending=None, winner=None))
     station.correct(newSet=True, games=None)
     assert [entry.judgement.verdict for entry in station.set.entries] == ["playing"]
@@ -278,7 +278,7 @@ def test_names_given_before_the_first_game() -> None:
     assert [member.name for member in station.set.members] == ["Ann", "Bob"]
 
 
-def test_correction_before_a_long_break_applies_to_the_set_after_it() -> None:
+def test_correction_before_a_break_applies_after_it() -> None:
     """So reading begins at the game before the break."""
     station = station_with(game(0), game(1))
     station.correct(newSet=True, names={"0": "Eve"})
