@@ -184,7 +184,7 @@ def newest_set_since_break(
 ) -> tuple[Set, Sequence[PlayedGame]] | None:
     """The set to show, and the games that make a difference to it.
 
-    `more` means that there are earlier games. Returns `None` when those could make a difference.
+    `more` is set when earlier games exist. Returns `None` when those could make a difference.
     """
     first = since_break(games, corrections, rules)
     if first is None and more:
