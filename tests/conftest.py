@@ -85,10 +85,10 @@ MARKS: Mapping[str, str] = {
     "web/test_playout.py": "process",
     "web/test_sets.py": "process browser",
 }
-"""Marks by folder or module below `tests/`. With `--quick` these are not even imported."""
+"""Marks by folder or module below `tests/`. `--quick` does not import these modules."""
 MAX_DEFAULT_REPLAY_BYTES = 2_000_000
-"""A test that is repeated for each real file is slow for larger ones. They take most of the time, and the smaller ones
-have all versions and all kinds of events."""
+"""Tests with a real file above this size are slow. They take most of the time, and the smaller files cover all versions
+and all kinds of events."""
 _FIXTURE_MARKS = {"browser": ("browser", "process"), "broker": ("redis", "process")}
 _NOT_QUICK = ("slow", "browser", "process", "redis", "soak", "fuzz", "sweep")
 _BYTECODE = ROOT / ".pytest_cache" / "bytecode"
@@ -103,10 +103,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     missing = [path for path in MARKS if not (TESTS / path).exists()]
     if missing:
-        raise pytest.UsageError(f"tests/conftest.py marks what does not exist: {', '.join(missing)}")
+        raise pytest.UsageError(f"tests/conftest.py marks missing paths: {', '.join(missing)}")
     if sys.dont_write_bytecode and "PYTHONPYCACHEPREFIX" not in os.environ:
-        # The suite starts hundreds of Python processes. Without bytecode each of them compiles everything anew, which
-        # takes longer than what it is started for. It goes to pytest's own cache, not next to the sources.
+        # The suite starts hundreds of Python processes. Without bytecode, compiling takes most of their time. The
+        # bytecode goes to pytest's own cache, not next to the sources.
         sys.dont_write_bytecode = False
         sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(_BYTECODE)
         os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -115,8 +115,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def _marks_of(path: Path) -> Iterator[str]:
     if path.is_relative_to(TESTS):
         relative = path.relative_to(TESTS)
-        for place in (relative, *relative.parents):
-            yield from MARKS.get(place.as_posix(), "").split()
+        for marked in (relative, *relative.parents):
+            yield from MARKS.get(marked.as_posix(), "").split()
 
 
 def _has_large_replay(item: pytest.Item) -> bool:
@@ -143,13 +143,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("quick"):
         _deselect(config, items, [item for item in items if any(map(item.get_closest_marker, _NOT_QUICK))])
     elif not (config.getoption("all") or IN_CI or "slow" in config.option.markexpr):
+        # A slow test runs if its file is named on the command line.
         named = {Path(argument.partition("::")[0]).resolve() for argument in config.args}
         _deselect(config, items, [item for item in items if item.get_closest_marker("slow") and item.path not in named])
 
 
-def _deselect(config: pytest.Config, items: list[pytest.Item], left_out: Sequence[pytest.Item]) -> None:
-    """Leave tests out. A slow test in a file that is named on the command line is not left out."""
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        gone = set(left_out)
-        items[:] = [item for item in items if item not in gone]
+def _deselect(config: pytest.Config, items: list[pytest.Item], deselected: Sequence[pytest.Item]) -> None:
+    """Remove tests from the run."""
+    if deselected:
+        config.hook.pytest_deselected(items=deselected)
+        left_out = set(deselected)
+        items[:] = [item for item in items if item not in left_out]

@@ -1,8 +1,8 @@
-"""Where the project stands on this machine."""
+"""The location of the project."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-"""The checkout: `slpstream/`, `tests/`, `deploy/` and the rest are below it."""
+"""The root of the checkout, which has `slpstream/`, `tests/` and `deploy/`."""

@@ -27,7 +27,7 @@ async def running_station(
     metrics: Metrics | None = None,
     index: GameIndex | None = None,
 ) -> AsyncIterator[Station]:
-    """Run a station, which has scanned its folder, for the duration of the block: at most `TIMEOUT_SECONDS`."""
+    """Run a station for the duration of the block, at most `TIMEOUT_SECONDS`. The block begins after the first scan."""
     station = Station(
         "setup",
         folder,

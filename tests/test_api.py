@@ -1,4 +1,4 @@
-"""The Python interface as the README shows it."""
+"""The public Python API."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def game(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_replay(game: Path) -> None:
+def test_open_replay(game: Path) -> None:
     replay = slpstream.open_replay(game)
     frames = replay.frames
     assert frames.number.tolist() == list(range(-123, -123 + len(frames)))
@@ -52,28 +52,28 @@ def test_a_replay(game: Path) -> None:
     assert player.state.lives == frames.players[0].post.stocks_remaining[frames.row_of(0)] == 4
 
 
-class Counted(io.FileIO):
-    """A file that counts what is read of it."""
+class CountingFile(io.FileIO):
+    """A file that counts the bytes read from it."""
 
     count = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
         data = super().read(-1 if size is None else size) or b""
-        Counted.count += len(data)
+        CountingFile.count += len(data)
         return data
 
 
-def test_opening_reads_the_head_only(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "open_file", Counted)
+def test_opening_reads_only_the_head(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(api, "open_file", CountingFile)
     replay = slpstream.open_replay(game)
     assert replay.settings.stage_id
-    assert 0 < Counted.count <= 2048
+    assert 0 < CountingFile.count <= 2048
     assert replay.game_end.reason == "game_end"
-    assert Counted.count > game.stat().st_size
+    assert CountingFile.count > game.stat().st_size
 
 
-def test_without_columns_the_rest_works(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As without the extra `analysis`."""
+def test_replay_without_numpy(game: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra `analysis`, all but the columns is available."""
     expected = slpstream.open_replay(game)
     monkeypatch.setattr(api, "find_spec", lambda name: None)
     replay = slpstream.open_replay(game)
@@ -81,27 +81,27 @@ def test_without_columns_the_rest_works(game: Path, monkeypatch: pytest.MonkeyPa
     assert replay.metadata == expected.metadata
 
 
-def test_the_daemon_needs_no_numpy() -> None:
+def test_daemon_does_not_import_numpy() -> None:
     script = "import sys, slpstream.daemon.daemon, slpstream.api, slpstream.cli.serve; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 
 
-def test_messages_are_what_dump_prints(game: Path) -> None:
+def test_messages_are_selected_by_topic_and_mode(game: Path) -> None:
     kinds = [message.type for message in slpstream.messages(game, frames="finalized", topics=["game", "frame"])]
     assert kinds[0] == "game_start"
     assert kinds[-2:] == ["game_end", "metadata"]
     assert set(kinds[1:-2]) == {"frame"}
 
 
-def test_importing_the_package_loads_nothing_heavy() -> None:
-    heavy = ("msgspec", "numpy", "pyarrow", "structlog", "trio", "watchdog")
-    script = f"import slpstream, sys; print([name for name in {heavy} if name in sys.modules])"
+def test_import_of_the_package_loads_no_large_dependency() -> None:
+    large = ("msgspec", "numpy", "pyarrow", "structlog", "trio", "watchdog")
+    script = f"import slpstream, sys; print([name for name in {large} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 
-def test_every_public_name_is_the_object_it_names() -> None:
+def test_every_public_name_exists() -> None:
     for name in slpstream.__all__:
         found = getattr(slpstream, name)
         assert name in dir(slpstream)
@@ -113,7 +113,7 @@ def test_every_public_name_is_the_object_it_names() -> None:
         slpstream.nonsense  # type: ignore[attr-defined]  # noqa: B018
 
 
-def test_names_for_the_type_checker_are_those_that_are_imported() -> None:
+def test_type_checker_and_runtime_import_the_same_names() -> None:
     tree = ast.parse(Path(slpstream.__file__).read_text(encoding="utf-8"))
     declared = {
         alias.name: node.module
@@ -128,11 +128,11 @@ def test_names_for_the_type_checker_are_those_that_are_imported() -> None:
 
 
 @pytest.mark.parametrize("name", slpstream.__all__)
-def test_no_public_name_hides_a_module(name: str) -> None:
+def test_public_name_does_not_shadow_a_module(name: str) -> None:
     assert importlib.util.find_spec(f"slpstream.{name}") is None
 
 
-def test_signatures_are_the_real_ones() -> None:
+def test_functions_have_real_signatures() -> None:
     options = inspect.signature(slpstream.messages).parameters
     assert list(options) == ["path", "frames", "topics", "strict", "personal", "growing"]
     assert options["frames"].default == "live"
@@ -140,7 +140,7 @@ def test_signatures_are_the_real_ones() -> None:
     assert list(inspect.signature(slpstream.follow).parameters) == ["path", "frames", "topics"]
 
 
-def test_what_is_no_replay(tmp_path: Path) -> None:
+def test_unreadable_or_invalid_file_raises(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="no such file"):
         slpstream.open_replay(tmp_path / "nothing.slp")
     with pytest.raises(SourceError, match="is a directory"):
@@ -153,22 +153,20 @@ def test_what_is_no_replay(tmp_path: Path) -> None:
 
 
 @pytest.mark.trio
-async def test_follow_until_the_game_has_closed_the_file(game: Path, tmp_path: Path) -> None:
+async def test_follow_ends_with_the_game(game: Path, tmp_path: Path) -> None:
     target = tmp_path / "live" / game.name
     target.parent.mkdir()
     expected = [message.json() for message in slpstream.messages(game)]
-    got: list[bytes] = []
+    received: list[bytes] = []
     with trio.fail_after(30):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(lambda: write_replay(game.read_bytes(), target, writer="dolphin", speed=20))
-            async with aclosing(slpstream.follow(target)) as following:
-                got = [message.json() async for message in following]
-    assert got == expected
+            async with aclosing(slpstream.follow(target)) as messages:
+                received = [message.json() async for message in messages]
+    assert received == expected
 
 
-def test_the_readme_example_runs(
-    game: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_readme_example_runs(game: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     [example] = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
     monkeypatch.chdir(game.parent)
     exec(compile(example, "README.md", "exec"), {})

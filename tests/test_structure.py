@@ -1,4 +1,4 @@
-"""The structure of the package: its rooms, imports without circles, short import chains, no unused code."""
+"""The structure of the package: rooms, no circular imports, short import chains, no unused code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Imports = Mapping[str, frozenset[str]]
 
 @pytest.fixture(scope="module")
 def imports() -> Imports:
-    """For each module the modules that it imports, at its top, in a function, or for a type checker only."""
+    """The modules that each module imports, including imports in functions and for type checkers only."""
     graph = grimp.build_graph("slpstream", cache_dir=None)
     return {module: frozenset(graph.find_modules_directly_imported_by(module)) for module in sorted(graph.modules)}
 
@@ -46,8 +46,8 @@ def _reach(start: str, imports: Imports) -> Iterator[str]:
             waiting += imports[module]
 
 
-def longest_chain(imports: Imports) -> list[str]:
-    """The longest chain of modules that import each other; each circle is left after one step."""
+def max_chain(imports: Imports) -> list[str]:
+    """The longest chain of imports. Each circle is followed for one step only."""
     known: dict[str, list[str]] = {}
 
     def chain_of(module: str, above: frozenset[str]) -> list[str]:
@@ -63,7 +63,7 @@ def test_circles_and_chains_are_found() -> None:
     example = {"a": {"b"}, "b": {"c", "d"}, "c": {"d"}, "d": set[str](), "e": {"f"}, "f": {"e"}}
     frozen = {module: frozenset(others) for module, others in example.items()}
     assert circles(frozen) == [["e", "f"]]
-    assert longest_chain(frozen) == ["a", "b", "c", "d"]
+    assert max_chain(frozen) == ["a", "b", "c", "d"]
 
 
 def test_top_level_has_only_rooms_and_four_files() -> None:
@@ -87,18 +87,20 @@ def test_modules_are_named_after_things() -> None:
     assert not banned & {path.stem for path in PACKAGE.rglob("*.py")}
 
 
-def test_no_two_modules_import_each_other(imports: Imports) -> None:
+def test_imports_have_no_circles(imports: Imports) -> None:
     assert circles(imports) == []
 
 
 def test_import_chains_are_short(imports: Imports) -> None:
-    chain = longest_chain(imports)
+    chain = max_chain(imports)
     assert len(chain) <= MAX_CHAIN, "\n".join(chain)
 
 
 def unused() -> Iterator[tuple[str, str]]:
-    """Names that nothing in the package uses, by module. Fields of a class are left out: messages, tables and rows are
-    written whole."""
+    """Names that are unused in the package, with their modules.
+
+    Fields of classes are left out, because messages and rows of tables are used as a whole.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "vulture", PACKAGE.name], cwd=ROOT, capture_output=True, text=True, check=False
     )
@@ -122,8 +124,8 @@ def _field_lines(path: Path) -> set[int]:
     }
 
 
-def test_nothing_is_unused_but_what_others_use() -> None:
+def test_unused_names_are_the_reviewed_ones() -> None:
     found = set(unused())
     reviewed = {(module, name) for module, names in USED_ELSEWHERE.items() for name in names}
     assert sorted(found - reviewed) == []
-    assert sorted(reviewed - found) == [], "no longer unused: take them off the list"
+    assert sorted(reviewed - found) == [], "used again: remove from the list"

@@ -1,4 +1,4 @@
-"""The built wheel in an environment of its own: what a type checker and `inspect` see of the public API."""
+"""The public API of the built wheel, as seen by a type checker and by `inspect` in a separate environment."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment with the wheel, what it requires, and mypy. There is no numpy in it."""
+    """The interpreter of an environment with the wheel, its requirements and mypy, but without numpy."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder, with_pip=UV is None)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
@@ -87,7 +87,7 @@ def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def checked(python: Path, client: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A client under `mypy --strict`, away from the checkout."""
+    """Run `mypy --strict` on a client outside the checkout."""
     (folder / "client.py").write_text(client, encoding="utf-8")
     return subprocess.run(
         [python, "-m", "mypy", "--strict", "client.py"],
@@ -99,27 +99,27 @@ def checked(python: Path, client: str, folder: Path) -> subprocess.CompletedProc
     )
 
 
-def test_the_wheel_is_marked_as_typed(wheel: Path) -> None:
+def test_wheel_is_marked_as_typed(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert "slpstream/py.typed" in names
     assert not [name for name in names if name.startswith("tests")]
 
 
-def test_a_type_checker_reveals_the_real_types(python: Path, tmp_path: Path) -> None:
+def test_type_checker_reveals_the_real_types(python: Path, tmp_path: Path) -> None:
     done = checked(python, CLIENT, tmp_path)
     assert done.returncode == 0, done.stdout
-    # Versions of mypy differ in how they write a union, and whether builtins carry their module.
+    # Versions of mypy write unions and the module of builtins differently.
     text = done.stdout.replace("builtins.", "").replace("def (path: Union[str, ", "def (path: str | ")
     assert re.findall(r'Revealed type is "(.*)"', text) == REVEALED
 
 
-def test_a_misspelt_name_is_an_error(python: Path, tmp_path: Path) -> None:
+def test_misspelt_name_is_a_type_error(python: Path, tmp_path: Path) -> None:
     done = checked(python, "import slpstream\nslpstream.open_reply('game.slp')\n", tmp_path)
     assert done.returncode == 1
     assert 'Module has no attribute "open_reply"' in done.stdout
 
 
-def test_the_example_of_the_readme_passes_a_type_checker(python: Path, tmp_path: Path) -> None:
+def test_readme_example_passes_the_type_checker(python: Path, tmp_path: Path) -> None:
     [example] = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
     done = checked(python, example, tmp_path)
     assert done.returncode == 0, done.stdout

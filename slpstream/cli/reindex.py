@@ -26,7 +26,7 @@ from slpstream.config import Config, recordings_folder, state_folder, station_fo
 from slpstream.daemon.subfolders import expand
 from slpstream.game.described import describe_stored
 from slpstream.store import FILE_NAME, Database, Entry, GameRecord, open_database
-from slpstream.store.backfill import OldFile, look, path_key
+from slpstream.store.backfill import OldFile, path_key, read_entry
 from slpstream.system.files import modified_ns
 
 _FILES_PER_TRANSACTION = 200
@@ -150,7 +150,7 @@ def _read_file(job: Job, *, stats: bool, idle_seconds: float) -> Entry:
             game.reopen()  # the file may still be growing; the daemon decides when it has ended
         return game.record()
 
-    return look(read, job.station, job.file)
+    return read_entry(read, job.station, job.file)
 
 
 def _problem_text(entry: Entry) -> str:

@@ -1,7 +1,7 @@
-"""Outputs that send messages without being asked: webhooks, JSON lines, files for OBS, Redis.
+"""Outputs that the daemon writes by itself: webhooks, JSON lines, files for OBS, Redis.
 
-Each output reads the log with its own `LogConsumer`, at its own pace. A receiver that is down or a disk that is full
-delays no other output, and reads what it missed from the log when it is back.
+Each output reads the log with its own `LogConsumer`, at its own pace. A receiver that is down or a full disk delays no
+other output. Once it works again, the output reads the missed messages from the log.
 """
 
 from slpstream.outputs.delivery import Deliverer, Receiver

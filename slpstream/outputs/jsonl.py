@@ -130,9 +130,9 @@ class JsonLinesSink:
 
 
 def _append(path: Path, data: bytes, expected_size: int | None) -> int:
-    """Append all of the data or nothing, and return the new size of the file.
+    """Append the data as a whole or not at all, and return the new size of the file.
 
-    Bytes after `expected_size` were left by a failed attempt and are cut off. `None` if the size is not known yet.
+    Bytes after `expected_size`, which a failed attempt has left, are cut off. `None` means that the size is not known.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab", buffering=0) as file:
@@ -152,7 +152,10 @@ def _append(path: Path, data: bytes, expected_size: int | None) -> int:
 
 
 def _resume(folder: Path, frames: FramesMode) -> list[ConsumerOffset]:
-    """Cut incomplete lines off the newest files of a folder. Returns where each file ends, oldest file first."""
+    """Cut incomplete lines off the newest files of a folder.
+
+    Returns the offset in the log at which each file ends, oldest file first.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     with os.scandir(folder) as entries:
         files = sorted((e.stat().st_mtime_ns, e.name) for e in entries if _FILE_NAME.fullmatch(e.name))

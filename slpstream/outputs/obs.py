@@ -1,8 +1,8 @@
 """Writes the state of a station into small text files, for programs such as OBS that show text from a file.
 
-`<folder>/<station>/` has a text file for each value, and `state.json` with all values. A file is written when its value
-has changed, under another name first and then renamed, so a reader never sees half of it. Only the newest state counts:
-files are updated a few times a second at most.
+`<folder>/<station>/` has a text file for each value, and `state.json` with all values. A file whose value has
+changed is written under another name and then renamed, so that a reader never sees half of it. Only the newest state
+counts: files are updated a few times per second at most.
 """
 
 from __future__ import annotations
@@ -148,7 +148,7 @@ def _state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]:
 
 def _player(player: PlayerSummary, member: Mapping[str, Any], frame: _Frame) -> dict[str, Any]:
     """One player. The operator's name comes first, then the name in the game, the connect code, the port."""
-    seen = frame.players.get(str(player.index), _Player()).post
+    newest = frame.players.get(str(player.index), _Player()).post
     port = member.get("port", player.index + 1) if player.port is None else player.port
     code = player.code or member.get("connectCode") or ""
     return {
@@ -157,13 +157,13 @@ def _player(player: PlayerSummary, member: Mapping[str, Any], frame: _Frame) -> 
         "character": player.character.name,
         "port": port,
         "score": member.get("score"),
-        "stocks": None if seen.stocks is None else int(seen.stocks),
-        "percent": None if seen.percent is None else int(seen.percent),
+        "stocks": None if newest.stocks is None else int(newest.stocks),
+        "percent": None if newest.percent is None else int(newest.percent),
     }
 
 
 def _files(state: Mapping[str, Any]) -> dict[str, bytes]:
-    """The content of each file by its name. All files are always there, so that a source in OBS finds its file."""
+    """The content of each file by its name. All files always exist, so that a source in OBS finds its file."""
     files = {STATE_FILE: msgspec.json.format(msgspec.json.encode(state), indent=2) + b"\n"}
     for name, key in (("state", "state"), ("stage", "stage"), ("best_of", "bestOf")):
         files[f"{name}.txt"] = _text(state[key])

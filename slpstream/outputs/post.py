@@ -115,7 +115,10 @@ async def _receive(stream: trio.abc.Stream, connection: h11.Connection) -> PostR
 
 
 async def _drain(stream: trio.abc.Stream, connection: h11.Connection) -> None:
-    """Read and discard the rest, up to a limit: closing a socket with unread data would reset the connection."""
+    """Read and discard the rest of the response, up to a limit.
+
+    Closing a socket with unread data would reset the connection.
+    """
     received_bytes = 0
     while received_bytes <= _MAX_DRAINED_BYTES:
         event = connection.next_event()

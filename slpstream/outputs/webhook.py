@@ -30,7 +30,7 @@ Describe = Callable[[Mapping[str, Any], Mapping[str, Any] | None], GameSummary]
 """(payload of `game_start`, payload of `game_end` or `None`) to the neutral summary of the game."""
 
 UPCOMING = "upcoming"
-"""In place of the set id, for a set in which no game has begun."""
+"""Replaces the set id for a set in which no game has begun."""
 
 _COLLECT_SECONDS = 0.1
 _SET_COLLECT_SECONDS = 0.5
@@ -41,7 +41,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Game(msgspec.Struct):
-    """The data of a running game that its deliveries need: the payload of `game_start` and the newest stats."""
+    """A running game: the payload of its `game_start` and its newest stats."""
 
     start: msgspec.Raw
     stats: bytes | None = None
@@ -160,7 +160,7 @@ class WebhookSink:
             self._deliverer.wake()
 
     def _deliveries(self, station: str, batch: ConsumedBatch, games: dict[str, _Game]) -> list[Delivery]:
-        """Make the deliveries of a batch; `games` are the running games, and are updated."""
+        """Make the deliveries of a batch and update `games`, the running games."""
         deliveries: list[Delivery] = []
         for message in batch.messages:
             if message.type == "stats":
@@ -190,7 +190,7 @@ class WebhookSink:
         return more
 
     def _delivery(self, station: str, message: LogMessage, more: Mapping[str, Any]) -> Delivery:
-        """The message as everywhere else, with the time at which it was stored and further keys."""
+        """A delivery of the message as subscribers get it, with the time of storing and further keys."""
         members = msgspec.json.decode(message.json(station), type=dict[str, msgspec.Raw])
         body = _encode({**members, "at": timestamp(self._wall_clock()), **more})
         return Delivery(message.cursor or "", message.type, body)

@@ -1,9 +1,9 @@
-"""An operator's corrections, as they are kept: bound to games, never to times or to the numbers of sets.
+"""An operator's corrections in the form in which they are stored: bound to games, not to times or numbers of sets.
 
-A name is given to the player at a port in a certain game; from there on it follows the player, whatever the port. A
-score is kept as the difference to the score that was counted at the time, so later games still add to it. A correction
-of a set that has not begun is bound to the game before it. This way corrections keep their meaning when the sets are
-made again from the files.
+A name is given to the player at a port in a certain game; from then on it follows the player to any port. A score is
+stored as the difference from the score counted at the time, so later games still add to it. A correction of a set that
+has not begun is bound to the game before it. Corrections therefore keep their meaning when the sets are made again from
+the files.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import msgspec
 
 
 class GameCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The correction of one game, as it is kept."""
+    """The stored correction of one game."""
 
     counts: bool | None = None
     winner: int | None = None
@@ -21,7 +21,7 @@ class GameCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=
 
 
 class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """The correction of a set from a certain game on, as it is kept. Keys are player indices in that game."""
+    """The stored correction of a set, in effect from a certain game on. Keys are player indices in that game."""
 
     names: dict[int, str] = {}
     score: dict[int, int] = {}
@@ -30,7 +30,7 @@ class SetCorrection(msgspec.Struct, frozen=True, rename="camel", omit_defaults=T
 
 
 class Corrections(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
-    """All corrections of one station, as they are kept."""
+    """All stored corrections of one station."""
 
     games: dict[str, GameCorrection] = {}
     """By game id."""
@@ -39,7 +39,7 @@ class Corrections(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tru
     after: dict[str, SetCorrection] = {}
     """A new set begins after the game with this id; the empty id stands for the beginning of the station."""
     people: dict[str, str] = {}
-    """The operator's names for people whom the replays name; the keys are made by `person`."""
+    """The operator's names for people who have a name in the replays, by the key that `person` returns."""
 
 
 NOTHING = GameCorrection()
@@ -47,15 +47,15 @@ EMPTY = SetCorrection()
 
 
 def decode(document: bytes) -> Corrections:
-    """Decode corrections that were kept. Raises `msgspec.DecodeError`."""
+    """Decode stored corrections. Raises `msgspec.DecodeError`."""
     return msgspec.json.decode(document, type=Corrections)
 
 
 def encode(corrections: Corrections) -> bytes:
-    """Encode corrections in the form in which they are kept."""
+    """Encode corrections for the store."""
     return msgspec.json.encode(corrections)
 
 
 def person(kind: str, name: str) -> str:
-    """The key in `Corrections.people` of a person whom the replays name."""
+    """The key in `Corrections.people` of a person with a name in the replays."""
     return f"{kind}:{' '.join(name.split()).casefold()}"

@@ -43,8 +43,8 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
 class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     """One game.
 
-    Two clocks tell when it was played: that of the console, in its file, and that of the machine that wrote the file.
-    The two are never compared with each other. Unix times in milliseconds.
+    Its times come from two clocks, which are never compared with each other: the console's (`said_at_ms`) and that of
+    the machine that wrote the file (`written_at_ms`). Both are Unix times in milliseconds.
     """
 
     game_id: str
@@ -52,18 +52,18 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     stage_id: int | None = None
     is_teams: bool = False
     match_id: str = ""
-    """The match that the game itself counts this game to (ranked); empty for other games."""
+    """The ranked match to which the replay assigns this game; empty for other games."""
     said_at_ms: int | None = None
     """When it began according to its file."""
     written_at_ms: int = 0
     """When its file was last written to."""
     duration_seconds: float | None = None
-    """`None` while it has no end."""
+    """`None` until it has ended."""
     in_progress: bool = False
     reason: str | None = None
-    """As in `game_end`; `None` while it has no end."""
+    """As in `game_end`; `None` until it has ended."""
     ending: Ending | None = None
-    """How it came to its end; `None` when the replay does not say."""
+    """How it ended; `None` when not known."""
     quitter: int | None = None
     """Player index of the player who quit; `None` when not known."""
     winners: Sequence[int] = ()
@@ -83,7 +83,7 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
 def played_games(indexed: Iterable[IndexedGame], running: Collection[str]) -> list[PlayedGame]:
     """The games that sets are made of, in the order in which they were played; games in progress come last.
 
-    Games of one side alone and games that are not played for points are left out. `running` has the ids of the games in
+    Games with a single side and games not played for points are left out. `running` has the ids of the games in
     progress.
     """
     in_order = sorted(indexed, key=lambda game: (game.started_at_ms, game.mtime_ns or 0, game.game_id))
@@ -142,5 +142,5 @@ def _player(player: PlayerSummary, standing: Standing) -> Player:
 
 
 def _number(id: Any) -> int | None:
-    """An id of a thing where it is a number, as `set` messages have it."""
+    """A numeric id; `None` for others, which `set` messages cannot have."""
     return id if isinstance(id, int) else None

@@ -1,9 +1,9 @@
 """Groups the games of a station into sets.
 
-It is one pass over the games in order. Each game either continues the set or begins another one: because the operator
-decided so, because the set is over, the players are others, the break was long, or the game itself counts to another
-match. Then the sides of the game are matched with those of the set, and the verdict on the game gives a point to one of
-them or to none.
+The games are read once, in order. A game begins another set if the operator decided so, if the set is over, if the
+players are others, after a long break, or if it belongs to another ranked match; otherwise it continues the set. The
+sides of the game are then matched with those of the set, and the verdict on the game decides whether one of them gets a
+point.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from slpstream.sets.matching import REPLAY_NAMES, folded, others, pair, places
 from slpstream.sets.verdicts import Judgement, judge
 
 Place = tuple[str, str]
-"""Where a correction of a set is kept: the name of the table in `Corrections` and the key in it."""
+"""Where a correction of a set is stored: the name of the table in `Corrections` and the key in it."""
 
 _USUAL_PORTS = (0, 1)
 
@@ -38,7 +38,7 @@ class Member:
         self.team: int | None = None
         """`None` unless there are teams."""
         self.indices: dict[Place, frozenset[int]] = {}
-        """The player index at each place where a correction of the set can be kept."""
+        """The player index at each place where a correction of the set can be stored."""
 
     def plays(self, player: Player, place: Place, *, in_team: bool) -> None:
         """Update this member from a game. Names that its replay does not have stay as they are."""
@@ -73,7 +73,7 @@ class SetGame(NamedTuple):
     game: PlayedGame
     judgement: Judgement
     places: Sequence[int]
-    """For each side of the game its place among the sides of the set."""
+    """The place of each side of the game among the sides of the set."""
     winner: int | None
     """The winner's place among the sides of the set."""
     score: Sequence[int]
@@ -84,15 +84,15 @@ class Set:
     """One set, as far as it has been played."""
 
     def __init__(self, previous_game_id: str, rules: Rules) -> None:
-        """`previous_game_id` is the id of the game before the first one of the set; empty when there is none."""
+        """`previous_game_id` is the id of the game before the set; empty for the first set of the station."""
         self.previous_game_id = previous_game_id
         self.best_of = rules.best_of
         self.sides: list[Side] = []
         self.entries: list[SetGame] = []
         self.all_games: Sequence[PlayedGame] = ()
-        """The games of this set and of the sets before it, as far back as they were read."""
+        """The games of this set and of earlier sets, as far back as they were read."""
         self.places: list[Place] = []
-        """Where corrections of this set may be kept."""
+        """Where corrections of this set may be stored."""
 
     @property
     def games(self) -> list[PlayedGame]:
@@ -106,12 +106,12 @@ class Set:
 
     @property
     def place(self) -> Place:
-        """Where a correction that is made now is kept."""
+        """Where a correction that is made now is stored."""
         return ("after", self.previous_game_id) if self.last is None else ("since", self.last.game_id)
 
     @property
     def wins_needed(self) -> int:
-        """More than half of the games."""
+        """Number of wins that decide the set: more than half of the games."""
         return self.best_of // 2 + 1
 
     @property
@@ -151,11 +151,11 @@ class Set:
 
 
 def sets_of(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> list[Set]:
-    """All sets, oldest first; the last one is the one to show. Games of one side alone belong to no set."""
+    """All sets, oldest first; the last one is the one to show. Games with a single side belong to no set."""
     played = [game for game in games if len(game.sides()) > 1]
     grouping = _Grouping(corrections, rules, played)
-    for at, game in enumerate(played):
-        grouping.take(game, newest=at == len(played) - 1)
+    for index, game in enumerate(played):
+        grouping.take(game, newest=index == len(played) - 1)
     newest_id = played[-1].game_id if played else ""
     if newest_id in corrections.after or not grouping.sets:
         grouping.expect(newest_id)
@@ -168,12 +168,14 @@ def newest_set(games: Sequence[PlayedGame], corrections: Corrections, rules: Rul
 
 
 def since_break(games: Sequence[PlayedGame], corrections: Corrections, rules: Rules) -> int | None:
-    """The place of the game before the last long break; earlier games make no difference to the newest set. `None` when
-    there was no long break."""
-    for at in range(len(games) - 1, 0, -1):
-        joined = corrections.games.get(games[at].game_id, NOTHING).begins_set is False
-        if not joined and break_seconds(games[at - 1], games[at]) > rules.new_set_seconds:
-            return at - 1
+    """The index of the game before the last long break; `None` without a long break.
+
+    Earlier games make no difference to the newest set.
+    """
+    for index in range(len(games) - 1, 0, -1):
+        joined = corrections.games.get(games[index].game_id, NOTHING).begins_set is False
+        if not joined and break_seconds(games[index - 1], games[index]) > rules.new_set_seconds:
+            return index - 1
     return None
 
 
@@ -182,17 +184,17 @@ def newest_set_since_break(
 ) -> tuple[Set, Sequence[PlayedGame]] | None:
     """The set to show, and the games that make a difference to it.
 
-    `more`: there are games before these. Returns `None` when those could make a difference.
+    `more` is set when earlier games exist. Returns `None` when those could make a difference.
     """
-    at = since_break(games, corrections, rules)
-    if at is None and more:
+    first = since_break(games, corrections, rules)
+    if first is None and more:
         return None
-    games = games[at or 0 :]
+    games = games[first or 0 :]
     return newest_set(games, corrections, rules), games
 
 
 class _Grouping:
-    """The sets made so far."""
+    """The sets of a station, built game by game."""
 
     def __init__(self, corrections: Corrections, rules: Rules, games: Sequence[PlayedGame]) -> None:
         self.sets: list[Set] = []
@@ -213,8 +215,8 @@ class _Grouping:
         else:
             current = self.sets[-1]
         current.places.append(place)
-        for team, at in zip(teams, order, strict=True):
-            for member, player in pair(current.sides[at].members, team, names):
+        for team, side in zip(teams, order, strict=True):
+            for member, player in pair(current.sides[side].members, team, names):
                 member.plays(player, place, in_team=game.is_teams)
         if not current.entries and current.previous_game_id in self._corrections.after:
             self._apply(current, ("after", current.previous_game_id))
@@ -245,8 +247,7 @@ class _Grouping:
         self.sets.append(current)
 
     def _joins(self, game: PlayedGame, names: Mapping[int, str]) -> tuple[int, ...] | None:
-        """For each side of a game its place among the sides of the newest set; `None` when the game begins another
-        set."""
+        """The place of each side of a game among the sides of the newest set; `None` if it begins another set."""
         if not self.sets:
             return None
         current = self.sets[-1]
@@ -257,7 +258,7 @@ class _Grouping:
         teams = game.sides()
         order = places([side.members for side in current.sides], teams, names)
         if order is None and begins is False:
-            # The operator decided that they are the same people: in the order of their ports, if the sizes allow it.
+            # The operator decided that they are the same people: match them by port, if the sizes of the sides agree.
             sizes = [len(side.members) for side in current.sides]
             return tuple(range(len(sizes))) if sizes == [len(team) for team in teams] else None
         return order
@@ -284,7 +285,7 @@ class _Grouping:
         return current
 
     def _apply(self, current: Set, place: Place) -> None:
-        """Apply the corrections that were made when the set had come as far as this place."""
+        """Apply the corrections that are stored at a place."""
         kind, key = place
         correction: SetCorrection = getattr(self._corrections, kind).get(key, EMPTY)
         current.best_of = correction.best_of or current.best_of
@@ -300,7 +301,7 @@ class _Grouping:
                 side.added += added
 
     def _name(self, current: Set) -> None:
-        """Name the members whom the operator has named in an earlier set and whom the replays name."""
+        """Apply the operator's names for people who have a name in the replays, also those from earlier sets."""
         for member in current.members:
             identity = current.identity(member)
             if identity is not None and identity in self._corrections.people:

@@ -1,9 +1,8 @@
 """Matches the players of one game with the members of a set.
 
-People are recognised by what the replays have of them, the most reliable first: connect code, netplay name, the
-operator's name, tag. The others are matched by port, and then by their place in the score. All ways to assign the sides
-of a game to the sides of the set are compared (at most 24), and the first of those with the most people in their old
-place wins.
+People are recognised by their names, the most reliable kind first: connect code, netplay name, the operator's name,
+tag. The others are matched by port, and then by their place in the score. All ways to assign the sides of a game to the
+sides of the set are compared (at most 24); the first one that leaves the most people in their old place wins.
 """
 
 from __future__ import annotations
@@ -37,13 +36,15 @@ AMember = TypeVar("AMember", bound=Member)
 
 @lru_cache(maxsize=1024)
 def folded(name: str) -> str:
-    """A name in the form in which it is compared."""
+    """A name without differences in case and spaces, for comparisons."""
     return " ".join(name.split()).casefold()
 
 
 def others(members: Sequence[Member], players: Sequence[Player]) -> bool:
-    """Whether these players cannot be those members, by the names that replays have of both. The most reliable kind
-    that all of them have decides."""
+    """Whether the names in the replays show that the players are not the members.
+
+    The most reliable kind of name that all of them have decides.
+    """
     count = len(players)
     for kind in REPLAY_NAMES:
         before, now = _known(kind, members), _known(kind, players)
@@ -58,8 +59,11 @@ def others(members: Sequence[Member], players: Sequence[Player]) -> bool:
 def places(
     sides: Sequence[Sequence[Member]], teams: Sequence[Sequence[Player]], names: Mapping[int, str]
 ) -> tuple[int, ...] | None:
-    """The place in the set of each side of a game; `None` when the game cannot belong to the set because its sides have
-    other sizes or other teams. `names` are the operator's names for the player indices of this game."""
+    """The place in the set of each side of a game; `None` when the game cannot belong to the set.
+
+    That is the case when the sides have other sizes, or when players have changed teams. `names` are the operator's
+    names, by player index in this game.
+    """
     if len(sides) != len(teams):
         return None
     fitting = [p for p in permutations(range(len(sides))) if _same_sizes(sides, teams, p)]
@@ -84,7 +88,7 @@ def places(
 def pair(
     members: Sequence[AMember], players: Sequence[Player], names: Mapping[int, str]
 ) -> list[tuple[AMember, Player]]:
-    """Pairs of the members of a side and the players of a game that they are."""
+    """Pair each member of a side with the same person among the players of a game."""
     if len(members) == len(players) == 1:
         return [(members[0], players[0])]
     left, free = list(members), list(players)

@@ -130,7 +130,7 @@ def _with_names(corrections: Corrections, current: Set, patch: Mapping[str, str 
             corrections = _replace(corrections, people={identity: text})
         if identity is not None or not text:
             corrections = _without(corrections, current, "names", member.indices)
-        else:  # names given in earlier games stay: they tell which players have changed ports
+        else:  # names from earlier games stay: they show which players have changed ports
             entry = _entry(corrections, current)
             entry = msgspec.structs.replace(entry, names={**entry.names, index: text})
             corrections = _with_entry(corrections, current, entry)
@@ -168,18 +168,20 @@ def _with_best_of(corrections: Corrections, current: Set, best_of: int | None) -
 
 
 _Indices = Mapping[tuple[str, str], frozenset[int]]
-"""Player indices at each place of a set where corrections can be."""
+"""Player indices by place in the set where corrections can be stored."""
 
 
-def _without(corrections: Corrections, current: Set, what: str, indices: _Indices) -> Corrections:
-    """Remove the names or the scores of a player from the corrections of a set. `indices` are the player indices that
-    the player had in it."""
+def _without(corrections: Corrections, current: Set, field: str, indices: _Indices) -> Corrections:
+    """Remove the `names` or the `score` of a player from the corrections of a set.
+
+    `indices` are the indices that the player had in the games of the set.
+    """
     for kind, key in current.places:
         entry = getattr(corrections, kind).get(key)
         if entry is not None:
             removed = indices.get((kind, key), frozenset())
-            kept = {index: value for index, value in getattr(entry, what).items() if index not in removed}
-            corrections = _replace(corrections, **{kind: {key: msgspec.structs.replace(entry, **{what: kept})}})
+            kept = {index: value for index, value in getattr(entry, field).items() if index not in removed}
+            corrections = _replace(corrections, **{kind: {key: msgspec.structs.replace(entry, **{field: kept})}})
     return corrections
 
 
@@ -195,8 +197,10 @@ def _with_entry(corrections: Corrections, current: Set, entry: SetCorrection) ->
 
 
 def _replace(corrections: Corrections, **changes: Mapping[str, Any]) -> Corrections:
-    """The corrections with other values for some keys. Empty values are dropped, except in `after`, where the key alone
-    means that a set begins."""
+    """Replace the values of some keys.
+
+    Empty values are dropped, except in `after`, where the key alone means that a set begins.
+    """
     new: dict[str, dict[str, Any]] = {}
     for name, entries in changes.items():
         merged = {**getattr(corrections, name), **entries}

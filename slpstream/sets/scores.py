@@ -129,7 +129,7 @@ def score_of(found: Set, corrections: Corrections) -> SetScore:
 
 
 def name_of(member: Member) -> str | None:
-    """The name to show for a member; `None` when there is none."""
+    """The name to show for a member; `None` without any name."""
     return member.name or member.netplay_name or member.tag or None
 
 

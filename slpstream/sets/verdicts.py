@@ -1,8 +1,8 @@
 """Decides whether a game counts and for which side: each game gets a verdict, and a sentence that gives the reason.
 
-These questions are asked in order, and the first that has an answer decides: What has the operator decided? Is the game
-still being played? Has it an end? Are all players human? Was it played to its end? If a player quit, was that early (a
-handwarmer), and do quits count? Is the winner known? The winner is the one in `game_end` (slippi-js's rules).
+The first of these questions that has an answer decides: What has the operator decided? Is the game in progress? Did it
+end? Are all players human? Was it played to its end? If a player quit, was it early (a handwarmer), and do quits count?
+Is the winner known? The winner is taken from `game_end` (slippi-js's rules).
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _handwarmer(game: PlayedGame, side: int | None, rules: Rules) -> Judgement |
         return Judgement("handwarmer", f"quit after {clock(seconds)}, before {clock(rules.handwarmer_seconds)}")
     lost = _max_stocks_lost(game)
     min_start = min((p.start_stocks for p in game.players if p.start_stocks is not None), default=0)
-    # A player who began with no more stocks than that could not show that the game was in earnest.
+    # Players who begin with no more stocks than that cannot lose more, so the rule does not apply.
     if lost is not None and lost <= rules.handwarmer_stocks < min_start:
         stocks = "a stock" if lost == 0 else f"more than {lost} stock{'s' if lost > 1 else ''}"
         return Judgement("handwarmer", f"quit after {clock(seconds)}, when nobody had lost {stocks}")
@@ -117,6 +117,6 @@ def _side_of(winners: Sequence[int], sides: Sequence[Sequence[Player]]) -> int |
 
 
 def _max_stocks_lost(game: PlayedGame) -> int | None:
-    """The stocks that the player with the most losses has lost; `None` when that is not known of all players."""
+    """The largest number of stocks that a player has lost; `None` unless it is known for all players."""
     lost = [p.start_stocks - p.stocks for p in game.players if p.start_stocks is not None and p.stocks is not None]
     return max(lost) if len(lost) == len(game.players) and lost else None

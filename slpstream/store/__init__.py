@@ -1,8 +1,7 @@
-"""The index of games: which game was played where and by whom, how it ended, and in which file it is. SQLite, in the
-state folder.
+"""The index of games in the state folder, a SQLite database: players, place, result and files of each game.
 
-The files are the truth; `slpstream reindex` makes the index from them again. Only the corrections of operators to sets
-are in no file, so `reindex` leaves them alone.
+The replay files are the source of truth, and `slpstream reindex` rebuilds the index from them. Operators' corrections
+to sets are only in the database; `reindex` keeps them.
 """
 
 from slpstream.store.database import Database, FileRow, GameRow, Page, StoredGame

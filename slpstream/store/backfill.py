@@ -22,8 +22,8 @@ class OldFile(NamedTuple):
     size_bytes: int
 
 
-def look(read: Read, station: str, file: OldFile) -> Entry:
-    """Read a file into an entry of the index. Blocks."""
+def read_entry(read: Read, station: str, file: OldFile) -> Entry:
+    """The index entry of a file, which is read. Blocks."""
     entry = Entry(station=station, path=path_key(file.path), mtime_ns=file.mtime_ns, size_bytes=file.size_bytes)
     try:
         entry.record = read(file.path)

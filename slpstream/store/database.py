@@ -1,7 +1,7 @@
 """The SQL of the index: one connection that writes and a few that read, all blocking. No event loop here.
 
-Lists are ordered newest first and paged by the key of that order. A page far down therefore costs as much as the first
-one, and games that are added between two pages shift nothing.
+Lists are ordered newest first and paged by the key of that order. Any page therefore costs as much as the first one,
+and games that are added meanwhile do not shift later pages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DAMAGE = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _PRIMARY_CODE = 0xFF
 """The lowest byte of an extended result code of SQLite is the primary result code."""
 
-_KEPT = (
+_RECORD_COLUMNS = (
     "format", "rate", "settings", "summary", "metadata", "game_end", "standings", "reason", "last_frame",
     "duration_seconds", "stats", "said_at_ms",
 )  # fmt: skip
@@ -52,7 +52,7 @@ class GameRow(NamedTuple):
 
 
 class GameDetails(NamedTuple):
-    """The columns of a game that lists leave out, each as JSON."""
+    """The parts of a game that lists do not show, as JSON."""
 
     rate: str
     game_end: str | None
@@ -107,7 +107,7 @@ class Database:
     """An open database. All methods block, may be called from any thread and raise `sqlite3.Error`."""
 
     def __init__(self, path: Path) -> None:
-        """Use `open_database`, which creates the tables."""
+        """Call `open_database` instead, which creates the tables."""
         self.path = path
         self._writer = connect(path)
         self._writing = threading.Lock()
@@ -123,13 +123,13 @@ class Database:
             self._idle.pop().close()
 
     def put(self, entries: Iterable[Entry]) -> None:
-        """Store files and what is known of their games, all or nothing."""
+        """Store files and their games in one transaction."""
         with self._transaction() as writer:
             for entry in entries:
                 _put(writer, entry)
 
     def remove(self, paths: Iterable[bytes]) -> None:
-        """Remove files that are gone, and games without any file left."""
+        """Remove deleted files, and games that have no file left."""
         with self._transaction() as writer:
             for path in paths:
                 row = writer.execute("SELECT game_id FROM files WHERE path = ?", (path,)).fetchone()
@@ -297,17 +297,17 @@ def _put(writer: sqlite3.Connection, entry: Entry) -> None:
 
 
 def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> None:
-    """Write a game, unless it is already known from a newer file. Values that are not known leave the old ones."""
-    columns = ", ".join(f"g.{name}" for name in _KEPT)
+    """Write a game, unless it is known from a newer file. Unknown values do not replace known ones."""
+    columns = ", ".join(f"g.{name}" for name in _RECORD_COLUMNS)
     known = writer.execute(
         f"SELECT {columns}, f.path, f.mtime_ns FROM games g LEFT JOIN files f ON f.path = g.path WHERE g.game_id = ?",  # noqa: S608
         (record.game_id,),
     ).fetchone()
-    values = dict.fromkeys(_KEPT) if known is None else dict(zip(_KEPT, known, strict=False))
+    values = dict.fromkeys(_RECORD_COLUMNS) if known is None else dict(zip(_RECORD_COLUMNS, known, strict=False))
     newest = known is None or known[-2] in (None, entry.path) or entry.mtime_ns >= known[-1]
     if newest:
         keep_summary = knows_less(record, values["reason"], values["metadata"])
-        for name in _KEPT:
+        for name in _RECORD_COLUMNS:
             value = _column(getattr(record, name))
             if value is not None and not (name == "summary" and keep_summary):
                 values[name] = value
@@ -316,15 +316,15 @@ def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> N
 
 
 def _column(value: Any) -> Any:
-    """A value of a record as a column has it."""
+    """A value of a record in the form of its column."""
     if isinstance(value, GameSummary):
         value = _encode_summary(value)
     return value.decode() if isinstance(value, bytes) else value
 
 
 def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any], entry: Entry) -> None:
-    names = ("game_id", "started_at_ms", "station", "path", *_KEPT)
-    # Files end with the game; the file of a running game is as old as the last write to it.
+    names = ("game_id", "started_at_ms", "station", "path", *_RECORD_COLUMNS)
+    # A game ends with the last write to its file.
     ended_ms = entry.mtime_ns // 1_000_000
     started_ms = values["said_at_ms"] or ended_ms - round(1000 * (values["duration_seconds"] or 0))
     row = {**values, "game_id": game_id, "started_at_ms": started_ms, "station": entry.station, "path": entry.path}
@@ -335,8 +335,10 @@ def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any]
 
 
 def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
-    """Update a game after its files have changed: its newest file and its search terms. A game without files is
-    deleted."""
+    """Update the newest file and the search terms of a game after its files have changed.
+
+    A game without files is deleted.
+    """
     writer.execute("DELETE FROM tags WHERE game_id = ?", (game_id,))
     files = writer.execute(
         "SELECT path, station FROM files WHERE game_id = ? ORDER BY mtime_ns DESC", (game_id,)
@@ -361,7 +363,7 @@ def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
 
 
 def _page_statement(query: GamesQuery) -> tuple[str, list[Any]]:
-    """The statement for one game more than the page has, and its values.
+    """The SQL statement of a page, which reads one game more, and its values.
 
     It reads along the most selective tag, or along the games if the query names no tag.
     """

@@ -1,8 +1,9 @@
 """Stores the waiting deliveries of webhooks and how far each webhook has read, in a database of its own.
 
-Deliveries and the offsets in the log that they come from are stored in one transaction. After any crash either both are
-there, or neither is and they are made from the log again. A delivery is removed once the receiver has accepted it. A
-damaged database is set aside: the deliveries that waited in it are lost, and the webhooks begin with the current games.
+Deliveries and the offsets in the log that they come from are stored in one transaction. After a crash either both are
+there, or neither is and the deliveries are made from the log again. A delivery is removed once the receiver has
+accepted it. A damaged database is set aside: the deliveries that waited in it are lost, and the webhooks begin with the
+current games.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Delivery(NamedTuple):
 
 
 class StoredDelivery(NamedTuple):
-    """A delivery that waits. `stored_at_ms` is Unix time."""
+    """A waiting delivery. `stored_at_ms` is Unix time."""
 
     id: int
     station: str
@@ -79,7 +80,7 @@ class DeliveryStore:
     """An open database of deliveries. All methods block, may be called from any thread and raise `SinkError`."""
 
     def __init__(self, path: Path) -> None:
-        """Use `open_deliveries`, which creates the tables."""
+        """Call `open_deliveries` instead, which creates the tables."""
         self._connection = connect(path)
         self._lock = threading.Lock()
 
@@ -169,7 +170,7 @@ class DeliveryStore:
             connection.execute("DELETE FROM deliveries WHERE id = ?", (id,))
 
     def count(self, webhook: str) -> int:
-        """Number of deliveries that wait."""
+        """Number of waiting deliveries."""
         with self._transaction() as connection:
             count: int = connection.execute("SELECT count(*) FROM deliveries WHERE webhook = ?", (webhook,)).fetchone()[
                 0
@@ -219,7 +220,10 @@ def _insert(
 
 
 def open_deliveries(path: Path, *, on_damage: Callable[[Path, str], None] = lambda aside, what: None) -> DeliveryStore:
-    """Open the database at a path like `open_database`. It names players, so only its owner may read it. Blocks."""
+    """Open the database at a path like `open_database`. Blocks.
+
+    Deliveries contain names of players, so only the owner of the file may read it.
+    """
     prepare(path, MIGRATIONS, on_damage=on_damage)
     path.chmod(0o600)
     return DeliveryStore(path)

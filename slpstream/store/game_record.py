@@ -1,7 +1,7 @@
 """The record of a game in the index, as JSON and plain values. Pure.
 
-No format is known here: players, place and winners are in the neutral summary, which the caller hands over. Settings,
-metadata and the end are kept as they are in the messages.
+Records are independent of formats: players, place and winners are in the neutral summary, which the caller passes.
+Settings, metadata and the end are stored as they are in the messages.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from slpstream.model.summary import GameSummary, PlayerSummary
 _encode = msgspec.json.Encoder().encode
 
 _EARLIEST = datetime(2001, 11, 21, tzinfo=UTC)
-"""Melee was released on that day, the oldest of the games with a clock. A console whose clock was never set writes
-earlier dates."""
+"""The release of Melee, the oldest of the games with a clock. A console whose clock was never set has earlier dates."""
 
 
 class GameRecord(msgspec.Struct, kw_only=True):
@@ -53,7 +52,7 @@ class GameRecord(msgspec.Struct, kw_only=True):
         summary: GameSummary,
         stats: bytes | None = None,
     ) -> Self:
-        """The record of a game that these events describe, and this summary of them."""
+        """The record of the game with these events and this summary."""
         record = cls(
             game_id=start.game_id,
             format=start.format,
@@ -73,8 +72,10 @@ class GameRecord(msgspec.Struct, kw_only=True):
         return record
 
     def updated(self, later: GameRecord) -> GameRecord:
-        """This record with what is known from a later read of the same game. A later read that has not come as far
-        leaves alone what it does not know."""
+        """This record, updated by a later read of the same game.
+
+        Values that the later read does not have stay: it may have read less of the file.
+        """
         known = {name: value for name in self.__struct_fields__ if (value := getattr(later, name)) is not None}
         if knows_less(later, self.reason, self.metadata):
             del known["summary"]
@@ -82,7 +83,7 @@ class GameRecord(msgspec.Struct, kw_only=True):
 
 
 def knows_less(record: GameRecord, reason: Any, metadata: Any) -> bool:
-    """Whether a record lacks the end or the metadata of the game although they are known already."""
+    """Whether a record lacks the end or the metadata of the game although these are known."""
     return (record.reason is None and reason is not None) or (record.metadata is None and metadata is not None)
 
 
@@ -91,7 +92,7 @@ class Entry(msgspec.Struct, kw_only=True):
 
     station: str
     path: bytes
-    """As the file system has it."""
+    """The bytes of the path in the file system."""
     mtime_ns: int
     size_bytes: int
     record: GameRecord | None = None
@@ -111,7 +112,7 @@ def search_terms(players: Iterable[PlayerSummary]) -> set[str]:
 
 
 def folded(name: str) -> str:
-    """A name in the form in which it is searched for."""
+    """A name without differences in case, for searches."""
     return name.strip().casefold()
 
 

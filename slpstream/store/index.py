@@ -1,10 +1,10 @@
-"""The index under trio: stations report games without waiting, one task writes them, another reads old files.
+"""The index under trio: stations report games without waiting, one task writes them, and another one reads old files.
 
 Pending entries are kept by file, so repeated reports about a file while the writer is busy make one entry: there are
 never more entries to write than files. SQLite runs in worker threads that only the index uses.
 
-The replay files are the truth, not the database. If the disk is full or the database is damaged, the error is logged
-and counted, and streaming continues. Games that could not be written are found by the next scan of the folders.
+The replay files are the source of truth, not the database. If the disk is full or the database is damaged, the error is
+logged and counted, and streaming continues. Games that could not be written are found by the next scan of the folders.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import trio
 
 from slpstream.model.errors import ConfigError
 from slpstream.model.summary import IndexedGame
-from slpstream.store.backfill import OldFile, Read, look, path_key
+from slpstream.store.backfill import OldFile, Read, path_key, read_entry
 from slpstream.store.database import Database, Page, StoredGame, is_damage
 from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.games_query import GamesQuery
@@ -50,7 +50,7 @@ class GameIndex:
         """`read` reads old files; with `None` they are not indexed.
 
         `on_error` is called whenever SQLite fails. `on_change` is called with the station whose games have changed, or
-        with `None` if the station is not known. Neither may block.
+        with `None` if the station is not known. Neither call may block.
         """
         self._database = database
         self._read = read
@@ -85,7 +85,7 @@ class GameIndex:
         return self._waiting + sum(len(files) for files in list(self._listed.values()))
 
     def played(self, station: str, path: Path, mtime_ns: int, size_bytes: int, record: GameRecord) -> None:
-        """Store what is known of the game in a file. Returns at once."""
+        """Store the record of the game in a file. Returns at once."""
         entry = Entry(station=station, path=path_key(path), mtime_ns=mtime_ns, size_bytes=size_bytes, record=record)
         if self.waiting_files:
             self._reported.add(entry.path)
@@ -160,7 +160,7 @@ class GameIndex:
         return True
 
     async def written(self) -> None:
-        """Return when all that was reported so far is in the database."""
+        """Wait until everything reported so far is in the database."""
         await self._idle.wait()
 
     async def run(self) -> None:
@@ -238,7 +238,7 @@ class GameIndex:
                 for first in range(0, len(unknown), _FILES_PER_BATCH):
                     for file in unknown[first : first + _FILES_PER_BATCH]:
                         began = trio.current_time()
-                        entry = await trio.to_thread.run_sync(look, read, station, file, limiter=limiter)
+                        entry = await trio.to_thread.run_sync(read_entry, read, station, file, limiter=limiter)
                         if entry.path not in self._reported and entry.path not in self._pending:
                             self._put(entry)
                         self._waiting -= 1

@@ -1,8 +1,8 @@
 """The tables of the index, their versions and the migrations between them.
 
 `PRAGMA user_version` is the version; `MIGRATIONS[n]` leads from version n to n + 1 in one transaction. A database of a
-newer version is refused: it belongs to a newer slpstream. A damaged database is set aside under another name and a new
-one is begun, because the index can be made from the files again.
+newer version is refused: it belongs to a newer slpstream. A damaged database is renamed and a new one is created,
+because the index can be rebuilt from the files.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         ) STRICT, WITHOUT ROWID""",
     ),
     (
-        # One neutral summary replaces the columns setup, players and winners. The table is made anew because lists read
-        # the summary, so it has to come before the large columns.
+        # One neutral summary replaces the columns setup, players and winners. The table is rebuilt, because lists read
+        # the summary, which must therefore come before the large columns.
         """CREATE TABLE games_with_summary (
             game_id TEXT PRIMARY KEY NOT NULL,
             started_at_ms INTEGER NOT NULL,
@@ -104,8 +104,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 VERSION = len(MIGRATIONS)
 
 DescribeStored = Callable[[str, str, str | None, str | None], str]
-"""(name of the format, settings, payload of `game_end`, metadata) to the summary of a game from an older index. All but
-the name are JSON, `None` where nothing is known."""
+"""(format name, settings, payload of `game_end`, metadata) to the summary of a game from an older index.
+
+All but the format name are JSON; `None` if not known.
+"""
 
 
 def _describe_nothing(*_: str | None) -> str:
@@ -119,12 +121,13 @@ def open_database(
     migrations: tuple[tuple[str, ...], ...] = MIGRATIONS,
     describe: DescribeStored = _describe_nothing,
 ) -> Database:
-    """Open the database at a path. Creates it if there is none and migrates it to the newest version, so it may take a
-    while and must not be called in the event loop.
+    """Open the database at a path, after creating it or migrating it to the newest version.
+
+    Blocks, possibly for a while.
 
     `on_damage` is called with the new path of a damaged database and what was wrong with it. `describe` summarises the
     games of a database that is older than summaries. Raises `ConfigError` for a database of a newer version, and
-    `OSError` or `sqlite3.OperationalError` when the folder cannot be written to.
+    `OSError` or `sqlite3.OperationalError` if the folder is not writable.
     """
     prepare(path, migrations, on_damage=on_damage, describe=describe)
     return Database(path)

@@ -19,7 +19,9 @@ def main() -> None:
         "names", nargs="*", metavar="NAME", help=f"benchmarks to run, of {', '.join(BENCHMARKS)}; all by default"
     )
     parser.add_argument(
-        "--short", action="store_true", help="run the form of CI: it takes seconds, and its figures mean nothing"
+        "--short",
+        action="store_true",
+        help="run the short form of CI; it takes seconds, and its figures are meaningless",
     )
     parser.add_argument("--runs", type=int, default=3, help="runs of each benchmark; the figure is their median")
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the figures into a file")
@@ -34,7 +36,9 @@ def main() -> None:
     facts = machine.facts()
     print("; ".join(f"{name}: {value}" for name, value in facts.items()))
     print(
-        "short form: the figures mean nothing\n" if form.short else f"medians of {form.runs} runs (lowest to highest)\n"
+        "short form: the figures are meaningless\n"
+        if form.short
+        else f"medians of {form.runs} runs (lowest to highest)\n"
     )
     figures: list[Figure] = []
     for name in arguments.names or BENCHMARKS:

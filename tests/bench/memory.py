@@ -25,7 +25,7 @@ class Measured(NamedTuple):
 
     idle: float
     playing: float
-    highest: float
+    peak: float
 
     @property
     def per_game(self) -> float:
@@ -37,8 +37,8 @@ def run(form: Form) -> list[Figure]:
     """Memory of an idle daemon, and with four games in progress."""
     frames = 1_000 if form.short else 30_000
     runs = [measure(frames) for _ in range(1 if form.short else form.runs)]
-    highest = max(m.highest for m in runs)
-    note = f"{_GAMES} games at once, at {_SPEED} times real speed; peak of the whole process {highest:.0f} MB"
+    peak = max(m.peak for m in runs)
+    note = f"{_GAMES} games at once, at {_SPEED} times real speed; peak of the whole process {peak:.0f} MB"
     return [
         Figure("memory, idle", [m.idle for m in runs], "MB", 60.0),
         Figure(f"memory, a game in progress of {frames:,} frames", [m.per_game for m in runs], "MB", 15.0, note),
@@ -55,8 +55,8 @@ def measure(frames: int) -> Measured:
             daemon.wait_ready()
             idle, _ = machine.resident_megabytes(daemon.process.pid)
             _write_games(daemon, folders, frames)
-            playing, highest = machine.resident_megabytes(daemon.process.pid)
-    return Measured(idle, playing, highest)
+            playing, peak = machine.resident_megabytes(daemon.process.pid)
+    return Measured(idle, playing, peak)
 
 
 def _write_games(daemon: DaemonProcess, folders: list[Path], frames: int) -> None:

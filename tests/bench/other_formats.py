@@ -40,13 +40,13 @@ def stunts_worst(form: Form) -> list[Figure]:
 
 
 def mk8_worst(form: Form) -> list[Figure]:
-    """Mario Kart 8: the blocks that take longest to unpack, from bytes to the last section."""
+    """Mario Kart 8: the most expensive blocks to unpack, from bytes to the last section."""
     figures = [_whole_log("Mario Kart 8", Mk8Reader, bombed(bomb), form) for bomb in bombs()]
     return [max(figures, key=lambda figure: max(figure.values))]
 
 
 def _whole_log(name: str, make: Callable[[], WholeFileReader], data: bytes, form: Form) -> Figure:
-    values, longest, count = [], 0.0, 0
+    values, max_step_seconds, count = [], 0.0, 0
     for _ in range(1 if form.short else form.runs):
         reader = make()
         reader.feed(data)
@@ -55,9 +55,9 @@ def _whole_log(name: str, make: Callable[[], WholeFileReader], data: bytes, form
         while reader.pending:
             before = time.process_time()
             count += len(reader.more(512))
-            longest = max(longest, time.process_time() - before)
+            max_step_seconds = max(max_step_seconds, time.process_time() - before)
         values.append((time.process_time() - began) * 1000)
-    note = f"{len(data):,} B, {count:,} events; the longest single step {longest * 1000:.0f} ms"
+    note = f"{len(data):,} B, {count:,} events; the longest single step {max_step_seconds * 1000:.0f} ms"
     return Figure(f"whole log, worst {name} file", values, "ms CPU", TARGET_MILLISECONDS, note)
 
 

@@ -1,4 +1,4 @@
-"""The overlay in Chromium during games in real time: frames, updates and pictures a second, CPU, heap."""
+"""The overlay in Chromium during games in real time: frames, updates and repaints per second, CPU time and heap."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ GAMES = ("FodPlatforms", "Whispy", "rollbackFrameTest", "ics2", "console_name", 
 EVERYTHING = "show=names,stocks,percent,combo,timer,stage,score,controller"
 _WARM_UP_MS = 2500
 _COUNT_UPDATES = """() => {
-  window.updates = window.pictures = 0;
-  const count = () => { window.pictures += 1; requestAnimationFrame(count); };
+  window.updates = window.repaints = 0;
+  const count = () => { window.repaints += 1; requestAnimationFrame(count); };
   requestAnimationFrame(count);
   let frame = null;
   new MutationObserver(() => {
@@ -33,40 +33,40 @@ _COUNT_UPDATES = """() => {
 
 
 class Measured(NamedTuple):
-    """One run. All but the heap is per second."""
+    """Results of one run, per second except for the heap."""
 
     frames: float
     """Frame messages received."""
     updates: float
-    """Changes of the shown frame."""
-    pictures: float
-    """Pictures that the browser drew. Without a graphics card a busy machine draws fewer than 60."""
+    """Changes of the displayed frame."""
+    repaints: float
+    """Repaints of the page. A busy machine without a graphics card reaches fewer than 60."""
     busy: float
-    """Seconds of script, style and layout."""
+    """Seconds spent on script, style and layout."""
     heap_before: float
-    """Bytes alive after a garbage collection."""
+    """Bytes in use after a garbage collection."""
     heap_after: float
 
 
 def run(form: Form) -> list[Figure]:
-    """The overlay with all its parts, while games are played one after the other."""
+    """The overlay with all its parts while games are played one after another."""
     seconds = 2.0 if form.short else 20.0
     runs: list[Measured] = []
     with chromium() as browser:
         for _ in range(form.times):
             with tempfile.TemporaryDirectory(prefix="slpstream-overlay-") as folder:
                 runs.append(measure(browser, Path(folder), seconds))
-    drawn = ", ".join(f"{one.pictures:.0f}" for one in runs)
+    repainted = ", ".join(f"{one.repaints:.0f}" for one in runs)
     return [
         Figure("overlay, script, style and layout", [100 * one.busy for one in runs], "% of a core", 10.0),
         Figure("overlay, frames received", [one.frames for one in runs], "a second", 55.0, "", True),
-        Figure("overlay, updates shown", [one.updates for one in runs], "a second", None, f"{drawn} pictures a second"),
+        Figure("overlay, updates shown", [one.updates for one in runs], "a second", None, f"{repainted} repaints"),
         Figure("overlay, heap growth", [max(0.0, one.heap_after - one.heap_before) for one in runs], "bytes", 500_000),
     ]
 
 
 def measure(browser: Browser, folder: Path, seconds: float) -> Measured:
-    """Shows games in the overlay and measures for some seconds, after a warm-up. `folder` must be empty."""
+    """Show games in the overlay and measure for some seconds after a warm-up. `folder` must be empty."""
     station = folder / "station"
     station.mkdir()
     replays = list(dict.fromkeys(game_file(name, folder, frames=8000) for name in GAMES))
@@ -74,7 +74,7 @@ def measure(browser: Browser, folder: Path, seconds: float) -> Measured:
     with (
         running(station) as daemon,
         open_page(browser, viewport={"width": 1280, "height": 720}) as watched,
-        _played_one_after_the_other(replays, station),
+        _playing_in_turn(replays, station),
     ):
         page = watched.page
         page.on("websocket", lambda socket: socket.on("framereceived", lambda line: received.append(line)))
@@ -88,14 +88,14 @@ def measure(browser: Browser, folder: Path, seconds: float) -> Measured:
         received.clear()
         before = _figures(session)
         page.wait_for_timeout(1000 * seconds)
-        after, (updates, pictures) = _figures(session), page.evaluate("[window.updates, window.pictures]")
+        after, (updates, repaints) = _figures(session), page.evaluate("[window.updates, window.repaints]")
         frames = sum('"type":"frame"' in str(line[:20]) for line in received)
         heap_after = _heap_bytes(session)
         screenshot(page, "overlay-controllers")
         watched.check(daemon.url)
     took = after["Timestamp"] - before["Timestamp"]
     busy = sum(after[name] - before[name] for name in ("ScriptDuration", "RecalcStyleDuration", "LayoutDuration"))
-    return Measured(frames / took, updates / took, pictures / took, busy / took, heap_before, heap_after)
+    return Measured(frames / took, updates / took, repaints / took, busy / took, heap_before, heap_after)
 
 
 def _figures(session: CDPSession) -> dict[str, float]:
@@ -109,8 +109,8 @@ def _heap_bytes(session: CDPSession) -> float:
 
 
 @contextmanager
-def _played_one_after_the_other(replays: Sequence[Path], into: Path) -> Iterator[None]:
-    """Plays games in real time, frame by frame, until the context ends."""
+def _playing_in_turn(replays: Sequence[Path], into: Path) -> Iterator[None]:
+    """Play games in real time, frame by frame, for the duration of the block."""
     stop = threading.Event()
 
     def play() -> None:

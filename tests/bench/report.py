@@ -11,7 +11,7 @@ class Form(NamedTuple):
     """How thoroughly to measure."""
 
     short: bool = False
-    """As short as possible: this shows that a benchmark runs, but its figures mean nothing."""
+    """As short as possible: the run shows that a benchmark works, but its figures are meaningless."""
     runs: int = 3
     """Runs of each benchmark; the figure is their median."""
 

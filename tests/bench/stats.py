@@ -51,19 +51,19 @@ def by_columns(data: bytes) -> Stats:
     return stats.stats()
 
 
-def as_read(data: bytes) -> Stats:
+def event_by_event(data: bytes) -> Stats:
     """The stats of a whole game without numpy, like the daemon."""
-    made: list[SlippiStats] = []
+    computed: list[SlippiStats] = []
 
     def make(start: GameStart) -> SlippiStats:
-        made.append(SlippiStats(start.settings))
-        return made[0]
+        computed.append(SlippiStats(start.settings))
+        return computed[0]
 
     reader, deriver = SlippiReader(), Deriver(make)
-    for at in range(0, len(data), _BLOCK_BYTES):
-        deriver.derive(reader.feed(data[at : at + _BLOCK_BYTES]))
+    for start in range(0, len(data), _BLOCK_BYTES):
+        deriver.derive(reader.feed(data[start : start + _BLOCK_BYTES]))
     deriver.derive(reader.finish())
-    return made[0].stats()
+    return computed[0].stats()
 
 
 def _final_frames(data: bytes) -> tuple[Settings, list[tuple[Frame, int]]]:
@@ -98,7 +98,7 @@ def _frame_by_frame(name: str, data: bytes, rounds: int) -> Figure:
 def _whole_game(name: str, data: bytes, rounds: int) -> Figure:
     frames = by_columns(data).last_frame + 124  # the first use of numpy is not counted
     ours = [_seconds(by_columns, data) for _ in range(rounds)]
-    slow = median(_seconds(as_read, data) for _ in range(rounds))
+    slow = median(_seconds(event_by_event, data) for _ in range(rounds))
     note = f"{frames:,} frames in {median(ours) * 1e3:.0f} ms; without numpy {slow * 1e3:.0f} ms"
     title = f"stats, whole game, {name}"
     reason = slippi_js.missing()

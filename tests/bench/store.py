@@ -19,7 +19,7 @@ import msgspec
 from slpstream.store import FILE_NAME, Entry, open_database
 from tests.bench.report import Figure, Form
 from tests.daemon_process import running
-from tests.store import made
+from tests.store import samples
 from tests.synthetic.match import synthetic_match
 
 LIST_TARGET_MILLISECONDS = 20.0
@@ -49,7 +49,7 @@ def lists(form: Form) -> list[Figure]:
                 database.put(_entry(number) for number in range(first, min(first + 500, games)))
         with running(Path(folder), state=Path(state)) as daemon, _connection(daemon.url) as connection:
             daemon.wait_ready()
-            middle = f"{(made.DAY_ONE + 30 * games) * 1000}.{'0' * 32}"
+            middle = f"{(samples.DAY_ONE + 30 * games) * 1000}.{'0' * 32}"
             for _ in range(form.runs if not form.short else 1):
                 for name, path in _LISTS.items():
                     times = _request(
@@ -88,7 +88,7 @@ def write_games(folder: Path, count: int) -> None:
 
 def _entry(number: int) -> Entry:
     names = ("ann", f"player {number % 500}")
-    entry = made.entry(number, *names, station=("main", "side", "third")[number % 3])
+    entry = samples.entry(number, *names, station=("main", "side", "third")[number % 3])
     assert entry.record is not None
     settings = msgspec.json.decode(entry.record.settings)
     entry.record.settings = msgspec.json.encode({**settings, "padding": "x" * 2000})  # as long as those of a real game

@@ -35,7 +35,7 @@ quick_station = partial(running_station, stalled_seconds=0.1, idle_seconds=IDLE_
 
 
 def names(station: Station) -> list[str]:
-    """The finished files, newest first."""
+    """The names of the finished files, newest first."""
     assert station.describe()["files"]["finished"] == len(station.recordings())
     return [recording["file"] for recording in station.recordings()]
 
@@ -73,29 +73,29 @@ async def test_cursor_finds_a_renamed_game_but_not_a_removed_one(tmp_path: Path)
 async def test_archive_forgets_removed_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(3)]
     files = [tailed(tmp_path / f"Game_{number}.slp", number) for number in range(3)]
-    listed = list(files)
-    archive = Archive(tmp_path, trio.CapacityLimiter(1), lambda: listed)
+    listing = list(files)
+    archive = Archive(tmp_path, trio.CapacityLimiter(1), lambda: listing)
     peeked: list[str] = []
 
-    def look(path: Path) -> str | None:
+    def peek(path: Path) -> str | None:
         peeked.append(path.name)
         return peek_game_id(path)
 
-    monkeypatch.setattr("slpstream.daemon.station.archive.peek_game_id", look)
+    monkeypatch.setattr("slpstream.daemon.station.archive.peek_game_id", peek)
     assert [game.game_id for game in await archive.games_from(ids[0])] == ids[::-1]
-    listed.remove(files[1])
+    listing.remove(files[1])
     assert [game.game_id for game in await archive.games_from(ids[0])] == [ids[2], ids[0]]
     assert len(peeked) == 3, "an unchanged file is read only once"
     with pytest.raises(NoSuchGame):
         await archive.games_from(ids[1])
-    listed.append(files[1])
+    listing.append(files[1])
     assert len(await archive.games_from(ids[0])) == 3
-    assert peeked[3:] == ["Game_1.slp"], "nothing was kept of the removed file"
+    assert peeked[3:] == ["Game_1.slp"], "nothing about the removed file was cached"
 
 
 @pytest.mark.trio
 async def test_known_game_is_read_from_its_renamed_file(tmp_path: Path) -> None:
-    """Organisers rename files after a set."""
+    """Tournament organisers rename files after a set, for instance."""
     ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(2)]
     async with quick_station(tmp_path) as station:
         games = [await station.channel.locate(game_id) for game_id in ids]
@@ -115,12 +115,12 @@ async def test_temporarily_unreadable_files_lose_no_messages(tmp_path: Path, mon
     reasons: list[str | None] = []
     full = True
 
-    def look(path: Path) -> str | None:
+    def peek(path: Path) -> str | None:
         if full:
             raise OSError(errno.EMFILE, "Too many open files")
         return peek_game_id(path)
 
-    monkeypatch.setattr("slpstream.daemon.station.archive.peek_game_id", look)
+    monkeypatch.setattr("slpstream.daemon.station.archive.peek_game_id", peek)
     async with quick_station(tmp_path) as station, trio.open_nursery() as nursery:
         with pytest.raises(CursorGone, match="Too many open files"):
             await station.channel.locate(ids[0])
@@ -189,14 +189,14 @@ async def test_fully_read_old_games_free_their_caches(tmp_path: Path, monkeypatc
 
 
 def test_games_by_file_keeps_games_that_can_continue() -> None:
-    known, left, missing, over = (known_game(number) for number in range(4))
+    known, left, missing, ended = (known_game(number) for number in range(4))
     left.left = missing.left = True
-    files = {game.game_id: tailed(Path(f"{n}.slp"), n) for n, game in enumerate((known, left, missing, over))}
+    files = {game.game_id: tailed(Path(f"{n}.slp"), n) for n, game in enumerate((known, left, missing, ended))}
     by_file = GamesByFile()
-    for game in (known, left, missing, over):
+    for game in (known, left, missing, ended):
         by_file.put(files[game.game_id], game)
     by_file.prune([known], lambda file: file is not files[missing.game_id])
-    found = [by_file.find(files[game.game_id], game.game_id) for game in (known, left, missing, over)]
+    found = [by_file.find(files[game.game_id], game.game_id) for game in (known, left, missing, ended)]
     assert found == [known, left, None, None]
     by_file.forget(left)
     assert by_file.find(files[left.game_id], left.game_id) is None

@@ -1,7 +1,7 @@
-"""End to end with real processes: a game writes, the daemon tails, a client reads. Some tests kill the daemon.
+"""End to end with real processes: a game is written, the daemon follows it, a client reads. Some tests kill the daemon.
 
 Daemons listen on free ports of 127.0.0.1 and are always stopped. Replays are written faster than real time, but in the
-pieces in which a game would write them. No result depends on time.
+same pieces as by a game. No result depends on timing.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ def append(path: Path, data: bytes) -> None:
 
 def check_equal(received: list[bytes], expected: list[bytes]) -> None:
     """Compare byte for byte; a failure names the first line that differs."""
-    for number, (line, right) in enumerate(zip(received, expected, strict=False)):
-        assert line == right, f"line {number}: {line[:200]!r} is not {right[:200]!r}"
+    for number, (line, expected_line) in enumerate(zip(received, expected, strict=False)):
+        assert line == expected_line, f"line {number}: {line[:200]!r} is not {expected_line[:200]!r}"
     assert len(received) == len(expected)
 
 
@@ -86,12 +86,12 @@ def follow_simulation(replay: Path, folder: Path, frames: FramesMode, *, speed: 
 
 @needs_shared
 @pytest.mark.parametrize("name", ["items", "geckoCodes", *slow("rollbackFrameTest", "v2.0")])
-def test_simulated_replay_is_streamed_as_dump_prints_it(name: str, folder: Path) -> None:
+def test_stream_of_a_simulated_replay_equals_dump(name: str, folder: Path) -> None:
     follow_simulation(SHARED / "slp" / f"{name}.slp", folder, "live", speed=60)
 
 
 @pytest.mark.parametrize("frames", ["live", *slow("finalized")])
-def test_simulated_match_is_streamed_as_dump_prints_it(frames: FramesMode, match: Path, folder: Path) -> None:
+def test_stream_of_a_simulated_match_equals_dump(frames: FramesMode, match: Path, folder: Path) -> None:
     follow_simulation(match, folder, frames, speed=30)
 
 
@@ -139,7 +139,7 @@ def test_games_played_while_the_daemon_is_down_are_delivered(match: Path, folder
 def test_games_that_end_and_begin_between_restarts_are_delivered(
     stopped_at: float, frames: FramesMode, folder: Path
 ) -> None:
-    """At the restart, two games have recently ended and a third is running; all missing messages arrive in order."""
+    """Before the restart two games have ended and a third has begun. All missing messages arrive in order."""
     games = [folder / f"Game_{number}.slp" for number in range(3)]
     written = [synthetic_match(seed=40 + number, frames=500, rollbacks=True) for number in range(3)]
     reader = LogReader("station", frames)
@@ -196,7 +196,7 @@ def test_sigterm_closes_all_connections_with_1001(match: Path, folder: Path) -> 
         assert stopped[0]["frames"] == 0
 
 
-def test_invalid_files_are_reported_and_do_no_harm(folder: Path) -> None:
+def test_invalid_files_are_reported_and_skipped(folder: Path) -> None:
     (folder / "rubbish.slp").write_bytes(b"this is not a replay" * 100)
     with running(folder) as daemon:
         daemon.wait_ready()

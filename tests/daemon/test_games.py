@@ -1,6 +1,5 @@
-"""The HTTP API of a real daemon describes games as their files do.
-
-This holds while they run, after they end, after a restart, and when the index is lost.
+"""The HTTP API of a real daemon agrees with the replay files: during games, after them, after a restart, and after the
+index was lost.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("setup")
     write_old(folder, "Game_1 ü.slp", FINISHED)
     write_old(folder, "crashed.slp", synthetic_match(seed=3, frames=200, ended=False), OLD + 60)
-    write_old(folder, "broken.slp", b"no replay")
+    write_old(folder, "broken.slp", b"not a replay")
     (folder / "running.slp").write_bytes(UNFINISHED)
     return folder
 
@@ -78,7 +77,7 @@ def test_finished_game_equals_its_file(daemon: DaemonProcess, played: Path) -> N
     path = played / "Game_1 ü.slp"
     [start], [end], [metadata] = (lines(path, kind) for kind in ("game_start", "game_end", "metadata"))
     game = daemon.get(f"/v1/games/{item['gameId']}")
-    assert {key: game[key] for key in item} == item, "the list and the single game agree"
+    assert {key: game[key] for key in item} == item, "the list has the same values"
     assert game["gameId"] == start["gameId"]
     assert game["settings"] == start["settings"]
     assert game["rate"] == start["rate"]
@@ -183,7 +182,7 @@ def test_running_game_is_listed(tmp_path: Path) -> None:
         assert status_of(daemon, f"{base}/replay") == 404
 
 
-def test_live_games_are_known_after_a_restart_without_reading_them_again(tmp_path: Path) -> None:
+def test_games_are_not_read_again_after_a_restart(tmp_path: Path) -> None:
     folder, state = tmp_path / "setup", tmp_path / "state"
     folder.mkdir()
     with running(folder, state=state) as daemon:
@@ -240,7 +239,7 @@ def test_damaged_index_is_rebuilt(tmp_path: Path) -> None:
     folder.mkdir()
     state.mkdir()
     write_old(folder, "a.slp", FINISHED)
-    (state / FILE_NAME).write_bytes(b"no database" * 1000)
+    (state / FILE_NAME).write_bytes(b"not a database" * 1000)
     with running(folder, state=state) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)

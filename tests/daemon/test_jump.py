@@ -1,7 +1,7 @@
 """Instant replay with a real daemon: a jump into a running game, and into the same game after it has ended.
 
-The game is from netplay, so frames are revised. Nothing depends on time: the file grows when the test writes to it, and
-each reader knows the last message that it will get.
+The game was played online, so frames are revised. Nothing depends on timing: the file grows when the test writes to it,
+and each reader knows the last message to expect.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from tests.synthetic.match import synthetic_match
 STATION = "main"
 SECONDS = 20.0
 MAX_REPLAY_BYTES = 600_000
-"""How much of the real replay is used."""
+"""Size of the part of the real replay that is used."""
 
 
 class GameInProgress:
@@ -161,8 +161,7 @@ def test_lossless_jump_in_a_running_game(mode: FramesMode, delta: bool, game: Ga
         assert found[0]["frame"]["frame"] == max(number, -123)
 
 
-def test_jump_delivers_all_revisions_of_a_frame(game: GameInProgress) -> None:
-    """The jump goes to the first revision of the frame."""
+def test_jump_begins_with_the_first_revision_of_the_frame(game: GameInProgress) -> None:
     log = game.logs["live"]
     revised = next(m for m in log if m.frame is not None and m.frame > 100 and b'"revision":1' in m.body[:60])
     found = jump(game, f"{game.game_id}/frame:{revised.frame}", is_at(revised), frames="live")

@@ -34,7 +34,7 @@ def test_applied_keys_exist() -> None:
     ids=lambda key: f"{key.section}.{key.name}",
 )
 def test_each_key_is_applied_or_needs_a_restart(key: config.Key) -> None:
-    """The configuration in force is the old one, except for keys that can be applied."""
+    """A reload applies some keys; the others keep their old values until a restart."""
     before, default = Config(), key.default
     section = getattr(before, key.section)
     other: Any = default + 1 if isinstance(default, int | float) else ["x"] if isinstance(default, list) else "other"
@@ -55,16 +55,14 @@ def test_stations_are_applied_as_a_whole() -> None:
     assert outcome == (after, ["stations"], [])
 
 
-# -- a running daemon -------------------------------------------------------------------------------------------------
-
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGHUP")
 
 
 _RAW_LENGTH = slice(11, 15)
 
 
-class Around:
-    """A configuration file that can be rewritten, and a notification socket in place of systemd."""
+class Configuration:
+    """The configuration file of a daemon, and a notification socket in place of systemd."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -81,8 +79,8 @@ class Around:
         self.file.write_text(more + "\n" + "\n".join(tables))
 
     def reload(self, daemon: DaemonProcess) -> dict[str, Any]:
-        """Sends SIGHUP; returns the log line about the reload."""
-        had = len(daemon.lines)
+        """Send SIGHUP and return the log line about the reload."""
+        seen = len(daemon.lines)
         daemon.process.send_signal(signal.SIGHUP)
         datagram = b""
         while not datagram.startswith(b"READY=1"):
@@ -91,7 +89,7 @@ class Around:
         lines: list[dict[str, Any]] = []
 
         def is_logged() -> bool:
-            lines[:] = [line for line in daemon.lines[had:] if str(line.get("event")).startswith("configuration ")]
+            lines[:] = [line for line in daemon.lines[seen:] if str(line.get("event")).startswith("configuration ")]
             return bool(lines)
 
         daemon.until(is_logged)
@@ -99,13 +97,13 @@ class Around:
 
 
 @pytest.fixture
-def around(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Around]:
-    it = Around(tmp_path)
-    with it.notified:
-        it.notified.bind(str(tmp_path / "notify"))
+def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Configuration]:
+    configuration = Configuration(tmp_path)
+    with configuration.notified:
+        configuration.notified.bind(str(tmp_path / "notify"))
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
         monkeypatch.delenv("WATCHDOG_USEC", raising=False)
-        yield it
+        yield configuration
 
 
 def stations(daemon: DaemonProcess) -> dict[str, str]:
@@ -120,24 +118,24 @@ def not_ready(daemon: DaemonProcess) -> list[str]:
             return list(json.load(error)["missing"])
 
 
-def read_until(socket: ClientConnection, wanted: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
-    """Messages up to and including the first that matches."""
-    got: list[dict[str, Any]] = []
-    while not (got and wanted(got[-1])):
-        got.append(json.loads(socket.recv(timeout=30)))
-    return got
+def read_until(socket: ClientConnection, condition: Callable[[dict[str, Any]], bool]) -> list[dict[str, Any]]:
+    """Messages up to and including the first for which the condition is true."""
+    received: list[dict[str, Any]] = []
+    while not (received and condition(received[-1])):
+        received.append(json.loads(socket.recv(timeout=30)))
+    return received
 
 
-def test_stations_are_added_removed_and_changed(around: Around) -> None:
+def test_stations_are_added_removed_and_changed(configuration: Configuration) -> None:
     game = bytearray(synthetic_match(seed=1, frames=200))
-    game[_RAW_LENGTH] = bytes(4)  # as while it is being played
-    around.write({"same": "same", "goes": "goes", "moves": "before"})
-    with running(arguments=("--config", str(around.file))) as daemon:
-        assert around.notified.recv(4096).startswith(b"READY=1")
+    game[_RAW_LENGTH] = bytes(4)  # as in a game in progress
+    configuration.write({"same": "same", "goes": "goes", "moves": "before"})
+    with running(arguments=("--config", str(configuration.file))) as daemon:
+        assert configuration.notified.recv(4096).startswith(b"READY=1")
         daemon.wait_ready()
         same = LogReader("same")
         half = len(game) // 2
-        (around.root / "same" / "Game_1.slp").write_bytes(game[:half])
+        (configuration.root / "same" / "Game_1.slp").write_bytes(game[:half])
         assert same.read(daemon, lambda reader: len(reader.lines) > 20)
         with (
             connect(daemon.stream_url(station="same", topics="game")) as undisturbed,
@@ -150,8 +148,8 @@ def test_stations_are_added_removed_and_changed(around: Around) -> None:
                 read_until(other, lambda m: m["type"] == "station" and m["state"] == "idle")
             daemon.until(lambda: daemon.get("/v1/stations/same")["subscribers"] == 2)
 
-            around.write({"same": "same", "moves": "after", "comes": "comes"})
-            outcome = around.reload(daemon)
+            configuration.write({"same": "same", "moves": "after", "comes": "comes"})
+            outcome = configuration.reload(daemon)
             assert outcome["changed"] == ["stations"]
             assert set(stations(daemon)) == {"same", "moves", "comes"}
 
@@ -165,7 +163,7 @@ def test_stations_are_added_removed_and_changed(around: Around) -> None:
             read_until(moved, lambda m: m.get("reason") == "changed")
 
             for name in ("comes", "after"):
-                (around.root / name / "Game_2.slp").write_bytes(synthetic_match(seed=len(name), frames=60))
+                (configuration.root / name / "Game_2.slp").write_bytes(synthetic_match(seed=len(name), frames=60))
             assert read_until(moved, lambda m: m["type"] == "metadata")
             ended = read_until(everything, lambda m: m["type"] == "metadata" and m["station"] == "comes")
             assert [m["type"] for m in ended if m["station"] == "comes" and m["type"] != "station"] == [
@@ -173,93 +171,97 @@ def test_stations_are_added_removed_and_changed(around: Around) -> None:
             ]  # fmt: skip
 
             assert daemon.get("/v1/stations/same")["subscribers"] == 2
-            with (around.root / "same" / "Game_1.slp").open("ab") as file:
+            with (configuration.root / "same" / "Game_1.slp").open("ab") as file:
                 file.write(game[half:])
-            heard = read_until(undisturbed, lambda m: m["type"] == "game_end")
-            assert [m["type"] for m in heard if "cursor" in m] == ["game_end"]
-            assert "offline" not in [m.get("state") for m in heard]
+            received = read_until(undisturbed, lambda m: m["type"] == "game_end")
+            assert [m["type"] for m in received if "cursor" in m] == ["game_end"]
+            assert "offline" not in [m.get("state") for m in received]
         assert 'station="goes"' not in daemon.text("/metrics")
         assert same.read(daemon, lambda reader: b'"type":"metadata"' in reader.lines[-1])
-        assert same.lines == [m.json() for m in messages(around.root / "same" / "Game_1.slp")]
+        assert same.lines == [m.json() for m in messages(configuration.root / "same" / "Game_1.slp")]
         assert daemon.terminate() == 0
 
 
-def test_invalid_configuration_changes_nothing_and_valid_one_is_applied(around: Around) -> None:
-    token = around.root / "token"
+def test_only_valid_configuration_is_applied(configuration: Configuration) -> None:
+    token = configuration.root / "token"
     token.write_text("first\n")
     server = f'[server]\nrequire_token = true\ntoken_file = "{token}"\n'
-    around.write({"a": "a"}, server)
+    configuration.write({"a": "a"}, server)
 
-    def may(daemon: DaemonProcess, given: str) -> bool:
+    def is_accepted(daemon: DaemonProcess, token: str) -> bool:
         try:
-            request = urllib.request.Request(daemon.url + "/v1/stations", headers={"authorization": f"Bearer {given}"})
-            with urllib.request.urlopen(request, timeout=10) as answer:
-                return bool(answer.status == 200)
+            request = urllib.request.Request(daemon.url + "/v1/stations", headers={"authorization": f"Bearer {token}"})
+            with urllib.request.urlopen(request, timeout=10) as response:
+                return bool(response.status == 200)
         except urllib.error.HTTPError as error:
             with error:
                 return error.code != 401
 
-    with running(arguments=("--config", str(around.file))) as daemon:
-        assert around.notified.recv(4096).startswith(b"READY=1")
-        around.write({"a": "a", "b": "b"}, "[server]\nprt = 1\n")
-        refused = around.reload(daemon)
+    with running(arguments=("--config", str(configuration.file))) as daemon:
+        assert configuration.notified.recv(4096).startswith(b"READY=1")
+        configuration.write({"a": "a", "b": "b"}, "[server]\nprt = 1\n")
+        refused = configuration.reload(daemon)
         assert refused["event"] == "configuration refused; the old one stays"
         assert refused["level"] == "error"
-        assert refused["what"] == f"{around.file}: server.prt: unknown key"
-        assert may(daemon, "first")
+        assert refused["what"] == f"{configuration.file}: server.prt: unknown key"
+        assert is_accepted(daemon, "first")
 
         token.write_text("second\n")
-        around.write(
+        configuration.write(
             {"a": "a"}, server + "max_connections = 9\nport = 1\n[log]\nlevel = 'debug'\n[watch]\npoll_seconds = 1\n"
         )
-        outcome = around.reload(daemon)
+        outcome = configuration.reload(daemon)
         assert outcome["changed"] == ["server.max_connections", "log.level"]
         daemon.until(lambda: any(line.get("event") == "needs a restart" for line in daemon.lines))
         [restart] = [line for line in daemon.lines if line.get("event") == "needs a restart"]
         assert restart["keys"] == ["watch.poll_seconds"], "the port on the command line takes precedence"
-        assert (may(daemon, "first"), may(daemon, "second")) == (False, True), "token files are read again"
+        assert (is_accepted(daemon, "first"), is_accepted(daemon, "second")) == (False, True), (
+            "token files are read again"
+        )
 
-        around.file.unlink()
-        assert around.reload(daemon)["what"].startswith(f"{around.file}: cannot be read")
+        configuration.file.unlink()
+        assert configuration.reload(daemon)["what"].startswith(f"{configuration.file}: cannot be read")
         token.write_text("\n")
-        around.write({"a": "a"}, server)
-        assert "first line is empty" in around.reload(daemon)["what"]
-        assert may(daemon, "second")
+        configuration.write({"a": "a"}, server)
+        assert "first line is empty" in configuration.reload(daemon)["what"]
+        assert is_accepted(daemon, "second")
         assert daemon.terminate() == 0
 
 
-def test_new_subfolder_becomes_a_station(around: Around) -> None:
-    """A subscriber to all stations gets its first game whole, although the game began before the folder was found."""
-    consoles = around.folder("consoles")
+def test_new_subfolder_becomes_a_station(configuration: Configuration) -> None:
+    """Subscribers to all stations get its first game from the beginning, even though it began before the station."""
+    consoles = configuration.folder("consoles")
     (consoles / "Wii 1").mkdir()
-    around.file.write_text(f'[[stations]]\nid = "*"\nfolder = "{consoles}"\n')
+    configuration.file.write_text(f'[[stations]]\nid = "*"\nfolder = "{consoles}"\n')
     game = synthetic_match(seed=1, frames=120)
-    with running(arguments=("--config", str(around.file))) as daemon:
-        assert list(stations(daemon)) == ["Wii-1"], "its stations exist when the daemon is ready"
+    with running(arguments=("--config", str(configuration.file))) as daemon:
+        assert list(stations(daemon)) == ["Wii-1"], "stations of present subfolders exist from the start"
         daemon.until(lambda: stations(daemon) == {"Wii-1": "idle"})
         with connect(daemon.stream_url(station="*", delivery="lossless"), max_size=None) as socket:
             read_until(socket, lambda m: m.get("state") == "idle")
             (consoles / "Wii 2").mkdir()
             (consoles / "Wii 2" / "Game_1.slp").write_bytes(game[: len(game) // 2])
-            heard = read_until(socket, lambda m: m["type"] == "frame")
+            received = read_until(socket, lambda m: m["type"] == "frame")
             with (consoles / "Wii 2" / "Game_1.slp").open("ab") as file:
                 file.write(game[len(game) // 2 :])
-            heard += read_until(socket, lambda m: m["type"] == "metadata")
+            received += read_until(socket, lambda m: m["type"] == "metadata")
         written = [message.cursor for message in messages(consoles / "Wii 2" / "Game_1.slp")]
-        assert [m["cursor"] for m in heard if "cursor" in m] == written
-        assert {m["station"] for m in heard if "cursor" in m} == {"Wii-2"}
+        assert [m["cursor"] for m in received if "cursor" in m] == written
+        assert {m["station"] for m in received if "cursor" in m} == {"Wii-2"}
         assert set(stations(daemon)) == {"Wii-1", "Wii-2"}
 
-        around.file.write_text(around.file.read_text() + f'[[stations]]\nid = "*"\nfolder = "{around.root}/away"\n')
-        around.reload(daemon)
-        daemon.until(lambda: f"folder {around.root}/away: cannot be read" in not_ready(daemon))
+        configuration.file.write_text(
+            configuration.file.read_text() + f'[[stations]]\nid = "*"\nfolder = "{configuration.root}/away"\n'
+        )
+        configuration.reload(daemon)
+        daemon.until(lambda: f"folder {configuration.root}/away: cannot be read" in not_ready(daemon))
 
-        around.write({"Wii-2": "consoles/Wii 2"})
+        configuration.write({"Wii-2": "consoles/Wii 2"})
         daemon.process.send_signal(signal.SIGHUP)
         daemon.until(lambda: stations(daemon) == {"Wii-2": "idle"})
         assert not_ready(daemon) == []
         [described] = daemon.get("/v1/stations")["stations"]
-        assert described["name"] == "Wii-2", "it has its own entry now"
+        assert described["name"] == "Wii-2", "the name of the configured station"
 
 
 def test_sighup_is_ignored_under_nohup(tmp_path: Path) -> None:

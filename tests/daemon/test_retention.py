@@ -15,14 +15,13 @@ from slpstream.daemon.stations import RunningStations
 from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, open_database
 from slpstream.stream import Hub
 from slpstream.system.metrics import Metrics
-from tests.store.made import DAY_ONE, entry, game_id, record, start
+from tests.store.samples import DAY_ONE, entry, game_id, record, start
 from tests.stream.fakes import FakeLog, FakeStation
 
 NOW = 1_800_000_000.0
 DAY = 86_400
 NONE = Limit(0, 0)
 
-# -- the choice -------------------------------------------------------------------------------------------------------
 
 file_lists = st.lists(
     st.builds(
@@ -45,28 +44,28 @@ file_lists = st.lists(
 def test_selected_files_satisfy_the_limits(
     files: list[StoredFile], max_age: float | None, max_size: int | None, protected: set[Path], fresh: float
 ) -> None:
-    chosen = select_files(
+    selected = select_files(
         files, max_age_seconds=max_age, max_size_bytes=max_size, now=NOW, protected=protected, fresh_seconds=fresh
     )
-    kept = [file for file in files if file not in chosen]
+    kept = [file for file in files if file not in selected]
     free = [file for file in kept if file.path not in protected and NOW - file.mtime >= fresh]
-    assert set(chosen) <= set(files)
-    assert len(set(chosen)) == len(chosen)
-    assert [file.mtime for file in chosen] == sorted(file.mtime for file in chosen), "oldest first"
-    assert not any(file.path in protected or NOW - file.mtime < fresh for file in chosen)
+    assert set(selected) <= set(files)
+    assert len(set(selected)) == len(selected)
+    assert [file.mtime for file in selected] == sorted(file.mtime for file in selected), "oldest first"
+    assert not any(file.path in protected or NOW - file.mtime < fresh for file in selected)
     left = sum(file.size_bytes for file in kept)
     if max_age is not None:
         assert not [file for file in free if NOW - file.mtime > max_age], "no free file is too old"
     if max_size is not None and free:
         assert left <= max_size, "the size limit holds if a file could be deleted"
-    newer = chosen[-1] if chosen else None
-    if newer is not None and not (max_age is not None and NOW - newer.mtime > max_age):
+    newest = selected[-1] if selected else None
+    if newest is not None and not (max_age is not None and NOW - newest.mtime > max_age):
         assert max_size is not None
-        assert left + newer.size_bytes > max_size, "no more than necessary"
-    if newer is not None:
-        assert all(file.mtime >= newer.mtime for file in free), "no older file could have been deleted instead"
+        assert left + newest.size_bytes > max_size, "no more than necessary"
+    if newest is not None:
+        assert all(file.mtime >= newest.mtime for file in free), "no older file could have been deleted instead"
     if max_age is None and max_size is None:
-        assert not chosen
+        assert not selected
 
 
 def put(path: Path, days_old: float, size: int = 10) -> Path:
@@ -143,7 +142,7 @@ def test_old_games_expire_and_their_files_stay_known(database: Database) -> None
     assert database.game(game_id(0)) is None
     assert database.game(game_id(1)) is not None, "a running game stays"
     assert database.game(game_id(9)) is not None
-    assert database.known_files("main") == before, "so they are not read again"
+    assert database.known_files("main") == before, "known files are not read again"
     database.put([entry(0, at=DAY_ONE + 10_000)])
     assert database.game(game_id(0)) is not None, "its file was written to since"
     database.close()
@@ -151,12 +150,12 @@ def test_old_games_expire_and_their_files_stay_known(database: Database) -> None
 
 def test_oldest_games_expire_by_size(database: Database) -> None:
     database.put(entry(number, f"player{number}") for number in range(600))
-    full, least = database.used_bytes(), 100
-    assert database.expire(before_ms=None, max_bytes=full, spared=()) == 0
-    wanted = full // 2
-    expired = database.expire(before_ms=None, max_bytes=wanted)
-    assert database.used_bytes() <= wanted
-    assert least < expired < 600 - least, "not many more than necessary"
+    full_bytes, min_count = database.used_bytes(), 100
+    assert database.expire(before_ms=None, max_bytes=full_bytes, spared=()) == 0
+    max_bytes = full_bytes // 2
+    expired = database.expire(before_ms=None, max_bytes=max_bytes)
+    assert database.used_bytes() <= max_bytes
+    assert min_count < expired < 600 - min_count, "hardly more than necessary"
     assert database.game(game_id(expired - 1)) is None
     assert database.game(game_id(expired)) is not None
     assert database.expire(before_ms=None, max_bytes=1) == 600 - expired, "it ends when no games are left"
@@ -168,7 +167,7 @@ def test_oldest_games_expire_by_size(database: Database) -> None:
 async def test_files_of_expired_games_are_not_read_again(tmp_path: Path) -> None:
     read: list[Path] = []
 
-    def note(path: Path) -> GameRecord:
+    def read_record(path: Path) -> GameRecord:
         read.append(path)
         return record(start(7))
 
@@ -176,36 +175,36 @@ async def test_files_of_expired_games_are_not_read_again(tmp_path: Path) -> None
     paths = [put(tmp_path / "recordings" / "wii" / f"{days}.slp", days) for days in (9, 5, 3)]
     stats = [path.stat() for path in paths]
     for number, (path, status) in enumerate(zip(paths, stats, strict=True)):
-        made = entry(number, path=str(path))
-        made.mtime_ns, made.size_bytes = status.st_mtime_ns, status.st_size
-        database.put([made])
-    index = GameIndex(database, note)
+        indexed = entry(number, path=str(path))
+        indexed.mtime_ns, indexed.size_bytes = status.st_mtime_ns, status.st_size
+        database.put([indexed])
+    index = GameIndex(database, read_record)
     hub, metrics = Hub(), Metrics()
     station = FakeStation("wii")
     station.write(station.begin(FakeLog(2)), 5)
     hub.add(station.channel)
-    upkeep = Retention(
+    retention = Retention(
         tmp_path / "recordings", index, hub, RunningStations(hub), metrics, look_seconds=0.01, wall_clock=lambda: NOW
     )
-    asked: list[Limits] = []
+    requested: list[Limits] = []
 
     def limits() -> Limits:
-        asked.append(Limits(games=Limit(1, 0), recordings=Limit(7, 0)))
-        return asked[-1]
+        requested.append(Limits(games=Limit(1, 0), recordings=Limit(7, 0)))
+        return requested[-1]
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(index.run)
-        nursery.start_soon(upkeep.run, limits)
+        nursery.start_soon(retention.run, limits)
         with trio.fail_after(20):
-            while len(asked) < 3:
+            while len(requested) < 3:
                 await trio.sleep(0.01)
-            there = list(zip(paths, stats, strict=True))[1:]
-            index.listed("main", [(path, status.st_mtime_ns, status.st_size) for path, status in there])
+            remaining = list(zip(paths, stats, strict=True))[1:]
+            index.listed("main", [(path, status.st_mtime_ns, status.st_size) for path, status in remaining])
             while index.waiting_files:
                 await trio.sleep(0.01)
             await index.written()
         assert [await index.game(game_id(number)) for number in (0, 1)] == [None, None]
-        assert await index.game(game_id(2)) is not None, "it is being played"
+        assert await index.game(game_id(2)) is not None, "a game in progress does not expire"
         assert read == []
         nursery.cancel_scope.cancel()
     assert [path.is_file() for path in paths] == [False, True, True]

@@ -1,6 +1,6 @@
-"""The sets of the stations as the daemon keeps them: made from the index, said when they change, there after a restart.
+"""Sets in the daemon: grouped from the index, published when they change, and restored after a restart.
 
-Determinism: the index and its threads are real, time is not waited for but for the scoreboard's own short rest.
+The index and its threads are real. The tests wait for no time but the short delay of `StationSets` itself.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from slpstream.sets import ImpossibleCorrection, Rules, SetPatch, played_games
 from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.stream import Channel, Hub
 from tests.daemon_process import running
-from tests.sets.made import Folder, Seat, replay
-from tests.store import made
+from tests.sets.games import Folder, Seat, replay
+from tests.store import samples
 
 TIMEOUT_SECONDS = 10.0
 
 
 def start(number: int, *names: str) -> GameStart:
-    return made.start(number, *names)
+    return samples.start(number, *names)
 
 
 def end(winner: int, seconds: float = 100.0) -> GameEnd:
@@ -46,182 +46,182 @@ def end(winner: int, seconds: float = 100.0) -> GameEnd:
     )  # fmt: skip
 
 
-class Kept:
-    """A scoreboard over an index on disk."""
+class Scores:
+    """The sets of some stations over an index on disk."""
 
     def __init__(self, index: GameIndex, hub: Hub, board: StationSets) -> None:
         self.index = index
         self.hub = hub
         self.board = board
-        self.told: list[tuple[str, Any]] = []
+        self.published: list[tuple[str, Any]] = []
         self._events: dict[int, list[Event]] = {}
 
     def play(self, number: int, *events: Any, station: str = "main", at_minute: float | None = None) -> None:
         minute = 5 * number if at_minute is None else at_minute
         path = Path(f"/replays/{station}/{number}.slp")
-        known = self._events.setdefault(number, [])
-        known += events
-        mtime_ns = int((made.DAY_ONE + 60 * minute) * made.SECOND)
-        self.index.played(station, path, mtime_ns, 1000, made.record(*known))
+        so_far = self._events.setdefault(number, [])
+        so_far += events
+        mtime_ns = int((samples.DAY_ONE + 60 * minute) * samples.SECOND)
+        self.index.played(station, path, mtime_ns, 1000, samples.record(*so_far))
 
     async def until(self, score: list[int], station: str = "main") -> Any:
-        """Waits until this is said."""
+        """Wait until a station publishes this score."""
         with trio.fail_after(TIMEOUT_SECONDS):
             while (message := self.hub.channels[station].set_message()) is None or message["score"] != score:
                 await self.hub.channels[station].changed()
         return message
 
 
-async def nowhere(game_id: str) -> None:
+async def no_archive(game_id: str) -> None:
     raise AssertionError(game_id)
 
 
 @asynccontextmanager
-async def scoreboard(folder: Path, *stations: str) -> AsyncIterator[Kept]:
+async def running_sets(folder: Path, *stations: str) -> AsyncIterator[Scores]:
     hub = Hub()
     for station in stations or ("main",):
-        hub.add(Channel(station, nowhere))
+        hub.add(Channel(station, no_archive))
     board = StationSets(hub, Rules())
     index = GameIndex(open_database(folder / FILE_NAME), None, on_change=board.changed)
-    kept = Kept(index, hub, board)
-    board.listen(lambda station, payload: kept.told.append((station, payload)))
+    scores = Scores(index, hub, board)
+    board.listen(lambda station, payload: scores.published.append((station, payload)))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(index.run)
         nursery.start_soon(board.run, index)
         await trio.testing.wait_all_tasks_blocked()
-        yield kept
+        yield scores
         nursery.cancel_scope.cancel()
 
 
-def patch(**said: Any) -> SetPatch:
-    return msgspec.convert(said, SetPatch)
+def patch(**changes: Any) -> SetPatch:
+    return msgspec.convert(changes, SetPatch)
 
 
 @pytest.mark.trio
-async def test_it_follows_the_games(tmp_path: Path) -> None:
-    async with scoreboard(tmp_path, "main", "side") as kept:
-        kept.play(1, start(1))
-        message = await kept.until([0, 0])
+async def test_set_follows_the_games(tmp_path: Path) -> None:
+    async with running_sets(tmp_path, "main", "side") as scores:
+        scores.play(1, start(1))
+        message = await scores.until([0, 0])
         assert message["type"] == "set"
         assert message["station"] == "main"
-        assert message["setId"] == made.game_id(1)
+        assert message["setId"] == samples.game_id(1)
         assert [player["name"] for player in message["players"]] == ["ann", "bob"]
-        kept.play(1, end(1))
-        message = await kept.until([0, 1])
+        scores.play(1, end(1))
+        message = await scores.until([0, 1])
         assert message["games"][0]["players"][0]["stocks"] == 1
-        kept.play(2, start(2))
-        kept.play(2, end(1))
-        message = await kept.until([0, 2])
+        scores.play(2, start(2))
+        scores.play(2, end(1))
+        message = await scores.until([0, 2])
         assert (message["state"], message["winner"]) == ("over", 1)
-        kept.play(3, start(3))
-        assert (await kept.until([0, 0]))["setId"] == made.game_id(3)
-        kept.index.gone(Path("/replays/main/3.slp"))
-        assert (await kept.until([0, 2]))["setId"] == made.game_id(1)
-        assert kept.hub.channels["side"].set_message() is None, "nothing was played there"
-        assert [station for station, _ in kept.told] == ["main"] * len(kept.told)
-        payloads = [payload for _, payload in kept.told]
-        assert all(one != other for one, other in pairwise(payloads)), "only changes are told"
+        scores.play(3, start(3))
+        assert (await scores.until([0, 0]))["setId"] == samples.game_id(3)
+        scores.index.gone(Path("/replays/main/3.slp"))
+        assert (await scores.until([0, 2]))["setId"] == samples.game_id(1)
+        assert scores.hub.channels["side"].set_message() is None, "nothing was played there"
+        assert [station for station, _ in scores.published] == ["main"] * len(scores.published)
+        payloads = [payload for _, payload in scores.published]
+        assert all(one != other for one, other in pairwise(payloads)), "only changes are published"
         assert "type" not in payloads[0]
 
 
 @pytest.mark.trio
-async def test_a_station_that_comes_back_has_its_set(tmp_path: Path) -> None:
-    """Its source was changed, say: those who are connected are told the set, and nobody that it has changed."""
-    async with scoreboard(tmp_path) as kept:
-        kept.play(1, start(1), end(1))
-        await kept.until([0, 1])
-        kept.hub.remove(kept.hub.channels["main"])
-        kept.hub.add(Channel("main", nowhere))
-        assert (await kept.until([0, 1]))["setId"] == made.game_id(1)
-        assert len(kept.told) == 1
+async def test_station_that_is_added_again_has_its_set(tmp_path: Path) -> None:
+    """A changed source removes and adds a station. Subscribers get its set, but outputs get no change."""
+    async with running_sets(tmp_path) as scores:
+        scores.play(1, start(1), end(1))
+        await scores.until([0, 1])
+        scores.hub.remove(scores.hub.channels["main"])
+        scores.hub.add(Channel("main", no_archive))
+        assert (await scores.until([0, 1]))["setId"] == samples.game_id(1)
+        assert len(scores.published) == 1
 
 
 @pytest.mark.trio
-async def test_what_an_operator_said_is_there_after_a_restart(tmp_path: Path) -> None:
-    async with scoreboard(tmp_path) as kept:
-        kept.play(1, start(1))
-        kept.play(1, end(0))
-        await kept.until([1, 0])
-        said = await kept.board.correct("main", patch(names={"0": "Annabel"}, score={"1": 1}, bestOf=5))
-        assert said is not None
-        assert said.score == [1, 1]
-        assert (await kept.until([1, 1]))["bestOf"] == 5
-        assert kept.told[-1] == ("main", msgspec.to_builtins(said))
-        told = len(kept.told)
-        assert await kept.board.correct("main", patch(), lambda before: before.best_of == 3) is None
+async def test_corrections_survive_a_restart(tmp_path: Path) -> None:
+    async with running_sets(tmp_path) as scores:
+        scores.play(1, start(1))
+        scores.play(1, end(0))
+        await scores.until([1, 0])
+        payload = await scores.board.correct("main", patch(names={"0": "Annabel"}, score={"1": 1}, bestOf=5))
+        assert payload is not None
+        assert payload.score == [1, 1]
+        assert (await scores.until([1, 1]))["bestOf"] == 5
+        assert scores.published[-1] == ("main", msgspec.to_builtins(payload))
+        count = len(scores.published)
+        assert await scores.board.correct("main", patch(), lambda before: before.best_of == 3) is None
         with pytest.raises(ImpossibleCorrection):
-            await kept.board.correct("main", patch(names={"3": "x"}))
-        assert await kept.board.score("main") == said
-        assert len(kept.told) == told
-    async with scoreboard(tmp_path) as kept:
-        assert (await kept.until([1, 1]))["players"][0]["name"] == "Annabel"
-        assert kept.told == [("main", msgspec.to_builtins(said))]
-        kept.play(2, start(2))
-        kept.play(2, end(0))
-        assert (await kept.until([2, 1]))["setId"] == made.game_id(1)
+            await scores.board.correct("main", patch(names={"3": "x"}))
+        assert await scores.board.score("main") == payload
+        assert len(scores.published) == count
+    async with running_sets(tmp_path) as scores:
+        assert (await scores.until([1, 1]))["players"][0]["name"] == "Annabel"
+        assert scores.published == [("main", msgspec.to_builtins(payload))]
+        scores.play(2, start(2))
+        scores.play(2, end(0))
+        assert (await scores.until([2, 1]))["setId"] == samples.game_id(1)
 
 
 @pytest.mark.trio
-async def test_other_rules(tmp_path: Path) -> None:
-    async with scoreboard(tmp_path) as kept:
-        kept.play(1, start(1), end(0))
-        assert (await kept.until([1, 0]))["bestOf"] == 3
-        kept.board.use(Rules(best_of=1))
+async def test_changed_rules_apply_to_the_running_set(tmp_path: Path) -> None:
+    async with running_sets(tmp_path) as scores:
+        scores.play(1, start(1), end(0))
+        assert (await scores.until([1, 0]))["bestOf"] == 3
+        scores.board.use(Rules(best_of=1))
         with trio.fail_after(TIMEOUT_SECONDS):
-            while (message := kept.hub.channels["main"].set_message()) is None or message["state"] != "over":
-                await kept.hub.channels["main"].changed()
+            while (message := scores.hub.channels["main"].set_message()) is None or message["state"] != "over":
+                await scores.hub.channels["main"].changed()
 
 
 @pytest.mark.trio
-async def test_a_station_that_comes_later(tmp_path: Path) -> None:
-    async with scoreboard(tmp_path) as kept:
-        kept.hub.add(Channel("late", nowhere))
-        kept.play(1, start(1), station="late")
-        await kept.until([0, 0], "late")
-        kept.hub.add(Channel("late", nowhere))
-        kept.board.changed("late")
-        assert (await kept.until([0, 0], "late"))["setId"] == made.game_id(1), "a new channel is told"
-        assert len(kept.told) == 1, "and nobody else: it is the same set"
+async def test_station_added_later_has_its_set(tmp_path: Path) -> None:
+    async with running_sets(tmp_path) as scores:
+        scores.hub.add(Channel("late", no_archive))
+        scores.play(1, start(1), station="late")
+        await scores.until([0, 0], "late")
+        scores.hub.add(Channel("late", no_archive))
+        scores.board.changed("late")
+        assert (await scores.until([0, 0], "late"))["setId"] == samples.game_id(1), "published to the new channel"
+        assert len(scores.published) == 1, "the outputs have it already"
 
 
 @pytest.mark.trio
-async def test_far_back_only_as_far_as_the_last_break(tmp_path: Path) -> None:
-    """Three hundred games of people without names; where the sets begin does not depend on how many are looked at."""
-    async with scoreboard(tmp_path) as kept:
+async def test_long_history_is_read_back_to_the_last_break(tmp_path: Path) -> None:
+    """The beginnings of sets do not depend on the number of games that are read."""
+    async with running_sets(tmp_path) as scores:
         for number in range(300):
             minute = 5 * number if number < 100 else 5 * number + 60
-            kept.play(number, start(number, "ann", "bob"), end(number % 2), at_minute=minute)
+            scores.play(number, start(number, "ann", "bob"), end(number % 2), at_minute=minute)
         with trio.fail_after(TIMEOUT_SECONDS):
-            await kept.index.written()
-        found = await kept.board.score("main")
-        # From the break on sets of three: A B A, B A B, ... 200 games are 66 sets and two games.
-        assert found.set_id == made.game_id(298)
-        assert [game.game_id for game in found.games] == [made.game_id(298), made.game_id(299)]
+            await scores.index.written()
+        found = await scores.board.score("main")
+        # After the break come 200 games, which are 66 sets of three (A B A, B A B, ...) and two more games.
+        assert found.set_id == samples.game_id(298)
+        assert [game.game_id for game in found.games] == [samples.game_id(298), samples.game_id(299)]
 
 
 @pytest.mark.trio
-async def test_a_disk_that_takes_nothing(tmp_path: Path) -> None:
-    async with scoreboard(tmp_path) as kept:
-        await kept.board.score("main")
-        database = kept.index._database
+async def test_failed_write_of_a_correction_is_reported_and_undone(tmp_path: Path) -> None:
+    async with running_sets(tmp_path) as scores:
+        await scores.board.score("main")
+        database = scores.index._database
         with database._transaction() as writer:
             writer.execute("DROP TABLE corrections")
         with pytest.raises(StoreError):
-            await kept.board.correct("main", patch(bestOf=5))
-        assert (await kept.board.score("main")).best_of == 3
+            await scores.board.correct("main", patch(bestOf=5))
+        assert (await scores.board.score("main")).best_of == 3
 
 
 @pytest.mark.trio
-async def test_corrections_outlive_a_damaged_index(tmp_path: Path) -> None:
-    async with scoreboard(tmp_path) as kept:
-        await kept.board.correct("main", patch(names={"0": "Ann"}))
-        await kept.index._replace_damaged()
-        assert (await kept.board.score("main")).players[0].name == "Ann"
-    async with scoreboard(tmp_path) as kept:
-        assert (await kept.until([0, 0]))["players"][0]["name"] == "Ann"
+async def test_corrections_survive_a_damaged_index(tmp_path: Path) -> None:
+    async with running_sets(tmp_path) as scores:
+        await scores.board.correct("main", patch(names={"0": "Ann"}))
+        await scores.index._replace_damaged()
+        assert (await scores.board.score("main")).players[0].name == "Ann"
+    async with running_sets(tmp_path) as scores:
+        assert (await scores.until([0, 0]))["players"][0]["name"] == "Ann"
 
 
-def test_games_that_are_not_played_for_points_are_in_no_set() -> None:
+def test_games_not_played_for_points_are_in_no_set() -> None:
     players = [PlayerSummary(index=0), PlayerSummary(index=1, port=3, character=Thing(id="PMIN"))]
     race = IndexedGame("0" * 32, GameSummary(players=players), {}, 0)
     assert played_games([race], ()) == []
@@ -231,31 +231,31 @@ def test_games_that_are_not_played_for_points_are_in_no_set() -> None:
     assert played_games([race._replace(summary=alone)], ()) == []
 
 
-def test_through_a_daemon_from_the_file_to_the_websocket_and_after_a_restart(tmp_path: Path) -> None:
+def test_set_from_file_to_websocket_and_after_a_restart(tmp_path: Path) -> None:
     folder, state = Folder(tmp_path / "main"), tmp_path / "state"
     seats = {0: Seat("Ann", "ANN#1"), 1: Seat("Bob", "BOB#2")}
     folder.add(0, replay(seats, {0: 1, 1: 0}, seconds=60, minute=0))
     for path in folder.path.iterdir():
         os.utime(path, (time.time() - 300,) * 2)
 
-    def correct(url: str, said: Any) -> Any:
+    def correct(url: str, changes: Any) -> Any:
         request = urllib.request.Request(
             f"{url}/v1/stations/main/set",
-            json.dumps(said).encode(),
+            json.dumps(changes).encode(),
             {"content-type": "application/json"},
             method="PATCH",
         )
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return json.load(answer)
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return json.load(response)
 
     with running(folder.path, state=state) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: daemon.get("/v1/stations/main/set")["score"] == [1, 0])
         with connect(daemon.stream_url(station="main", topics="game"), open_timeout=10) as socket:
-            said = correct(daemon.url, {"names": {"1": "Bobby"}, "bestOf": 5})
+            corrected = correct(daemon.url, {"names": {"1": "Bobby"}, "bestOf": 5})
             while (message := json.loads(socket.recv(timeout=10)))["type"] != "set" or message["bestOf"] != 5:
                 pass
-            assert message == {"type": "set", "station": "main", **said}
+            assert message == {"type": "set", "station": "main", **corrected}
             running_game = replay(seats, {0: 4, 1: 4}, seconds=5, minute=5, ended=False)
             (folder.path / "now.slp").write_bytes(running_game)
             while (message := json.loads(socket.recv(timeout=10)))["type"] != "set":

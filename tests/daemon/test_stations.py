@@ -30,7 +30,7 @@ class FakeStation:
         self.runs = False
 
     async def _locate(self, game_id: str) -> None:
-        raise AssertionError("nobody asks for old games here")
+        raise AssertionError("no test locates old games")
 
     async def run(self) -> None:
         self.runs = True
@@ -40,25 +40,25 @@ class FakeStation:
             self.runs = False
 
     def leave(self, reason: str) -> None:
-        assert self.runs, "subscribers are told before the station is cancelled"
+        assert self.runs, "subscribers are notified before the station is cancelled"
         self.left = reason
 
 
-class Around:
-    """Running stations, and a record of what happened to them."""
+class Stations:
+    """Running stations, and a record of their changes."""
 
     def __init__(self) -> None:
         self.hub = Hub()
         self.running = RunningStations(self.hub)
-        self.made: list[FakeStation] = []
+        self.created: list[FakeStation] = []
         self.changes: list[str] = []
         """`+id` when a station was added, `-id` when it was released."""
         self.companions: list[str] = []
         """Stations with a running companion task."""
 
     def make(self, config: StationConfig) -> Station:
-        self.made.append(FakeStation(config))
-        return cast("Station", self.made[-1])
+        self.created.append(FakeStation(config))
+        return cast("Station", self.created[-1])
 
     def start_companions(self, running: RunningStation) -> None:
         assert not cast("FakeStation", running.station).runs
@@ -81,11 +81,11 @@ class Around:
     def now(self) -> dict[str, str]:
         """The folders of the running stations."""
         assert set(self.hub.channels) == set(self.running)
-        assert {station.id for station in self.made if station.runs} == set(self.running)
+        assert {station.id for station in self.created if station.runs} == set(self.running)
         return {name: running.config.folder for name, running in self.running.items()}
 
     async def apply(self, *stations: tuple[str, str]) -> None:
-        """Applies configured stations, given as id and folder."""
+        """Apply configured stations, given as id and folder."""
         await self.running.apply([config(*station) for station in stations], "configured")
         await wait_all_tasks_blocked()
 
@@ -95,53 +95,55 @@ def config(station: str, folder: str, name: str = "") -> StationConfig:
 
 
 @asynccontextmanager
-async def around() -> AsyncIterator[Around]:
-    it = Around()
+async def running_stations() -> AsyncIterator[Stations]:
+    stations = Stations()
     async with trio.open_nursery() as nursery:
-        await nursery.start(it.running.run, it.make, it.start_companions, it.release)
-        yield it
+        await nursery.start(stations.running.run, stations.make, stations.start_companions, stations.release)
+        yield stations
         nursery.cancel_scope.cancel()
 
 
 async def test_unchanged_stations_are_not_touched() -> None:
-    async with around() as it:
-        await it.apply(("a", "/a"), ("b", "/b"), ("c", "/c"))
-        assert it.now == {"a": "/a", "b": "/b", "c": "/c"}
-        same = it.running["b"].station
-        await it.apply(("d", "/d"), ("b", "/b"), ("c", "/elsewhere"))
-        assert it.now == {"b": "/b", "c": "/elsewhere", "d": "/d"}
-        assert it.running["b"].station is same
-        assert it.changes == ["+a", "+b", "+c", "-a", "+d", "-c", "+c"]
-        assert sorted(it.companions) == ["b", "c", "d"]
-        assert [station.left for station in it.made if station.left] == ["removed", "changed"]
+    async with running_stations() as stations:
+        await stations.apply(("a", "/a"), ("b", "/b"), ("c", "/c"))
+        assert stations.now == {"a": "/a", "b": "/b", "c": "/c"}
+        same = stations.running["b"].station
+        await stations.apply(("d", "/d"), ("b", "/b"), ("c", "/elsewhere"))
+        assert stations.now == {"b": "/b", "c": "/elsewhere", "d": "/d"}
+        assert stations.running["b"].station is same
+        assert stations.changes == ["+a", "+b", "+c", "-a", "+d", "-c", "+c"]
+        assert sorted(stations.companions) == ["b", "c", "d"]
+        assert [station.left for station in stations.created if station.left] == ["removed", "changed"]
 
 
 async def test_renamed_station_is_not_restarted() -> None:
-    async with around() as it:
-        await it.running.apply([config("a", "/a")], "configured")
-        await it.running.apply([config("a", "/a", "Top 8")], "configured")
-        assert it.running["a"].station.name == "Top 8"
-        await it.running.apply([config("a", "/a")], "configured")
-        assert it.running["a"].station.name == "a"
-        assert len(it.made) == 1
+    async with running_stations() as stations:
+        await stations.running.apply([config("a", "/a")], "configured")
+        await stations.running.apply([config("a", "/a", "Top 8")], "configured")
+        assert stations.running["a"].station.name == "Top 8"
+        await stations.running.apply([config("a", "/a")], "configured")
+        assert stations.running["a"].station.name == "a"
+        assert len(stations.created) == 1
 
 
 async def test_each_origin_changes_its_own_stations() -> None:
-    async with around() as it:
-        await it.apply(("a", "/a"))
-        assert await it.running.add(config("wii", "/wii"))
-        assert not await it.running.add(config("a", "/other")), "a configured station takes precedence"
-        assert not await it.running.add(config("wii", "/other")), "the id is in use"
-        await it.running.apply([config("sub", "/sub"), config("a", "/sub2")], "subfolder")
+    async with running_stations() as stations:
+        await stations.apply(("a", "/a"))
+        assert await stations.running.add(config("wii", "/wii"))
+        assert not await stations.running.add(config("a", "/other")), "a configured station takes precedence"
+        assert not await stations.running.add(config("wii", "/other")), "the id is in use"
+        await stations.running.apply([config("sub", "/sub"), config("a", "/sub2")], "subfolder")
         await wait_all_tasks_blocked()
-        assert it.now == {"a": "/a", "wii": "/wii", "sub": "/sub"}
-        await it.apply(("a", "/a"), ("wii", "/mine"))
-        assert it.now == {"a": "/a", "wii": "/mine", "sub": "/sub"}, "it takes the id from a discovered station"
-        await it.running.apply([], "subfolder")
-        assert it.now == {"a": "/a", "wii": "/mine"}
-        await it.running.remove("a")
-        await it.running.remove("a")
-        assert it.now == {"wii": "/mine"}
+        assert stations.now == {"a": "/a", "wii": "/wii", "sub": "/sub"}
+        await stations.apply(("a", "/a"), ("wii", "/mine"))
+        assert stations.now == {"a": "/a", "wii": "/mine", "sub": "/sub"}, (
+            "the configured station takes the id from a discovered one"
+        )
+        await stations.running.apply([], "subfolder")
+        assert stations.now == {"a": "/a", "wii": "/mine"}
+        await stations.running.remove("a")
+        await stations.running.remove("a")
+        assert stations.now == {"wii": "/mine"}
 
 
 async def test_failure_of_a_station_is_raised() -> None:
@@ -155,24 +157,24 @@ async def test_failure_of_a_station_is_raised() -> None:
         async with trio.open_nursery() as nursery:
             await nursery.start(
                 running.run,
-                lambda wanted: cast("Station", Failing(wanted)),
+                lambda config: cast("Station", Failing(config)),
                 lambda running: None,
                 lambda station: None,
             )
             await running.add(config("a", "/a"))
 
 
-def mirrored(root: Path, *extra: tuple[str, str]) -> list[StationConfig]:
+def with_subfolders_of(root: Path, *extra: tuple[str, str]) -> list[StationConfig]:
     return [config("*", str(root)), *(config(*station) for station in extra)]
 
 
-async def until(condition: object, it: Around) -> None:
-    """Waits until the running stations have these ids and folders."""
+async def until(expected: object, stations: Stations) -> None:
+    """Wait until the running stations have these ids and folders."""
     with trio.fail_after(20):
-        while {name: running.config.folder for name, running in it.running.items()} != condition:
+        while {name: running.config.folder for name, running in stations.running.items()} != expected:
             await trio.sleep(0.01)
         await wait_all_tasks_blocked()
-    assert it.now == condition
+    assert stations.now == expected
 
 
 async def test_subfolders_come_and_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,43 +184,43 @@ async def test_subfolders_come_and_go(tmp_path: Path, monkeypatch: pytest.Monkey
         (root / name).mkdir(parents=True)
     (root / "a file").touch()
     explicit = tmp_path / "consoles" / "Wii_2"
-    async with around() as it, trio.open_nursery() as nursery:
-        stations = mirrored(root, ("main", str(explicit)))
-        subfolders = Subfolders(it.running, scan_seconds=0.05, offline_seconds=0.5)
-        await it.running.apply([stations[1]], "configured")
-        subfolders.configure(stations)
+    async with running_stations() as stations, trio.open_nursery() as nursery:
+        configs = with_subfolders_of(root, ("main", str(explicit)))
+        subfolders = Subfolders(stations.running, scan_seconds=0.05, offline_seconds=0.5)
+        await stations.running.apply([configs[1]], "configured")
+        subfolders.configure(configs)
         nursery.start_soon(subfolders.run)
         main = {"main": str(explicit)}
-        await until({**main, "Wii-1": str(root / "Wii 1"), "Wii": str(root / "Wii")}, it)
-        assert it.running["Wii-1"].station.name == "Wii 1"
+        await until({**main, "Wii-1": str(root / "Wii 1"), "Wii": str(root / "Wii")}, stations)
+        assert stations.running["Wii-1"].station.name == "Wii 1"
 
         (root / "Wii?1").mkdir()
         (root / "main").mkdir()
         both = {"Wii-1-2": str(root / "Wii?1"), "main-2": str(root / "main")}
-        await until({**main, "Wii-1": str(root / "Wii 1"), "Wii": str(root / "Wii"), **both}, it)
+        await until({**main, "Wii-1": str(root / "Wii 1"), "Wii": str(root / "Wii"), **both}, stations)
 
         began = trio.current_time()
         (root / "Wii 1").rmdir()
-        await until({**main, "Wii": str(root / "Wii"), **both}, it)
-        assert trio.current_time() - began >= 0.4, "it stays offline for a while first"
+        await until({**main, "Wii": str(root / "Wii"), **both}, stations)
+        assert trio.current_time() - began >= 0.4, "the station is offline for a while first"
 
         root.rename(tmp_path / "away")  # like a network share that is gone for a while
         await trio.sleep(0.7)
-        assert len(it.now) == 4
+        assert len(stations.now) == 4
         (tmp_path / "away").rename(root)
         (root / "Wii 1").mkdir()  # returns under its old id
-        await until({**main, "Wii": str(root / "Wii"), **both, "Wii-1": str(root / "Wii 1")}, it)
+        await until({**main, "Wii": str(root / "Wii"), **both, "Wii-1": str(root / "Wii 1")}, stations)
 
-        untouched = it.running["Wii"].station
-        again = mirrored(root, ("main", str(explicit)), ("Wii-1", str(root / "main")))
-        await it.running.apply(again[1:], "configured")
+        untouched = stations.running["Wii"].station
+        again = with_subfolders_of(root, ("main", str(explicit)), ("Wii-1", str(root / "main")))
+        await stations.running.apply(again[1:], "configured")
         subfolders.configure(again)
         here = {**main, "Wii": str(root / "Wii"), "Wii-1": str(root / "main"), "Wii-1-2": str(root / "Wii?1")}
-        await until({**here, "Wii-1-3": str(root / "Wii 1")}, it)
-        assert it.running["Wii"].station is untouched
+        await until({**here, "Wii-1-3": str(root / "Wii 1")}, stations)
+        assert stations.running["Wii"].station is untouched
 
         subfolders.configure(again[1:])
-        await until({**main, "Wii-1": str(root / "main")}, it)
+        await until({**main, "Wii-1": str(root / "main")}, stations)
         nursery.cancel_scope.cancel()
 
 
@@ -232,33 +234,33 @@ async def test_expand_lists_the_present_subfolders(tmp_path: Path) -> None:
     ]
 
 
-async def test_link_loops_are_unreadable_folders(tmp_path: Path) -> None:
+async def test_link_loop_is_an_unreadable_folder(tmp_path: Path) -> None:
     (tmp_path / "round").symlink_to(tmp_path / "round")
     loop = str(tmp_path / "round")
-    async with around() as it, trio.open_nursery() as nursery:
-        stations = [config("main", loop), config("*", loop)]
-        subfolders = Subfolders(it.running, scan_seconds=1.0)
-        await it.running.apply(stations[:1], "configured")
-        subfolders.configure(stations)
+    async with running_stations() as stations, trio.open_nursery() as nursery:
+        configs = [config("main", loop), config("*", loop)]
+        subfolders = Subfolders(stations.running, scan_seconds=1.0)
+        await stations.running.apply(configs[:1], "configured")
+        subfolders.configure(configs)
         nursery.start_soon(subfolders.run)
         with trio.fail_after(20):
             await subfolders.looked.wait()
-        assert it.now == {"main": loop}
+        assert stations.now == {"main": loop}
         assert subfolders.unreadable == {Path(loop)}
         nursery.cancel_scope.cancel()
 
 
-async def test_subfolder_whose_id_was_taken_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_returning_subfolder_gets_a_free_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.daemon.subfolders._LOOK_SECONDS", 0.02)
     (tmp_path / "Wii").mkdir()
-    async with around() as it, trio.open_nursery() as nursery:
-        subfolders = Subfolders(it.running, scan_seconds=0.05, offline_seconds=0.1)
+    async with running_stations() as stations, trio.open_nursery() as nursery:
+        subfolders = Subfolders(stations.running, scan_seconds=0.05, offline_seconds=0.1)
         subfolders.configure([config("*", str(tmp_path))])
         nursery.start_soon(subfolders.run)
-        await until({"Wii": str(tmp_path / "Wii")}, it)
+        await until({"Wii": str(tmp_path / "Wii")}, stations)
         (tmp_path / "Wii").rmdir()
-        await until({}, it)
-        assert await it.running.add(config("Wii", "/console"))
+        await until({}, stations)
+        assert await stations.running.add(config("Wii", "/console"))
         (tmp_path / "Wii").mkdir()
-        await until({"Wii": "/console", "Wii-2": str(tmp_path / "Wii")}, it)
+        await until({"Wii": "/console", "Wii-2": str(tmp_path / "Wii")}, stations)
         nursery.cancel_scope.cancel()

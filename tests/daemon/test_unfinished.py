@@ -1,4 +1,4 @@
-"""Games that never end: their resources are soon released, and a game that continues also continues its log."""
+"""Unfinished games: their resources are released soon, and the log of a game that continues goes on."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _short_tick(monkeypatch: pytest.MonkeyPatch) -> None:
 quick_station = partial(running_station, stalled_seconds=0.1, idle_seconds=IDLE_SECONDS)
 
 
-def half_of(data: bytes) -> int:
+def middle_of(data: bytes) -> int:
     return len(data) // 2
 
 
@@ -42,7 +42,7 @@ async def test_left_game_is_released_and_can_continue(tmp_path: Path) -> None:
             async for batch in LogConsumer(station.channel, frames="live", collect_seconds=0.01):
                 received.extend(message.json() for message in batch.messages if batch.game_id == game_id)
 
-        path.write_bytes(left[: half_of(left)])
+        path.write_bytes(left[: middle_of(left)])
         await until(lambda: station.channel.current is not None)
         game = station.channel.current
         assert game is not None
@@ -51,14 +51,14 @@ async def test_left_game_is_released_and_can_continue(tmp_path: Path) -> None:
         await trio.sleep(3 * IDLE_SECONDS)
         assert station.followed == [path], "the current game may be paused"
 
-        (tmp_path / "Game_2.slp").write_bytes(other[: half_of(other)])
+        (tmp_path / "Game_2.slp").write_bytes(other[: middle_of(other)])
         await until(lambda: station.channel.current is not game)
         await until(lambda: station.followed == [tmp_path / "Game_2.slp"])
         assert all(log.size_bytes == 0 for log in game.logs.values())
         assert not game.in_progress
 
         with path.open("ab") as file:
-            file.write(left[half_of(left) :])
+            file.write(left[middle_of(left) :])
         expected = [message.json() for message in messages(path)]
         await until(lambda: len(received) >= len(expected) and game.ended)
         assert received == expected
@@ -66,7 +66,7 @@ async def test_left_game_is_released_and_can_continue(tmp_path: Path) -> None:
         nursery.cancel_scope.cancel()
 
 
-async def test_files_that_never_become_a_game_are_released(tmp_path: Path) -> None:
+async def test_files_without_game_start_are_released(tmp_path: Path) -> None:
     data = synthetic_match(seed=7, frames=130)
     async with quick_station(tmp_path) as station:
         for number in range(20):
@@ -80,16 +80,16 @@ async def test_log_stays_readable_while_its_file_is_read_again(tmp_path: Path) -
     left, other = (synthetic_match(seed=8, frames=4000), synthetic_match(seed=9, frames=200))
     path = tmp_path / "Game_1.slp"
     async with quick_station(tmp_path) as station:
-        path.write_bytes(left[: half_of(left)])
+        path.write_bytes(left[: middle_of(left)])
         await until(lambda: station.channel.current is not None)
         game = station.channel.current
         assert game is not None
-        (tmp_path / "Game_2.slp").write_bytes(other[: half_of(other)])
+        (tmp_path / "Game_2.slp").write_bytes(other[: middle_of(other)])
         await until(lambda: game.left)
         known = game.logs["live"].head
         seen = 0
         with path.open("ab") as file:
-            file.write(left[half_of(left) :])
+            file.write(left[middle_of(left) :])
         while not game.ended:
             if not game.left:
                 assert await game.log_reader.messages("live", Position(known.offset - 5000, 0))
@@ -98,9 +98,7 @@ async def test_log_stays_readable_while_its_file_is_read_again(tmp_path: Path) -
         assert seen
 
 
-async def test_dropped_game_that_continues_returns_to_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_dropped_game_that_continues_is_an_old_game(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("slpstream.stream.games._KNOWN_GAMES", 2)
     left = synthetic_match(seed=10, frames=300)
     path = tmp_path / "Game_00.slp"
@@ -112,7 +110,7 @@ async def test_dropped_game_that_continues_returns_to_its_place(
                 received.extend(message.json() for message in batch.messages)
 
         nursery.start_soon(consume)
-        path.write_bytes(left[: half_of(left)])
+        path.write_bytes(left[: middle_of(left)])
         await until(lambda: station.channel.current is not None)
         game = station.channel.current
         assert game is not None
@@ -127,7 +125,7 @@ async def test_dropped_game_that_continues_returns_to_its_place(
                 await until(lambda: game.left)
         assert game not in station.channel.games
         with path.open("ab") as file:
-            file.write(left[half_of(left) :])
+            file.write(left[middle_of(left) :])
         await until(lambda: game.ended)
         expected = [line for one in paths for line in (message.json() for message in messages(one))]
         await until(lambda: len(received) >= len(expected))

@@ -77,7 +77,7 @@ def test_rules_fire_as_their_tests_expect() -> None:
 @needs("promtool")
 @pytest.mark.parametrize("alert", ALERTS)
 def test_each_rule_has_a_test_that_fails_without_it(alert: str, tmp_path: Path) -> None:
-    """Its test fails when the rule has another expression."""
+    """The test of a rule fails if the rule has another expression."""
     rules = RULES.read_text()
     begin = rules.index(f"- alert: {alert}\n")
     end = rules.find("- alert:", begin + 1)
@@ -194,13 +194,13 @@ class Prometheus:
         self._process = process
 
     def get(self, path: str, **query: str) -> Any:
-        with urllib.request.urlopen(f"{self._url}{path}?{urllib.parse.urlencode(query)}", timeout=10) as answer:
-            return json.load(answer)["data"]
+        with urllib.request.urlopen(f"{self._url}{path}?{urllib.parse.urlencode(query)}", timeout=10) as response:
+            return json.load(response)["data"]
 
     def ready(self) -> bool:
         try:
-            with urllib.request.urlopen(f"{self._url}/-/ready", timeout=5) as answer:
-                return bool(answer.status == 200)
+            with urllib.request.urlopen(f"{self._url}/-/ready", timeout=5) as response:
+                return bool(response.status == 200)
         except OSError:
             assert self._process.poll() is None
             return False

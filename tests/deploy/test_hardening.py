@@ -1,8 +1,8 @@
 """The daemon writes only to its state folder, and loses no messages under a read-only root.
 
 strace shows the writes, bubblewrap makes the root read-only; neither needs root privileges. On a real machine, the
-unit's `ProtectSystem=strict` has the same effect. Byte code is not written here (`PYTHONDONTWRITEBYTECODE`), nor is it
-where `pip` has installed the program.
+unit's `ProtectSystem=strict` has the same effect. No bytecode is written here (`PYTHONDONTWRITEBYTECODE`); `pip`
+has already written it for an installed program.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def skip_unless_permitted(*command: str) -> None:
         pytest.skip(f"{command[0]} is not permitted here: {done.stderr.strip()[:200]}")
 
 
-def without_byte_code(*command: str) -> tuple[str, ...]:
+def without_bytecode(*command: str) -> tuple[str, ...]:
     """The command to put before `slpstream serve`."""
     return ("env", "PYTHONDONTWRITEBYTECODE=1", *command)
 
@@ -80,7 +80,7 @@ def test_no_write_outside_the_state_folder(tmp_path: Path) -> None:
     skip_unless_permitted("strace", "-qq", "-e", "trace=none")
     folder, state, trace = tmp_path / "replays", tmp_path / "state", tmp_path / "trace"
     folder.mkdir()
-    wrapper = without_byte_code(
+    wrapper = without_bytecode(
         "strace", "-D", "-f", "-y", "--seccomp-bpf", "-qq", "-s", "4096", "-e", f"trace={WRITES}", "-o", str(trace)
     )
     with running(folder, around=wrapper, state=state) as daemon:
@@ -116,9 +116,9 @@ def test_read_only_root_loses_no_messages(writable: bool, tmp_path: Path) -> Non
     bind = ("--bind", str(state), str(state)) if writable else ()
     wrapper = ("bwrap", "--die-with-parent", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", *bind)
     skip_unless_permitted(*wrapper)
-    with running(folder, around=without_byte_code(*wrapper), state=state) as daemon:
+    with running(folder, around=without_bytecode(*wrapper), state=state) as daemon:
         daemon.wait_ready()
         play(daemon, folder, "Game_1.slp", 2)
-        warned = [line["event"] for line in daemon.lines if line.get("level") in ("warning", "error", "critical")]
-        assert warned == ([] if writable else ["game index is kept for this run alone"])
+        problems = [line["event"] for line in daemon.lines if line.get("level") in ("warning", "error", "critical")]
+        assert problems == ([] if writable else ["game index is kept for this run alone"])
     assert bool(list(state.iterdir())) == writable

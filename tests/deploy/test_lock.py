@@ -45,15 +45,15 @@ class Pin(NamedTuple):
 
 
 def pins(lock: Path) -> list[Pin]:
-    """All pins of a lock file, in which there is nothing else."""
+    """All pins of a lock file. Fails if the file has anything else."""
     text = lock.read_text(encoding="utf-8")
     found = _PIN.findall(text)
     assert "".join(_PIN.sub("", text).split()) == "", "the lock contains something other than packages with hashes"
     return [Pin(canonicalize_name(name), version, marker or None) for name, version, marker, _ in found]
 
 
-def wanted(lock: Path) -> list[Requirement]:
-    """The requirements of pyproject.toml that a lock file is for."""
+def requirements_of(lock: Path) -> list[Requirement]:
+    """The requirements in pyproject.toml that a lock file covers."""
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     lines = list(table["project"]["dependencies"])
     if lock == DEVELOPMENT:
@@ -63,9 +63,9 @@ def wanted(lock: Path) -> list[Requirement]:
 
 
 def closure(requirements: Sequence[Requirement], locked: Mapping[str, str]) -> set[str]:
-    """The names of all packages that these need on this machine, each at a locked version that satisfies them.
+    """The names of all packages that the requirements need on this machine, directly or indirectly.
 
-    Raises `PackageNotFoundError` for one that is not installed.
+    Fails if a locked version does not satisfy them. Raises `PackageNotFoundError` if a package is not installed.
     """
     seen: set[tuple[str, frozenset[str]]] = set()
     waiting = [(requirement, frozenset({""})) for requirement in requirements]
@@ -77,11 +77,11 @@ def closure(requirements: Sequence[Requirement], locked: Mapping[str, str]) -> s
         name = canonicalize_name(requirement.name)
         assert name in locked, f"{name} is not locked: compile the lock again"
         assert requirement.specifier.contains(locked[name]), f"{name} {locked[name]}: compile the lock again"
-        wants = frozenset(requirement.extras | {""})
-        if (name, wants) in seen:
+        active = frozenset(requirement.extras | {""})
+        if (name, active) in seen:
             continue
-        seen.add((name, wants))
-        waiting += [(Requirement(line), wants) for line in requires(name) or ()]
+        seen.add((name, active))
+        waiting += [(Requirement(line), active) for line in requires(name) or ()]
     return {name for name, _ in seen}
 
 
@@ -100,7 +100,7 @@ def test_lock_matches_the_project(lock: Path) -> None:
     assert not {name: found for name, found in versions.items() if len(found) > 1}
     locked = {name: version for name, [version] in versions.items()}
     try:
-        needed = closure(wanted(lock), locked)
+        needed = closure(requirements_of(lock), locked)
     except PackageNotFoundError as error:
         if lock == DEPLOY or IN_CI:
             raise

@@ -16,14 +16,14 @@ NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py(?:::\w+)?)`", PAGE)))
 def test_each_row_is_complete() -> None:
     assert len(ROWS) > 10
     for row in ROWS:
-        who, what, how, proof = (cell.strip() for cell in row)
-        assert who
-        assert what
-        assert how.endswith(".")
-        named = re.findall(r"`([^`]+)`", proof)
+        attacker, threat, defence, tests = (cell.strip() for cell in row)
+        assert attacker
+        assert threat
+        assert defence.endswith(".")
+        named = re.findall(r"`([^`]+)`", tests)
         assert named, row
         assert set(named) <= set(NAMED)
-        assert re.sub(r"`[^`]+`", "", proof).strip() == "", row
+        assert re.sub(r"`[^`]+`", "", tests).strip() == "", row
 
 
 def test_page_fits_on_one_screen() -> None:

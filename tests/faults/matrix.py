@@ -45,7 +45,7 @@ class Fault(NamedTuple):
         return "it needs root" if self.needs == "root" and not machine.as_root() else None
 
 
-_CONTINUES = "the log continues where it was"
+_CONTINUES = "the log continues where it stopped"
 _NEXT = "the next game is streamed like any other"
 
 FAULTS: Sequence[Fault] = (
@@ -54,8 +54,8 @@ FAULTS: Sequence[Fault] = (
         processes.killed,
         200,
         5,
-        "connections end; the next daemon reads the file again and makes the same messages",
-        "nothing: there is no time for a report",
+        "connections end; the next daemon reads the file again and produces the same messages",
+        "nothing: the process has no time to report it",
         "subscribers reconnect with their cursors",
     ),
     Fault(
@@ -81,7 +81,7 @@ FAULTS: Sequence[Fault] = (
         files.truncated,
         50,
         2,
-        "the game is lost: its log ends where it was, without a `game_end`",
+        "the game is lost: its log ends there, without a `game_end`",
         "`file lost`, station `idle` with the reason",
         "the other game is a new game",
     ),
@@ -100,7 +100,7 @@ FAULTS: Sequence[Fault] = (
         50,
         2,
         "the file is still followed",
-        "nothing: no harm is done",
+        "nothing: the game is not affected",
         _CONTINUES,
     ),
     Fault(
@@ -109,7 +109,7 @@ FAULTS: Sequence[Fault] = (
         50,
         2,
         "the file is still followed",
-        "nothing: no harm is done",
+        "nothing: the game is not affected",
         _CONTINUES,
     ),
     Fault(
@@ -117,7 +117,7 @@ FAULTS: Sequence[Fault] = (
         files.moved_out,
         20,
         1,
-        "the game is lost, and recognised when its file is back",
+        "the game is lost, but recognised when its file returns",
         "`file lost`, then station `playing`",
         _CONTINUES,
     ),
@@ -165,8 +165,8 @@ FAULTS: Sequence[Fault] = (
         machine.clock,
         40,
         2,
-        "none on logs; only status messages and lag metrics use the wall clock",
-        "wrong times until the clock is right again",
+        "none on the log; only status messages and lag metrics use the wall clock",
+        "wrong times until the clock is correct again",
         "not needed",
         "injector",
     ),
@@ -194,7 +194,7 @@ FAULTS: Sequence[Fault] = (
         machine.overflow,
         40,
         2,
-        "all files are checked once",
+        "all files are checked for changes once",
         "nothing: no message is lost",
         _CONTINUES,
         "injector",
@@ -221,18 +221,18 @@ FAULTS: Sequence[Fault] = (
 
 HEAD = """# Faults
 
-Each fault was injected into a real daemon while games were written and a subscriber counted its messages. The table
-has the fault, how often it was injected, and how many messages were expected, lost and duplicated. Messages are
-compared byte for byte and in order.
+Each fault was injected into a real daemon while games were written and a subscriber received their messages. The table
+lists how often each was injected, how many messages were expected, lost and duplicated, and how the daemon reacts.
+Messages are compared byte for byte and in order.
 
-`uv run python -m tests.faults --table` repeats all faults and writes this page; the short forms are tests.
+`uv run python -m tests.faults --table` injects all faults again and writes this page. Short forms of them run as tests.
 """
 
 TAIL = """
 Kills, full disks (a small one is mounted) and permissions (the daemon runs without root's capability to read all files)
-are real. Read errors, clock jumps, and the faults of inotify are injected at the system call by a library that the
-daemon loads. To unmount and mount, a file system is mounted over the folder; without root, the folder is renamed
-instead. The page of consoles (`consoles.md`) covers disks that are full while a console is recorded.
+are real. Read errors, clock jumps and inotify faults are injected at the system call by a library that the daemon
+loads. For unmounting, a file system is mounted over the folder and unmounted again; without root, the folder is
+renamed instead. For a full disk while a console is recorded, see `consoles.md`.
 """
 
 

@@ -1,4 +1,4 @@
-"""`serve` and the websocket with files that are written in one go: each new file is one finished game."""
+"""`serve` and the websocket with files that are written at once: each new file is one finished game."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.daemon_process import LogReader, running
 from tests.formats.games import games
 
 STREAMED = [name for name in games() if name not in ("DEFAULT_zct5.rpl", "real_body_ta_sonic_oval.gci")]
-"""Short games; longer ones would test nothing more."""
+"""The short games; longer ones would only take longer."""
 
 
 def ended(count: int = 1) -> Callable[[LogReader], bool]:
@@ -24,7 +24,7 @@ def ended(count: int = 1) -> Callable[[LogReader], bool]:
 
 
 def has(count: int) -> Callable[[LogReader], bool]:
-    """A condition: at least `count` lines have come."""
+    """A condition: at least `count` lines have arrived."""
     return lambda log: len(log.lines) >= count
 
 
@@ -34,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "arcade"
 
 
-def test_games_are_streamed_as_dump_prints_them(folder: Path) -> None:
+def test_streamed_games_equal_dump(folder: Path) -> None:
     modes: tuple[FramesMode, ...] = ("live", "finalized")
     with running(folder) as daemon:
         daemon.wait_ready()
@@ -48,10 +48,10 @@ def test_games_are_streamed_as_dump_prints_them(folder: Path) -> None:
             expected = [message.json() for name in STREAMED for message in messages(folder / name, frames=mode)]
             assert log.lines == expected
             # Resuming after the first message and in the middle gives the same lines.
-            for at in (0, len(expected) // 2):
+            for index in (0, len(expected) // 2):
                 again = LogReader("arcade", mode)
-                again.cursor = json.loads(log.lines[at])["cursor"]
-                rest = expected[at + 1 :]
+                again.cursor = json.loads(log.lines[index])["cursor"]
+                rest = expected[index + 1 :]
                 assert again.read(daemon, has(len(rest)))
                 assert again.lines == rest
 
@@ -61,8 +61,8 @@ def test_slow_copy_is_one_game(folder: Path) -> None:
     with running(folder) as daemon:
         daemon.wait_ready()
         with (folder / "slow.gci").open("wb") as file:
-            for at in range(0, len(data), 4096):
-                file.write(data[at : at + 4096])
+            for start in range(0, len(data), 4096):
+                file.write(data[start : start + 4096])
                 file.flush()
                 time.sleep(0.3)
         log = LogReader("arcade")
@@ -77,10 +77,10 @@ def test_pace_streams_in_real_time(folder: Path) -> None:
         (folder / "race.rpl").write_bytes(data)
         log = LogReader("arcade")
         assert log.read(daemon, lambda reader: len(reader.lines) > 1)
-        began, had = time.monotonic(), len(log.lines)
-        assert log.read(daemon, lambda reader: len(reader.lines) >= had + 2 * 60)
+        began, count = time.monotonic(), len(log.lines)
+        assert log.read(daemon, lambda reader: len(reader.lines) >= count + 2 * 60)
         seconds = time.monotonic() - began
-        assert seconds > 1.5, "60 tics take three seconds, so they do not come all at once"
+        assert seconds > 1.5, "60 tics take three seconds in real time"
         assert daemon.get("/v1/stations/arcade")["state"] == "playing"
 
 

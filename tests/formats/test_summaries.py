@@ -1,4 +1,4 @@
-"""What each format says of its games in neutral words."""
+"""The summary of a game, in the same terms for every format."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read(name: str, data: bytes) -> list[Event]:
     return events
 
 
-def test_a_melee_game() -> None:
+def test_summary_of_a_melee_game() -> None:
     summary = describe(slippi())
     assert summary == GameSummary(
         version="3.8.0",
@@ -85,7 +85,7 @@ def test_a_melee_game() -> None:
     assert [player.shown_name for player in summary.players] == ["", "BOB"]
 
 
-def test_the_end_of_a_melee_game() -> None:
+def test_summary_with_the_end_of_a_melee_game() -> None:
     end = slippi_end(7, winners=[Placement(0, 0)])
     end.game_end = msgspec.structs.replace(end.game_end, lras_initiator_index=3)
     summary = describe(slippi(), end)
@@ -95,12 +95,12 @@ def test_the_end_of_a_melee_game() -> None:
 @pytest.mark.parametrize(
     ("method", "ending"), [(None, None), (0, "quit"), (1, "time"), (2, "finished"), (3, "finished"), (7, "quit")]
 )
-def test_how_melee_games_end(method: int | None, ending: str | None) -> None:
+def test_ending_of_melee_games(method: int | None, ending: str | None) -> None:
     summary = describe(slippi(), slippi_end(method))
     assert (summary.ending, summary.quitter) == (ending, None)
 
 
-def test_the_metadata_names_only_players_without_a_name() -> None:
+def test_metadata_names_only_players_without_a_name() -> None:
     names = {"0": {"names": {"netplay": "Ann", "code": "ANN#9"}}, "3": {"names": {"netplay": "Robert", "code": "x"}}}
     summary = describe(slippi(), None, {"startAt": "2023-11-14T22:13:20Z", "players": names})
     assert [(player.name, player.tag, player.code) for player in summary.players] == [
@@ -108,32 +108,32 @@ def test_the_metadata_names_only_players_without_a_name() -> None:
         ("", "BOB", "BOB#1"),
     ]
     assert summary.started_at == "2023-11-14T22:13:20Z"
-    strange: list[Any] = [None, [], 3, {"0": 3}, {"0": {"names": []}}, {"0": {"names": {"netplay": 3}}}]
-    for odd in strange:
-        assert describe(slippi(), None, {"startAt": 3, "players": odd}) == describe(slippi())
+    invalid: list[Any] = [None, [], 3, {"0": 3}, {"0": {"names": []}}, {"0": {"names": {"netplay": 3}}}]
+    for players in invalid:
+        assert describe(slippi(), None, {"startAt": 3, "players": players}) == describe(slippi())
 
 
-def test_teams_have_names() -> None:
+def test_teams_have_colour_names() -> None:
     assert [player.team_name for player in describe(slippi(isTeams=True)).players] == ["red", "green"]
 
 
-def test_what_has_no_name_is_called_by_its_number() -> None:
+def test_unnamed_thing_is_shown_by_its_number() -> None:
     summary = describe(slippi(stageId=99))
     assert (summary.place.name, summary.place.text) == ("", "stage 99")
     assert Thing().text == ""
 
 
 @pytest.mark.parametrize("settings", [None, [], {"players": "none"}, {"players": [None]}, {"players": [{"port": 1}]}])
-def test_settings_of_another_form_give_an_empty_summary(settings: Any) -> None:
+def test_malformed_settings_give_an_empty_summary(settings: Any) -> None:
     for format_ in formats():
         assert describe(GameStart(1, format_.name, "0" * 32, settings, (60, 1))) == GameSummary()
 
 
-def test_a_format_that_is_not_installed_gives_an_empty_summary() -> None:
+def test_missing_format_gives_an_empty_summary() -> None:
     assert describe(GameStart(1, "tap", "0" * 32, SLIPPI, (60, 1)), slippi_end()) == GameSummary()
 
 
-def test_a_race_of_f_zero_gx() -> None:
+def test_summary_of_an_f_zero_gx_race() -> None:
     start = first_of(GameStart, read("race.gci", games()["race.gci"]))
     assert start is not None
     summary = describe(start)
@@ -150,7 +150,7 @@ def test_a_race_of_f_zero_gx() -> None:
     assert not summary.versus
 
 
-def test_a_race_of_stunts() -> None:
+def test_summary_of_a_stunts_race() -> None:
     start = first_of(GameStart, read("race.rpl", games()["race.rpl"]))
     assert start is not None
     summary = describe(start)
@@ -164,7 +164,7 @@ def test_a_race_of_stunts() -> None:
     assert summary.setup == {"track": msgspec.to_builtins(settings.track)}
 
 
-def test_a_ghost_of_mario_kart() -> None:
+def test_summary_of_a_mario_kart_ghost() -> None:
     [(name, data)] = [(name, data) for name, data in games().items() if name.startswith("gs") and len(data) < 1 << 20][
         :1
     ]
@@ -184,8 +184,8 @@ def whole_logs() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", whole_logs())
-def test_the_messages_of_a_game_describe_it_like_its_events(name: str) -> None:
-    """A gateway and a webhook have only messages."""
+def test_summary_from_messages_equals_that_from_events(name: str) -> None:
+    """Gateways and webhooks have only messages."""
     events = read(name, whole_logs()[name])
     start, end, metadata = first_of(GameStart, events), first_of(GameEnd, events), first_of(Metadata, events)
     assert start is not None

@@ -1,7 +1,7 @@
-"""The page "add a format": its example is a package, which is built, installed and used.
+"""The example on the page "add a format": a package that is built, installed and used.
 
-The players of the example are called `drivers`, a word that nothing above `formats/` knows. They are found in the
-index, `/v1/games`, the files for OBS, a webhook and the dashboard.
+The settings of the example call its players `drivers`, a word that occurs nowhere above `formats/`. Their names must
+appear in the index, `/v1/games`, the files for OBS, a webhook and the dashboard.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ WON_BY_BOB = race(*((1,) if number % 5 == 0 else () for number in range(900)))
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the example installed as an installer installs a wheel of pure Python: unpacked."""
+    """A folder with the unpacked wheel of the example, which is how pure Python wheels are installed."""
     project = tmp_path_factory.mktemp("slpstream-tap")
     for name, kind in (("pyproject.toml", "toml"), ("slpstream_tap.py", "python")):
         [content] = re.findall(rf"`{re.escape(name)}`:\n\n```{kind}\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)
@@ -72,7 +72,7 @@ def slpstream(*arguments: str | Path, path: Path | None) -> subprocess.Completed
     return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_its_files_are_read_like_all_others(installed: Path, tmp_path: Path) -> None:
+def test_commands_read_files_of_the_format(installed: Path, tmp_path: Path) -> None:
     (tmp_path / "game.tap").write_bytes(GAME)
     dumped = slpstream("dump", tmp_path / "game.tap", "--topics", "game,frame,stats", path=installed)
     assert dumped.returncode == 0, dumped.stderr
@@ -99,14 +99,14 @@ def test_its_files_are_read_like_all_others(installed: Path, tmp_path: Path) -> 
     assert cut.stderr == f"slpstream: {tmp_path / 'cut.tap'}: 120 frames take 142 bytes, there are 141, at offset 4\n"
 
 
-def test_without_it_they_are_no_replays(tmp_path: Path) -> None:
+def test_files_are_refused_without_the_package(tmp_path: Path) -> None:
     (tmp_path / "game.tap").write_bytes(GAME)
     refused = slpstream("dump", tmp_path / "game.tap", path=None)
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
 
 
 @pytest.mark.parametrize(
-    ("pattern", "broken", "what"),
+    ("pattern", "broken", "message"),
     [
         (r"FORMAT = Format\(.*?\n\)", 'FORMAT = "tap"', "expected a slpstream.formats.Format"),
         (r"import msgspec\n", "import msgspec_of_old\n", "cannot be loaded"),
@@ -114,7 +114,9 @@ def test_without_it_they_are_no_replays(tmp_path: Path) -> None:
         (r'Format\(\n    "tap"', 'Format(\n    "gci"', "the name gci is taken"),
     ],
 )
-def test_a_broken_package_is_named(installed: Path, tmp_path: Path, pattern: str, broken: str, what: str) -> None:
+def test_broken_package_is_a_configuration_error(
+    installed: Path, tmp_path: Path, pattern: str, broken: str, message: str
+) -> None:
     shutil.copytree(installed, tmp_path, dirs_exist_ok=True)
     module = tmp_path / "slpstream_tap.py"
     changed = re.sub(pattern, broken, module.read_text("utf-8"), flags=re.DOTALL)
@@ -123,7 +125,7 @@ def test_a_broken_package_is_named(installed: Path, tmp_path: Path, pattern: str
     (tmp_path / "game.tap").write_bytes(GAME)
     refused = slpstream("dump", tmp_path / "game.tap", path=tmp_path)
     assert refused.returncode == 78, refused.stderr
-    assert what in refused.stderr
+    assert message in refused.stderr
     assert refused.stderr.count("\n") == 1
 
 
@@ -148,7 +150,7 @@ class Venue:
         )
 
     def play(self, name: str, data: bytes) -> None:
-        """The game writes a replay in one go; the daemon plays it out in real time."""
+        """Write a whole replay at once. The daemon streams it in real time."""
         (self.station / name).write_bytes(data)
 
     def texts(self, *names: str) -> list[str]:
@@ -156,7 +158,7 @@ class Venue:
         return [(self.obs / f"{name}.txt").read_text() for name in names]
 
     def games(self, **query: str) -> list[dict[str, Any]]:
-        """The answer of `/v1/games`."""
+        """The games in the response of `/v1/games`."""
         query_string = "&".join(f"{key}={value}" for key, value in query.items())
         games: list[dict[str, Any]] = self.daemon.get(f"/v1/games?{query_string}")["games"]
         return games
@@ -182,7 +184,7 @@ def row(page: Page, name: str) -> Any:
     return page.locator(".stations .player", has_text=name)
 
 
-def test_its_drivers_are_players_everywhere(venue: Venue, browser: Browser) -> None:
+def test_drivers_are_players_in_every_output(venue: Venue, browser: Browser) -> None:
     daemon = venue.daemon
     with open_page(browser, viewport={"width": 1280, "height": 800}) as watched:
         page = watched.page
@@ -190,7 +192,7 @@ def test_its_drivers_are_players_everywhere(venue: Venue, browser: Browser) -> N
         expect(page.locator(".stations .note")).to_have_text("No game yet")
         venue.play("first.tap", WON_BY_BOB)
 
-        # While the race goes on.
+        # During the race.
         expect(page.locator(".stations .where .stage")).to_have_text("TAP · Monaco", timeout=LONG_MS)
         expect(page.locator(".stations .player .name")).to_have_text(["Ana", "Bob"])
         expect(page.locator(".detail .players .name")).to_have_text(["Ana", "Bob"])
@@ -204,13 +206,13 @@ def test_its_drivers_are_players_everywhere(venue: Venue, browser: Browser) -> N
         venue.receiver.wait(lambda: bool(venue.hooks("game_start")))
         [start] = venue.hooks("game_start")
         assert [player["name"] for player in start["summary"]["players"]] == ["Ana", "Bob"]
-        with open_page(browser) as joining:  # a page that comes in the middle gets a snapshot
+        with open_page(browser) as joining:  # a page opened during the race gets a snapshot
             joining.page.goto(f"{daemon.url}/overlay/setup")
             expect(joining.page.locator(".players .name bdi")).to_have_text(["Ana", "Bob"], timeout=LONG_MS)
             expect(joining.page.locator(".match .stage")).to_have_text("Monaco")
             joining.check(daemon.url)
 
-        # When it is over.
+        # After the race.
         expect(page.locator(".stations .note")).to_have_text("Bob wins", timeout=LONG_MS)
         expect(row(page, "Bob")).to_have_class(re.compile(r"\bwon\b"))
         expect(page.locator(".games .who")).to_have_text(["Ana against Bob"], timeout=LONG_MS)
@@ -238,8 +240,8 @@ def test_its_drivers_are_players_everywhere(venue: Venue, browser: Browser) -> N
     assert [player.name for player in indexed.summary.players] == ["Ana", "Bob"]
 
 
-def test_nothing_above_the_formats_knows_the_word() -> None:
-    """A driver is a player everywhere else; Mario Kart's own settings have drivers, too."""
+def test_drivers_are_mentioned_only_in_formats() -> None:
+    """Mario Kart's settings have drivers too. Everywhere else they are players."""
     package = ROOT / "slpstream"
     above = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "formats"]
     pages = list((package / "web" / "static").rglob("*.js"))

@@ -95,7 +95,7 @@ async def test_every_position_gives_the_messages_after_it(
         assert bool(found) == (index + 1 < len(log))
 
 
-async def test_random_positions_in_any_order(match: RecordedMatch, decoded_bytes: list[int]) -> None:
+async def test_random_positions_can_be_read_in_any_order(match: RecordedMatch, decoded_bytes: list[int]) -> None:
     chance = random.Random(5)
     reader = match.new_reader()
     for _ in range(60):
@@ -105,7 +105,7 @@ async def test_random_positions_in_any_order(match: RecordedMatch, decoded_bytes
         assert found == match.logs[mode][index + 1 : index + 1 + len(found)]
 
 
-async def test_positions_without_a_message(match: RecordedMatch, decoded_bytes: list[int]) -> None:
+async def test_position_without_a_message_gives_the_next_ones(match: RecordedMatch, decoded_bytes: list[int]) -> None:
     reader, log = match.new_reader(), match.logs["live"]
     between = Position(log[50].offset + 1, 0)
     assert (await reader.messages("live", between))[0].position > between
@@ -137,21 +137,19 @@ async def test_jump_far_ahead_skips_the_beginning(match: RecordedMatch, decoded_
     assert sum(decoded_bytes) < len(match.data) / 2
 
 
-async def test_a_hundred_simultaneous_readers_share_the_decoding(
-    match: RecordedMatch, decoded_bytes: list[int]
-) -> None:
+async def test_simultaneous_readers_share_the_decoding(match: RecordedMatch, decoded_bytes: list[int]) -> None:
     reader = match.new_reader()
     positions = [START, match.logs["live"][700].position, match.logs["finalized"][300].position]
     results: list[tuple[FramesMode, Position, list[LogMessage]]] = []
 
-    async def come_back(number: int) -> None:
+    async def resume(number: int) -> None:
         mode: FramesMode = "finalized" if number % 3 == 2 else "live"
         found = await read_rest(reader, mode, positions[number % 3])
         results.append((mode, positions[number % 3], found))
 
     async with trio.open_nursery() as nursery:
         for number in range(100):
-            nursery.start_soon(come_back, number)
+            nursery.start_soon(resume, number)
     for mode, position, found in results:
         assert found == [m for m in match.logs[mode] if m.position > position]
     assert len(results) == 100
@@ -290,7 +288,7 @@ def follow(reader: GrowingLogReader, data: bytes, seed: int = 4) -> Pipeline:
 async def test_jump_into_a_followed_game_decodes_little(
     mode: FramesMode, match: RecordedMatch, decoded_bytes: list[int]
 ) -> None:
-    """Even the first jump is short, before anything was read back from the file."""
+    """Even the first jump is short, although nothing has been read back from the file yet."""
     log = match.logs[mode]
     for number in (-200, -123, 0, 333, FRAMES - 130):
         reader = match.new_reader()

@@ -68,7 +68,7 @@ async def results(counted: Counter[str], count: int) -> Counter[str]:
 
 
 @pytest.mark.trio
-async def test_finished_games_are_equal_different_or_unreadable(tmp_path: Path) -> None:
+async def test_each_finished_game_has_a_result(tmp_path: Path) -> None:
     counted: Counter[str] = Counter()
     check = ReplayCheck(lambda station, result: counted.update([f"{station} {result}"]))
     good, changed, gone, race = (tmp_path / name for name in ("good.slp", "changed.slp", "gone.slp", "race.rpl"))
@@ -88,7 +88,7 @@ async def test_finished_games_are_equal_different_or_unreadable(tmp_path: Path) 
         assert await results(counted, 3) == {"main equal": 2, "main different": 1}
         publish_and_release(check, gone, read=data)
         assert await results(counted, 4) == {"main equal": 2, "main different": 1, "main unreadable": 1}
-        publish_and_release(check, good, read=data[: len(data) // 2])  # has not ended, so it is not checked
+        publish_and_release(check, good, read=data[: len(data) // 2])  # unfinished, so it is not checked
         publish_and_release(check, good)
         assert await results(counted, 5) == {"main equal": 3, "main different": 1, "main unreadable": 1}
         nursery.cancel_scope.cancel()
@@ -140,7 +140,7 @@ def test_daemon_checks_finished_games_and_verify_checks_the_daemon(
         daemon.terminate()
 
 
-def test_running_game_is_verified_as_far_as_it_goes(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_running_game_is_verified_up_to_its_last_message(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "main"
     folder.mkdir()
     game = folder / "Game_1.slp"

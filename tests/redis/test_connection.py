@@ -19,7 +19,7 @@ from slpstream.model.messages import FramesMode
 from slpstream.outputs.redis.connection import BROKER_ERRORS, address_of, connected, reason_of
 from slpstream.outputs.redis.streams import MODES
 from tests.project import ROOT
-from tests.redis.ends import Ingest, asking, expected, stored, until, until_stored
+from tests.redis.ingest import Ingest, broker_client, expected, stored, until, until_stored
 from tests.redis.redis_process import RedisProcess, free_port, redis
 from tests.redis.test_gateway import Follower, Gateway
 from tests.stream.fakes import FakeLog, FakeStation
@@ -35,7 +35,7 @@ from tests.stream.fakes import FakeLog, FakeStation
         ("rediss+cluster://u:p@a", "rediss+cluster://a:6379", "u", "p", 0),
     ],
 )
-def test_urls(url: str, shown: str, username: str | None, password: str | None, database: int) -> None:
+def test_url_is_parsed(url: str, shown: str, username: str | None, password: str | None, database: int) -> None:
     address = address_of(url)
     assert str(address) == shown
     assert (address.username, address.password, address.database) == (username, password, database)
@@ -47,12 +47,12 @@ def test_urls(url: str, shown: str, username: str | None, password: str | None, 
     "url",
     ["http://a", "redis://", "redis://a:port", "redis://a/x", "redis+cluster://a/1", "redis+sentinel://a", "a:6379"],
 )
-def test_wrong_urls(url: str) -> None:
+def test_invalid_url_is_refused(url: str) -> None:
     with pytest.raises(ConfigError, match=r"fanout\.url"):
         address_of(url)
 
 
-def test_password_file(tmp_path: Path) -> None:
+def test_secrets_are_read_from_files(tmp_path: Path) -> None:
     file = tmp_path / "password"
     file.write_text("from the file\nnot this\n")
     assert address_of("redis://user@a", str(file)).password == "from the file"
@@ -72,7 +72,7 @@ async def send_a_game(url: str, event: str, gateway_url: str = "") -> None:
     follower = Follower()
     async with trio.open_nursery() as nursery:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         async with Gateway(gateway_url or url, event).running("main") as gateway, follower.at(gateway) as connection:
             game = station.begin(log)
             while station.write(game, 4):
@@ -95,7 +95,7 @@ async def refusal(url: str, ca_file: str = "") -> str:
 
 
 @pytest.mark.trio
-async def test_user_and_password() -> None:
+async def test_user_and_password_are_required() -> None:
     with redis("--requirepass", "secret", "--user", "venue", "on", ">venue-secret", "~slpstream:*", "+@all") as server:
         assert "AUTH" in (await refusal(server.url)).upper()
         assert "password" in await refusal(server.url.replace("//", "//:wrong@"))
@@ -118,7 +118,7 @@ async def test_rights_of_the_example_suffice() -> None:
         venue = server.url.replace("//", "//venue:change-this-one@")
         gateway = server.url.replace("//", "//gateway:and-this-one@")
         await send_a_game(venue, "rights", gateway)
-        async with asking(gateway) as client:
+        async with broker_client(gateway) as client:
             with pytest.raises(RedisError, match="no permissions"):
                 await client.delete(["slpstream:rights:main"])
         assert await refusal(server.url)
@@ -176,7 +176,7 @@ def cluster() -> Iterator[RedisProcess]:
 
 
 @pytest.mark.trio
-async def test_cluster(cluster: RedisProcess) -> None:
+async def test_game_is_sent_through_a_cluster(cluster: RedisProcess) -> None:
     await send_a_game(cluster.url.replace("redis://", "redis+cluster://"), "cluster")
 
 
@@ -186,9 +186,9 @@ async def test_commands_use_keys_of_one_slot(cluster: RedisProcess) -> None:
     url = cluster.url.replace("redis://", "redis+cluster://")
     station, logs = FakeStation(), [FakeLog(n) for n in range(2)]
     ingest = Ingest(url, "slots", station)
-    async with trio.open_nursery() as nursery, asking(url) as client:
+    async with trio.open_nursery() as nursery, broker_client(url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         for log in logs:
             station.play(log)
         for mode in MODES:

@@ -1,5 +1,5 @@
-"""Several gateways in one process: a subscriber gets the messages that the daemon would have sent, whichever gateway it
-is connected to, or is told that they are gone."""
+"""Several gateways in one process. A subscriber of any gateway gets the messages that the daemon would have sent, or an
+error if they are no longer in the broker."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub
 from slpstream.web.games import FramesQuery
 from slpstream.web.schemas import GameList
-from tests.redis.ends import Ingest, asking, expected, of_game, until, until_stored
+from tests.redis.ingest import Ingest, broker_client, expected, of_game, until, until_stored
 from tests.redis.redis_process import RedisProcess
 from tests.stream.fakes import Client, FakeLog, FakeStation, LineEncoding, subscription
 
@@ -73,10 +73,10 @@ class Follower:
 
     @asynccontextmanager
     async def at(self, gateway: Gateway) -> AsyncIterator[Client]:
-        """Connects to a gateway for the duration of the block."""
+        """Connect to a gateway for the duration of the block."""
         client = Client(encoding=LineEncoding())
-        wanted = subscription(**EVERYTHING, frames=self.mode, cursor=self.cursor)
-        async with client.subscribed(gateway.hub, wanted):
+        requested = subscription(**EVERYTHING, frames=self.mode, cursor=self.cursor)
+        async with client.subscribed(gateway.hub, requested):
             try:
                 yield client
             finally:
@@ -103,9 +103,9 @@ async def test_subscriber_moves_between_gateways(broker: RedisProcess, seed: int
     follower = Follower(mode)
     rings = (1, 4000, 1 << 20)
     total = sum(len(log.whole(mode)) for log in logs)
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         async with (
             Gateway(broker.url, event, chance.choice(rings)).running("main") as one,
             Gateway(broker.url, event, chance.choice(rings)).running("main") as two,
@@ -132,12 +132,12 @@ async def test_subscriber_moves_between_gateways(broker: RedisProcess, seed: int
 
 
 @pytest.mark.trio
-async def test_a_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
+async def test_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
     station, log = FakeStation(), FakeLog(4, batches=60, ended=False)
     ingest = Ingest(broker.url, "late", station)
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         game = station.begin(log)
         station.write_all(game)
         await until_stored(client, "late", {("main", mode): len(log.whole(mode)) for mode in MODES})
@@ -154,12 +154,12 @@ async def test_a_late_joiner_gets_a_snapshot(broker: RedisProcess) -> None:
 @pytest.mark.trio
 @pytest.mark.parametrize("mode", MODES)
 async def test_any_frame_of_any_game_is_found(broker: RedisProcess, mode: FramesMode) -> None:
-    event = f"places-{mode}"
+    event = f"positions-{mode}"
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=300) for n in range(3)]
     ingest = Ingest(broker.url, event, station)
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         for log in logs:
             station.play(log)
         await until_stored(client, event, {("main", m): sum(len(log.whole(m)) for log in logs) for m in MODES})
@@ -169,18 +169,18 @@ async def test_any_frame_of_any_game_is_found(broker: RedisProcess, mode: Frames
             for number, log in enumerate(logs):
                 whole = log.whole(mode)
                 rest = [line for later in logs[number + 1 :] for line in expected(later, mode=mode)]
-                at = chance.randrange(len(whole))
+                index = chance.randrange(len(whole))
                 follower = Follower(mode)
-                follower.cursor = str(whole[at].cursor)
-                wanted = expected(log, mode=mode)[at + 1 :] + rest
+                follower.cursor = str(whole[index].cursor)
+                remaining = expected(log, mode=mode)[index + 1 :] + rest
                 async with follower.at(gateway) as connection:
-                    await until(lambda c=connection, w=wanted: len(c.log) >= len(w))  # type: ignore[misc]
-                assert follower.lines == wanted
+                    await until(lambda c=connection, r=remaining: len(c.log) >= len(r))  # type: ignore[misc]
+                assert follower.lines == remaining
                 game = await channel.locate(log.game_id)
                 for frame in (-5, 0, chance.randrange(300), 299):
-                    place = await game.log_reader.find_frame(mode, frame)
+                    position = await game.log_reader.find_frame(mode, frame)
                     first = next(i for i, m in enumerate(whole) if m.frame is not None and m.frame >= frame)
-                    assert (await game.log_reader.messages(mode, place))[0] == whole[first]
+                    assert (await game.log_reader.messages(mode, position))[0] == whole[first]
                 with pytest.raises(CursorGone):
                     await game.log_reader.find_frame(mode, 300)
             with pytest.raises(NoSuchGame):
@@ -192,9 +192,9 @@ async def test_any_frame_of_any_game_is_found(broker: RedisProcess, mode: Frames
 async def test_trimmed_messages_are_reported_as_gone(broker: RedisProcess) -> None:
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=500) for n in range(3)]
     ingest = Ingest(broker.url, "gone", station, max_messages=400)
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         last = expected(logs[-1])[-1]
         for log in logs:
             station.play(log)
@@ -224,12 +224,12 @@ async def test_trimmed_messages_are_reported_as_gone(broker: RedisProcess) -> No
 async def test_long_disconnected_gateway_reports_missing_messages(
     broker: RedisProcess, monkeypatch: pytest.MonkeyPatch, reconnecting: bool
 ) -> None:
-    """More was played and trimmed than it has read, so its live subscribers are told."""
+    """Live subscribers of a gateway get an error when messages were trimmed before the gateway read them."""
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=500) for n in range(4)]
     ingest = Ingest(broker.url, f"missed-{reconnecting}", station, max_messages=300)
     async with trio.open_nursery() as nursery:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         async with Gateway(broker.url, f"missed-{reconnecting}").running("main") as gateway:
             follower = Follower()
             async with follower.at(gateway) as connection:
@@ -251,7 +251,7 @@ async def test_long_disconnected_gateway_reports_missing_messages(
                 await until(lambda: ingest.sent >= total)
                 gate.set()
                 if reconnecting:
-                    async with asking(broker.url) as client:
+                    async with broker_client(broker.url) as client:
                         await client.client_kill(skipme=True)
                 await until(lambda: connection.error is not None)
                 assert isinstance(connection.error, CursorGone)
@@ -266,7 +266,7 @@ async def test_station_of_a_silent_ingest_is_offline(broker: RedisProcess, monke
     ingest = Ingest(broker.url, "silent", station)
     async with trio.open_nursery() as nursery:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         station.channel.publish_state({"state": "idle", "reason": "watching"})
         async with Gateway(broker.url, "silent").running("main") as gateway:
 
@@ -293,9 +293,9 @@ async def test_games_in_the_broker(broker: RedisProcess) -> None:
     station, logs = FakeStation(), [FakeLog(n, batches=150) for n in range(3)]
     running = FakeLog(7, batches=100, ended=False)
     ingest = Ingest(broker.url, "games", station)
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         for log in logs:
             station.play(log)
             await trio.sleep(0.02)  # turns are numbered in milliseconds
@@ -327,8 +327,8 @@ async def test_games_in_the_broker(broker: RedisProcess) -> None:
             assert stats is not None
             assert b'"stats":' + stats.body + b"}" in newest.body
             assert not stats.final
-            for nothing in (games.game, games.stats, games.replay):
-                assert await nothing("f" * 32) is None
+            for lookup in (games.game, games.stats, games.replay):
+                assert await lookup("f" * 32) is None
         nursery.cancel_scope.cancel()
 
 
@@ -336,13 +336,13 @@ async def test_games_in_the_broker(broker: RedisProcess) -> None:
 async def test_slower_gateway_accepts_cursors_of_a_faster_one(
     broker: RedisProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The subscriber has seen a game's end, or a whole game, that this gateway has not read yet."""
+    """The subscriber has received a game that the slower gateway has not read yet."""
     station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
-    ingest = Ingest(broker.url, "behind", station)
+    ingest = Ingest(broker.url, "slower", station)
     async with trio.open_nursery() as nursery:
         ingest.start(nursery)
-        await ingest.begun()
-        one, two = Gateway(broker.url, "behind"), Gateway(broker.url, "behind")
+        await ingest.started()
+        one, two = Gateway(broker.url, "slower"), Gateway(broker.url, "slower")
         async with one.running("main"), two.running("main"):
             follower = Follower()
             gate = trio.Event()
@@ -368,13 +368,13 @@ async def test_slower_gateway_accepts_cursors_of_a_faster_one(
 
 
 @pytest.mark.trio
-async def test_entries_of_other_programs_do_no_harm(broker: RedisProcess) -> None:
+async def test_invalid_entries_of_other_programs_are_ignored(broker: RedisProcess) -> None:
     station, log = FakeStation(), FakeLog(1, batches=40)
     ingest = Ingest(broker.url, "others", station)
     keys, event = StationKeys("others", "main"), EventKeys("others")
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         async with Gateway(broker.url, "others").running("main") as gateway:
             follower = Follower()
             async with follower.at(gateway) as connection:
@@ -387,9 +387,9 @@ async def test_entries_of_other_programs_do_no_harm(broker: RedisProcess) -> Non
                 for rubbish in ({"json": b"["}, {"json": b'{"station":[]}'}, {"x": b"y"}):
                     await client.xadd(event.status, rubbish)
                 newest = (await client.xrevrange(keys.stream("live"), count=1))[0].identifier
-                place = newest if isinstance(newest, bytes) else newest.encode()
+                identifier = newest if isinstance(newest, bytes) else newest.encode()
                 for number, rubbish in enumerate(({"json": b"["}, {"x": b"y"}), 1):
-                    ordinal, _, packed = place.partition(b"-")
+                    ordinal, _, packed = identifier.partition(b"-")
                     await client.xadd(
                         keys.stream("live"), rubbish, identifier=b"%b-%d" % (ordinal, int(packed) + number)
                     )
@@ -410,9 +410,9 @@ async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monke
     event, chance = f"both-{seed}", random.Random(seed)
     station, logs = FakeStation(), [FakeLog(n, batches=50, seed=seed) for n in range(2)]
     ingest = Ingest(broker.url, event, station)
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         async with Gateway(broker.url, event, chance.choice((1, 1 << 20))).running("main") as gateway:
             followers = [Follower(mode) for mode in MODES]
             async with followers[0].at(gateway) as live, followers[1].at(gateway) as finalized:
@@ -435,10 +435,10 @@ async def test_two_games_at_the_same_time(broker: RedisProcess, seed: int, monke
             channel = late.hub.channels["main"]
             for mode in MODES:
                 for log in logs:
-                    game, place, read = await channel.locate(log.game_id), START, list[LogMessage]()
-                    while found := await game.log_reader.messages(mode, place):
+                    game, position, read = await channel.locate(log.game_id), START, list[LogMessage]()
+                    while found := await game.log_reader.messages(mode, position):
                         read += found
-                        place = read[-1].position
+                        position = read[-1].position
                     assert [message.json("main") for message in read] == expected(log, mode=mode)
         nursery.cancel_scope.cancel()
 
@@ -448,9 +448,9 @@ async def test_game_that_begins_during_a_lookup_is_the_current_one(broker: Redis
     station, logs = FakeStation(), [FakeLog(n, batches=10) for n in (1, 2)]
     ingest = Ingest(broker.url, "begins", station)
     keys = StationKeys("begins", "main")
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         async with Gateway(broker.url, "begins").running("main") as gateway:
             channel = gateway.hub.channels["main"]
             station.write_all(station.begin(logs[0]))
@@ -470,13 +470,13 @@ async def test_game_that_begins_during_a_lookup_is_the_current_one(broker: Redis
 
 
 @pytest.mark.trio
-async def test_games_without_an_end_are_not_waited_for(broker: RedisProcess) -> None:
-    """A console is switched off in the middle of many games: nothing of them is kept."""
+async def test_unfinished_games_do_not_accumulate(broker: RedisProcess) -> None:
+    """A console that is switched off during each game leaves many games without an end."""
     station, logs = FakeStation(), [FakeLog(n, batches=40, ended=n == 0) for n in range(24)]
     ingest = Ingest(broker.url, "left", station)
     async with trio.open_nursery() as nursery:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         async with Gateway(broker.url, "left").running("main") as gateway:
             channel = gateway.hub.channels["main"]
             first = station.begin(logs[0])
@@ -513,13 +513,13 @@ async def test_games_without_an_end_are_not_waited_for(broker: RedisProcess) -> 
 
 
 @pytest.mark.trio
-async def test_two_looks_at_once_add_a_station_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_concurrent_looks_add_a_station_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A status message and the regular look can both find a new station, with round trips in between."""
-    made: list[str] = []
+    opened: list[str] = []
 
-    class Slow(GatewayStation):
+    class SlowStation(GatewayStation):
         async def open(self) -> None:
-            made.append(self.id)
+            opened.append(self.id)
             await trio.sleep(0.05)
 
     class Pipeline:
@@ -530,10 +530,10 @@ async def test_two_looks_at_once_add_a_station_once(monkeypatch: pytest.MonkeyPa
             await trio.sleep(0.02)
 
         def exists(self, keys: list[str]) -> Any:
-            async def answer() -> int:
+            async def response() -> int:
                 return 1
 
-            return answer()
+            return response()
 
     class FakeClient:
         def __init__(self) -> None:
@@ -550,20 +550,20 @@ async def test_two_looks_at_once_add_a_station_once(monkeypatch: pytest.MonkeyPa
         def add(self, station: GatewayStation) -> None:
             pass
 
-    monkeypatch.setattr("slpstream.daemon.gateway.feed.GatewayStation", Slow)
+    monkeypatch.setattr("slpstream.daemon.gateway.feed.GatewayStation", SlowStation)
     for delay in range(12):
-        made.clear()
+        opened.clear()
         gateway, client, readers = Gateway("redis://127.0.0.1", "e"), FakeClient(), NoReaders()
         look = partial(gateway.feed._look, client, readers)  # type: ignore[arg-type]
         await look()
 
-        async def joins(client: FakeClient = client, look: Any = look, delay: int = delay) -> None:
+        async def join(client: FakeClient = client, look: Any = look, delay: int = delay) -> None:
             await trio.sleep(delay / 100)
             client.stations[b"b"] = b'{"ingest":"two"}'
             await look()
 
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(joins)
+            nursery.start_soon(join)
             nursery.start_soon(look)
-        assert made == ["a", "b"]
+        assert opened == ["a", "b"]
         assert list(gateway.hub.channels) == ["a", "b"]

@@ -15,16 +15,16 @@ from tests.stream.fakes import FakeLog, lines
 GAME_ID = b"a" * 32
 WRONG = {
     "cut off": (b"frame", b'"frame":{"frame":1,"players":{}'),
-    "no JSON": (b"finalized", b"x"),
+    "not JSON": (b"finalized", b"x"),
     "not UTF-8": (b"event", b'"kind":"\xff"}'),
-    "a number beyond all": (b"event", b'"kind":1e999}'),
-    "too deep": (b"event", b'"kind":' + b"[" * 5000),
-    "players in a list": (b"frame", b'"frame":{"frame":1,"players":[]}}'),
-    "a player that is none": (b"frame", b'"frame":{"frame":1,"players":{"0":7}}}'),
-    "a rate of words": (b"game_start", b'"rate":["a","b"]}'),
-    "no stats": (b"stats", b'"frame":1}'),
-    "metadata that are none": (b"metadata", b'"metadata":[]}'),
-    "a type of others": (b"chat", b'"x":1}'),
+    "number out of range": (b"event", b'"kind":1e999}'),
+    "nested too deeply": (b"event", b'"kind":' + b"[" * 5000),
+    "players as a list": (b"frame", b'"frame":{"frame":1,"players":[]}}'),
+    "player as a number": (b"frame", b'"frame":{"frame":1,"players":{"0":7}}}'),
+    "rate of strings": (b"game_start", b'"rate":["a","b"]}'),
+    "stats missing": (b"stats", b'"frame":1}'),
+    "metadata as a list": (b"metadata", b'"metadata":[]}'),
+    "unknown type": (b"chat", b'"x":1}'),
 }
 
 
@@ -32,12 +32,12 @@ def line(kind: bytes, body: bytes) -> bytes:
     return b'{"type":"%b","gameId":"%b","cursor":"%b/l7.0",%b' % (kind, GAME_ID, GAME_ID, body)
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_lines_that_are_not_log_messages(what: str) -> None:
-    assert message_in(line(*WRONG[what])) is None
+@pytest.mark.parametrize("fault", WRONG)
+def test_invalid_line_is_no_message(fault: str) -> None:
+    assert message_in(line(*WRONG[fault])) is None
 
 
-def test_lines_that_are_log_messages() -> None:
+def test_log_lines_are_parsed() -> None:
     message = message_in(line(b"frame", b'"frame":{"frame":1,"players":{"0":{"post":{}}}}}'))
     assert message is not None
     assert (message.type, message.frame) == ("frame", 1)
@@ -46,7 +46,7 @@ def test_lines_that_are_log_messages() -> None:
 
 
 @pytest.mark.parametrize("text", [b"", b"[]", b'{"a":"\xff"}', b'{"a":' * 5000])
-def test_anything_but_an_object_is_an_empty_object(text: bytes) -> None:
+def test_invalid_object_is_read_as_empty(text: bytes) -> None:
     assert object_in(text) == {}
 
 

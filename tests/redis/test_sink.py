@@ -13,7 +13,7 @@ from slpstream.model.messages import FramesMode
 from slpstream.outputs.redis.sink import OutgoingLog
 from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys, parse_turns
 from slpstream.stream import Game
-from tests.redis.ends import Ingest, asking, expected, of_game, stored, until, until_stored
+from tests.redis.ingest import Ingest, broker_client, expected, of_game, stored, until, until_stored
 from tests.redis.redis_process import RedisProcess, redis
 from tests.stream.fakes import FakeLog, FakeStation
 
@@ -30,9 +30,9 @@ async def schedule(url: str, seed: int, *, sinks: int) -> None:
     station = FakeStation(ring_bytes=rng.choice((1, 5000, 1 << 20)))
     logs = [FakeLog(n, batches=rng.randint(0, 40), seed=seed) for n in range(rng.randint(1, 4))]
     ingests = [Ingest(url, event, station) for _ in range(sinks)]
-    async with trio.open_nursery() as nursery, asking(url) as client:
+    async with trio.open_nursery() as nursery, broker_client(url) as client:
         ingests[0].start(nursery)
-        await ingests[0].begun()
+        await ingests[0].started()
         waiting, games = list(logs), list[Game]()
         while waiting or games:
             for ingest in ingests:
@@ -78,9 +78,9 @@ async def test_competing_sinks_do_not_duplicate_messages(broker: RedisProcess, s
 async def test_broker_without_data_is_sent_everything_again(broker: RedisProcess) -> None:
     station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
     ingest = Ingest(broker.url, "forgotten", station)
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         station.play(logs[0])
         game = station.begin(logs[1])
         station.write(game, 9)
@@ -103,7 +103,7 @@ async def test_lost_record_of_a_turn_is_derived_from_its_messages(broker: RedisP
     """One node of a cluster can lose the hash with the records while the others keep the streams."""
     station, log = FakeStation(), FakeLog(1)
     ingest = Ingest(broker.url, "unrecorded", station)
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
         game = station.begin(log)
         station.write(game, 9)
@@ -140,7 +140,7 @@ async def test_broker_that_was_down_gets_everything_later() -> None:
             station.write_all(game)
             server.start()
             await until(lambda: ingest.sink.connected and ingest.sink.lag()["main"] == (0.0, 0))
-            async with asking(server.url) as client:
+            async with broker_client(server.url) as client:
                 for mode in MODES:
                     await until_stored(client, "away", {("main", mode): len(log.whole(mode))})
                     assert await stored(client, "away", "main", mode) == expected(log, mode=mode)
@@ -152,9 +152,9 @@ async def test_broker_that_was_down_gets_everything_later() -> None:
 async def test_logs_are_trimmed_by_number(broker: RedisProcess) -> None:
     station, logs = FakeStation(ring_bytes=1 << 22), [FakeLog(n, batches=400) for n in range(3)]
     ingest = Ingest(broker.url, "trimmed", station, max_messages=400)
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         for log in logs:
             station.play(log)
         last: dict[FramesMode, bytes] = {mode: expected(logs[-1], mode=mode)[-1] for mode in MODES}
@@ -189,9 +189,9 @@ async def test_hash_has_the_state_for_late_joiners(broker: RedisProcess) -> None
     ingest = Ingest(broker.url, "state", station)
     station.channel.publish_set({"score": [1, 0]})
     keys = StationKeys("state", "main")
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         while await client.xlen(EventKeys("state").status) < 2:  # its state and its set
             await trio.sleep(0.01)
         station.play(log)
@@ -224,9 +224,9 @@ async def test_hash_has_the_state_for_late_joiners(broker: RedisProcess) -> None
 async def test_games_that_do_not_alternate_have_one_turn_each(broker: RedisProcess) -> None:
     station, logs = FakeStation(), [FakeLog(n) for n in range(3)]
     ingest = Ingest(broker.url, "turns", station)
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         for log in logs:
             station.play(log)
             await trio.sleep(0.05)

@@ -10,7 +10,7 @@ import trio
 
 from slpstream.outputs.redis.streams import StationKeys
 from tests.project import ROOT
-from tests.redis.ends import Ingest, asking, expected, until_stored
+from tests.redis.ingest import Ingest, broker_client, expected, until_stored
 from tests.redis.redis_process import RedisProcess
 from tests.stream.fakes import FakeLog, FakeStation
 
@@ -46,9 +46,9 @@ async def test_workers_share_messages_and_take_over_from_each_other(broker: Redi
         with pytest.raises((RuntimeError, BaseExceptionGroup)):
             await work(broker.url, "workers", "main", "one", keep("one"), idle_milliseconds=50)
 
-    async with trio.open_nursery() as nursery, asking(broker.url) as client:
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
         ingest.start(nursery)
-        await ingest.begun()
+        await ingest.started()
         nursery.start_soon(one)
         await trio.sleep(0.05)
         station.play(log)

@@ -1,6 +1,6 @@
-"""Sets from whole replays, file by file through the index, against what they were when somebody looked at them.
+"""Sets made from whole replays through the index, compared with reviewed golden files.
 
-`SLPSTREAM_WRITE_GOLDEN=1 pytest tests/sets/test_golden.py` writes the golden files anew: look at the difference.
+`SLPSTREAM_WRITE_GOLDEN=1 pytest tests/sets/test_golden.py` rewrites the golden files; review the difference.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from slpstream.sets import Rules
-from tests.sets.made import (
+from tests.sets.games import (
     BATTLEFIELD,
     DREAM_LAND,
     FOX,
@@ -23,9 +23,9 @@ from tests.sets.made import (
     NO_CONTEST,
     SHEIK,
     TIME,
+    CorrectedGames,
     Folder,
     Seat,
-    Table,
     replay,
 )
 from tests.shared_data import SLP, needs_shared
@@ -35,8 +35,8 @@ ANN = Seat("Ann", "ANN#1", "ANN", FOX)
 BOB = Seat("Bob", "BOB#2", "BOB", MARTH, 2)
 
 
-def best_of_three(folder: Folder, table: Table) -> None:
-    """2-1 with a counterpick each; then they go on, and that is another set."""
+def best_of_three(folder: Folder, station: CorrectedGames) -> None:
+    """2-1 with a counterpick each. The next game begins another set."""
     for minute, (left, stage, bob) in enumerate(
         (
             ({0: 2, 1: 0}, BATTLEFIELD, MARTH),
@@ -47,76 +47,76 @@ def best_of_three(folder: Folder, table: Table) -> None:
     ):
         seats = {0: ANN, 1: BOB._replace(character=bob)}
         folder.add(5 * minute, replay(seats, left, seconds=80, minute=5 * minute, stage=stage))
-    table.games = folder.games()
+    station.games = folder.games()
 
 
-def best_of_five(folder: Folder, table: Table) -> None:
-    """0-2 to 3-2; the operator says so while the second game has just ended."""
+def best_of_five(folder: Folder, station: CorrectedGames) -> None:
+    """From 0-2 to 3-2. The operator sets the best of five after the second game."""
     for game, winner in enumerate((1, 1, 0, 0, 0)):
         left = {winner: 1, 1 - winner: 0}
         folder.add(5 * game, replay({0: ANN, 1: BOB}, left, seconds=70, minute=5 * game))
-        table.games = folder.games()
+        station.games = folder.games()
         if game == 1:
-            assert table.set.over, "by the rules it would be"
-            table.say(bestOf=5, names={"0": "Annabel"})
+            assert station.set.over, "over by the rules, before the correction"
+            station.correct(bestOf=5, names={"0": "Annabel"})
 
 
-def port_swap(folder: Folder, table: Table) -> None:
-    """Online names, with other ports in each game."""
+def port_swap(folder: Folder, station: CorrectedGames) -> None:
+    """Players with online names, at other ports in each game."""
     for game, (seats, left) in enumerate(
         (({0: ANN, 1: BOB}, {0: 1, 1: 0}), ({0: BOB, 1: ANN}, {0: 1, 1: 0}), ({1: ANN, 3: BOB}, {1: 2, 3: 0}))
     ):
         folder.add(5 * game, replay(seats, left, seconds=70, minute=5 * game))
-    table.games = folder.games()
+    station.games = folder.games()
 
 
-def port_swap_by_tags(folder: Folder, table: Table) -> None:
-    """At a console, where only tags say who it is; Bob's is missing once."""
+def port_swap_by_tags(folder: Folder, station: CorrectedGames) -> None:
+    """Players at a console, known only by their tags; Bob's is missing once."""
     ann, bob = Seat(tag="ANN"), Seat(tag="BOB", character=MARTH)
     for game, (seats, left) in enumerate(
         (({0: ann, 1: bob}, {0: 1, 1: 0}), ({0: bob, 1: ann}, {0: 1, 1: 0}), ({0: Seat(), 1: ann}, {0: 0, 1: 2}))
     ):
         folder.add(5 * game, replay(seats, left, seconds=70, minute=5 * game))
-    table.games = folder.games()
+    station.games = folder.games()
 
 
-def port_swap_by_the_operator(folder: Folder, table: Table) -> None:
-    """At a console without tags: the operator names the ports, and again when they were changed."""
+def port_swap_by_the_operator(folder: Folder, station: CorrectedGames) -> None:
+    """Players at a console without tags: the operator names them, and again after they change ports."""
     for game in range(3):
         folder.add(5 * game, replay({0: Seat(), 1: Seat()}, {0: 1, 1: 0}, seconds=70, minute=5 * game))
-        table.games = folder.games()
+        station.games = folder.games()
         if game == 0:
-            table.say(names={"0": "Ann", "1": "Bob"})
+            station.correct(names={"0": "Ann", "1": "Bob"})
         elif game == 1:
-            table.say(names={"0": "Bob", "1": "Ann"})
+            station.correct(names={"0": "Bob", "1": "Ann"})
 
 
-def no_names_at_all(folder: Folder, table: Table) -> None:
-    """They keep their ports, and then take others: the lower one stays the first side."""
+def no_names_at_all(folder: Folder, station: CorrectedGames) -> None:
+    """Players without names keep their ports, then change to others: the lower port stays the first side."""
     for game, (ports, left) in enumerate((((0, 1), (1, 0)), ((0, 1), (0, 1)), ((2, 3), (1, 0)))):
         seats = {port: Seat() for port in ports}
         folder.add(5 * game, replay(seats, dict(zip(ports, left, strict=True)), seconds=70, minute=5 * game))
-    table.games = folder.games()
+    station.games = folder.games()
 
 
-def quits(folder: Folder, table: Table) -> None:
-    """Bob quits when he has lost two stocks; then the power fails; then both stop the game on its first second."""
+def quits(folder: Folder, station: CorrectedGames) -> None:
+    """Bob quits two stocks down. Then the power fails, both players stop a game in its first second, and Bob wins."""
     seats = {0: ANN, 1: BOB}
     folder.add(0, replay(seats, {0: 4, 1: 2}, seconds=95, minute=0, method=NO_CONTEST, quitter=1))
     folder.add(5, replay(seats, {0: 2, 1: 2}, seconds=60, minute=5, ended=False))
     folder.add(10, replay(seats, {0: 4, 1: 4}, seconds=1, minute=10, method=NO_CONTEST))
     folder.add(15, replay(seats, {0: 1, 1: 2}, seconds=100, minute=15, method=NO_CONTEST))
-    table.games = folder.games()
+    station.games = folder.games()
 
 
-def quits_that_do_not_count(folder: Folder, table: Table) -> None:
-    """The same rule with another option."""
-    table.rules = Rules(quit_counts=False)
-    quits(folder, table)
+def quits_that_do_not_count(folder: Folder, station: CorrectedGames) -> None:
+    """The same games where quits do not count."""
+    station.rules = Rules(quit_counts=False)
+    quits(folder, station)
 
 
-def handwarmers(folder: Folder, table: Table) -> None:
-    """Early by the clock, early by stocks, against a CPU; then a game that counts, and one that timed out."""
+def handwarmers(folder: Folder, station: CorrectedGames) -> None:
+    """Quits that are early by time and by stocks, a game against a CPU, one that counts, and one decided by time."""
     seats = {0: ANN, 1: BOB}
     folder.add(0, replay(seats, {0: 2, 1: 4}, seconds=25, minute=0, method=NO_CONTEST, quitter=0))
     folder.add(2, replay(seats, {0: 3, 1: 3}, seconds=75, minute=2, method=NO_CONTEST, quitter=1))
@@ -125,11 +125,11 @@ def handwarmers(folder: Folder, table: Table) -> None:
     folder.add(8, replay(seats, {0: 0, 1: 1}, seconds=70, minute=8))
     percent = {0: 31.0, 1: 30.0}
     folder.add(12, replay(seats, {0: 1, 1: 1}, seconds=90, minute=12, method=TIME, percent=percent))
-    table.games = folder.games()
+    station.games = folder.games()
 
 
-def doubles(folder: Folder, table: Table) -> None:
-    """Partners change their ports and the teams their colours; then the operator takes a game back, and they go on."""
+def doubles(folder: Folder, station: CorrectedGames) -> None:
+    """Players change ports and teams change colours. The operator then excludes a game, and the set goes on."""
     cyd, dee = Seat("Cyd", "CYD#3", character=SHEIK), Seat("Dee", "DEE#4", character=FOX, colour=3)
     red, blue = 0, 1
     first = {
@@ -143,9 +143,9 @@ def doubles(folder: Folder, table: Table) -> None:
     }  # fmt: skip
     folder.add(0, replay(first, {0: 1, 1: 0, 2: 0, 3: 0}, seconds=90, minute=0))
     folder.add(5, replay(second, {0: 0, 1: 1, 2: 1, 3: 0}, seconds=90, minute=5))
-    table.games = folder.games()
-    assert table.set.over
-    table.say(names={"1": "Bobby"}, games={table.games[0].game_id: {"counts": False}})
+    station.games = folder.games()
+    assert station.set.over
+    station.correct(names={"1": "Bobby"}, games={station.games[0].game_id: {"counts": False}})
     folder.add(10, replay(second, {0: 0, 1: 0, 2: 0, 3: 2}, seconds=90, minute=10))
     others = {
         0: ANN._replace(team=red),
@@ -154,19 +154,19 @@ def doubles(folder: Folder, table: Table) -> None:
         3: dee._replace(team=blue),
     }
     folder.add(15, replay(others, {0: 1, 1: 0, 2: 0, 3: 0}, seconds=90, minute=15))
-    table.games = folder.games()
+    station.games = folder.games()
 
 
-def others_sit_down(folder: Folder, table: Table) -> None:
-    """The winner stays, another opponent comes; then the first two come back after a long break."""
+def others_sit_down(folder: Folder, station: CorrectedGames) -> None:
+    """The winner stays and another opponent comes; after a long break the same two begin another set."""
     eve = Seat("Eve", "EVE#5", "EVE")
     folder.add(0, replay({0: ANN, 1: BOB}, {0: 1, 1: 0}, seconds=70, minute=0))
     folder.add(5, replay({0: ANN, 1: eve}, {0: 1, 1: 0}, seconds=70, minute=5))
     folder.add(60, replay({0: ANN, 1: eve}, {0: 1, 1: 0}, seconds=70, minute=60))
-    table.games = folder.games()
+    station.games = folder.games()
 
 
-SCENES: Mapping[str, Callable[[Folder, Table], None]] = {
+SCENES: Mapping[str, Callable[[Folder, CorrectedGames], None]] = {
     scene.__name__: scene
     for scene in (
         best_of_three, best_of_five, port_swap, port_swap_by_tags, port_swap_by_the_operator, no_names_at_all, quits,
@@ -175,41 +175,41 @@ SCENES: Mapping[str, Callable[[Folder, Table], None]] = {
 }  # fmt: skip
 
 
-def compare(name: str, table: Table) -> None:
-    """With the golden file; the same from any part of the games that holds the newest set."""
-    said = table.said()
+def compare(name: str, station: CorrectedGames) -> None:
+    """Compare all sets with the golden file."""
+    payloads = station.payloads()
     path = GOLDEN / f"{name}.json"
     if os.environ.get("SLPSTREAM_WRITE_GOLDEN"):
         GOLDEN.mkdir(exist_ok=True)
-        path.write_text(json.dumps(said, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    assert said == json.loads(path.read_text(encoding="utf-8"))
+        path.write_text(json.dumps(payloads, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    assert payloads == json.loads(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize("name", SCENES)
 def test_sets(name: str, tmp_path: Path) -> None:
-    table = Table()
-    SCENES[name](Folder(tmp_path / "main"), table)
-    compare(name, table)
+    station = CorrectedGames()
+    SCENES[name](Folder(tmp_path / "main"), station)
+    compare(name, station)
 
 
 @needs_shared
-def test_real_games_that_were_all_quit_early(tmp_path: Path) -> None:
-    """Two unranked ones of a session, and a ranked tiebreak of the day before: none counts."""
+def test_real_games_that_were_quit_early_do_not_count(tmp_path: Path) -> None:
+    """Two unranked games of one session and a ranked tiebreak from the day before."""
     folder = Folder(tmp_path / "main")
-    for name, began in (
+    for name, started in (
         ("ranked_game1_tiebreak", datetime(2022, 12, 20, 5, 37, 31, tzinfo=UTC)),
         ("unranked_game1", datetime(2022, 12, 21, 2, 26, 32, tzinfo=UTC)),
         ("unranked_game2", datetime(2022, 12, 21, 2, 26, 40, tzinfo=UTC)),
     ):
         path = folder.path / f"{name}.slp"
         shutil.copy(SLP / path.name, path)
-        os.utime(path, (began.timestamp(), began.timestamp()))
-    table = Table()
-    table.games = folder.games()
-    assert len(table.games) == 3
-    compare("real_quits", table)
-    # Even where nothing is a handwarmer, a quit after a second and a half is a lost game: slippi-js's rule.
-    table.rules = Rules(handwarmer_seconds=0, handwarmer_stocks=0)
-    judged = [entry.judgement for each in table.sets() for entry in each.entries]
-    assert [judgement.verdict for judgement in judged] == ["handwarmer"] * 3, "nobody had lost a stock"
+        os.utime(path, (started.timestamp(), started.timestamp()))
+    station = CorrectedGames()
+    station.games = folder.games()
+    assert len(station.games) == 3
+    compare("real_quits", station)
+    # 0 disables the time limit only: without a lost stock it is still a handwarmer.
+    station.rules = Rules(handwarmer_seconds=0, handwarmer_stocks=0)
+    judged = [entry.judgement for each in station.sets() for entry in each.entries]
+    assert [judgement.verdict for judgement in judged] == ["handwarmer"] * 3
     assert judged[0].reason == "quit after 0:03, when nobody had lost a stock"

@@ -1,4 +1,4 @@
-"""Any games, any corrections: the sets are consistent, and the same from wherever they are made again."""
+"""Properties of sets of generated games under generated corrections."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def players(draw: st.DrawFn) -> list[Player]:
 
 @st.composite
 def games(draw: st.DrawFn) -> list[PlayedGame]:
-    made: list[PlayedGame] = []
+    generated: list[PlayedGame] = []
     at_ms = 0
     seats = draw(players())
     for number in range(draw(st.integers(0, 14))):
@@ -63,7 +63,7 @@ def games(draw: st.DrawFn) -> list[PlayedGame]:
             seats = draw(players())
         seconds = draw(st.sampled_from([None, 5.0, 100.0, 400.0]))
         at_ms += round(1000 * ((seconds or 0) + draw(st.sampled_from([20, 300, 3600]))))
-        made.append(
+        generated.append(
             PlayedGame(
                 game_id=f"{number:032x}",
                 players=seats,
@@ -79,7 +79,7 @@ def games(draw: st.DrawFn) -> list[PlayedGame]:
                 winners=draw(st.lists(st.sampled_from([0, 1, 2, 3]), max_size=2)),
             )
         )
-    return made
+    return generated
 
 
 KEYS = st.sampled_from(["0", "1", "2", "3"])
@@ -106,10 +106,12 @@ RULES = st.builds(Rules, best_of=st.integers(1, 7), quit_counts=st.booleans())
 SCRIPTS = st.lists(st.tuples(st.integers(0, 15), PATCHES), max_size=6)
 
 
-def played(games: Sequence[PlayedGame], script: Sequence[tuple[int, dict[str, Any]]], rules: Rules) -> Corrections:
-    """The corrections of an operator who says each thing when so many games had been played."""
+def corrections_after(
+    games: Sequence[PlayedGame], script: Sequence[tuple[int, dict[str, Any]]], rules: Rules
+) -> Corrections:
+    """The corrections after a script of patches, each made after a number of games; impossible patches are skipped."""
     corrections = Corrections()
-    for count, patch in sorted(script, key=lambda said: said[0]):
+    for count, patch in sorted(script, key=lambda step: step[0]):
         newest = partial(newest_set, games[:count], rules=rules)
         try:
             corrections = corrected(corrections, msgspec.convert(patch, SetPatch), newest)
@@ -119,23 +121,23 @@ def played(games: Sequence[PlayedGame], script: Sequence[tuple[int, dict[str, An
 
 
 def untouched(found: Set, corrections: Corrections) -> bool:
-    """Whether no operator spoke of this set."""
+    """Whether the operator has corrected neither score, length nor games of this set."""
     entries = [getattr(corrections, kind).get(key) for kind, key in found.places]
-    silent = all(entry is None or (not entry.score and entry.best_of is None) for entry in entries)
-    return silent and all(corrections.games.get(game.game_id, NOTHING) == NOTHING for game in found.games)
+    uncorrected = all(entry is None or (not entry.score and entry.best_of is None) for entry in entries)
+    return uncorrected and all(corrections.games.get(game.game_id, NOTHING) == NOTHING for game in found.games)
 
 
 @given(games(), SCRIPTS, RULES)
 @SETTINGS
 def test_sets_are_consistent(games: list[PlayedGame], script: list[tuple[int, dict[str, Any]]], rules: Rules) -> None:
-    corrections = played(games, script, rules)
+    corrections = corrections_after(games, script, rules)
     sets = sets_of(games, corrections, rules)
-    of_two = [game for game in games if len(game.sides()) > 1]
-    assert [game for each in sets for game in each.games] == of_two, "each game is in one set, in order"
+    versus_games = [game for game in games if len(game.sides()) > 1]
+    assert [game for each in sets for game in each.games] == versus_games, "each game is in exactly one set, in order"
     for each in sets:
-        said = score_of(each, corrections)
-        for at, side in enumerate(each.sides):
-            counted = sum(entry.judgement.counts and entry.winner == at for entry in each.entries)
+        score = score_of(each, corrections)
+        for place, side in enumerate(each.sides):
+            counted = sum(entry.judgement.counts and entry.winner == place for entry in each.entries)
             assert side.won == counted
             assert side.score == max(0, counted + side.added)
         for entry in each.entries:
@@ -147,50 +149,50 @@ def test_sets_are_consistent(games: list[PlayedGame], script: list[tuple[int, di
             assert sum(side.won for side in each.sides) <= each.best_of
             assert max(side.won for side in each.sides) <= each.wins_needed
             counted_before = [entry for entry in each.entries[:-1] if entry.judgement.counts]
-            wins = [sum(e.winner == at for e in counted_before) for at in range(len(each.sides))]
+            wins = [sum(e.winner == place for e in counted_before) for place in range(len(each.sides))]
             assert max(wins) < each.wins_needed, "nothing counts once a set is over"
-        members = [(player.player_index, player.side) for player in said.players]
-        assert len({index for index, _ in members}) == len(members), "nobody sits on another's lap"
-        assert said.score == [said.sides[player.side].score for player in said.players]
+        members = [(player.player_index, player.side) for player in score.players]
+        assert len({index for index, _ in members}) == len(members), "one member for each player index"
+        assert score.score == [score.sides[player.side].score for player in score.players]
         if each.games:
             assert sorted(index for index, _ in members) == sorted(p.index for p in each.games[-1].players)
-        assert msgspec.json.decode(msgspec.json.encode(said), type=type(said)) == said
+        assert msgspec.json.decode(msgspec.json.encode(score), type=type(score)) == score
 
 
 @given(games(), SCRIPTS, RULES)
 @SETTINGS
-def test_made_again_they_are_the_same(
+def test_same_set_after_restart_and_from_the_last_break(
     games: list[PlayedGame], script: list[tuple[int, dict[str, Any]]], rules: Rules
 ) -> None:
-    corrections = played(games, script, rules)
+    corrections = corrections_after(games, script, rules)
     score = score_of(newest_set(games, corrections, rules), corrections)
-    kept = decode(encode(corrections))
-    assert kept == corrections
-    assert score_of(newest_set(tuple(games), kept, rules), kept) == score
-    of_two = [game for game in games if len(game.sides()) > 1]
-    at = since_break(of_two, corrections, rules)
-    if at is not None:
-        assert score_of(newest_set(of_two[at:], kept, rules), kept) == score
+    decoded = decode(encode(corrections))
+    assert decoded == corrections
+    assert score_of(newest_set(tuple(games), decoded, rules), decoded) == score
+    versus_games = [game for game in games if len(game.sides()) > 1]
+    first = since_break(versus_games, corrections, rules)
+    if first is not None:
+        assert score_of(newest_set(versus_games[first:], decoded, rules), decoded) == score
 
 
 @given(games(), SCRIPTS, RULES, PATCHES)
 @SETTINGS
-def test_what_an_operator_says_holds(
+def test_correction_takes_effect(
     games: list[PlayedGame], script: list[tuple[int, dict[str, Any]]], rules: Rules, patch: dict[str, Any]
 ) -> None:
-    corrections = played(games, script, rules)
+    corrections = corrections_after(games, script, rules)
 
-    def newest(said: Corrections) -> Set:
-        return newest_set(games, said, rules)
+    def newest(corrections: Corrections) -> Set:
+        return newest_set(games, corrections, rules)
 
     try:
         after = corrected(corrections, msgspec.convert(patch, SetPatch), newest)
     except ImpossibleCorrection:
         return
     found = newest(after)
-    assert corrected(after, SetPatch(), newest) == after, "who says nothing changes nothing"
+    assert corrected(after, SetPatch(), newest) == after, "an empty patch changes nothing"
     if patch.get("newSet"):
-        assert all(game.in_progress for game in found.games), "of what is over nothing; two files can grow at a time"
+        assert all(game.in_progress for game in found.games), "a new set has no finished games"
     if patch.get("bestOf") is not None:
         assert found.best_of == patch["bestOf"]
     names = patch.get("names") or {}

@@ -14,7 +14,7 @@ from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.model import events
 from slpstream.model.errors import FramingError
 from slpstream.simulate.bundled import MATCHES, as_another_game, bundled_match
-from tests.sets.made import Folder, Table
+from tests.sets.games import CorrectedGames, Folder
 from tests.synthetic import record_demo
 from tests.synthetic.match import synthetic_match
 
@@ -98,11 +98,11 @@ def test_a_replay_without_game_start_is_refused() -> None:
 
 
 def test_the_matches_make_two_sets_of_the_same_players(tmp_path: Path) -> None:
-    folder, table = Folder(tmp_path / "demo"), Table()
+    folder, station = Folder(tmp_path / "demo"), CorrectedGames()
     for play in range(1, len(MATCHES) + 2):
         folder.add(5.0 * play, bundled_match(play, started_at=STARTED_AT + timedelta(minutes=5 * play)))
-    table.games = folder.games()
-    sets = table.sets()
+    station.games = folder.games()
+    sets = station.sets()
     assert [[side.score for side in each.sides] for each in sets] == [[2, 1], [0, 2], [1, 0]]
     assert [each.over for each in sets] == [True, True, False]
     for each in sets:

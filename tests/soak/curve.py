@@ -76,7 +76,7 @@ def table(samples: Sequence[Sample], rows: int = 30) -> str:
         lines.append(_LINE.format(f"{one.seconds / 60:.1f}", one.descriptors, one.tasks, one.threads, memory))
     for limit in LIMITS:
         values = [getattr(one, limit.field) for one in samples[::step]]
-        highest = max(values)
-        bars = "".join(_BARS[round(value / highest * (len(_BARS) - 1))] for value in values)
-        lines.append(f"{limit.field:>12} {bars} 0 to {highest:,}")
+        maximum = max(values)
+        bars = "".join(_BARS[round(value / maximum * (len(_BARS) - 1))] for value in values)
+        lines.append(f"{limit.field:>12} {bars} 0 to {maximum:,}")
     return "\n".join(lines)

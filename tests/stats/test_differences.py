@@ -58,7 +58,7 @@ def members(theirs: Json, ours: Json) -> frozenset[str]:
     return frozenset(re.split(r"[.\[]", difference.where)[0] for difference in differences(theirs, ours))
 
 
-def test_the_table_has_rows() -> None:
+def test_table_has_rows() -> None:
     rows = table()
     assert len({row.replay for row in rows}) == len(rows) > 3
 

@@ -17,7 +17,7 @@ from msgspec import UNSET
 
 from slpstream.model.summary import GameSummary
 from slpstream.store import FILE_NAME, Database, Entry, GamesQuery, StartTime, open_database
-from tests.store import made
+from tests.store import samples
 
 NAMES = ("ann", "bob", "cleo", "Ünal")
 STATIONS = ("main", "side")
@@ -46,29 +46,31 @@ def ids(database: Database, query: GamesQuery = ALL, limit: int = 100) -> list[i
         query = msgspec.structs.replace(query, cursor=page.next)
 
 
-def test_games_for_the_logic_of_sets(database: Database) -> None:
-    database.put([made.entry(number, station=station) for number, station in ((2, "main"), (0, "main"), (1, "side"))])
+def test_played_games_for_grouping_into_sets(database: Database) -> None:
+    database.put(
+        [samples.entry(number, station=station) for number, station in ((2, "main"), (0, "main"), (1, "side"))]
+    )
     assert [int(row.game_id, 16) for row in database.played("main", 10)] == [2, 0]
     assert [int(row.game_id, 16) for row in database.played("main", 1)] == [2]
     [game] = database.played("side", 10)
-    assert (game.mtime_ns, game.reason) == ((made.DAY_ONE + 60) * made.SECOND, "game_end")
-    assert game.summary == made.entry(1).record.summary  # type: ignore[union-attr]
+    assert (game.mtime_ns, game.reason) == ((samples.DAY_ONE + 60) * samples.SECOND, "game_end")
+    assert game.summary == samples.entry(1).record.summary  # type: ignore[union-attr]
 
 
 def test_corrections_belong_to_stations_and_survive_the_removal_of_files(database: Database) -> None:
     database.keep_corrections("main", b'{"x":1}')
     database.keep_corrections("side", b"{}")
     database.keep_corrections("main", b'{"x":2}')
-    database.put([made.entry(1)])
-    database.remove([made.entry(1).path])
+    database.put([samples.entry(1)])
+    database.remove([samples.entry(1).path])
     assert database.corrections() == {"main": b'{"x":2}', "side": b"{}"}
 
 
 def test_games_are_listed_newest_first(database: Database) -> None:
-    database.put([made.entry(number) for number in (2, 0, 1)])
+    database.put([samples.entry(number) for number in (2, 0, 1)])
     assert ids(database) == [2, 1, 0]
     [newest, *_] = database.page(GamesQuery(limit=1)).games
-    assert newest.started_at_ms == 1000 * (made.DAY_ONE + 120 - 30), "a game ends with the last write to its file"
+    assert newest.started_at_ms == 1000 * (samples.DAY_ONE + 120 - 30), "a game ends with the last write to its file"
     assert (newest.station, newest.format, newest.reason) == ("main", "slippi", "game_end")
     summary = msgspec.json.decode(newest.summary, type=GameSummary)
     assert summary.winners == [1]
@@ -77,7 +79,10 @@ def test_games_are_listed_newest_first(database: Database) -> None:
 
 def test_start_time_in_the_metadata_takes_precedence(database: Database) -> None:
     database.put(
-        [made.entry(1), made.entry(2, events=(made.start(2), made.end(), made.metadata("2020-01-01T00:00:00Z")))]
+        [
+            samples.entry(1),
+            samples.entry(2, events=(samples.start(2), samples.end(), samples.metadata("2020-01-01T00:00:00Z"))),
+        ]
     )
     assert ids(database) == [1, 2]
 
@@ -94,12 +99,12 @@ def games_and_query(draw: st.DrawFn) -> tuple[list[Game], GamesQuery, int]:
             number,
             frozenset(draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True))),
             draw(st.sampled_from(STATIONS)),
-            made.DAY_ONE + draw(st.integers(0, 8)),
+            samples.DAY_ONE + draw(st.integers(0, 8)),
         )
         for number in range(count)
     ]
     unset = st.just(UNSET)
-    times = unset | st.integers(-1, 9).map(lambda second: StartTime((made.DAY_ONE + second - 30) * 1000))
+    times = unset | st.integers(-1, 9).map(lambda second: StartTime((samples.DAY_ONE + second - 30) * 1000))
     query = GamesQuery(
         station=draw(unset | st.sampled_from((*STATIONS, "nowhere"))),
         player=draw(unset | st.sampled_from((*NAMES, "ANN", " Bob ", "ÜNAL", "bob#0", "nobody", ""))),
@@ -116,7 +121,7 @@ def games_and_query(draw: st.DrawFn) -> tuple[list[Game], GamesQuery, int]:
 def test_pages_have_each_matching_game_once_and_in_order(case: tuple[list[Game], GamesQuery, int]) -> None:
     games, query, limit = case
     with TemporaryDirectory() as folder, closing(open_database(Path(folder) / FILE_NAME)) as database:
-        database.put([made.entry(n, *sorted(names), station=station, at=at) for n, names, station, at in games])
+        database.put([samples.entry(n, *sorted(names), station=station, at=at) for n, names, station, at in games])
         expected = [
             number
             for number, names, station, at in games
@@ -136,63 +141,65 @@ def terms(names: frozenset[str]) -> set[str]:
     }
 
 
-def test_games_added_between_two_pages_shift_nothing(database: Database) -> None:
-    database.put([made.entry(number) for number in range(0, 20, 2)])
+def test_games_added_between_two_pages_do_not_shift_them(database: Database) -> None:
+    database.put([samples.entry(number) for number in range(0, 20, 2)])
     first = database.page(GamesQuery(limit=5))
     assert first.next is not None
-    database.put([made.entry(number) for number in range(1, 20, 2)])
+    database.put([samples.entry(number) for number in range(1, 20, 2)])
     second = database.page(GamesQuery(cursor=first.next, limit=100))
     assert [int(game.game_id, 16) for game in second.games] == list(range(9, -1, -1))
 
 
 def test_running_game_is_completed_by_its_end(database: Database) -> None:
-    events = (made.start(1), made.stats(), made.end(), made.metadata())
-    database.put([made.entry(1, events=events[:1])])
-    running = database.game(made.game_id(1))
+    events = (samples.start(1), samples.stats(), samples.end(), samples.metadata())
+    database.put([samples.entry(1, events=events[:1])])
+    running = database.game(samples.game_id(1))
     assert running is not None
     assert running.row.reason is None
-    database.put([made.entry(1, at=made.DAY_ONE + 100, events=events[:3])])
-    database.put([made.entry(1, at=made.DAY_ONE + 101, events=events)])
-    game = database.game(made.game_id(1))
+    database.put([samples.entry(1, at=samples.DAY_ONE + 100, events=events[:3])])
+    database.put([samples.entry(1, at=samples.DAY_ONE + 101, events=events)])
+    game = database.game(samples.game_id(1))
     assert game is not None
-    assert (game.row.reason, game.row.last_frame, game.row.started_at_ms) == ("game_end", 1676, made.DAY_ONE * 1000)
+    assert (game.row.reason, game.row.last_frame, game.row.started_at_ms) == ("game_end", 1676, samples.DAY_ONE * 1000)
     assert msgspec.json.decode(game.details.settings)["stageId"] == 3
     assert msgspec.json.decode(game.details.stats or "")["overall"] == [{"killCount": 4}]
-    assert [file.mtime_ns for file in game.files] == [(made.DAY_ONE + 101) * made.SECOND]
+    assert [file.mtime_ns for file in game.files] == [(samples.DAY_ONE + 101) * samples.SECOND]
 
 
-def test_file_read_again_from_its_beginning_takes_nothing_back(database: Database) -> None:
-    whole = made.entry(1, events=(made.start(1), made.stats(), made.end(), made.metadata()))
+def test_reading_a_file_again_from_its_beginning_removes_nothing(database: Database) -> None:
+    whole = samples.entry(1, events=(samples.start(1), samples.stats(), samples.end(), samples.metadata()))
     database.put([whole])
-    before = database.game(made.game_id(1))
-    for events in ((made.start(1),), (made.start(1), made.end())):
-        database.put([made.entry(1, events=events)])
-        assert database.game(made.game_id(1)) == before
+    before = database.game(samples.game_id(1))
+    for events in ((samples.start(1),), (samples.start(1), samples.end())):
+        database.put([samples.entry(1, events=events)])
+        assert database.game(samples.game_id(1)) == before
 
 
 def test_game_in_two_files_is_described_by_the_newest_file(database: Database) -> None:
-    database.put([made.entry(1, station="main", path="/a/new.slp", at=made.DAY_ONE + 100)])
-    old = made.entry(1, station="side", path="/b/old.slp", at=made.DAY_ONE, events=(made.start(1), made.end(7.0)))
+    database.put([samples.entry(1, station="main", path="/a/new.slp", at=samples.DAY_ONE + 100)])
+    old = samples.entry(
+        1, station="side", path="/b/old.slp", at=samples.DAY_ONE, events=(samples.start(1), samples.end(7.0))
+    )
     database.put([old])
-    game = database.game(made.game_id(1))
+    game = database.game(samples.game_id(1))
     assert game is not None
     assert [file.path for file in game.files] == [b"/a/new.slp", b"/b/old.slp"]
     assert (game.row.station, game.row.duration_seconds) == ("main", 30.0)
     assert ids(database, GamesQuery(station="side")) == ids(database, GamesQuery(station="main")) == [1]
     database.remove([b"/a/new.slp"])
-    game = database.game(made.game_id(1))
+    game = database.game(samples.game_id(1))
     assert game is not None
     assert (game.row.station, [file.path for file in game.files]) == ("side", [b"/b/old.slp"])
     assert ids(database, GamesQuery(station="main")) == []
     database.remove([b"/b/old.slp", b"/never/was.slp"])
-    assert database.game(made.game_id(1)) is None
+    assert database.game(samples.game_id(1)) is None
     assert ids(database, GamesQuery(player="ann")) == []
 
 
 def test_file_with_another_game_replaces_the_first_game(database: Database) -> None:
-    database.put([made.entry(1, path="/a.slp")])
-    database.put([made.entry(2, path="/a.slp")])
-    assert database.game(made.game_id(1)) is None
+    database.put([samples.entry(1, path="/a.slp")])
+    database.put([samples.entry(2, path="/a.slp")])
+    assert database.game(samples.game_id(1)) is None
     assert ids(database) == ids(database, GamesQuery(player="bob")) == [2]
     database.put([Entry(station="main", path=b"/a.slp", mtime_ns=1, size_bytes=2, problem="not a replay")])
     assert ids(database) == []
@@ -200,20 +207,20 @@ def test_file_with_another_game_replaces_the_first_game(database: Database) -> N
 
 
 def test_stored_stats_survive_another_read_of_the_file(database: Database) -> None:
-    database.put([made.entry(1, events=(made.start(1), made.end()))])
-    database.keep_stats(made.game_id(1), b'{"overall":[]}')
-    database.put([made.entry(1, events=(made.start(1), made.end()))])
-    game = database.game(made.game_id(1))
+    database.put([samples.entry(1, events=(samples.start(1), samples.end()))])
+    database.keep_stats(samples.game_id(1), b'{"overall":[]}')
+    database.put([samples.entry(1, events=(samples.start(1), samples.end()))])
+    game = database.game(samples.game_id(1))
     assert game is not None
     assert game.details.stats == '{"overall":[]}', "stats are kept when the index is built again"
 
 
 def test_entries_are_stored_all_or_nothing(database: Database) -> None:
-    wrong = msgspec.structs.replace(made.entry(2), mtime_ns="yesterday")
+    wrong = msgspec.structs.replace(samples.entry(2), mtime_ns="yesterday")
     with pytest.raises(sqlite3.IntegrityError):
-        database.put([made.entry(1), wrong])
+        database.put([samples.entry(1), wrong])
     assert database.count() == 0
-    database.put([made.entry(1)])
+    database.put([samples.entry(1)])
     assert database.count() == 1
 
 
@@ -226,7 +233,7 @@ def test_readers_see_whole_batches_while_others_write(database: Database) -> Non
                 found = ids(database, GamesQuery(station="main"), limit=7)
                 assert found == sorted(found, reverse=True)
                 assert database.count() % 10 == 0
-                game = database.game(made.game_id(3))
+                game = database.game(samples.game_id(3))
                 assert game is None or len(game.files) == 1
         except BaseException as error:  # noqa: BLE001 -- reported by the main thread
             failures.append(error)
@@ -235,7 +242,7 @@ def test_readers_see_whole_batches_while_others_write(database: Database) -> Non
     for reader in readers:
         reader.start()
     for first in range(0, 300, 10):
-        database.put([made.entry(number) for number in range(first, first + 10)])
+        database.put([samples.entry(number) for number in range(first, first + 10)])
     stop.set()
     for reader in readers:
         reader.join()
@@ -246,6 +253,6 @@ def test_readers_see_whole_batches_while_others_write(database: Database) -> Non
 def test_two_processes_can_open_the_database(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as one, closing(open_database(path)) as other:
-        one.put([made.entry(1)])
-        other.put([made.entry(2)])
+        one.put([samples.entry(1)])
+        other.put([samples.entry(2)])
         assert ids(one) == ids(other) == [2, 1]

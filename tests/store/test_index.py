@@ -14,7 +14,7 @@ import trio
 from slpstream.model.errors import FormatError, Unreadable
 from slpstream.model.events import Event
 from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, GamesQuery, open_database
-from tests.store import made
+from tests.store import samples
 
 pytestmark = pytest.mark.trio
 
@@ -32,7 +32,7 @@ class Disk:
         if path.suffix == ".gone":
             raise Unreadable(str(path), "no such file")
         number = int(path.stem)
-        return made.record(made.start(number), made.end())
+        return samples.record(samples.start(number), samples.end())
 
 
 @asynccontextmanager
@@ -52,25 +52,25 @@ async def ids(index: GameIndex) -> list[int]:
     return [int(game.game_id, 16) for game in (await index.page(GamesQuery(limit=100))).games]
 
 
-def played(index: GameIndex, number: int, *events: Event, at: int = made.DAY_ONE) -> None:
+def played(index: GameIndex, number: int, *events: Event, at: int = samples.DAY_ONE) -> None:
     path = Path(f"/replays/{number}.slp")
-    index.played("main", path, at * made.SECOND, 10, made.record(*events))
+    index.played("main", path, at * samples.SECOND, 10, samples.record(*events))
 
 
 async def test_played_games_are_indexed(tmp_path: Path) -> None:
     async with indexed(tmp_path) as (index, errors):
-        played(index, 1, made.start(1))
+        played(index, 1, samples.start(1))
         assert await ids(index) == [1]
-        played(index, 1, made.start(1), made.stats(), made.end())
-        played(index, 1, made.start(1), made.stats(), made.end(), made.metadata())
-        played(index, 1, made.start(1), made.stats(), made.end(), made.metadata(), at=made.DAY_ONE + 9)
+        played(index, 1, samples.start(1), samples.stats(), samples.end())
+        played(index, 1, samples.start(1), samples.stats(), samples.end(), samples.metadata())
+        played(index, 1, samples.start(1), samples.stats(), samples.end(), samples.metadata(), at=samples.DAY_ONE + 9)
         await index.written()
-        game = await index.game(made.game_id(1))
+        game = await index.game(samples.game_id(1))
         assert game is not None
         assert game.row.reason == "game_end"
         assert game.details.metadata is not None
         assert game.details.stats is not None
-        assert game.files[0].mtime_ns == (made.DAY_ONE + 9) * made.SECOND
+        assert game.files[0].mtime_ns == (samples.DAY_ONE + 9) * samples.SECOND
         index.gone(Path("/replays/1.slp"))
         assert await ids(index) == []
         assert index.games == 0
@@ -79,13 +79,13 @@ async def test_played_games_are_indexed(tmp_path: Path) -> None:
 
 async def test_pending_games_are_written_at_shutdown(tmp_path: Path) -> None:
     async with indexed(tmp_path) as (index, _):
-        played(index, 1, made.start(1), made.end())
+        played(index, 1, samples.start(1), samples.end())
     async with indexed(tmp_path) as (index, _):
         assert await ids(index) == [1]
 
 
 async def test_old_files_are_read_once_and_again_after_a_change(tmp_path: Path) -> None:
-    files = [(Path(f"/old/{n}.slp"), n * made.SECOND, 5) for n in range(1, 80)]
+    files = [(Path(f"/old/{n}.slp"), n * samples.SECOND, 5) for n in range(1, 80)]
     disk = Disk()
     async with indexed(tmp_path, disk) as (index, errors):
         index.listed("main", [*files, (Path("/old/x.bad"), 1, 1), (Path("/old/y.gone"), 1, 1)])
@@ -108,8 +108,8 @@ async def test_old_files_are_read_once_and_again_after_a_change(tmp_path: Path) 
 
 async def test_report_of_a_station_takes_precedence_over_an_old_file(tmp_path: Path) -> None:
     async with indexed(tmp_path, Disk()) as (index, _):
-        index.listed("main", [(Path("/replays/3.slp"), 4 * made.SECOND, 10)])
-        played(index, 3, made.start(3, "carl"), made.end(), at=5)
+        index.listed("main", [(Path("/replays/3.slp"), 4 * samples.SECOND, 10)])
+        played(index, 3, samples.start(3, "carl"), samples.end(), at=5)
         await index.written()
         while index.waiting_files:
             await trio.sleep(0.005)
@@ -133,10 +133,10 @@ async def test_full_disk_does_not_stop_the_index(tmp_path: Path, monkeypatch: py
                 raise sqlite3.OperationalError("database or disk is full")
 
             full.setattr(Database, "put", fail)
-            played(index, 1, made.start(1))
+            played(index, 1, samples.start(1))
             await index.written()
         assert errors == [1]
-        played(index, 2, made.start(2))
+        played(index, 2, samples.start(2))
         assert await ids(index) == [2]
 
 
@@ -144,7 +144,7 @@ async def fill(folder: Path) -> None:
     """Create an index of 300 games and close it."""
     async with indexed(folder) as (index, _):
         for number in range(300):
-            played(index, number, made.start(number))
+            played(index, number, samples.start(number))
         await index.written()
 
 
@@ -155,7 +155,7 @@ async def test_damage_while_open_begins_a_new_database(tmp_path: Path) -> None:
         spoil(path)
         assert (await index.page(GamesQuery(limit=10))).games == []
         assert errors
-        played(index, 7, made.start(7))
+        played(index, 7, samples.start(7))
         assert await ids(index) == [7]
     assert list(tmp_path.glob(f"{FILE_NAME}.damaged-*"))
 
@@ -176,10 +176,10 @@ async def test_damage_seen_by_many_calls_begins_one_new_database(tmp_path: Path)
             async with trio.open_nursery() as nursery:
                 for _ in range(8):
                     nursery.start_soon(index.page, GamesQuery(limit=10))
-                played(index, 6, made.start(6))
+                played(index, 6, samples.start(6))
             await index.written()
             assert errors
-            played(index, 7, made.start(7))
+            played(index, 7, samples.start(7))
             assert 7 in await ids(index)
         aside = [path for path in folder.glob(f"{FILE_NAME}.damaged-*") if path.name[-4:] not in ("-wal", "-shm")]
         assert len(aside) == 1, "the new database is not set aside too"
@@ -198,11 +198,11 @@ async def test_failed_new_database_is_tried_again_later(tmp_path: Path, monkeypa
             full.setattr("slpstream.store.index.open_database", fail)
             for _ in range(3):
                 assert (await index.page(GamesQuery(limit=10))).games == []
-            played(index, 1, made.start(1))
+            played(index, 1, samples.start(1))
             await index.written()
         before = len(errors)
         assert before > 3
-        await index.keep_stats(made.game_id(1), b"{}")  # finds the database closed, and creates a new one
-        played(index, 7, made.start(7))
+        await index.keep_stats(samples.game_id(1), b"{}")  # finds the database closed, and creates a new one
+        played(index, 7, samples.start(7))
         assert await ids(index) == [7]
     assert len(list(tmp_path.glob(f"{FILE_NAME}.damaged-*"))) <= 3, "one database with its two other files"

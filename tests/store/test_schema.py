@@ -16,7 +16,7 @@ from slpstream.model.errors import ConfigError
 from slpstream.model.summary import GameSummary, Standing
 from slpstream.store import FILE_NAME, GamesQuery, open_database
 from slpstream.store.schema import MIGRATIONS, VERSION
-from tests.store import made
+from tests.store import samples
 
 
 def version(path: Path) -> int:
@@ -37,15 +37,15 @@ def test_new_database(tmp_path: Path) -> None:
 def test_reopened_database_has_its_games(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
-        database.put([made.entry(1)])
+        database.put([samples.entry(1)])
     with closing(open_database(path)) as database:
-        assert [game.game_id for game in database.page(GamesQuery(limit=10)).games] == [made.game_id(1)]
+        assert [game.game_id for game in database.page(GamesQuery(limit=10)).games] == [samples.game_id(1)]
 
 
 def test_migration_keeps_the_games(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
-        database.put([made.entry(1)])
+        database.put([samples.entry(1)])
     further = (*MIGRATIONS, ("ALTER TABLE games ADD COLUMN remark TEXT",))
     with closing(open_database(path, migrations=further)) as database:
         assert database.count() == 1
@@ -72,7 +72,7 @@ def old_database(path: Path, version: int, rows: Mapping[str, Mapping[str, Any]]
     with closing(sqlite3.connect(path)) as connection:
         for number, (format_name, columns) in enumerate(rows.items()):
             row = {
-                "game_id": made.game_id(number), "started_at_ms": 5, "format": format_name, "station": "main",
+                "game_id": samples.game_id(number), "started_at_ms": 5, "format": format_name, "station": "main",
                 "path": b"%d" % number, "setup": "{}", "players": "[]", "rate": "[60,1]", "settings": "{}", **columns,
             }  # fmt: skip
             connection.execute(
@@ -88,7 +88,7 @@ def test_games_of_the_first_version_belong_to_sets(tmp_path: Path) -> None:
     old_database(path, 1, {"slippi": {"settings": OLD_SETTINGS, "game_end": OLD_END}})
     with closing(open_database(path, describe=describe_stored)) as database:
         [game] = database.played("main", 10)
-        assert (game.game_id, game.mtime_ns) == (made.game_id(0), None)
+        assert (game.game_id, game.mtime_ns) == (samples.game_id(0), None)
         assert game.summary.versus
         assert game.standings == {}
         assert database.corrections() == {}
@@ -116,7 +116,7 @@ def test_migration_describes_games_of_older_versions(tmp_path: Path) -> None:
 def test_failed_migration_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
-        database.put([made.entry(1)])
+        database.put([samples.entry(1)])
     broken = (*MIGRATIONS, ("ALTER TABLE games ADD COLUMN remark TEXT", "DROP TABLE nothing"))
     with pytest.raises(sqlite3.OperationalError):
         open_database(path, migrations=broken)
@@ -140,7 +140,7 @@ def test_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
 def test_damaged_database_is_set_aside(tmp_path: Path, damage: str) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
-        database.put([made.entry(number) for number in range(200)])
+        database.put([samples.entry(number) for number in range(200)])
     data = path.read_bytes()
     assert len(data) > 20_000
     path.write_bytes(
@@ -154,7 +154,7 @@ def test_damaged_database_is_set_aside(tmp_path: Path, damage: str) -> None:
     reports: list[tuple[Path, str]] = []
     with closing(open_database(path, on_damage=lambda aside, what: reports.append((aside, what)))) as database:
         assert database.count() == 0
-        database.put([made.entry(1)])
+        database.put([samples.entry(1)])
     [(aside, what)] = reports
     assert what
     assert aside.read_bytes() == damaged

@@ -2,8 +2,8 @@
 
 Logs are generated, the socket takes as many bytes as the test allows, and each message is encoded as one line.
 
-Nothing here depends on the clock. A test triggers something, lets every task run until all of them wait (`settle`), and
-checks what has arrived. Random schedules come from seeds.
+Nothing here depends on the clock. A test triggers something, runs all tasks until they wait (`settle`), and checks the
+messages that have arrived. Random schedules come from seeds.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class FakeStation:
         return game
 
     def write(self, game: Game, batches: int = 1) -> bool:
-        """Write the next batches of a game. Return false when the game is complete."""
+        """Write the next batches of a game. Returns False when the game is complete."""
         file = self.files[game.game_id]
         for batch in file.log.batches[file.written : file.written + batches]:
             file.written += 1
@@ -179,7 +179,7 @@ class FakeStation:
         return game
 
     def archived(self, *logs: FakeLog) -> None:
-        """Add games that were over before the daemon started."""
+        """Add games that ended before the daemon started."""
         for log in logs:
             file = FakeFile(log)
             file.written = len(log.batches)
@@ -226,7 +226,7 @@ class LineEncoding:
 
 
 class Client:
-    """One connection whose socket takes as many bytes as the test allows. Keeps all that it received."""
+    """One connection whose socket takes as many bytes as the test allows. Keeps all received bytes."""
 
     def __init__(
         self, *, room: int | None = None, limit_bytes: int = LIMIT_BYTES, encoding: LineEncoding | None = None

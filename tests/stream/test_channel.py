@@ -114,7 +114,7 @@ async def test_start_delivers_the_whole_current_game(mode: FramesMode, ring_byte
         assert client.lines == lines(log, mode=mode)
 
 
-async def test_start_with_a_finished_game_and_with_no_game() -> None:
+async def test_start_with_and_without_a_finished_game() -> None:
     station, log, next_log = FakeStation(), FakeLog(1), FakeLog(2)
     request = subscription(cursor="start", delivery="lossless")
     async with Client().subscribed(hub_of(station), request) as before:
@@ -235,7 +235,7 @@ async def test_slow_subscriber_gets_archived_game_only_once() -> None:
 @pytest.mark.parametrize("read", ["part", "all"])
 @pytest.mark.parametrize("joined", ["reading", "live"])
 async def test_archived_game_that_grows_again_delivers_only_new_messages(read: str, joined: str) -> None:
-    """The station follows the file again from its first byte; subscribers that have read it get what is new."""
+    """The station follows the file again from its first byte, but subscribers get only the new messages."""
     log = FakeLog(1, batches=20)
     station = FakeStation()
     station.archived(log)
@@ -403,7 +403,7 @@ async def test_two_growing_games_in_one_station_are_both_delivered() -> None:
         assert client.lines != lines(one) + lines(two)
 
 
-async def test_joining_live_while_two_games_grow() -> None:
+async def test_live_subscriber_joins_while_two_games_grow() -> None:
     station, one, two = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=20)
     first = station.begin(one)
     station.write(first, 5)
@@ -495,7 +495,7 @@ async def test_nothing_is_sent_before_the_folder_was_searched() -> None:
         assert resumed.lines == lines(log)[5:]
 
 
-async def test_joining_while_a_game_catches_up() -> None:
+async def test_subscribers_join_while_a_game_catches_up() -> None:
     station, log = FakeStation(), FakeLog(1, batches=30)
     hub = hub_of(station)
     game = station.begin(log, catching_up=True)
@@ -526,7 +526,7 @@ async def test_joining_while_a_game_catches_up() -> None:
         assert overlay.of_type("snapshot") == []
 
 
-async def test_live_subscribers_when_an_old_game_continues() -> None:
+async def test_old_game_that_continues_reaches_live_subscribers() -> None:
     station, current, old = FakeStation(), FakeLog(1, batches=30), FakeLog(2, batches=30)
     hub = hub_of(station)
     playing = station.begin(current)
@@ -553,7 +553,7 @@ async def test_live_subscribers_when_an_old_game_continues() -> None:
         assert [line for line in recorder.log if current.game_id.encode() in line] == lines(current)[seen:]
 
 
-async def test_slow_subscriber_while_another_game_catches_up() -> None:
+async def test_slow_subscriber_gets_both_games_while_one_catches_up() -> None:
     station, current, old = FakeStation(), FakeLog(1, batches=40), FakeLog(2, batches=20)
     client = Client(limit_bytes=1500)
     async with client.subscribed(hub_of(station), subscription(delivery="lossless")):
@@ -686,18 +686,18 @@ async def test_conflation_drops_droppable_messages_and_counts_them() -> None:
         client.allow(None)
         await settle()
         whole = [msgspec.json.decode(line) for line in lines(log)]
-        got = [message for message in client.messages if message["type"] != "lagged"]
-        missing = [message for message in whole if message not in got]
+        received = [message for message in client.messages if message["type"] != "lagged"]
+        missing = [message for message in whole if message not in received]
         assert missing
         assert {message["type"] for message in missing} <= DROPPABLE_TYPES
         assert sum(message["missed"] for message in client.of_type("lagged")) == len(missing)
-        assert got == [message for message in whole if message in got]
+        assert received == [message for message in whole if message in received]
         for kind in ("frame", "finalized", "stats"):
-            assert [m for m in got if m["type"] == kind][-1] == [m for m in whole if m["type"] == kind][-1]
+            assert [m for m in received if m["type"] == kind][-1] == [m for m in whole if m["type"] == kind][-1]
 
 
 async def test_permanently_slow_client_gets_lagged_messages() -> None:
-    """The socket never takes everything that waits."""
+    """Reports of missed messages do not wait for an empty queue."""
     station, log = FakeStation(), FakeLog(batches=60, ended=False)
     game = station.begin(log)
     station.write(game)
@@ -732,7 +732,7 @@ async def test_undroppable_message_without_room_ends_the_subscription() -> None:
 
 
 async def test_nothing_is_sent_after_a_message_that_did_not_fit() -> None:
-    """Not even a message that fits, since its cursor would promise that everything before it was received."""
+    """Not even a smaller message, since its cursor would imply that all messages before it were received."""
     station = FakeStation()
     game = station.begin(FakeLog(batches=0, ended=False))
     station.write_all(game)
@@ -805,7 +805,7 @@ async def test_queue_stays_within_its_limit() -> None:
     station, log = FakeStation(), FakeLog(batches=200)
     hub = hub_of(station)
     conflating, lossless = Client(limit_bytes=3000), Client(limit_bytes=3000)
-    largest = max(len(line) for line in lines(log)) + 1
+    max_line_bytes = max(len(line) for line in lines(log)) + 1
     async with (
         conflating.subscribed(hub, subscription(topics=["frame", "stats"])),
         lossless.subscribed(hub, subscription(delivery="lossless")),
@@ -814,7 +814,7 @@ async def test_queue_stays_within_its_limit() -> None:
         station.play(log)
         await settle()
         for client in (conflating, lossless):
-            assert client.max_queued <= 3000 + largest
+            assert client.max_queued <= 3000 + max_line_bytes
             assert len(client.outbox._queue) < 40
 
 
@@ -836,7 +836,7 @@ def set_state(station: FakeStation, reason: str) -> None:
     station.channel.publish_state({"state": "playing", "reason": reason})
 
 
-async def test_station_state_is_sent_whatever_the_topics() -> None:
+async def test_station_state_is_sent_for_any_topics() -> None:
     station = FakeStation()
     set_state(station, "first")
     async with Client().subscribed(hub_of(station), subscription(topics=["stats"])) as client:
@@ -938,7 +938,7 @@ async def test_rings_of_finished_games_are_freed() -> None:
         assert client.lines == [line for n in range(1, 8) for line in lines(station.files[game_id(n)].log)]
 
 
-async def test_state_is_offline_before_anything_is_known() -> None:
+async def test_initial_state_is_offline() -> None:
     assert FakeStation("side").channel.state_message() == {
         "type": "station",
         "station": "side",

@@ -1,7 +1,7 @@
 """Random schedules of everything that can happen between a game and its subscribers.
 
-A lossless subscriber gets each message exactly once, in order. A conflating one loses only droppable messages, and
-learns how many.
+A lossless subscriber gets each message exactly once, in order. A conflating one loses only droppable messages,
+and their number is reported.
 
 Games are written in pieces, sockets take a few bytes at a time or none, connections break and come back with the last
 cursor, and rings and outboxes are so small that nearly everything is read back. A schedule continues after a random
@@ -116,10 +116,10 @@ async def lossless_schedule(seed: int) -> None:
         games = [log for log in logs if log not in old]
         while games:
             game = station.begin(games.pop(0), catching_up=chance.random() < 0.3)
-            going_on = True
-            while going_on:
+            unfinished = True
+            while unfinished:
                 if chance.random() < 0.5:
-                    going_on = station.write(game, chance.choice((1, 1, 2, 8)))
+                    unfinished = station.write(game, chance.choice((1, 1, 2, 8)))
                 if game.catching_up and chance.random() < 0.2:
                     station.channel.caught_up(game)
                 for reader in readers:
@@ -135,7 +135,7 @@ async def lossless_schedule(seed: int) -> None:
             reader.break_connection()
             expected = [line for log in logs for line in lines(log, mode=reader.mode)][1 if old else 0 :]
             pairs = enumerate(zip(reader.lines, expected, strict=False))
-            wrong = next((index for index, (line, right) in pairs if line != right), None)
+            wrong = next((index for index, (line, expected_line) in pairs if line != expected_line), None)
             assert wrong is None, f"seed {seed}, line {wrong}: {reader.lines[wrong]!r} is not {expected[wrong]!r}"
             assert len(reader.lines) == len(expected), f"seed {seed}"
         nursery.cancel_scope.cancel()
@@ -175,8 +175,8 @@ async def overlapping_schedule(seed: int) -> None:
         await settle()
         assert client.error is None
         for station, log in logs:
-            got = [line for line in client.log if log.game_id.encode() in line]
-            assert got == lines(log, station.channel.station), f"seed {seed}"
+            received = [line for line in client.log if log.game_id.encode() in line]
+            assert received == lines(log, station.channel.station), f"seed {seed}"
 
 
 @pytest.mark.parametrize("seeds", seed_ranges(), ids=str)

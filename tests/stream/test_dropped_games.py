@@ -46,8 +46,8 @@ class ForgetfulStation(FakeStation):
         return self.begin(FakeLog(number, batches=batches))
 
 
-def all_lines(station: FakeStation, first: int, past: int) -> list[bytes]:
-    return [line for number in range(first, past) for line in lines(station.files[game_id(number)].log)]
+def all_lines(station: FakeStation, first: int, end: int) -> list[bytes]:
+    return [line for number in range(first, end) for line in lines(station.files[game_id(number)].log)]
 
 
 def from_game(number: int) -> Subscription:
@@ -138,7 +138,7 @@ async def test_random_schedules_with_many_games_and_clients(seed: int) -> None:
             client = Client(room=chance.choice((0, 700, None)), limit_bytes=1500)
             async with client.subscribed(hub_of(station), request):
                 for _ in range(chance.randint(1, 4)):
-                    await a_while()
+                    await all_waiting()
                     client.allow(chance.choice((500, 3000, None)))
             assert client.error is None
             if client.log:
@@ -152,14 +152,14 @@ async def test_random_schedules_with_many_games_and_clients(seed: int) -> None:
             station.write(game, chance.randint(1, 3))
             if chance.random() < 0.3:
                 nursery.start_soon(come_and_go, chance.randint(max(1, number - 8), number))
-            await a_while()
+            await all_waiting()
             while station.write(game):
                 if chance.random() < 0.3:
-                    await a_while()
+                    await all_waiting()
         stop.set()
         with trio.fail_after(60):
             while len(consumed) < len(all_lines(station, 1, GAMES + 1)) or len(nursery.child_tasks) > 1:
-                await a_while()
+                await all_waiting()
         nursery.cancel_scope.cancel()
     assert consumed == all_lines(station, 1, GAMES + 1)
     assert received_from
@@ -167,6 +167,6 @@ async def test_random_schedules_with_many_games_and_clients(seed: int) -> None:
         assert received == all_lines(station, first, GAMES + 1), first
 
 
-async def a_while() -> None:
+async def all_waiting() -> None:
     """Let all tasks run until they wait."""
     await trio.testing.wait_all_tasks_blocked(0.0005)

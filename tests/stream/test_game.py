@@ -15,7 +15,7 @@ def message(offset: int, count: int = 0, size: int = 100) -> LogMessage:
     return LogMessage("frame", "a" * 32, "live", offset, count, b"x" * size, offset)
 
 
-def test_an_empty_log() -> None:
+def test_empty_log_has_no_messages() -> None:
     log = GameLog(1000)
     assert log.head == START
     assert log.since(START) == []
@@ -23,7 +23,7 @@ def test_an_empty_log() -> None:
     assert (log.head, log.size_bytes) == (START, 0)
 
 
-def test_since_a_position() -> None:
+def test_since_returns_the_messages_after_a_position() -> None:
     log = GameLog(1 << 20)
     messages = [message(10), message(10, 1), message(20), message(35)]
     log.append(messages[:3])
@@ -146,4 +146,4 @@ def test_old_finished_games_free_their_log_readers() -> None:
         if number != 1:  # this one has not ended, so it may continue
             station.write_all(games[-1])
     freed = [number for number, game in enumerate(games) if station.files[game.game_id].forgotten]
-    assert freed == [0], "the newest games and games in progress keep theirs"
+    assert freed == [0], "the newest games and unfinished games keep their log readers"

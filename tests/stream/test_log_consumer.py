@@ -90,10 +90,10 @@ async def schedule(seed: int) -> None:
                 games.append(station.begin(waiting.pop(0), catching_up=chance.random() < 0.3))
                 station.write(games[-1])  # the station knows a game once it has a message
             game = chance.choice(games)  # several at a time
-            going_on = station.write(game, chance.choice((1, 1, 2, 8)))
-            if game.catching_up and (not going_on or chance.random() < 0.2):
+            unfinished = station.write(game, chance.choice((1, 1, 2, 8)))
+            if game.catching_up and (not unfinished or chance.random() < 0.2):
                 station.channel.caught_up(game)
-            if not going_on:
+            if not unfinished:
                 games.remove(game)
             await turns(chance)
             if not consumer.running:
@@ -171,13 +171,13 @@ async def test_missing_game_falls_back_to_the_offset_before_it(
 
 @pytest.mark.trio
 async def test_game_played_beside_a_running_one_is_consumed() -> None:
-    over, running, meanwhile = (FakeLog(n) for n in range(3))
+    ended, running, meanwhile = (FakeLog(n) for n in range(3))
     before, after = FakeStation(), FakeStation()
     first = StoringConsumer(before)
     async with trio.open_nursery() as nursery:
         first.start(nursery)
         await settle()
-        before.play(over)
+        before.play(ended)
         before.write(before.begin(running), 5)
         await settle()
         nursery.cancel_scope.cancel()
@@ -186,8 +186,8 @@ async def test_game_played_beside_a_running_one_is_consumed() -> None:
     after.channel.settled = False
     async with trio.open_nursery() as nursery:
         second.start(nursery)
-        # All files are recent, so they are read again, and two of the games turn out to be over.
-        games = [after.begin(log, catching_up=True) for log in (running, over, meanwhile)]
+        # All files are recent, so they are read again, and two of the games turn out to have ended.
+        games = [after.begin(log, catching_up=True) for log in (running, ended, meanwhile)]
         after.write(games[0], 7)
         for game, mtime_ns in ((games[1], 1), (games[2], 3)):
             after.write_all(game)
@@ -200,7 +200,7 @@ async def test_game_played_beside_a_running_one_is_consumed() -> None:
         after.write_all(games[0])
         await settle()
         nursery.cancel_scope.cancel()
-    assert not second.of(over)
+    assert not second.of(ended)
     assert first.of(running) + second.of(running) == whole(running)
     assert second.of(meanwhile) == whole(meanwhile)
     assert not second.gone
@@ -228,20 +228,20 @@ async def test_live_start_begins_with_the_next_message() -> None:
     game = station.begin(log)
     station.write(game, 5)
     known = len(game.logs["live"].since(START) or ())
-    taken: list[LogMessage] = []
+    consumed: list[LogMessage] = []
 
-    async def take() -> None:
+    async def consume() -> None:
         async for batch in LogConsumer(station.channel, start="live"):
-            taken.extend(batch.messages)
+            consumed.extend(batch.messages)
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(take)
+        nursery.start_soon(consume)
         await settle()
         station.write_all(game)
         await settle()
         nursery.cancel_scope.cancel()
     assert known
-    assert [m.json() for m in taken] == whole(log)[known:]
+    assert [m.json() for m in consumed] == whole(log)[known:]
 
 
 @pytest.mark.trio

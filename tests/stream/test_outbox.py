@@ -161,18 +161,18 @@ class Model:
 
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
-        self.begun = b""
+        self.partial = b""
         """The rest of the message that is being written."""
         self.entries: deque[tuple[bytes, str | None]] = deque()
         self.missed = 0
 
     @property
     def queued(self) -> int:
-        return len(self.begun) + sum(len(data) for data, _ in self.entries)
+        return len(self.partial) + sum(len(data) for data, _ in self.entries)
 
     def put(self, data: bytes, key: str | None) -> bool:
         if not self.queued:
-            self.begun = data
+            self.partial = data
             return True
         for entry in list(self.entries):
             if key is not None and entry[1] == key:
@@ -194,12 +194,12 @@ class Model:
         """The bytes that a socket with this much room receives."""
         taken = b""
         while True:
-            taken += self.begun[:room]
-            room, self.begun = room - len(self.begun[:room]), self.begun[room:]
-            if self.begun or not (self.entries or self.missed):
+            taken += self.partial[:room]
+            room, self.partial = room - len(self.partial[:room]), self.partial[room:]
+            if self.partial or not (self.entries or self.missed):
                 return taken
             report = b"<missed %d>" % self.missed if self.missed else b""
-            self.begun = report + (self.entries.popleft()[0] if self.entries else b"")
+            self.partial = report + (self.entries.popleft()[0] if self.entries else b"")
             self.missed = 0
 
 
@@ -219,11 +219,11 @@ def test_whole_messages_in_order_within_the_limit(actions: list[tuple[str, str |
     box = outbox(socket, limit_bytes)
     accepted: list[bytes] = []
     may_be_missing: set[bytes] = set()
-    largest = 0
+    max_message_bytes = 0
     for number, (action, key, size) in enumerate(actions):
         if action == "put":
             data = b"<%d %b>" % (number, b"x" * size)
-            largest = max(largest, len(data))
+            max_message_bytes = max(max_message_bytes, len(data))
             if box.put(data, key):
                 accepted.append(data)
                 if key is not None:
@@ -238,19 +238,19 @@ def test_whole_messages_in_order_within_the_limit(actions: list[tuple[str, str |
         else:
             box.clear()
             may_be_missing |= set(accepted)
-        assert box.queued_bytes <= max(limit_bytes, largest) + len(b"<missed 99>")
+        assert box.queued_bytes <= max(limit_bytes, max_message_bytes) + len(b"<missed 99>")
         assert box.empty == (box.queued_bytes == 0)
     socket.room = 1 << 20
     assert box.flush()
     assert box.empty
     received = re.findall(rb"<[^<>]*>", socket.received)
     assert b"".join(received) == socket.received
-    got = [text for text in received if not text.startswith(b"<missed")]
-    assert got == [text for text in accepted if text in got]
-    assert set(accepted) - set(got) <= may_be_missing
+    delivered = [text for text in received if not text.startswith(b"<missed")]
+    assert delivered == [text for text in accepted if text in delivered]
+    assert set(accepted) - set(delivered) <= may_be_missing
     if not any(action == "clear" for action, *_ in actions):
         missed = sum(int(text[8:-1]) for text in received if text.startswith(b"<missed"))
-        assert missed == len(accepted) - len(got)
+        assert missed == len(accepted) - len(delivered)
 
 
 @given(actions=ACTIONS, limit_bytes=st.integers(1, 80))

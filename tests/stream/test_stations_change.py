@@ -152,8 +152,8 @@ async def test_returning_station_continues_without_a_gap(stations: object, slow:
         assert client.error is None
 
 
-async def test_cursor_of_a_station_that_appears_later() -> None:
-    """This happens after a restart, when the station's folder is found a moment later."""
+async def test_cursor_applies_to_a_station_that_appears_later() -> None:
+    """For instance after a restart, when the station's folder is found a moment later."""
     main, late = FakeStation("main"), FakeStation("late")
     log = FakeLog(2, batches=9)
     hub = hub_of(main)

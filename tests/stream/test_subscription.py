@@ -24,7 +24,7 @@ def subscribe(**keys: Any) -> Subscription:
     return parse_subscription({"op": "subscribe", **keys})
 
 
-def test_defaults() -> None:
+def test_default_subscription_has_everything() -> None:
     assert subscribe() == Subscription()
     everything = subscribe()
     assert everything.wants("anything")

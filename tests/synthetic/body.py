@@ -240,8 +240,8 @@ class Body:
     def _drive_in_air(self) -> None:
         character = self.character
         if self.mode in _DRIFTING:
-            wanted = self.command.x * character.air_speed
-            self.speed_x += max(-character.air_accel, min(character.air_accel, wanted - self.speed_x))
+            target_speed = self.command.x * character.air_speed
+            self.speed_x += max(-character.air_accel, min(character.air_accel, target_speed - self.speed_x))
         else:
             self.speed_x *= _STUN_DECAY
         if self.fast_falling:
@@ -274,9 +274,9 @@ class Body:
 
     def _decay_knockback(self) -> None:
         speed = math.hypot(self.knock_x, self.knock_y)
-        kept = max(0.0, speed - _KNOCKBACK_DECAY) / speed if speed else 0.0
-        self.knock_x *= kept
-        self.knock_y *= kept
+        factor = max(0.0, speed - _KNOCKBACK_DECAY) / speed if speed else 0.0
+        self.knock_x *= factor
+        self.knock_y *= factor
 
     def _slide(self, surfaces: Sequence[Platform]) -> None:
         ground = next((s for s in surfaces if s.ground_id == self.ground_id), surfaces[0])
@@ -287,7 +287,7 @@ class Body:
         if self.mode is Mode.STUN:
             self.leave_ground()
         elif ground is surfaces[0] or self.mode in (Mode.SHIELD, Mode.HOLD, Mode.DOWN):
-            # Characters stop at the edge of the floor: bots never want to fall off it.
+            # Characters stop at the edge of the floor: bots never mean to fall off it.
             self.x = max(ground.left, min(ground.right, self.x))
             self.speed_x = self.knock_x = 0.0
         else:

@@ -199,8 +199,8 @@ class Bot:
 
     def _reaches(self, me: Fighter, name: str, foe: Fighter) -> bool:
         move = me.character.moves[name]
-        at = foe.x + (foe.speed_x + foe.knock_x) * move.first * 0.6
-        ahead = (at - me.x) * me.facing
+        expected_x = foe.x + (foe.speed_x + foe.knock_x) * move.first * 0.6
+        ahead = (expected_x - me.x) * me.facing
         return move.back - 4 <= ahead <= move.front + 4 and move.low - 12 <= foe.y - me.y <= move.high
 
     _PLANS: ClassVar[dict[str, Callable[[Bot, Fighter, Fighter], Command]]] = {
@@ -302,15 +302,15 @@ class Bot:
         self._plan_frames_left -= 1
         if self._plan_frames_left > 0 and me.shield > 20:
             return Command(Verb.SHIELD)
-        answer = self._rng.random()
-        if foe is not None and abs(foe.x - me.x) < _CLOSE and answer < 0.35:
+        choice = self._rng.random()
+        if foe is not None and abs(foe.x - me.x) < _CLOSE and choice < 0.35:
             return Command(Verb.GRAB)
-        if answer < 0.55:
+        if choice < 0.55:
             self._wavedash = self._rng.random() < 0.5
             return Command(Verb.SHORT_HOP)
-        if answer < 0.75:
+        if choice < 0.75:
             return Command(Verb.ROLL, 1.0 if me.x < 0 else -1.0)
-        return Command(Verb.DODGE, 0.0, -1.0) if answer < 0.82 else REST
+        return Command(Verb.DODGE, 0.0, -1.0) if choice < 0.82 else REST
 
     def _stunned(self, me: Fighter, foe: Fighter | None) -> Command:
         if me.age == 0:

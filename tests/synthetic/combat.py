@@ -113,8 +113,8 @@ class Combat:
     def _stale_damage(self, attacker: Fighter, move: Move) -> float:
         """The damage of a move, reduced by its recent hits."""
         stale = self._stale_moves.get(attacker, ())
-        lost = sum((9 - place) * 0.01 for place, move_id in enumerate(stale) if move_id == move.move_id)
-        return move.damage * (1.0 - min(lost, _MAX_STALENESS))
+        reduction = sum((9 - place) * 0.01 for place, move_id in enumerate(stale) if move_id == move.move_id)
+        return move.damage * (1.0 - min(reduction, _MAX_STALENESS))
 
     def _direction(self, attacker: Fighter, victim: Fighter, move: Move) -> float:
         if move.state in _THROW_STATES:

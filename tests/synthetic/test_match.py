@@ -117,7 +117,7 @@ def test_shorter_match_is_the_beginning_of_the_longer_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "what"),
+    ("options", "option"),
     [
         ({"rollbacks": True, "version": (2, 2, 0)}, "rollbacks"),
         ({"players": 1}, "players"),
@@ -127,19 +127,19 @@ def test_shorter_match_is_the_beginning_of_the_longer_one() -> None:
         ({"stocks": 0}, "stocks"),
     ],
 )
-def test_impossible_options_are_refused(options: dict[str, Any], what: str) -> None:
-    with pytest.raises(ValueError, match=what):
+def test_impossible_options_are_refused(options: dict[str, Any], option: str) -> None:
+    with pytest.raises(ValueError, match=option):
         synthetic_match(**options)
 
 
 @pytest.mark.parametrize("frames", [1, 2, 100])
-def test_very_short_matches(frames: int) -> None:
+def test_very_short_match_is_complete(frames: int) -> None:
     match = read(frames=frames)
     assert match.one(events.GameEnd).last_frame == FIRST_FRAME + frames - 1
     assert match.one(events.Metadata).metadata["lastFrame"] == FIRST_FRAME + frames - 1
 
 
-def test_settings(match: Read) -> None:
+def test_settings_have_players_and_stage(match: Read) -> None:
     settings = match.one(events.GameStart).settings
     assert settings.stage_id == BATTLEFIELD
     assert [p.character_id for p in settings.players] == [2, 9]
@@ -149,7 +149,7 @@ def test_settings(match: Read) -> None:
     assert settings.game_mode != MAJOR_SCENE_ONLINE
 
 
-def test_metadata(match: Read) -> None:
+def test_metadata_has_names_and_characters(match: Read) -> None:
     values = match.one(events.Metadata).metadata
     count = len(match.frames)
     assert values["lastFrame"] == match.one(events.GameEnd).last_frame
@@ -162,7 +162,7 @@ def test_metadata_of_the_oldest_version() -> None:
     assert set(read(version=(0, 1, 0), frames=5).one(events.Metadata).metadata) == {"startAt", "playedOn"}
 
 
-def test_teams() -> None:
+def test_teammates_do_not_hit_each_other() -> None:
     match = read(players=4, teams=True, frames=900)
     settings = match.one(events.GameStart).settings
     assert settings.is_teams
@@ -179,7 +179,7 @@ def test_match_has_a_usual_length(match: Read) -> None:
     assert end.game_end.lras_initiator_index == -1
 
 
-def test_one_player_is_left(match: Read) -> None:
+def test_match_ends_with_one_player_left(match: Read) -> None:
     end = match.one(events.GameEnd)
     last = match.frames[-1].entry.players
     loser = next(i for i, p in last.items() if p.post.stocks_remaining == 0)
@@ -236,7 +236,7 @@ def test_pre_frame_continues_the_last_post_frame(match: Read) -> None:
 
 
 @pytest.mark.parametrize("stage_id", STAGES)
-def test_players_stay_on_the_stage_and_within_its_blast_lines(stage_id: int) -> None:
+def test_players_stay_within_the_blast_lines(stage_id: int) -> None:
     stage = STAGES[stage_id]
     match = read(stage_id=stage_id, seed=3, frames=2500)
     left, right, top, bottom = stage.blast
@@ -286,7 +286,7 @@ def test_everything_that_stats_count_happens(match: Read) -> None:
     assert cancels[1] > cancels[2] > 0
     assert moves <= names.moves().keys()
     assert len(moves) >= 8
-    wanted = {
+    expected_states = {
         "dash": (states.DASH,),
         "turn": (states.TURN,),
         "jump": (states.JUMP_F, states.JUMP_B),
@@ -304,7 +304,7 @@ def test_everything_that_stats_count_happens(match: Read) -> None:
         "tumble": (states.DAMAGE_FLY_N,),
         "rebirth": (states.REBIRTH,),
     }
-    assert not [name for name, any_of in wanted.items() if not sum(seen[state] for state in any_of)]
+    assert not [name for name, any_of in expected_states.items() if not sum(seen[state] for state in any_of)]
 
 
 def test_hits_are_recorded_for_attacker_and_victim(match: Read) -> None:
@@ -322,13 +322,13 @@ def test_hits_are_recorded_for_attacker_and_victim(match: Read) -> None:
 
 
 def test_instance_ids_increase(match: Read) -> None:
-    highest = 0
+    max_id = 0
     for frame in match.frames:
         ids_now = sorted(p.post.instance_id for p in frame.entry.players.values())
-        assert ids_now[-1] >= highest
+        assert ids_now[-1] >= max_id
         assert ids_now[0] != ids_now[1]
-        highest = ids_now[-1]
-    assert highest > 800
+        max_id = ids_now[-1]
+    assert max_id > 800
 
 
 def test_buttons_are_pressed_and_released(match: Read) -> None:
@@ -349,7 +349,7 @@ def test_losing_player_quits_at_the_last_frame() -> None:
     assert read(version=(1, 0, 0), frames=700).one(events.GameEnd).game_end.game_end_method == 0
 
 
-def test_match_that_is_won_before_the_last_frame_is_not_quit() -> None:
+def test_match_won_before_the_last_frame_is_not_quit() -> None:
     match = read(stocks=1, frames=20_000, seed=4)
     assert match.one(events.GameEnd).game_end.game_end_method == 2
     assert read(stocks=1, version=(1, 0, 0), seed=4).one(events.GameEnd).game_end.game_end_method == 3
@@ -384,7 +384,7 @@ def test_four_players_are_defeated_one_after_another() -> None:
     assert [w.player_index for w in end.winners] == [p.player_index for p in end.game_end.placements if p.position == 0]
 
 
-def test_items() -> None:
+def test_items_spawn_and_expire() -> None:
     match = read(items=True, frames=2500, seed=2)
     items = [item for frame in match.frames if frame.entry.items is not UNSET for item in frame.entry.items]
     kinds = {item.type_id for item in items}
@@ -436,7 +436,7 @@ def test_older_versions_have_no_stage_events(stage_id: int) -> None:
     assert not stage_events(read(stage_id=FINAL_DESTINATION, frames=400))
 
 
-def test_gecko_list() -> None:
+def test_gecko_list_needs_version_3_3() -> None:
     match = read(gecko=True, frames=5)
     assert match.reader.gecko_list is not None
     assert len(match.reader.gecko_list) == 1200
@@ -447,7 +447,7 @@ def test_gecko_list() -> None:
 
 @pytest.mark.parametrize("version", [(3, 0, 0), (3, 6, 0), (3, 7, 0), (3, 18, 0)], ids=str)
 @pytest.mark.parametrize("followers", [False, True])
-def test_rollbacks(version: tuple[int, int, int], followers: bool) -> None:
+def test_rollbacks_revise_guessed_frames(version: tuple[int, int, int], followers: bool) -> None:
     options = {"version": version, "frames": 1500, "items": True, "followers": followers}
     match, calm = read(rollbacks=True, **options), read(**options)
     assert not match.all(events.Diagnostic)
@@ -490,11 +490,11 @@ def raw_bookends(data: bytes) -> Iterator[Any]:
     reader.feed(data)
     payloads = reader.event_payloads
     assert payloads is not None
-    at = 15 + data[16] + 1
-    while payloads.widths[data[at]]:
-        if data[at] == 0x3C:
-            yield TABLES[0x3C].layout(payloads.sizes[0x3C]).decode(data, at)
-        at += payloads.widths[data[at]]
+    offset = 15 + data[16] + 1
+    while payloads.widths[data[offset]]:
+        if data[offset] == 0x3C:
+            yield TABLES[0x3C].layout(payloads.sizes[0x3C]).decode(data, offset)
+        offset += payloads.widths[data[offset]]
 
 
 def state_runs(posts: Iterable[Any]) -> Iterator[tuple[int, int]]:

@@ -30,7 +30,7 @@ def test_states_have_the_names_of_the_game() -> None:
 @pytest.mark.parametrize(
     "character", [*LINE_UP, POPO, NANA], ids=lambda c: name_lookups.internal_character_name(c.internal_id)
 )
-def test_roster(character: Any) -> None:
+def test_character_matches_the_tables(character: Any) -> None:
     assert slippi_names.internal_characters()[character.internal_id].external_id == character.external_id
     recovery = character.recovery
     for name in (recovery.start_state, recovery.flight_state):
@@ -46,7 +46,6 @@ def test_roster(character: Any) -> None:
 
 @pytest.mark.parametrize(
     ("state", "animation"),
-    # As observed in real replays.
     [
         (0x00, 0xFFFFFFFF),
         (0x04, 29),
@@ -95,7 +94,7 @@ def test_roster(character: Any) -> None:
         (0x158, 298),
     ],
 )
-def test_animation_index(state: int, animation: int) -> None:
+def test_animation_index_equals_real_replays(state: int, animation: int) -> None:
     assert states.animation_index(state) == animation
 
 

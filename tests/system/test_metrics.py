@@ -69,11 +69,11 @@ def test_delays_are_a_histogram_per_station() -> None:
     tv1, _ = metrics.station("tv1"), metrics.station("tv2")
     for seconds in (0.0, 0.0005, 0.0006, 0.0167, 4.0, 60.0):
         tv1.publish_seconds.observe(seconds)
-    said = delays(metrics)
-    assert said["tv1"]["_count"] == said["tv1"]["+Inf"] == 6
-    assert abs(said["tv1"]["_sum"] - 64.0178) < 1e-9
-    assert [said["tv1"][end] for end in ("0.0005", "0.001", "0.008", "0.0167", "1.0", "5.0")] == [2, 3, 3, 4, 4, 5]
-    assert set(said["tv2"].values()) == {0.0}
+    samples = delays(metrics)
+    assert samples["tv1"]["_count"] == samples["tv1"]["+Inf"] == 6
+    assert abs(samples["tv1"]["_sum"] - 64.0178) < 1e-9
+    assert [samples["tv1"][end] for end in ("0.0005", "0.001", "0.008", "0.0167", "1.0", "5.0")] == [2, 3, 3, 4, 4, 5]
+    assert set(samples["tv2"].values()) == {0.0}
     metrics.drop_station("tv1")
     assert set(delays(metrics)) == {"tv2"}
 

@@ -1,8 +1,7 @@
 """Connects to Redis under trio, with coredis; ingests and gateways share it.
 
 The client itself never retries a call: after a lost connection the session must first find out how far it had come.
-`BROKER_ERRORS` are the errors of a broker that is down, restarts, refuses or fails over. Any other error is our own
-bug.
+`BROKER_ERRORS` are the errors of a broker that is down, restarts, refuses or fails over. Any other error is a bug.
 """
 
 from __future__ import annotations
@@ -137,9 +136,9 @@ class StreamEntry(NamedTuple):
         return b"%d-%d" % (self.ordinal, self.position)
 
 
-def entries_of(answer: Sequence[Any] | None) -> list[StreamEntry]:
-    """The entries in the answer to XRANGE and similar commands. An entry without a line gets an empty one."""
-    return [StreamEntry(*parse_id(entry.identifier), entry.field_values.get(FIELD, b"")) for entry in answer or ()]
+def entries_of(response: Sequence[Any] | None) -> list[StreamEntry]:
+    """The entries in the response to XRANGE and similar commands. An entry without a line gets an empty one."""
+    return [StreamEntry(*parse_id(entry.identifier), entry.field_values.get(FIELD, b"")) for entry in response or ()]
 
 
 def reason_of(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""Sends each station's logs into Redis Streams, each message exactly once, whatever crashes in between.
+"""Sends each station's logs into Redis Streams, each message exactly once, despite crashes.
 
 `streams` describes the layout in the broker. This is why no message is lost or duplicated:
 
@@ -14,7 +14,7 @@ While the broker is down, no consumer runs and nothing is queued: the daemon con
 are read from the files later. While the broker is slow, at most `_MAX_QUEUED_BYTES` are queued, then consumers wait.
 
 All logs share one writer, which collects messages while a call is in progress and sends them with the next one. Calls
-are therefore small when little happens, and large when much does.
+are therefore small under low load and large under high load.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ _MAX_QUEUED_BYTES = 2 << 20
 _MAX_CALL_BYTES = 256 * 1024
 _MAX_PIPELINE_BYTES = 1 << 20
 _KNOWN_GAMES = 64
-"""Games whose position is asked for at the beginning of a session."""
+"""Number of games whose positions are read from the broker at the beginning of a session."""
 _REMEMBERED_GAMES = 16
 _MIN_TURN_SECONDS = 0.25
 """Minimum duration of a turn while games alternate."""
@@ -342,7 +342,7 @@ async def _send_log(client: Client, writer: _Writer, channel: Channel, log: Outg
 
 
 async def _begin(client: Client, log: OutgoingLog) -> tuple[int, list[ConsumerOffset]]:
-    """Take a turn, which stops earlier sessions, and ask how far the broker has come.
+    """Take a turn, which stops earlier sessions, and read how far the broker has come.
 
     Returns the ordinal of the turn and an offset for each game, oldest game first.
     """
@@ -372,9 +372,9 @@ async def _begin(client: Client, log: OutgoingLog) -> tuple[int, list[ConsumerOf
 
 async def _take_turn(client: Client, log: OutgoingLog, newest: int = 0) -> int:
     """Take a turn and return its ordinal. Fails if the newest turn is not `newest`; 0 allows any."""
-    answer: Any = await client.eval(TAKE_TURN, [log.keys.stream(log.mode)], [newest])
-    log.ordinals = [*log.ordinals[-63:], int(answer)]
-    return int(answer)
+    ordinal: Any = await client.eval(TAKE_TURN, [log.keys.stream(log.mode)], [newest])
+    log.ordinals = [*log.ordinals[-63:], int(ordinal)]
+    return int(ordinal)
 
 
 async def _record_turn(client: Client, log: OutgoingLog, turn: Turn) -> None:

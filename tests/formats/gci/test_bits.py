@@ -10,7 +10,7 @@ from slpstream.formats.gci.bits import BitReader, BitWriter, OutOfBits
 from tests.formats.gci.writer import finish, put_octets
 
 MAX_FIELD_BITS = 57
-"""What the reader's window of 8 bytes holds after up to 7 bits of the field before."""
+"""The longest field that fits into the reader's window of 8 bytes after up to 7 bits of the field before."""
 
 FIELDS = st.lists(
     st.integers(1, MAX_FIELD_BITS).flatmap(

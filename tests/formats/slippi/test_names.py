@@ -109,7 +109,7 @@ def test_playable_characters_have_all_their_costumes(external_id: int) -> None:
     assert character.costumes[0] == "Default"
 
 
-def test_the_game_has_123_costumes() -> None:
+def test_game_has_123_costumes() -> None:
     assert sum(len(names.characters()[external_id].costumes) for external_id in PLAYABLE) == 123
 
 
@@ -141,7 +141,7 @@ def test_stages_are_complete_and_unique() -> None:
     assert len({stage.name for stage in names.stages().values()}) == 86
 
 
-def test_the_tournament_stages_have_an_outline() -> None:
+def test_tournament_stages_have_an_outline() -> None:
     assert {number for number in names.stages() if names.stage_edge(number) is not None} == {2, 3, 8, 28, 31, 32}
     assert names.stage_edge(32) == 85.57
     assert names.stage_edge(84) is names.stage_edge(-1) is None

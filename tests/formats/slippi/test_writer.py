@@ -60,7 +60,7 @@ FRAME_EVENTS = {t.command for t in (PRE_FRAME, POST_FRAME, FRAME_START, ITEM_UPD
     STAGE_EVENT_KINDS
 )
 
-# What real files declare, read off them: the sizes of Game Start, Pre, Post, Game End, Frame Start, Item, Bookend.
+# Sizes declared in real files: Game Start, Pre, Post, Game End, Frame Start, Item, Bookend.
 DECLARED: dict[Version, tuple[int, ...]] = {
     (0, 1, 0): (320, 58, 33, 1),
     (1, 0, 0): (352, 58, 37, 1),
@@ -203,9 +203,6 @@ def raw_array(data: bytes) -> bytes:
     return container.header(0) + data[container.HEADER_BYTES : end]
 
 
-# -- real replays ------------------------------------------------------------------------------------------------------
-
-
 @needs_shared
 @pytest.mark.parametrize("path", whole_replays(), ids=lambda path: path.stem)
 @pytest.mark.parametrize("check", [written_again, written_by_frames])
@@ -225,9 +222,6 @@ def test_real_metadata_is_encoded_as_the_game_does(path: Path) -> None:
     values = parts.metadata()
     if values is not None:
         assert RawWriter().close(values) == parts.rest
-
-
-# -- every era ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", ERAS, ids=named)
@@ -256,9 +250,6 @@ def test_events_are_declared_when_the_format_gained_them() -> None:
 def test_size_of_a_long_gecko_list_overflows() -> None:
     # v3.13 of the real ones: 69,600 bytes, declared 4,064.
     assert sizes_at((3, 13, 0), gecko_list_bytes=69_600)[GECKO_LIST] == 4064
-
-
-# -- single events -----------------------------------------------------------------------------------------------------
 
 
 def a_pre(**values: Any) -> Any:
@@ -310,9 +301,6 @@ def test_bytes_of_another_size_are_refused() -> None:
         ReplayWriter((1, 0, 0)).event(bytes([GAME_END.command, 2, 0]))
 
 
-# -- Game Start --------------------------------------------------------------------------------------------------------
-
-
 def test_game_start_reads_back() -> None:
     fox = PlayerSetup(
         index=1, character_id=2, character_color=3, nametag="FOX!", display_name="Vixen #1", connect_code="VIXN#101"
@@ -354,9 +342,6 @@ def test_unknown_row_is_refused() -> None:
         game_start((3, 18, 0), players=[], stage_id=31, no_such_row=1)
 
 
-# -- Message Splitter --------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("length", [1, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 3 * BLOCK_BYTES])
 def test_gecko_list_is_split_and_put_together(length: int) -> None:
     codes = bytes(i % 251 for i in range(length))
@@ -373,9 +358,6 @@ def test_gecko_list_is_split_and_put_together(length: int) -> None:
 
 def test_no_list_no_splitter() -> None:
     assert list(split(b"")) == []
-
-
-# -- files -------------------------------------------------------------------------------------------------------------
 
 
 def kinds(data: bytes) -> list[int]:

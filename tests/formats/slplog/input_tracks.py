@@ -174,12 +174,12 @@ EIGHT_STEPS = (-128, -48, -12, -4, 4, 12, 48, 128)
 _MIN_CHANGE = 4
 
 
-def quantise_step(old: int, wanted: int) -> tuple[int | None, int]:
-    """The index of the step nearest to a wanted axis value (0 to 255), and the value that results from it.
+def quantise_step(old: int, new: int) -> tuple[int | None, int]:
+    """The index of the step nearest to a new axis value (0 to 255), and the value after that step.
 
     The index is `None`, and the value unchanged, when the change is smaller than any step.
     """
-    delta = wanted - old
+    delta = new - old
     if abs(delta) < _MIN_CHANGE:
         return None, old
     index = min(range(len(EIGHT_STEPS)), key=lambda i: (abs(EIGHT_STEPS[i] - delta), i))

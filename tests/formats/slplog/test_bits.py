@@ -114,7 +114,7 @@ def test_stream_round_trips_and_asserts_its_values(
     compared.assert_octets("o", octets)
 
 
-def test_an_assertion_names_what_differs() -> None:
+def test_assertion_names_the_difference() -> None:
     stream = AssertingStream()
     stream.write_number(7)
     stream.write_float(0.0)

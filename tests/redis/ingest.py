@@ -1,7 +1,7 @@
 """A Redis sink over fake stations, and queries about the messages that the broker has.
 
-Determinism: the broker is real, so tests do not depend on timing. They wait for a condition (`until`), for as long as
-it takes, and then check the result.
+The broker is real, so the tests must not depend on timing: they wait for a condition (`until`) and then check the
+result.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class Ingest:
         self.sink = self._make()
         nursery.start_soon(self._run, self._scope)
 
-    async def begun(self) -> None:
+    async def started(self) -> None:
         """Wait until the sink reads all logs. In a log that was never sent, it begins with the current game."""
         logs = self.sink._logs
         await until(lambda: len(logs) == 2 * len(self.stations) and all(log in _begun for log in logs.values()))
@@ -99,7 +99,7 @@ async def until(condition: Callable[[], bool]) -> None:
 
 
 @asynccontextmanager
-async def asking(url: str) -> AsyncIterator[Client]:
+async def broker_client(url: str) -> AsyncIterator[Client]:
     """A client for the queries of a test."""
     async with connected(address_of(url)) as client:
         yield client

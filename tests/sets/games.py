@@ -1,6 +1,6 @@
-"""Games for the making of sets: whole replays by the project's own writer, and games that nobody played.
+"""Games for the tests of sets: synthetic replays, the folder of a station, and its games as an operator corrects them.
 
-A replay has every frame of its length; what differs from frame to frame is its number, and stocks as they are lost.
+A replay has every frame of its length. Frames differ only in their numbers and in the stocks left.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from slpstream.sets import (
 )
 from slpstream.sets.grouping import Set
 from slpstream.store import FILE_NAME, open_database
-from slpstream.store.backfill import OldFile, look
+from slpstream.store.backfill import OldFile, read_entry
 from tests.formats.slippi.built import bookend, post, pre, start
 from tests.formats.slippi.writer import PlayerSetup, ReplayWriter, game_start
 
@@ -44,7 +44,7 @@ DREAM_LAND, BATTLEFIELD = 28, 31
 
 
 class Seat(NamedTuple):
-    """Who sits at a port."""
+    """The player at a port."""
 
     name: str = ""
     code: str = ""
@@ -68,8 +68,11 @@ def replay(
     ended: bool = True,
     session: str = "",
 ) -> bytes:
-    """A game of these players, by player index, who have so many stocks left at its end. It began that `minute` of the
-    day; without `ended` it has no Game End, as when the console was switched off."""
+    """A replay of these players, by player index.
+
+    `left` has the stocks at the end, `minute` is the minute of the day at which the game began. Without `ended` there
+    is no Game End, as when the console is switched off.
+    """
     teams = len({seat.team for seat in seats.values()}) > 1
     setups = [
         PlayerSetup(
@@ -93,43 +96,42 @@ def replay(
     last = FIRST_PLAYABLE_FRAME + round(seconds * FRAMES_PER_SECOND)
     phases = 2 * STOCKS
     length = last + 1 - FIRST_FRAME
-    at = FIRST_FRAME
+    first = FIRST_FRAME
     for phase in range(1, phases + 1):
-        past = FIRST_FRAME + length * phase // phases if phase < phases else last
+        end = FIRST_FRAME + length * phase // phases if phase < phases else last
         stocks = {i: max(left[i], STOCKS - phase * STOCKS // phases) for i in seats}
-        parts.append(_same(writer, at, past, seats, stocks, {}))
-        at = past
-    parts.append(_same(writer, last, last + 1, seats, left, percent or {}))
+        parts.append(_equal_frames(writer, first, end, seats, stocks, {}))
+        first = end
+    parts.append(_equal_frames(writer, last, last + 1, seats, left, percent or {}))
     if ended:
         ranking = sorted(seats, key=lambda i: (-left[i], (percent or {}).get(i, 0.0)))
         if teams:
             best = seats[ranking[0]].team
             ranking.sort(key=lambda i: seats[i].team != best)
-        places = [ranking.index(i) if i in seats else -1 for i in range(4)]
-        parts.append(writer.end(method, lras_initiator=quitter, placements=tuple(places)))  # type: ignore[arg-type]
+        placements = [ranking.index(i) if i in seats else -1 for i in range(4)]
+        parts.append(writer.end(method, lras_initiator=quitter, placements=tuple(placements)))  # type: ignore[arg-type]
         began = datetime.fromtimestamp(DAY + 60 * minute, UTC).isoformat().replace("+00:00", "Z")
         parts.append(writer.close({"startAt": began, "lastFrame": last, "players": {}, "playedOn": "dolphin"}))
         return writer.header() + b"".join(parts)[container.HEADER_BYTES :]
     return b"".join(parts)
 
 
-def _same(
+def _equal_frames(
     writer: ReplayWriter,
     first: int,
-    past: int,
-    indices: Mapping[int, Seat],
+    end: int,
+    seats: Mapping[int, Seat],
     stocks: Mapping[int, int],
     percent: Mapping[int, float],
 ) -> bytes:
-    """Frames that differ in their numbers alone. Those who are out are not in them, but for the last frame of a game of
-    two."""
-    there = [i for i in sorted(indices) if stocks[i] or len(indices) == 2]
-    events = [start(first), *(pre(first, i) for i in there)]
-    events += [post(first, i, stocks_remaining=stocks[i], percent=percent.get(i, 20.0 + i)) for i in there]
-    like = ReplayWriter(VERSION)  # the other one counts what is written
-    parts = [like.event(each) for each in (*events, bookend(first))]
+    """Frames that differ only in their numbers. Players without stocks are left out, except in games of two."""
+    present = [i for i in sorted(seats) if stocks[i] or len(seats) == 2]
+    events = [start(first), *(pre(first, i) for i in present)]
+    events += [post(first, i, stocks_remaining=stocks[i], percent=percent.get(i, 20.0 + i)) for i in present]
+    template = ReplayWriter(VERSION)  # `writer` counts the bytes of each event
+    parts = [template.event(each) for each in (*events, bookend(first))]
     frames = []
-    for number in range(first, past):
+    for number in range(first, end):
         packed = struct.pack(">i", number)
         frames += [part[:1] + packed + part[5:] for part in parts[:-1]]
         frames.append(bytes([FRAME_BOOKEND.command]) + packed + packed)
@@ -137,7 +139,7 @@ def _same(
 
 
 class Folder:
-    """A station's folder: replays are put into it, and the index reads them as it reads old files."""
+    """The folder of a station. Its replays are read through an index, like files from before the daemon started."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -145,43 +147,42 @@ class Folder:
         path.mkdir()
 
     def add(self, minute: float, data: bytes, *, lasts: float = 2.0) -> None:
-        """A file that was written last so many minutes after the game began."""
+        """Add a file that was last written `lasts` minutes after the game began."""
         path = self.path / f"Game_{minute:07.2f}.slp"
         path.write_bytes(data)
-        at = DAY + 60 * (minute + lasts)
-        os.utime(path, (at, at))
+        written_at = DAY + 60 * (minute + lasts)
+        os.utime(path, (written_at, written_at))
 
     def games(self) -> list[PlayedGame]:
-        """What the index says of them."""
+        """The games in the folder, read back from an index of it."""
         with closing(open_database(self._state / FILE_NAME)) as database:
             files = [OldFile(path, path.stat().st_mtime_ns, path.stat().st_size) for path in self.path.iterdir()]
-            database.put(look(lambda path: read_game(path).record(), "main", file) for file in files)
+            database.put(read_entry(lambda path: read_game(path).record(), "main", file) for file in files)
             return played_games(database.played("main", 1000), ())
 
 
-class Table:
-    """The games of a station with an operator beside it."""
+class CorrectedGames:
+    """The games of a station and the corrections that an operator makes."""
 
     def __init__(self, rules: Rules | None = None) -> None:
         self.rules = rules or Rules()
         self.games: Sequence[PlayedGame] = ()
         self.corrections = Corrections()
 
-    def say(self, **patch: object) -> None:
-        """What the operator says now; as JSON has it."""
-        said = msgspec.convert(patch, SetPatch)
+    def correct(self, **patch: object) -> None:
+        """Apply a correction, given as in JSON."""
         newest = lambda corrections: newest_set(self.games, corrections, self.rules)  # noqa: E731
-        self.corrections = corrected(self.corrections, said, newest)
+        self.corrections = corrected(self.corrections, msgspec.convert(patch, SetPatch), newest)
 
     @property
     def set(self) -> Set:
-        """The newest one."""
+        """The newest set."""
         return newest_set(self.games, self.corrections, self.rules)
 
     def sets(self) -> list[Set]:
-        """All of them."""
+        """All sets, oldest first."""
         return sets_of(self.games, self.corrections, self.rules)
 
-    def said(self) -> list[object]:
-        """All of them, as the outside sees them."""
+    def payloads(self) -> list[object]:
+        """All sets as subscribers see them."""
         return [msgspec.to_builtins(score_of(each, self.corrections)) for each in self.sets()]
