@@ -166,6 +166,7 @@ def test_doubles_are_shown_as_coloured_teams(browser: Browser, daemon: DaemonPro
         saying.frame(1, 12, 134, 87, 0, joystickX=0.7, joystickY=-0.7, physicalButtons=0x100, physicalRTrigger=0.5)
         saying.combo("combo_extended", 1, 10, 4, 7.5)
         page.locator(".combo.shown").wait_for()
+        page.locator(".player[data-port='2'][data-colour='blue']").wait_for()  # the names of teams are loaded
         colours = page.locator(".player").evaluate_all("cards => cards.map((card) => card.dataset.colour)")
         assert colours == ["red", "blue", "red", "blue"]
         assert page.locator("controller-display").first.get_attribute("data-buttons") == "a"
@@ -306,7 +307,7 @@ def test_stylesheet_of_another_server_is_not_requested(browser: Browser, daemon:
 def test_missing_stylesheet_is_reported(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         watched.page.goto(f"{daemon.url}/overlay/station?css=none.css")
-        watched.page.get_by_text("there is no such stylesheet").wait_for()
+        watched.page.get_by_text("css=none.css: not found in the overlay folder").wait_for()
 
 
 @pytest.mark.parametrize(
