@@ -58,13 +58,13 @@ class Tournament(NamedTuple):
     def begin(self) -> None:
         """Begins all games at once. Further calls do nothing."""
         if not any(setups.path_of(self.folder, i).exists() for i in range(setups.COUNT)):
-            self._say("begin")
+            self._send("begin")
 
     def end(self) -> None:
         """Lets the games end, which slow down in mid-game."""
-        self._say("end")
+        self._send("end")
 
-    def _say(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         assert self.writer.stdin is not None
         self.writer.stdin.write(f"{line}\n")
         self.writer.stdin.flush()

@@ -152,7 +152,7 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
             seen.append(page.evaluate(SHOWN))
             slider.press("End")
             expect(bar).to_have_attribute("data-live", "true")
-        asked = [url for url in watched.asked if "/frames?" in url]
+        asked = [url for url in watched.requested if "/frames?" in url]
         assert 1 <= len(asked) < 60
         watched.check(daemon.url)
     expected = entries(path)

@@ -34,7 +34,7 @@ LOAD_FROM_DISK = """
 
 
 def load(script: str, given: Any, into: Path) -> Any:
-    """What a script returns in node, where `fetch` reads the tables from the disk."""
+    """The result of a script in node, where `fetch` reads the tables from the disk."""
     for name, folder in name_folders().items():
         shutil.copytree(folder, into / "static" / "names" / name, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     shutil.copytree(STATIC / "dashboard", into / "static" / "dashboard")

@@ -20,6 +20,7 @@ const TIMEOUT_MS = 5000;
 const ROUNDS_PER_GAMES = 5;
 const MAX_GAMES = 20;
 const NOT_FOUND = 404;
+const NO_TOKEN = "access token required: open this page with ?token=TOKEN";
 /** From this age on, unread bytes count as the lag. */
 const MIN_TAIL_LAG_SECONDS = 0.5;
 const SAMPLE = /^(\w+)(?:\{(?:.*,)?station="((?:[^"\\]|\\.)*)".*\}|\{[^}]*\})? ([-+.\deE]+|NaN|\+Inf)$/;
@@ -129,8 +130,7 @@ export class Daemon {
     const stations = await this.get("v1/stations");
     this.health.responseMs = performance.now() - start;
     if (stations.status !== 200) {
-      const refused = stations.status === 401;
-      this.#setHealth("unreachable", refused ? "access token required: open this page with ?token=TOKEN" : stations.body.detail);
+      this.#setHealth("unreachable", stations.status === 401 ? NO_TOKEN : stations.body.detail);
       return;
     }
     this.stations = stations.body.stations;

@@ -29,7 +29,7 @@ export class StationDetail {
   #replay;
   #stageView;
   #setPanel;
-  /** The messages of the running game before this page was opened, while they are being received. @type {{feed: Stream, match: Match} | null} */ #past = null;
+  /** The running game from its start, until `#match` has joined it. @type {{feed: Stream, match: Match} | null} */ #past = null;
   /** The last game, if it ended before this page was opened. @type {Match | null} */ #lastGame = null;
   #summaryAt = -Infinity;
   #summaryKey = "";
@@ -165,7 +165,8 @@ export class StationDetail {
     root.dataset.game = game?.gameId ?? "";
     root.dataset.ended = String(ended);
     setText(find(".stage", root), game === null ? "No game yet" : placeName(game));
-    setText(find(".clock", root), displayed === null ? "" : over ? minutesText(match.durationSeconds) : clockText(displayed));
+    const time = displayed === null ? "" : over ? minutesText(match.durationSeconds) : clockText(displayed);
+    setText(find(".clock", root), time);
     setText(find(".result", root), over ? resultOf(game, set) : "");
     showPlayers(find(".players", root), players, winnersOf(displayed), set);
     this.#stageView.hidden = !melee || over;

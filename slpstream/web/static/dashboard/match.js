@@ -39,7 +39,8 @@ export class PercentHistory {
    * @param {number} through
    */
   precede(earlier, through) {
-    for (const [ownLists, otherLists] of /** @type {const} */ ([[this.points, earlier.points], [this.losses, earlier.losses]])) {
+    const pairs = /** @type {const} */ ([[this.points, earlier.points], [this.losses, earlier.losses]]);
+    for (const [ownLists, otherLists] of pairs) {
       for (const index of new Set([...ownLists.keys(), ...otherLists.keys()])) {
         const before = (otherLists.get(index) ?? []).filter(({ frame }) => frame <= through);
         const after = (ownLists.get(index) ?? []).filter(({ frame }) => frame > through);

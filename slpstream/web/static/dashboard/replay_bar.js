@@ -1,5 +1,5 @@
 /**
- * `<replay-bar>`: the playback controls below a stage. It displays a position and calls `actions`; it does not know the game.
+ * `<replay-bar>`: the playback controls below a stage. It displays a position and calls `actions`.
  *
  * The left and right arrow keys move by a second, and with Shift by a frame. They work everywhere on the page except in
  * fields and scrollable elements.

@@ -18,6 +18,7 @@ import { colourOf, clone, element, fill, find, setAttribute, setText } from "./d
 
 const LENGTHS = [1, 3, 5, 7, 9, 11];
 const REFUSED = [401, 403];
+const NOT_OPERATOR = "Only operators can change sets: open this page with ?token=OPERATOR_TOKEN";
 const RETRY_MS = 3000;
 const STATES = { upcoming: "has not started", running: "is in progress", over: "is over" };
 
@@ -49,8 +50,8 @@ export class SetPanel {
    */
   scoreOf(gameId) {
     const set = this.#set;
-    const includesGame = set?.games === undefined || set.gameId === undefined || set.games.some((game) => game.gameId === gameId);
-    return includesGame ? set : null;
+    const { games, gameId: newest } = set ?? {};
+    return games === undefined || newest === undefined || games.some((game) => game.gameId === gameId) ? set : null;
   }
 
   /**
@@ -167,8 +168,8 @@ export class SetPanel {
     }
     try {
       const { status, body } = await send(this.#daemon);
-      const refused = REFUSED.includes(status) ? "Only operators can change sets: open this page with ?token=OPERATOR_TOKEN" : "";
-      this.#problem = status === 200 ? "" : refused || body.detail;
+      const refused = REFUSED.includes(status);
+      this.#problem = status === 200 ? "" : refused ? NOT_OPERATOR : body.detail;
       this.#set = status === 200 ? /** @type {SetScore} */ (body) : this.#set;
     } catch {
       this.#problem = "The daemon is not responding.";
