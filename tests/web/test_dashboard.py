@@ -402,9 +402,6 @@ def fulfil(answer: Any) -> Any:
     return lambda route: route.fulfill(json=answer)
 
 
-# -- our own data -----------------------------------------------------------------------------------------------------
-
-
 def test_stage_outlines_are_those_of_the_game() -> None:
     """The outlines agree with what the simulation knows of the six tournament stages."""
     from tests.synthetic.stages import STAGES

@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 class Listener:
-    """A lossless subscriber beside the page, which records games by id."""
+    """A lossless subscriber in addition to the page, which records games by id."""
 
     def __init__(self) -> None:
         self.games: dict[str, Log] = {}

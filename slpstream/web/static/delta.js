@@ -87,7 +87,7 @@ class Shape {
   }
 
   /**
-   * @param {any} value  Of this shape.
+   * @param {any} value  A value of this shape.
    * @param {any[]} leaves
    */
   read(value, leaves) {

@@ -69,7 +69,7 @@
  * @property {(station: string) => void} [onReset]  Called when the log of a station cannot be resumed.
  */
 
-/** Close codes of the daemon that are not solved by reconnecting. */
+/** Close codes for which reconnecting in the same way does not help. */
 export const CloseCode = Object.freeze({
   BAD_REQUEST: 4400,
   NOT_AUTHORISED: 4401,

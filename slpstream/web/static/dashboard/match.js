@@ -138,7 +138,7 @@ export class Match {
     if (game === null || (message.gameId !== undefined && message.gameId !== game.gameId)) {
       return;
     }
-    // What happened before a snapshot is unknown.
+    // The history before a snapshot is unknown.
     if (message.type === "game_start" || message.type === "snapshot" || game.gameId !== this.gameId) {
       this.#begin(game.gameId);
     }

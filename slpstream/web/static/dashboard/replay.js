@@ -13,7 +13,7 @@ import { FIRST_FRAME, Recording } from "./recording.js";
  * @typedef {object} ReplayOptions
  * @property {(path: string) => Promise<{status: number, body: Record<string, any>}>} get
  * @property {() => Game} game           The current state of the game.
- * @property {readonly string[]} fields  What the stage view needs of a frame.
+ * @property {readonly string[]} fields  Fields of a frame that the stage view needs.
  * @property {() => number} last         The last frame of the game so far.
  * @property {() => void} onChange
  * @property {() => void} onEnd          Called when the last frame has been played.

@@ -63,7 +63,7 @@ export class StageView extends HTMLElement {
     this.#canvas.setAttribute("role", "img");
     this.append(this.#canvas);
     this.#scheme.addEventListener("change", this.#resetStyle);
-    this.#request();
+    this.#requestDrawing();
   }
 
   disconnectedCallback() {
@@ -90,10 +90,10 @@ export class StageView extends HTMLElement {
     this.#shown = -Infinity;
   }
 
-  #request() {
+  #requestDrawing() {
     this.#frameRequest = requestAnimationFrame((now) => {
       if (this.isConnected) {
-        this.#request();
+        this.#requestDrawing();
       }
       if (this.offsetParent !== null && (!this.#reducedMotion.matches || now - this.#drawnAt >= REDUCED_MOTION_MS)) {
         this.#draw(now);
