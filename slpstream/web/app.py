@@ -1,4 +1,4 @@
-"""The HTTP application: the API, the pages and their assets. It knows what it serves as `Stations` and `Games`."""
+"""The HTTP application: the API, the pages and their assets. Their data come from `Stations` and `Games`."""
 
 from __future__ import annotations
 

@@ -77,11 +77,10 @@ class RequestResponseCycle:
 
     async def _receive(self) -> dict[str, Any]:
         if self._body_done:
-            # Only the end of the connection can follow, and the sending side notices it.
+            # Only the end of the connection can follow, which the sending side notices.
             await trio.sleep_forever()
-        with trio.move_on_at(
-            self._body_deadline
-        ):  # for the whole body, so that a trickle of bytes cannot hold the connection
+        # The deadline is for the whole body, so that a trickle of bytes cannot hold the connection.
+        with trio.move_on_at(self._body_deadline):
             while True:
                 event = self._http.next_event()
                 if event is h11.NEED_DATA:

@@ -25,7 +25,7 @@ class Connection:
         self.peer = peer
         """Address of the other end."""
         self.gone = False
-        """Nothing can be written any more: the other end has left or was given up."""
+        """Whether nothing can be written any more, because the other end has left or was abandoned."""
         sock.setblocking(False)
         self._set(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
@@ -62,13 +62,13 @@ class Connection:
         """Writes all bytes, as fast as the other end reads them."""
         rest = memoryview(data)
         while rest and not self.gone:
-            taken = self.write_now(rest)
-            rest = rest[taken:]
+            written = self.write_now(rest)
+            rest = rest[written:]
             if rest:
                 await self.writable()
 
     def limit_send_buffer(self, size_bytes: int) -> None:
-        """Limits the system's buffer for a slow client. Data in it can no longer be dropped in favour of newer."""
+        """Limits the system's send buffer, in which data for a slow client can no longer be replaced by newer data."""
         self._set(socket.SOL_SOCKET, socket.SO_SNDBUF, size_bytes)
 
     async def finish(self) -> None:
@@ -80,13 +80,13 @@ class Connection:
             self._socket.shutdown(socket.SHUT_WR)
         except OSError as error:
             self._lose(error)
-        left = _LINGER_BYTES
+        remaining = _LINGER_BYTES
         with trio.move_on_after(_LINGER_SECONDS):
-            while not self.gone and left > 0:
+            while not self.gone and remaining > 0:
                 data = await self.read()
                 if not data:
                     return
-                left -= len(data)
+                remaining -= len(data)
 
     def close(self) -> None:
         """Closes the socket."""
@@ -99,7 +99,7 @@ class Connection:
             self._socket.setsockopt(level, option, value)
 
     def _lose(self, error: OSError) -> None:
-        """Marks the connection as gone, whichever error the network reports. EBADF would be our own mistake."""
+        """Marks the connection as gone after any network error. EBADF would be a bug, so it is raised."""
         if error.errno == errno.EBADF:
             raise error
         self.gone = True

@@ -51,10 +51,10 @@ class WebsocketEncoding:
 
 
 class DeltaWebsocketEncoding(WebsocketEncoding):
-    """MessagePack, with messages that contain only the difference to an earlier one."""
+    """MessagePack, in which most messages contain only the differences from an earlier one."""
 
     def follow(self, link: DeltaBase, before: DeltaBase, station: str) -> bytes:
-        """A message as a difference, for subscribers that have `before`, a message of the same game and type."""
+        """A message as its differences from `before`, an earlier message of the same game and type."""
         key = (self.key, station, link.fields, before.place)
         return link.message.form(key, lambda _: self._difference(link, before, station))
 

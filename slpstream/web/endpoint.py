@@ -43,9 +43,9 @@ class Endpoint(NamedTuple):
     """One method of one path."""
 
     path: str
-    """With `{name}` for each variable part."""
+    """The path, with `{name}` for each variable part."""
     name: str
-    """Unique; client generators make function names from it."""
+    """Unique name, from which client generators make function names."""
     summary: str
     respond: Respond
     response: Any = None
@@ -57,7 +57,7 @@ class Endpoint(NamedTuple):
     in_path: Mapping[str, Any] = {}
     """The types of the variable parts of the path."""
     statuses: Mapping[int, str] = {}
-    """Statuses that only this endpoint has, beside 200."""
+    """Statuses of this endpoint besides 200 and those that all endpoints have."""
     headers: Mapping[str, str] = {}
     """Request headers that have an effect, with a description."""
     method: str = "GET"
@@ -147,7 +147,7 @@ def _parse_text(kind: Any, text: str) -> Any:
 
 
 def _unprocessable(error: Exception) -> HTTPException:
-    """422, with msgspec's message in the order `name: what is wrong`."""
+    """422, with msgspec's message rearranged as `parameter: problem`."""
     what, _, where = str(error).partition(" - at `$.")
     return HTTPException(422, f"{where.rstrip('`')}: {what}" if where else what)
 

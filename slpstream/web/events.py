@@ -1,8 +1,9 @@
 """`/v1/events`: the log of one station as server-sent events, for clients with an `EventSource` and no websocket.
 
-Everything but the encoding is shared with the websocket: the subscription, the bounded outbox in front of the socket,
-messages encoded once for all. `event` is the type of the message, `id` its cursor, `data` its JSON line. The response
-has no length and ends with the connection. A client that reconnects sends its last cursor in `Last-Event-ID`.
+Everything but the encoding is shared with the websocket: the subscription, the bounded outbox of the connection, and
+messages that are encoded once for all subscribers. `event` is the type of a message, `id` its cursor, and `data` its
+JSON line. The response has no length and ends with the connection. A client that reconnects sends its last cursor in
+`Last-Event-ID`.
 """
 
 from __future__ import annotations
@@ -73,8 +74,8 @@ _ENCODING = ServerSentEventsEncoding()
 
 
 def parse_events_query(query: str, headers: Mapping[str, str], *, max_fields: int) -> Subscription:
-    """The subscription that a request asks for. `Last-Event-ID` takes precedence over `cursor`, which a page keeps in
-    its URL when it reconnects. Raises `ProtocolViolation`."""
+    """The subscription in a request. `Last-Event-ID` takes precedence over `cursor`, because the URL is the same when a
+    page reconnects. Raises `ProtocolViolation`."""
     try:
         pairs = parse_qsl(query, max_num_fields=max_fields)
     except ValueError as error:
@@ -89,8 +90,8 @@ def parse_events_query(query: str, headers: Mapping[str, str], *, max_fields: in
 
 
 async def find_channels(hub: Hub, subscription: Subscription) -> WantedChannels:
-    """The station of a subscription, after its cursor was looked up. Only the status of the response can report an
-    invalid cursor, because browsers reconnect after any other end. Raises `NoSuchGame`."""
+    """The channel of a subscription's station. Looks up the cursor first, because only the status of the response can
+    report an invalid one: browsers reconnect when a response ends later. Raises `NoSuchGame`."""
     channels = hub.wanted(subscription.stations)
     [channel] = channels
     cursor = subscription.cursor_of(channel.station)
@@ -121,17 +122,17 @@ class EventsSession:
         )
         self._work = trio.Event()
         self._ending = False
-        """The session ends as soon as the outbox is empty."""
+        """Whether the session ends once the outbox is empty."""
         self._subscriber: Subscriber | None = None
         self._scope = trio.CancelScope()
 
     @property
     def queued_bytes(self) -> int:
-        """Bytes that wait for this client."""
+        """Number of bytes waiting for this client."""
         return self._outbox.queued_bytes
 
     def close(self, code: int, reason: str) -> None:
-        """Ends the session at shutdown. Messages that were not begun are discarded; the client resumes with its
+        """Ends the session at shutdown. Messages that are not partly sent are discarded; the client resumes with its
         cursor. Server-sent events have neither a close code nor a reason."""
         self._stop()
         self._outbox.clear()
@@ -165,14 +166,14 @@ class EventsSession:
             self._end()
 
     async def _read(self) -> None:
-        """Notices that the client has left. It sends nothing after its request."""
+        """Ends the session when the client leaves. Clients send nothing after their request."""
         while await self._connection.read():
             pass
         self._connection.gone = True
         self._scope.cancel()
 
     async def _write(self, subscriber: Subscriber) -> None:
-        """Writes the outbox, and heartbeats while it is empty. Drops a client that reads nothing."""
+        """Writes the outbox, and heartbeats while it is empty. Drops a client that stops reading."""
         while not (self._ending and self._outbox.empty):
             self._work = trio.Event()
             if self._outbox.empty:

@@ -1,8 +1,8 @@
 """HTTP responses from files that may be growing: the bytes present at the time of the request, whole or one range.
 
-Starlette's `FileResponse` takes a path and reads to the end that the file has by then. This one takes an open file and
-its size and keeps to them. If the file has shrunk or its disk is gone, the connection is broken off: there is no other
-way to show the client that bytes are missing.
+Starlette's `FileResponse` takes a path and reads to the current end of the file. `OpenFileResponse` sends exactly the
+given number of bytes of an open file. If the file has shrunk or its disk is gone, the connection is broken off, because
+there is no other way to show the client that bytes are missing.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ class OpenFileResponse(Response):
         }
         self._first, self._stop = 0, size_bytes
         status = 200
-        asked = request.headers.get("range")
+        requested = request.headers.get("range")
         known = [part.strip().removeprefix("W/") for part in request.headers.get("if-none-match", "").split(",")]
         if tag in known or "*" in known:
             status, self._stop = 304, 0
-        elif asked is not None and request.headers.get("if-range", tag) == tag:
-            found = byte_range(asked, size_bytes)
+        elif requested is not None and request.headers.get("if-range", tag) == tag:
+            found = byte_range(requested, size_bytes)
             if found == (0, 0):
                 file.close()
                 raise HTTPException(416, "the range is outside the file", {"content-range": f"bytes */{size_bytes}"})
@@ -65,22 +65,22 @@ class OpenFileResponse(Response):
         try:
             await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
             if not self._head_only:
-                for wanted in self._blocks():
+                for size in self._block_sizes():
                     try:
-                        data = await trio.to_thread.run_sync(self._file.read, wanted)
+                        data = await trio.to_thread.run_sync(self._file.read, size)
                     except OSError as error:
                         raise FileChangedError(str(error)) from error
-                    if len(data) < wanted:
+                    if len(data) < size:
                         raise FileChangedError("the file has shrunk")
                     await send({"type": "http.response.body", "body": data, "more_body": True})
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
             self._file.close()
 
-    def _blocks(self) -> Iterator[int]:
+    def _block_sizes(self) -> Iterator[int]:
         self._file.seek(self._first)
-        for at in range(self._first, self._stop, _BLOCK_BYTES):
-            yield min(_BLOCK_BYTES, self._stop - at)
+        for offset in range(self._first, self._stop, _BLOCK_BYTES):
+            yield min(_BLOCK_BYTES, self._stop - offset)
 
 
 class FileChangedError(Exception):

@@ -42,7 +42,7 @@ class FieldPaths(tuple[str, ...]):
 
 
 class FramesQuery(msgspec.Struct, forbid_unknown_fields=True, frozen=True, rename={"first": "from", "last": "to"}):
-    """Which frames of a game, both ends included."""
+    """The range of frames to return, both ends included."""
 
     first: Annotated[
         _FrameNumber | UnsetType, Meta(description="First frame number; by default the first of the game.")

@@ -1,4 +1,4 @@
-"""Callbacks for what the server's owner counts."""
+"""Callbacks with which the web server's owner counts events."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import NamedTuple
 
 
 class Observer(NamedTuple):
-    """Called as things happen. The callbacks return at once."""
+    """Callbacks for events of the web server. They must return at once."""
 
     on_request: Callable[[int], None]
-    """An HTTP request was answered with this status."""
+    """Called with the status of each HTTP response."""
     on_lagged: Callable[[], None]
-    """A conflating subscriber missed a message."""
+    """Called when a conflating subscriber misses a message."""
     on_closed: Callable[[int], None]
-    """The server closed a websocket with this code."""
+    """Called with the close code when the server closes a websocket."""
     on_dropped: Callable[[str], None]
-    """A connection was dropped without a response or a close code, for one of `system.metrics.DROP_REASONS`."""
+    """Called with one of `system.metrics.DROP_REASONS` when a connection is dropped without response or close code."""

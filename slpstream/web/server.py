@@ -45,11 +45,11 @@ _IGNORED_FOR_ASSETS = (Denied.TOKEN, Denied.ORIGIN)
 HEAD_SECONDS = 10.0
 HEAD_BYTES = 16 * 1024
 _FULL_SECONDS = 0.002
-"""Pause between accepted connections while all are in use, in favour of the existing ones."""
+"""Pause after accepting a connection while all are in use, so that the existing ones are served first."""
 _OUT_OF_DESCRIPTORS_SECONDS = 0.25
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _GOING_DOWN = "going down"
-_OUR_MISTAKES = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
+_OWN_BUGS = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -94,9 +94,9 @@ class Limits(NamedTuple):
 
     max_connections: int
     outbox_bytes: int
-    """Bytes that may wait for one slow subscriber."""
+    """Maximum number of bytes waiting for one slow subscriber."""
     socket_buffer_bytes: int
-    """The system's send buffer for one subscriber."""
+    """Size of the system's send buffer for one subscriber."""
 
 
 class WebServer:
@@ -130,26 +130,26 @@ class WebServer:
 
     @property
     def queued_bytes(self) -> int:
-        """Bytes that wait for all clients. May be called from any thread."""
+        """Number of bytes waiting for all clients. May be called from any thread."""
         return sum(session.queued_bytes for session in list(self._sessions))
 
     @property
     def connections(self) -> int:
-        """Open connections of all kinds. May be called from any thread."""
+        """Number of open connections of all kinds. May be called from any thread."""
         return sum(list(self._connections.values()))
 
     @property
     def websockets(self) -> int:
-        """Open websockets. May be called from any thread."""
+        """Number of open websockets. May be called from any thread."""
         return sum(isinstance(session, WebsocketSession) for session in list(self._sessions))
 
     @property
     def event_streams(self) -> int:
-        """Open server-sent event streams. May be called from any thread."""
+        """Number of open streams of server-sent events. May be called from any thread."""
         return sum(isinstance(session, EventsSession) for session in list(self._sessions))
 
     def configure(self, access: Access, limits: Limits) -> None:
-        """Sets other rules and limits for new connections."""
+        """Changes the rules and limits for new connections."""
         self._access = access
         self._limits = limits
 
@@ -178,12 +178,12 @@ class WebServer:
             try:
                 sock, address = listener.accept()
             except OSError as error:
-                if error.errno in _OUR_MISTAKES:
+                if error.errno in _OWN_BUGS:
                     raise
                 if error.errno in _OUT_OF_DESCRIPTORS:
                     self._log.error("cannot accept connections", what=error.strerror)
                     await trio.sleep(_OUT_OF_DESCRIPTORS_SECONDS)
-                continue  # otherwise the connection has ended already, for one of many reasons
+                continue  # any other error means that the connection has ended already
             peer = str(address[0])
             if not self._has_room(peer):
                 self._observer.on_dropped("limit")
@@ -263,7 +263,7 @@ class WebServer:
             finally:
                 self._waiting.pop(connection, None)
         if connection.gone:
-            return None  # it was dropped to make room for another
+            return None  # dropped to make room for another connection
         raise trio.TooSlowError
 
     async def _respond(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> bool:
@@ -284,7 +284,7 @@ class WebServer:
         app = self._app if denied is None else with_headers(problem(denied.status, denied.reason, denied.headers))
         try:
             await cycle.run(app)
-        except (FileChangedError, OSError) as error:  # of a file; `Connection` deals with errors of its socket
+        except (FileChangedError, OSError) as error:  # from a file; `Connection` handles errors of its socket
             path = bytes(request.target).partition(b"?")[0].decode("ascii", "replace")
             self._log.warning("response broken off", path=path, what=str(error))
             return False

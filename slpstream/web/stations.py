@@ -1,4 +1,4 @@
-"""`/v1/stations`, `/healthz`, `/readyz` and `/metrics`, and what the web server needs to know about stations."""
+"""`/v1/stations`, `/healthz`, `/readyz` and `/metrics`, and the interface to the stations of a daemon or gateway."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class Stations(Protocol):
     async def correct_set(
         self, station: str, patch: SetPatch, is_current: Callable[[SetScore], bool]
     ) -> SetScore | None:
-        """Corrects the newest set of a station and returns it; returns `None` and changes nothing if `is_current` is
-        false of the set as it was.
+        """Corrects the newest set of a station and returns it.
 
-        Raises `ImpossibleCorrection` or `StoreError`.
+        Returns `None` and changes nothing if `is_current` is false for the set before the correction. Raises
+        `ImpossibleCorrection` or `StoreError`.
         """
 
 

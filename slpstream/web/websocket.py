@@ -1,8 +1,8 @@
 """A websocket session. The sans-IO protocol of `websockets` does the handshake, control frames and limits.
 
 Published messages are framed once for all subscribers and go from the fan-out straight to the socket (`Outbox`). The
-protocol's own frames (pong, close) go through the same outbox, so that bytes never interleave. There are three tasks:
-one reads, one writes the outbox and sends pings, one runs the subscription.
+protocol's own frames (pong, close) go through the same outbox, so that bytes never interleave. A session has three
+tasks: one reads, one writes the outbox and sends pings, and one runs the subscription.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ class WebsocketSession:
         )
         self._work = trio.Event()
         self._closing = False
-        """The server has begun the closing handshake."""
+        """Whether the server has begun the closing handshake."""
         self._over = False
-        """Reading has ended; the outbox is still written."""
+        """Whether reading has ended. The outbox is still written."""
         self._heard = True
-        """The client gave a sign of life since the last ping."""
+        """Whether the client has shown a sign of life since the last ping."""
         self._budget_at = -math.inf
         """Time at which the frames read so far are within the rate."""
         self._encoding: WebsocketEncoding = JSON
@@ -79,7 +79,7 @@ class WebsocketSession:
 
     @property
     def queued_bytes(self) -> int:
-        """Bytes that wait for this client."""
+        """Number of bytes waiting for this client."""
         return self._outbox.queued_bytes
 
     def handshake(self, request: h11.Request) -> HTTPStatus:
@@ -90,7 +90,7 @@ class WebsocketSession:
         if headers.get_all("Sec-WebSocket-Version") != [VERSION]:
             return HTTPStatus.UPGRADE_REQUIRED
         if "Transfer-Encoding" in headers or not set(headers.get_all("Content-Length")) <= {"0"}:
-            return HTTPStatus.BAD_REQUEST  # a body, which a handshake does not have
+            return HTTPStatus.BAD_REQUEST  # a handshake has no body
         protocol = f"HTTP/{request.http_version.decode('ascii')}"
         response = self._protocol.accept(Request(request.target.decode("ascii"), headers, protocol=protocol))
         if response.status_code == HTTPStatus.SWITCHING_PROTOCOLS:
@@ -99,7 +99,7 @@ class WebsocketSession:
         return HTTPStatus(response.status_code)
 
     def release(self) -> None:
-        """Breaks reference cycles after the session, or after a handshake that failed: they would be freed late."""
+        """Breaks reference cycles after the session or a failed handshake, so that memory is freed at once."""
         self._outbox.discard()
         self._protocol.parser.close()  # its frame refers to the protocol, which refers to it
         self._protocol.parser_exc = None  # so does its traceback
@@ -126,7 +126,7 @@ class WebsocketSession:
         self._connection.gone |= self._scope.cancelled_caught
 
     def close(self, code: int, reason: str) -> None:
-        """Begins the closing handshake. A message that was begun is completed; other waiting messages are discarded."""
+        """Begins the closing handshake. A partly sent message is completed; other waiting messages are discarded."""
         self._close(code, reason, None)
 
     def _close(self, code: int, reason: str, error: dict[str, Any] | None) -> None:
@@ -144,7 +144,7 @@ class WebsocketSession:
         self._end_soon()
 
     def _end_soon(self) -> None:
-        """Limits the time until the session ends, whatever the client does."""
+        """Limits the time until the session ends, regardless of the client."""
         self._scope.deadline = min(self._scope.deadline, trio.current_time() + CLOSE_SECONDS)
 
     def _drop(self, reason: str) -> None:
@@ -176,7 +176,7 @@ class WebsocketSession:
         self._work.set()
 
     async def _limit_rate(self) -> None:
-        """Counts a frame that was read. After too many it waits, and the client has to wait too."""
+        """Counts a frame. Waits if the client has sent too many, so that the client has to wait, too."""
         now = trio.current_time()
         self._budget_at = max(self._budget_at, now - BURST_FRAMES / FRAMES_PER_SECOND) + 1 / FRAMES_PER_SECOND
         if self._closing or self._budget_at <= now:
@@ -185,7 +185,7 @@ class WebsocketSession:
             await trio.sleep_until(self._budget_at)
 
     async def _write(self) -> None:
-        """Writes the outbox, and pings."""
+        """Writes the outbox, and sends pings."""
         ping_at = trio.current_time() + PING_SECONDS
         while not (self._over and self._outbox.empty):
             self._work = trio.Event()
@@ -202,7 +202,7 @@ class WebsocketSession:
                 self._ping()
 
     def _ping(self) -> None:
-        """Sends a ping, or drops a client that gave no sign of life since the last one."""
+        """Sends a ping, or drops a client that has shown no sign of life since the last one."""
         if not self._heard:
             self._drop("silent")
         elif self._protocol.state is State.OPEN:
@@ -221,7 +221,7 @@ class WebsocketSession:
     def _message(self, frame: Frame, nursery: trio.Nursery) -> None:
         """Handles a data frame, which must be a complete message."""
         if self._protocol.state is not State.OPEN:
-            return  # a close frame was read with it
+            return  # a close frame arrived together with it
         try:
             if not frame.fin or frame.opcode is Opcode.CONT:
                 raise ProtocolViolation("expected a message in one frame")
@@ -288,7 +288,7 @@ class WebsocketSession:
         parts = self._protocol.data_to_send()
         data = b"".join(parts)
         if data and not self._outbox.put(data):
-            self._drop("unread")  # the client sends pings and reads nothing
+            self._drop("unread")  # the client sends pings but reads nothing
         if SEND_EOF in parts:
             self._over = True
             self._unsubscribe()  # nothing may follow the close frame

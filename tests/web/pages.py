@@ -66,12 +66,12 @@ class WatchedPage:
     def __init__(self, page: Page) -> None:
         self.page = page
         self.complaints: list[str] = []
-        self.asked: list[str] = []
+        self.requested: list[str] = []
         page.set_default_timeout(TIMEOUT_MS)
         page.on("console", self._console)
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("request", self._request)
-        page.on("websocket", lambda socket: self.asked.append(socket.url.replace("ws", "http", 1)))
+        page.on("websocket", lambda socket: self.requested.append(socket.url.replace("ws", "http", 1)))
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning"):
@@ -79,7 +79,7 @@ class WatchedPage:
 
     def _request(self, request: Request) -> None:
         if not request.url.startswith("data:"):
-            self.asked.append(request.url)
+            self.requested.append(request.url)
 
     def check(self, base: str, *, interrupted: bool = False) -> None:
         """Checks that nothing was written to the console or requested from elsewhere. `interrupted` allows connection
@@ -87,7 +87,7 @@ class WatchedPage:
         own = re.compile(r"WebSocket connection to .* failed|Failed to load resource: net::ERR_")
         complaints = [text for text in self.complaints if not (interrupted and own.search(text))]
         assert not complaints, complaints
-        assert [url for url in self.asked if not url.startswith(base + "/")] == []
+        assert [url for url in self.requested if not url.startswith(base + "/")] == []
 
 
 @contextmanager
@@ -116,21 +116,21 @@ class Demo:
         with log.open("wb") as stderr:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
         self._log = log
-        self._said: list[str] = []
+        self._output: list[str] = []
         self._listening = threading.Event()
         self._reading = threading.Thread(target=self._read, daemon=True)
         self._reading.start()
         if not self._listening.wait(STOP_SECONDS):
             self.stop()
-            raise AssertionError(f"the demo does not say its URL: {self._said}, {log.read_text()}")
-        found = re.search(r"http://127\.0\.0\.1:\d+(?=/overlay/demo)", "".join(self._said))
+            raise AssertionError(f"the demo does not print its URL: {self._output}, {log.read_text()}")
+        found = re.search(r"http://127\.0\.0\.1:\d+(?=/overlay/demo)", "".join(self._output))
         assert found is not None
         self.url = found[0]
 
     def _read(self) -> None:
         assert self.process.stdout is not None
         for line in self.process.stdout:
-            self._said.append(line)
+            self._output.append(line)
             if "/overlay/demo" in line:
                 self._listening.set()
 

@@ -76,7 +76,7 @@ class FakeGames:
     """Made-up games, see `web.games.Games`."""
 
     def __init__(self) -> None:
-        self.asked: list[GamesQuery | FramesQuery] = []
+        self.queries: list[GamesQuery | FramesQuery] = []
         self.items: list[schemas.GameItem] = []
         self.more = False
         self.known: dict[str, schemas.Game] = {}
@@ -87,7 +87,7 @@ class FakeGames:
         self.file_name = "Game_1.slp"
 
     async def games(self, query: GamesQuery) -> schemas.GameList:
-        self.asked.append(query)
+        self.queries.append(query)
         following = str(GameKey((-5, "f" * 32))) if self.more else None
         return schemas.GameList(games=self.items[: query.limit], next=following)
 
@@ -95,7 +95,7 @@ class FakeGames:
         return self.known.get(game_id)
 
     async def frames(self, game_id: str, query: FramesQuery) -> EncodedFrames | None:
-        self.asked.append(query)
+        self.queries.append(query)
         if game_id not in self.known:
             return None
         first = 0 if query.first is UNSET else query.first

@@ -81,7 +81,7 @@ def test_client_module_survives_a_restart_of_the_daemon(folder: Path, tmp_path: 
             finally:
                 client.kill()
     assert result["cursors"] == [message["cursor"] for message in log]
-    assert result["kept"] == log[-1]["cursor"]
+    assert result["saved"] == log[-1]["cursor"]
     assert result["counts"]["reset"] == 0
     types = Counter("event" if "kind" in message else message["type"] for message in log)
     assert {name: result["counts"][name] for name in ("frame", "finalized", "stats", "game_end")} == {
@@ -110,9 +110,8 @@ def test_code_for_slippi_js_frames_reads_our_frames(name: str) -> None:
             (node("frame_type.cjs", "replay", str(replay)), b""),
         )
     )
-    if (
-        name == "rollbackFrameTest"
-    ):  # slippi-js accumulates the items of all revisions of a frame; ours are those of the last one
+    if name == "rollbackFrameTest":
+        # slippi-js accumulates the items of all revisions of a frame; slpstream keeps those of the last one.
         assert ours.pop("items") < theirs.pop("items")
     assert ours == theirs
     assert ours["last"] > ours["first"]

@@ -37,7 +37,8 @@ AXE = MODULES / "axe-core" / "axe.min.js"
 SEEN = """() => {
     const view = document.querySelector("stage-view");
     const canvas = view?.querySelector("canvas");
-    return { told: view?.dataset.told, words: canvas?.getAttribute("aria-label"), picture: canvas?.toDataURL() };
+    const words = canvas?.getAttribute("aria-label");
+    return { frame: view?.dataset.describedFrame, words, picture: canvas?.toDataURL() };
 }"""
 
 
@@ -57,13 +58,13 @@ class Tournament(NamedTuple):
     def begin(self) -> None:
         """Begins all games at once. Further calls do nothing."""
         if not any(setups.path_of(self.folder, i).exists() for i in range(setups.COUNT)):
-            self._say("begin")
+            self._send("begin")
 
     def end(self) -> None:
         """Lets the games end, which slow down in mid-game."""
-        self._say("end")
+        self._send("end")
 
-    def _say(self, line: str) -> None:
+    def _send(self, line: str) -> None:
         assert self.writer.stdin is not None
         self.writer.stdin.write(f"{line}\n")
         self.writer.stdin.flush()
@@ -118,7 +119,7 @@ def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> Non
         page.get_by_role("link", name="setup02").click()
         small.get_by_role("link", name="setup07").tap()
         for each in (page, small):
-            each.wait_for_selector("stage-view[data-told]:not([data-told=''])")
+            each.wait_for_selector("stage-view[data-described-frame]:not([data-described-frame=''])")
             assert each.evaluate("document.documentElement.scrollWidth") == each.evaluate("innerWidth")
         assert "Port Town, Captain Falcon" in small.evaluate(SEEN)["words"]
         texts = watch_stage(page)
@@ -158,7 +159,7 @@ def watch_stage(page: Page) -> dict[int, str]:
         seen = page.evaluate(SEEN)
         assert seen["words"] is not None, "the game ended before the page showed it"
         pictures.add(seen["picture"])
-        texts[int(seen["told"])] = seen["words"]
+        texts[int(seen["frame"])] = seen["words"]
         page.wait_for_timeout(100)
     return texts
 
@@ -258,7 +259,7 @@ def test_keyboard(browser: Browser, tournament: Tournament) -> None:
         for _ in range(4):
             page.keyboard.press("Tab")
             reached.append(page.evaluate("document.activeElement.textContent"))
-        assert reached == ["To the stations", "setup01", "setup02", "setup03"]
+        assert reached == ["Skip to the stations", "setup01", "setup02", "setup03"]
         page.keyboard.press("Enter")
         title = page.locator("#detail-title")
         expect(title).to_have_text("setup03")
@@ -290,7 +291,7 @@ def test_reduced_motion(browser: Browser, tmp_path: Path) -> None:
         for motion in ("reduce", "no-preference"):
             with open_page(browser, viewport=PHONE, reduced_motion=motion) as watched:
                 watched.page.goto(f"{playing.url}/")
-                watched.page.wait_for_selector("stage-view[data-told]:not([data-told=''])")
+                watched.page.wait_for_selector("stage-view[data-described-frame]:not([data-described-frame=''])")
                 pictures[motion] = watched.page.evaluate(count)
         assert 1 <= pictures["reduce"] <= 5
         assert pictures["no-preference"] > 2 * pictures["reduce"]
@@ -399,9 +400,6 @@ def test_recent_games(browser: Browser, tmp_path: Path) -> None:
 def fulfil(answer: Any) -> Any:
     """Responds to a request with JSON."""
     return lambda route: route.fulfill(json=answer)
-
-
-# -- our own data -----------------------------------------------------------------------------------------------------
 
 
 def test_stage_outlines_are_those_of_the_game() -> None:

@@ -52,7 +52,7 @@ def known(server: Served) -> None:
 async def test_a_list() -> None:
     async with served() as server:
         assert (await server.ask("/v1/games")).json == {"games": []}
-        assert server.games.asked == [GamesQuery()]
+        assert server.games.queries == [GamesQuery()]
         server.games.items = [schemas.GameItem(**item()), schemas.GameItem(**item(game_id=OTHER, reason=None))]
         server.games.more = True
         answer = await server.ask("/v1/games?limit=2")
@@ -63,7 +63,7 @@ async def test_a_list() -> None:
         assert "reason" not in second, "unknown values are left out"
         assert answer.json["next"] == "-5." + "f" * 32
         await server.ask(f"/v1/games?cursor={answer.json['next']}&token=x")
-        assert server.games.asked[-1] == GamesQuery(cursor=GameKey((-5, "f" * 32)))
+        assert server.games.queries[-1] == GamesQuery(cursor=GameKey((-5, "f" * 32)))
 
 
 async def test_query_is_decoded_into_its_types() -> None:
@@ -71,7 +71,7 @@ async def test_query_is_decoded_into_its_types() -> None:
         query = "station=main&player=Ann%20%C3%9C&format=slippi&since=2023-11-14&limit=7"
         query += "&until=2023-11-14T22:13:20.5%2B01:00"
         assert (await server.ask(f"/v1/games?{query}")).status == 200
-        assert server.games.asked == [
+        assert server.games.queries == [
             GamesQuery(
                 station="main",
                 player="Ann Ü",
@@ -106,7 +106,7 @@ async def test_invalid_parameter_is_named(query: str, what: str) -> None:
         answer = await server.ask(f"/v1/games?{query}")
         assert answer.status == 422
         assert answer.problem["detail"].startswith(what)
-        assert not server.games.asked
+        assert not server.games.queries
 
 
 @pytest.mark.parametrize("below", ["", "/frames", "/stats", "/replay"])
@@ -182,7 +182,7 @@ async def test_frames() -> None:
         assert [frame["frame"] for frame in answer.json["frames"]] == list(range(MAX_FRAMES))
         assert answer.json["next"] == MAX_FRAMES
         answer = await server.ask(f"/v1/games/{ID}/frames?from=2990&to=3100&fields=post.percent,items&limit=20")
-        assert server.games.asked[-1] == FramesQuery(2990, 3100, 20, FieldPaths(("post.percent", "items")))
+        assert server.games.queries[-1] == FramesQuery(2990, 3100, 20, FieldPaths(("post.percent", "items")))
         assert len(answer.json["frames"]) == 10
         assert "next" not in answer.json
         assert (await server.ask(f"/v1/games/{ID}/frames?from=-123")).status == 200

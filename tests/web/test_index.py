@@ -45,7 +45,7 @@ def test_shows_stations_and_their_games(browser: Browser, tmp_path: Path) -> Non
         expect(panel.locator(".percent").filter(has_text=re.compile(r"[1-9]")).first).to_be_visible()
         expect(panel.locator(".stocks .hidden").first).to_have_text("4 stocks")
         expect(page.locator(".figures")).to_contain_text(f"Version {__version__}", use_inner_text=True)
-        link = panel.get_by_role("link", name="Open the overlay")
+        link = panel.get_by_role("link", name="Open overlay")
         assert link.get_attribute("href") == f"{playing.url}/overlay/demo"
         screenshot(page, "index-1920x1080")
         page.set_viewport_size(PHONE)  # type: ignore[arg-type]
@@ -60,7 +60,7 @@ def test_copies_the_address_for_obs(browser: Browser, folders: list[Path]) -> No
         page.goto(f"{daemon.url}/")
         expect(page.locator(".station")).to_have_count(2)
         page.get_by_role("link", name="side").click()
-        page.get_by_role("button", name="Copy the address of the overlay of side").click()
+        page.get_by_role("button", name="Copy overlay address of side").click()
         expect(page.get_by_text("Copied")).to_be_visible()
         assert page.evaluate("navigator.clipboard.readText()") == f"{daemon.url}/overlay/side"
         watched.check(daemon.url)

@@ -102,7 +102,7 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
         daemon.wait_ready()
         page = watched.page
         page.goto(f"{daemon.url}/?delta=1")
-        bar, slider = page.locator("replay-bar"), page.get_by_role("slider", name="Place in the game")
+        bar, slider = page.locator("replay-bar"), page.get_by_role("slider", name="Position in the game")
         back_to_live = page.get_by_role("button", name="Back to live")
         with written_without_end(path):
             plays_past(page, 800)
@@ -152,7 +152,7 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
             seen.append(page.evaluate(SHOWN))
             slider.press("End")
             expect(bar).to_have_attribute("data-live", "true")
-        asked = [url for url in watched.asked if "/frames?" in url]
+        asked = [url for url in watched.requested if "/frames?" in url]
         assert 1 <= len(asked) < 60
         watched.check(daemon.url)
     expected = entries(path)
@@ -181,7 +181,7 @@ def test_finished_game(browser: Browser, tmp_path: Path) -> None:
         assert page.evaluate(SHOWN)[1] == expected[-123]
         expect(page.get_by_role("button", name="Play")).to_be_visible()
         expect(page.locator("replay-bar .live")).to_be_hidden()
-        slider = page.get_by_role("slider", name="Place in the game")
+        slider = page.get_by_role("slider", name="Position in the game")
         assert newest(slider) == last
         slider.fill(str(last - 30))
         shows(page, last - 30)
@@ -193,9 +193,11 @@ def test_finished_game(browser: Browser, tmp_path: Path) -> None:
         kept = page.evaluate(
             """async ([gameId, last]) => {
               const { Recording } = await import("/static/dashboard/recording.js");
-              const ask = async (path) => ((answer) => answer.json().then((body) => ({ status: answer.status, body })))(
-                await fetch(`/${path}`));
-              const recording = new Recording(ask, gameId, ["post.percent"], () => {});
+              const get = async (path) => {
+                const response = await fetch(`/${path}`);
+                return { status: response.status, body: await response.json() };
+              };
+              const recording = new Recording(get, gameId, ["post.percent"], () => {});
               const kept = [];
               for (let at = -123; at < last; at += 290) {
                 recording.want(at, last);

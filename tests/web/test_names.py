@@ -35,7 +35,7 @@ LOAD_FROM_DISK = """
 
 
 def load(script: str, given: Any, into: Path) -> Any:
-    """What a script returns in node, where `fetch` reads the tables from the disk."""
+    """The result of a script in node, where `fetch` reads the tables from the disk."""
     for name, folder in name_folders().items():
         shutil.copytree(folder, into / "static" / "names" / name, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
     shutil.copytree(STATIC / "dashboard", into / "static" / "dashboard")
@@ -85,24 +85,24 @@ def test_pages_show_the_names_of_the_daemon(tmp_path: Path) -> None:
     ids = list(range(100))
     shown = load(
         """
-        const { loadNames, players, stageOf } = await import("./slippi.js");
-        const { loadMoves, moveName } = await import("./dashboard/moves.js");
+        const { gamePlayers, loadNames, stageOf } = await import("./slippi.js");
+        const { attackName, loadAttackNames } = await import("./dashboard/attacks.js");
         const player = (internalCharacterId, characterId = -1) => {
           const setup = { playerIndex: 0, port: 1, characterId, characterColor: 1 };
           const post = internalCharacterId === null ? {} : { internalCharacterId };
           const game = { settings: { players: [setup] }, players: new Map([[0, { post }]]) };
-          const [{ character, costume }] = players(game);
+          const [{ character, costume }] = gamePlayers(game);
           return [character, costume];
         };
-        const before = [stageOf(31), moveName(13), player(null, 2)[0]];
+        const before = [stageOf(31), attackName(13), player(null, 2)[0]];
         let loaded = 0;
         await loadNames(() => loaded++);
-        await loadMoves(() => loaded++);
+        await loadAttackNames(() => loaded++);
         return {
           before,
           loaded,
           stages: given.map((id) => stageOf(id)),
-          moves: given.map((id) => moveName(id)),
+          attacks: given.map((id) => attackName(id)),
           characters: given.map((id) => player(null, id)),
           fighters: given.map((id) => player(id)),
         };
@@ -110,10 +110,10 @@ def test_pages_show_the_names_of_the_daemon(tmp_path: Path) -> None:
         ids,
         tmp_path,
     )
-    assert shown["before"] == ["Stage 31", "Move 13", "Character 2"]
+    assert shown["before"] == ["Stage 31", "Attack 13", "Character 2"]
     assert shown["loaded"] == 2
     assert shown["stages"] == [names.stage_name(number) or f"Stage {number}" for number in ids]
-    assert shown["moves"] == ["nothing", *(names.move_name(number) or f"Move {number}" for number in ids[1:])]
+    assert shown["attacks"] == ["no attack", *(names.move_name(number) or f"Attack {number}" for number in ids[1:])]
 
     def character(external_id: int) -> list[str]:
         name = names.character_name(external_id) or f"Character {external_id}"
@@ -157,7 +157,7 @@ def test_a_replay_knows_the_platforms_that_move(tmp_path: Path) -> None:
         const { Replay } = await import("./dashboard/replay.js");
         await loadNames(() => {});
         const stageEvents = (frame) => given.events.filter((event) => event.frame === frame);
-        const ask = async (path) => {
+        const get = async (path) => {
           const [from, to] = [/from=(-?[0-9]+)/, /to=(-?[0-9]+)/].map((part) => Number(part.exec(path)?.[1]));
           const frames = [];
           for (let frame = from; frame <= to; frame++) {
@@ -168,7 +168,7 @@ def test_a_replay_knows_the_platforms_that_move(tmp_path: Path) -> None:
         const found = [];
         for (const stageId of given.stages) {
           const game = { gameId: "g", rate: [60, 1], settings: { stageId, players: [] } };
-          const options = { ask, game: () => game, fields: [], last: () => 60, onChange() {}, onEnd() {}, shown: null };
+          const options = { get, game: () => game, fields: [], last: () => 60, onChange() {}, onEnd() {}, shown: null };
           const replay = new Replay(options, given.at);
           while (replay.waiting) {
             await new Promise((resolve) => setTimeout(resolve, 5));

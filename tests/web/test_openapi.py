@@ -169,7 +169,7 @@ import schemathesis
 
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
-    """Half of the games and stations that are asked for exist."""
+    """Half of the requested games and stations exist."""
     if path_parameters and "gameId" in path_parameters and str(path_parameters["gameId"])[:1] in "01234567":
         path_parameters["gameId"] = {known}[int(str(path_parameters["gameId"])[:1]) % 2]
     if path_parameters and "station" in path_parameters and len(str(path_parameters["station"])) % 2:
@@ -178,6 +178,6 @@ def map_path_parameters(context, path_parameters):
 
 @schemathesis.hook
 def map_headers(context, headers):
-    """A tag that was made up is no valid request: 412 is right, and tested elsewhere."""
+    """A made-up tag is not a valid request. 412 is the right status, which another test checks."""
     return {{name: value for name, value in (headers or {{}}).items() if name.lower() != "if-match"}}
 '''

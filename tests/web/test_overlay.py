@@ -59,7 +59,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 class Listener:
-    """A lossless subscriber beside the page, which records games by id."""
+    """A lossless subscriber in addition to the page, which records games by id."""
 
     def __init__(self) -> None:
         self.games: dict[str, Log] = {}
@@ -201,7 +201,7 @@ def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path
             numbers = [int(read["frame"]) for read in page.evaluate("window.shown")]
             assert numbers == sorted(numbers)
             assert len(numbers) > 100
-        joined_live = [url for url in watched.asked if "cursor=live" in url]
+        joined_live = [url for url in watched.requested if "cursor=live" in url]
         assert len(joined_live) == 1, "it resumed at its cursor"
         watched.check(first.url, interrupted=True)
 
@@ -226,7 +226,7 @@ def test_starts_over_when_its_game_is_gone(browser: Browser, folder: Path, tmp_p
                 log = log_of(tmp_path / "Game_b.slp")
                 read = shown(page)
                 check(read, log)
-            joined_live = [url for url in watched.asked if "cursor=live" in url]
+            joined_live = [url for url in watched.requested if "cursor=live" in url]
             assert len(joined_live) == 2, "its cursor was gone"
             watched.check(second.url, interrupted=True)
 

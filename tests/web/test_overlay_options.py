@@ -1,6 +1,6 @@
 """The options of the overlay, stylesheets, score and result.
 
-Where the messages and their timing matter, the test itself is the other end of the page's websocket (`Saying`).
+Where the messages and their timing matter, the test itself is the other end of the page's websocket (`FakeStream`).
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ def browser() -> Iterator[Browser]:
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     base = tmp_path_factory.mktemp("options")
     (base / "station").mkdir()
-    looks = base / "looks"
-    looks.mkdir()
-    (looks / "my.css").write_text(":root { --panel: rgb(1, 2, 3); } .name { letter-spacing: 7px; }")
-    (looks / "evil.css").symlink_to(base / "secret.css")
+    folder = base / "folder"
+    folder.mkdir()
+    (folder / "my.css").write_text(":root { --panel: rgb(1, 2, 3); } .name { letter-spacing: 7px; }")
+    (folder / "evil.css").symlink_to(base / "secret.css")
     (base / "secret.css").write_text("secret")
-    (looks / "notes.txt").write_text("secret")
+    (folder / "notes.txt").write_text("secret")
     config = base / "slpstream.toml"
-    config.write_text(f'[web]\noverlay_folder = "{looks}"\n')
+    config.write_text(f'[web]\noverlay_folder = "{folder}"\n')
     with running(base / "station", arguments=("--config", str(config))) as daemon:
         yield daemon
 
 
-class Saying:
+class FakeStream:
     """The daemon's end of the page's websocket."""
 
     def __init__(self, page: Page) -> None:
@@ -58,14 +58,14 @@ class Saying:
 
     def _connected(self, route: WebSocketRoute) -> None:
         self._routes.append(route)
-        self.say({"type": "hello", "protocol": 1, "version": "0", "stations": ["station"]})
-        self.say({"type": "station", "station": "station", "state": "playing", "gameId": GAME})
+        self.send({"type": "hello", "protocol": 1, "version": "0", "stations": ["station"]})
+        self.send({"type": "station", "station": "station", "state": "playing", "gameId": GAME})
 
-    def say(self, message: dict[str, Any]) -> None:
+    def send(self, message: dict[str, Any]) -> None:
         self._routes[-1].send(json.dumps(message))
 
-    def log(self, type: str, place: int, **payload: Any) -> None:
-        self.say({"type": type, "station": "station", "gameId": GAME, "cursor": f"{GAME}/l{place}.0", **payload})
+    def log(self, type: str, offset: int, **payload: Any) -> None:
+        self.send({"type": type, "station": "station", "gameId": GAME, "cursor": f"{GAME}/l{offset}.0", **payload})
 
     def start(self, *names: str, teams: bool = False) -> None:
         self._page.wait_for_function("() => document.querySelector('.overlay').dataset.phase !== undefined")
@@ -106,10 +106,10 @@ class Saying:
         )
 
 
-def open_overlay(page: Page, daemon: DaemonProcess, query: str = "") -> Saying:
-    saying = Saying(page)
+def open_overlay(page: Page, daemon: DaemonProcess, query: str = "") -> FakeStream:
+    feed = FakeStream(page)
     page.goto(f"{daemon.url}/overlay/station?{query}")
-    return saying
+    return feed
 
 
 def visible(page: Page, *selectors: str) -> list[bool]:
@@ -132,9 +132,9 @@ def test_shows_the_requested_parts(
     browser: Browser, daemon: DaemonProcess, query: str, expected: tuple[bool, ...]
 ) -> None:
     with open_page(browser) as watched:
-        saying = open_overlay(watched.page, daemon, query)
-        saying.start("Left", "Right")
-        saying.frame(1, 12, 34)
+        feed = open_overlay(watched.page, daemon, query)
+        feed.start("Left", "Right")
+        feed.frame(1, 12, 34)
         watched.page.locator(".players[data-frame='1']").wait_for(state="attached")
         assert tuple(visible(watched.page, *PARTS)) == expected
         watched.check(daemon.url)
@@ -152,8 +152,8 @@ def test_shows_the_requested_parts(
 )
 def test_shows_the_requested_players(browser: Browser, daemon: DaemonProcess, players: str, names: list[str]) -> None:
     with open_page(browser) as watched:
-        saying = open_overlay(watched.page, daemon, f"players={players}")
-        saying.start("A", "B", "C", "D")
+        feed = open_overlay(watched.page, daemon, f"players={players}")
+        feed.start("A", "B", "C", "D")
         expect(watched.page.locator(".name")).to_have_text(names)
         watched.check(daemon.url)
 
@@ -161,17 +161,18 @@ def test_shows_the_requested_players(browser: Browser, daemon: DaemonProcess, pl
 def test_doubles_are_shown_as_coloured_teams(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         page = watched.page
-        saying = open_overlay(page, daemon, EVERYTHING)
-        saying.start("Aki", "Bo", "Cy", "Somebody Longer", teams=True)
-        saying.frame(1, 12, 134, 87, 0, joystickX=0.7, joystickY=-0.7, physicalButtons=0x100, physicalRTrigger=0.5)
-        saying.combo("combo_extended", 1, 10, 4, 7.5)
+        feed = open_overlay(page, daemon, EVERYTHING)
+        feed.start("Aki", "Bo", "Cy", "Somebody Longer", teams=True)
+        feed.frame(1, 12, 134, 87, 0, joystickX=0.7, joystickY=-0.7, physicalButtons=0x100, physicalRTrigger=0.5)
+        feed.combo("combo_extended", 1, 10, 4, 7.5)
         page.locator(".combo.shown").wait_for()
+        page.locator(".player[data-port='2'][data-colour='blue']").wait_for()  # the names of teams are loaded
         colours = page.locator(".player").evaluate_all("cards => cards.map((card) => card.dataset.colour)")
         assert colours == ["red", "blue", "red", "blue"]
         assert page.locator("controller-display").first.get_attribute("data-buttons") == "a"
         page.evaluate(LIKE_A_VIDEO)
         screenshot(page, "overlay-doubles-controllers")
-        saying.end(1, 3)
+        feed.end(1, 3)
         expect(page.locator(".outcome")).to_have_text("Blue team wins")
         page.set_viewport_size({"width": 800, "height": 600})
         boxes = [box for card in page.locator(".card").all() if (box := card.bounding_box())]
@@ -179,8 +180,8 @@ def test_doubles_are_shown_as_coloured_teams(browser: Browser, daemon: DaemonPro
         assert len({(box["x"], box["y"]) for box in boxes}) == 4
         watched.check(daemon.url)
     with open_page(browser) as watched:
-        saying = open_overlay(watched.page, daemon, "players=right")
-        saying.start("A", "B", "C", "D", teams=True)
+        feed = open_overlay(watched.page, daemon, "players=right")
+        feed.start("A", "B", "C", "D", teams=True)
         expect(watched.page.locator(".name")).to_have_text(["B", "D"])
 
 
@@ -199,9 +200,9 @@ def test_theme_and_scale(browser: Browser, daemon: DaemonProcess) -> None:
     for query in ("theme=light&scale=150%", ""):
         with open_page(browser) as watched:
             page = watched.page
-            saying = open_overlay(page, daemon, query)
-            saying.start("Left", "Right")
-            saying.frame(1, 0, 134)
+            feed = open_overlay(page, daemon, query)
+            feed.start("Left", "Right")
+            feed.frame(1, 0, 134)
             page.locator(".players[data-frame='1']").wait_for()
             size, colour = page.evaluate(
                 "() => [':root', '.name'].map((s) => getComputedStyle(document.querySelector(s)))"
@@ -219,11 +220,11 @@ def test_the_delay_holds_messages_back(browser: Browser, daemon: DaemonProcess) 
     with open_page(browser) as watched:
         page = watched.page
         page.clock.install()
-        saying = open_overlay(page, daemon, "delay=2s")
+        feed = open_overlay(page, daemon, "delay=2s")
         page.clock.run_for(2100)
         page.wait_for_function("() => document.querySelector('.overlay').dataset.phase !== undefined")
-        saying.start("Left", "Right")
-        saying.frame(1, 55, 0)
+        feed.start("Left", "Right")
+        feed.frame(1, 55, 0)
         page.wait_for_timeout(300)
         page.clock.run_for(1500)
         assert page.locator(".player").count() == 0
@@ -235,20 +236,20 @@ def test_the_delay_holds_messages_back(browser: Browser, daemon: DaemonProcess) 
 def test_combos_grow_end_and_go(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         page = watched.page
-        saying = open_overlay(page, daemon)
-        saying.start("Left", "Right")
+        feed = open_overlay(page, daemon)
+        feed.start("Left", "Right")
         combo = page.locator(".combo").first
-        saying.frame(1, 0, 8)
-        saying.combo("combo_started", 1, 8.2)
+        feed.frame(1, 0, 8)
+        feed.combo("combo_started", 1, 8.2)
         page.locator(".players[data-frame='1']").wait_for()
         assert "shown" not in str(combo.get_attribute("class")), "one hit is not a combo"
-        saying.frame(10, 0, 14)
-        saying.combo("combo_extended", 10, 8.2, 6.3)
+        feed.frame(10, 0, 14)
+        feed.combo("combo_extended", 10, 8.2, 6.3)
         expect(combo).to_have_text("2hits14%")
-        saying.frame(20, 0, 14)
-        saying.combo("combo_ended", 20, 8.2, 6.3)
+        feed.frame(20, 0, 14)
+        feed.combo("combo_ended", 20, 8.2, 6.3)
         page.locator(".combo.shown.ended").wait_for()
-        saying.frame(96, 0, 14)
+        feed.frame(96, 0, 14)
         page.wait_for_function("() => document.querySelector('.combo.shown') === null")
         watched.check(daemon.url)
 
@@ -256,12 +257,12 @@ def test_combos_grow_end_and_go(browser: Browser, daemon: DaemonProcess) -> None
 def test_last_result_stays_until_names_and_score_follow(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         page = watched.page
-        saying = open_overlay(page, daemon, "hold=1500ms")
-        saying.start("Left", "Right")
-        saying.frame(1, 12, 34, stocks=2)
+        feed = open_overlay(page, daemon, "hold=1500ms")
+        feed.start("Left", "Right")
+        feed.frame(1, 12, 34, stocks=2)
         page.locator(".players[data-frame='1']").wait_for()
         assert visible(page, ".score") == [False], "no score was sent"
-        saying.end(1)
+        feed.end(1)
         expect(page.locator(".outcome")).to_have_text("Right wins")
         expect(page.locator(".length")).to_have_text("2:31")
         assert visible(page, ".percent", ".stocks") == [True, True]
@@ -269,12 +270,12 @@ def test_last_result_stays_until_names_and_score_follow(browser: Browser, daemon
         page.evaluate(LIKE_A_VIDEO)
         screenshot(page, "overlay-result")
         score = {"players": [{"connectCode": "RIGH#1"}, {"connectCode": "LEFT#0"}], "score": [2, 1]}
-        saying.say({"type": "set", "station": "station", **score})
+        feed.send({"type": "set", "station": "station", **score})
         page.locator("[data-phase=between]").wait_for()
         assert visible(page, ".percent", ".stocks", ".match", ".result", ".name") == [False, False, False, False, True]
         expect(page.locator(".score")).to_have_text(["1", "2"])
         screenshot(page, "overlay-between")
-        saying.start("Left", "Right")
+        feed.start("Left", "Right")
         expect(page.locator(".percent")).to_have_text(["0%", "0%"])
         assert visible(page, ".percent", ".score", ".match") == [True, True, True]
         screenshot(page, "overlay-score")
@@ -284,8 +285,8 @@ def test_last_result_stays_until_names_and_score_follow(browser: Browser, daemon
 def test_custom_stylesheet(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         page = watched.page
-        saying = open_overlay(page, daemon, "css=my.css")
-        saying.start("Left", "Right")
+        feed = open_overlay(page, daemon, "css=my.css")
+        feed.start("Left", "Right")
         expect(page.locator(".name").first).to_have_css("letter-spacing", "7px")
         assert page.eval_on_selector(".match", "e => getComputedStyle(e).backgroundColor") == "rgb(1, 2, 3)"
         watched.check(daemon.url)
@@ -300,13 +301,13 @@ def test_stylesheet_of_another_server_is_not_requested(browser: Browser, daemon:
         watched.page.goto(f"{daemon.url}/overlay/station?css={path}")
         watched.page.get_by_text("expected the path of a stylesheet in the overlay folder").wait_for()
         assert watched.page.locator("link[rel=stylesheet]").count() == 1
-        assert all(url.startswith(daemon.url) for url in watched.asked)
+        assert all(url.startswith(daemon.url) for url in watched.requested)
 
 
 def test_missing_stylesheet_is_reported(browser: Browser, daemon: DaemonProcess) -> None:
     with open_page(browser) as watched:
         watched.page.goto(f"{daemon.url}/overlay/station?css=none.css")
-        watched.page.get_by_text("there is no such stylesheet").wait_for()
+        watched.page.get_by_text("css=none.css: not found in the overlay folder").wait_for()
 
 
 @pytest.mark.parametrize(

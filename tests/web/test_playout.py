@@ -95,8 +95,8 @@ def test_bursts_are_spread_out(every_ms: float, tmp_path: Path) -> None:
     assert shown[-1] == 899
 
 
-def test_one_frame_per_picture_although_neither_is_exact(tmp_path: Path) -> None:
-    """Frames that are due exactly when a picture is drawn must not appear as none and two by turns."""
+def test_one_frame_per_animation_frame_although_neither_is_exact(tmp_path: Path) -> None:
+    """Frames that are due exactly when the page is drawn must not alternate between none and two."""
     for place, late_ms in enumerate((0.0, 4.0, 8.0, 12.0)):
         folder = tmp_path / str(place)
         folder.mkdir()

@@ -87,8 +87,6 @@ async def test_assets(asset: str) -> None:
         assert (await server.ask(f"/static/{asset}", range="bytes=0-9")).body == answer.body[:10]
 
 
-# -- what is not there ------------------------------------------------------------------------------------------------
-
 ODD_TARGETS = (
     "/nothing",
     "/v1/stations/",
@@ -417,7 +415,7 @@ async def test_fifty_starts_and_stops_leak_nothing() -> None:
 
     gone = True
     for _ in range(3):
-        await once()  # the first round makes what is kept: worker threads, loggers
+        await once()  # the first rounds create what stays: worker threads, loggers
     before = open_things()
     for number in range(50):
         gone = number % 2 == 0

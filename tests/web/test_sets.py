@@ -71,15 +71,15 @@ def test_an_operator_corrects_the_set_and_the_overlay_shows_it(browser: Browser,
         panel.locator(".best-of").select_option("5")
         expect(overlay.locator(".best-of")).to_have_text("Best of 5")
         more = before["sides"][1]["score"] + 1
-        panel.get_by_role("button", name="One game more for Altea").click()
+        panel.get_by_role("button", name="Add a game to Altea").click()
         expect(overlay.locator(".score").nth(1)).to_have_text(str(more))
         expect(panel.locator(".points").nth(1)).to_have_text(str(more))
         overlay.evaluate(LIKE_A_VIDEO)
         screenshot(overlay, "overlay-set")
         screenshot(dashboard, "dashboard-set")
-        panel.get_by_role("button", name="Game 1 does not count").click()
+        panel.get_by_role("button", name="Don't count game 1").click()
         expect(panel.locator(".set-game .why").first).to_have_text(
-            "does not count: the operator says that it does not count"
+            "not counted: the operator says that it does not count"
         )
         after = daemon.get("/v1/stations/main/set")
         assert sum(side["won"] for side in after["sides"]) == sum(side["won"] for side in before["sides"]) - 1

@@ -75,7 +75,7 @@ CASES = {
     "ping with 125 bytes": Case(frame(PING, b"\xfe" * 125), None, (b"\xfe" * 125,)),
     "ping with 126 bytes": Case(frame(PING, b"\xfe" * 126), 1002),
     "pings": Case(b"".join(frame(PING, b"%d" % n) for n in range(10)), None, tuple(b"%d" % n for n in range(10))),
-    "pong that nobody asked for": Case(frame(PONG, b"x") + frame(PING, b"y"), None, (b"y",)),
+    "unsolicited pong": Case(frame(PONG, b"x") + frame(PING, b"y"), None, (b"y",)),
     # [3] reserved bits
     "RSV1": Case(frame(TEXT, SUBSCRIBE, head=FIN | RSV1), 1002),
     "RSV2": Case(frame(TEXT, SUBSCRIBE, head=FIN | RSV2), 1002),
@@ -137,7 +137,7 @@ async def frames_until_the_end(caller: Caller, received: bytearray) -> list[tupl
             while data := await caller.stream.receive_some():
                 received += data
         except trio.BrokenResourceError:
-            pass  # a reset, because not all that was sent was read
+            pass  # a reset, because the server did not read everything
     frames = []
     while received:
         assert received[0] & 0x70 == 0

@@ -1,12 +1,12 @@
 /**
- * `<controller-display>`: what a player holds down, drawn. Sticks, C-stick, shoulder triggers, buttons; as the controller
- * sends them, not as the game understands them.
+ * `<controller-display>`: a drawing of a player's controller, with the control stick, C-stick, triggers and buttons as the
+ * controller sends them, before the game processes them.
  *
  *     const display = document.createElement("controller-display");
  *     display.show(frame.players[0].pre);
  */
 
-/** Fields of a frame that it needs. */
+/** The fields of a frame that the display needs. */
 export const CONTROLLER_FIELDS = Object.freeze([
   "pre.joystickX",
   "pre.joystickY",
@@ -27,15 +27,15 @@ const BITS = Object.freeze({
   left: 0x1, right: 0x2, down: 0x4, up: 0x8, z: 0x10, r: 0x20, l: 0x40, a: 0x100, b: 0x200, x: 0x400, y: 0x800, start: 0x1000,
 });
 
-/** [bit, middle x, middle y, radius or half size, colour, letter] */
-const ROUND = /** @type {const} */ ([
+/** [bit, centre x, centre y, radius, colour, letter] */
+const ROUND_BUTTONS = /** @type {const} */ ([
   [BITS.a, 143, 38, 10, "#2fd08a", "A"],
   [BITS.b, 125, 48, 6.5, "#ff4d55", "B"],
   [BITS.x, 160.5, 33, 6.5, "#dfe4ee", "X"],
   [BITS.y, 138, 19.5, 6.5, "#dfe4ee", "Y"],
   [BITS.start, 104, 21, 4.5, "#dfe4ee", ""],
 ]);
-const PAD = /** @type {const} */ ([
+const DPAD_BUTTONS = /** @type {const} */ ([
   [BITS.up, 102, 41],
   [BITS.down, 102, 55],
   [BITS.left, 95, 48],
@@ -46,7 +46,7 @@ const EDGE = "rgba(255, 255, 255, 0.75)";
 const GROOVE = "rgba(8, 10, 16, 0.62)";
 
 /**
- * @typedef {object} Held  Of `PreFrame`; what is not known counts as let go.
+ * @typedef {object} Held  Members of `PreFrame`. Unknown ones count as released.
  * @property {number} [joystickX]
  * @property {number} [joystickY]
  * @property {number} [cStickX]
@@ -75,13 +75,13 @@ export class ControllerDisplay extends HTMLElement {
     const left = buttons & BITS.l ? 1 : (held.physicalLTrigger ?? 0);
     const right = buttons & BITS.r ? 1 : (held.physicalRTrigger ?? 0);
     const ratio = Math.max(1, Math.min(4, (this.#canvas.clientWidth || WIDTH) * devicePixelRatio / WIDTH));
-    // Nothing moves most of the time: then nothing is drawn.
+    // Most frames do not change the controller, so most need no drawing.
     const state = [joystickX, joystickY, cStickX, cStickY, buttons, left, right, ratio].join();
     if (state === this.#drawn) {
       return;
     }
     this.#drawn = state;
-    this.dataset.buttons = names(buttons);
+    this.dataset.buttons = buttonNames(buttons);
     this.dataset.stick = `${joystickX.toFixed(2)},${joystickY.toFixed(2)}`;
     this.#size(ratio);
     const context = /** @type {CanvasRenderingContext2D} */ (this.#canvas.getContext("2d"));
@@ -91,13 +91,13 @@ export class ControllerDisplay extends HTMLElement {
     trigger(context, 175, right, (buttons & BITS.r) !== 0, "R");
     stick(context, 38, 37, 19, joystickX, joystickY, "#f2f4f9");
     stick(context, 75, 48, 14, cStickX, cStickY, "#ffd23f");
-    for (const [bit, x, y, radius, colour, letter] of ROUND) {
+    for (const [bit, x, y, radius, colour, letter] of ROUND_BUTTONS) {
       button(context, x, y, radius, colour, letter, (buttons & bit) !== 0);
     }
-    for (const [bit, x, y] of PAD) {
-      pad(context, x, y, (buttons & bit) !== 0);
+    for (const [bit, x, y] of DPAD_BUTTONS) {
+      dpadButton(context, x, y, (buttons & bit) !== 0);
     }
-    bar(context, (buttons & BITS.z) !== 0);
+    zButton(context, (buttons & BITS.z) !== 0);
   }
 
   /** @param {number} ratio */
@@ -111,7 +111,7 @@ export class ControllerDisplay extends HTMLElement {
 }
 
 /** @param {number} buttons */
-function names(buttons) {
+function buttonNames(buttons) {
   return Object.entries(BITS).filter(([, bit]) => buttons & bit).map(([name]) => name).join(" ");
 }
 
@@ -121,7 +121,7 @@ function circle(context, x, y, radius) {
   context.arc(x, y, radius, 0, TAU);
 }
 
-/** `roundRect` is not in OBS yet. */
+/** OBS has no `roundRect` yet. */
 /** @type {(context: CanvasRenderingContext2D, x: number, y: number, width: number, height: number, radius: number) => void} */
 function roundedBox(context, x, y, width, height, radius) {
   const [right, bottom] = [x + width, y + height];
@@ -134,7 +134,7 @@ function roundedBox(context, x, y, width, height, radius) {
   context.closePath();
 }
 
-/** The gate has the eight notches of the real one. */
+/** The gate is octagonal, as on the real controller. */
 /** @type {(context: CanvasRenderingContext2D, x: number, y: number, radius: number, dx: number, dy: number, colour: string) => void} */
 function stick(context, x, y, radius, dx, dy, colour) {
   context.beginPath();
@@ -171,13 +171,13 @@ function button(context, x, y, radius, colour, letter, held) {
 }
 
 /** @type {(context: CanvasRenderingContext2D, x: number, y: number, held: boolean) => void} */
-function pad(context, x, y, held) {
+function dpadButton(context, x, y, held) {
   context.fillStyle = held ? "#ffffff" : "rgba(223, 228, 238, 0.32)";
   context.fillRect(x - 3.5, y - 3.5, 7, 7);
 }
 
 /** @type {(context: CanvasRenderingContext2D, held: boolean) => void} */
-function bar(context, held) {
+function zButton(context, held) {
   roundedBox(context, 151, 7, 15, 6, 3);
   context.fillStyle = held ? "#b58cff" : GROOVE;
   context.fill();
@@ -186,7 +186,7 @@ function bar(context, held) {
   context.stroke();
 }
 
-/** How far it is pressed, from below; full and bright when it clicks. */
+/** Filled from below as far as the trigger is pressed; full and bright when it clicks. */
 /** @type {(context: CanvasRenderingContext2D, x: number, pressed: number, click: boolean, letter: string) => void} */
 function trigger(context, x, pressed, click, letter) {
   const [top, height] = [8, 46];

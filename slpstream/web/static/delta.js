@@ -1,22 +1,22 @@
 /**
- * The subprotocol `slpstream.v1.delta`, read: MessagePack, in which most messages only say what differs from the one before
- * them. `slpstream/model/delta.py` says how. `connect({ protocol: "delta" })` loads this module by itself.
+ * Decoder of the subprotocol `slpstream.v1.delta`: MessagePack, in which most messages contain only the differences from
+ * an earlier message. `slpstream/model/delta.py` documents it. `connect({ protocol: "delta" })` loads this module.
  */
 
 export const SUBPROTOCOL = "slpstream.v1.delta";
 
-/** The types of which the newest message says what the older ones said. */
+/** Types whose messages are sent as deltas, in the order of their numbers on the wire. */
 const DELTA_TYPES = Object.freeze(["frame", "finalized", "stats"]);
 const ENVELOPE = new Set(["type", "station", "gameId", "cursor"]);
 
 /**
  * @typedef {Record<string, any>} Message
- * @typedef {{envelope: Message, shape: Shape, leaves: any[]}} Before  The newest message of a type and station.
+ * @typedef {{envelope: Message, shape: Shape, leaves: any[]}} Base  The newest message of a type and station.
  */
 
-/** The messages of one connection, in the order in which they come, whole again. */
+/** Restores the messages of one connection, given in the order in which they arrive. */
 export class DeltaDecoder {
-  /** @type {Map<string, Before>} */ #before = new Map();
+  /** @type {Map<string, Base>} */ #bases = new Map();
 
   /**
    * @param {ArrayBuffer | Uint8Array} data  One websocket message.
@@ -32,7 +32,7 @@ export class DeltaDecoder {
       const envelope = Object.fromEntries(entries.filter(([key]) => ENVELOPE.has(key)));
       const payload = Object.fromEntries(entries.filter(([key]) => !ENVELOPE.has(key)));
       const shape = new Shape(payload);
-      this.#before.set(`${message.type} ${message.station}`, { envelope, shape, leaves: shape.read(payload, []) });
+      this.#bases.set(`${message.type} ${message.station}`, { envelope, shape, leaves: shape.read(payload, []) });
     }
     return message;
   }
@@ -40,34 +40,34 @@ export class DeltaDecoder {
   /** @param {any[]} delta */
   #apply([station, type, step, count, edits = [], ups = NONE, singles = NONE, floats = NONE, others = NONE, ...values]) {
     const key = `${DELTA_TYPES[type]} ${station}`;
-    const before = this.#before.get(key);
-    if (before === undefined) {
-      throw new Error(`a delta without the message before it: ${key}`);
+    const base = this.#bases.get(key);
+    if (base === undefined) {
+      throw new Error(`a delta without an earlier message: ${key}`);
     }
-    let { shape, leaves } = before;
+    let { shape, leaves } = base;
     if (edits.length > 0) {
-      const value = edited(shape.build(leaves), edits);
+      const value = applyEdits(shape.build(leaves), edits);
       shape = new Shape(value);
       leaves = shape.read(value, []);
     } else {
       leaves = leaves.slice();
     }
-    for (const i of places(ups)) {
+    for (const i of indexes(ups)) {
       leaves[i] += 1;
     }
     const numbers = new DataView(floats.buffer, floats.byteOffset, floats.byteLength);
-    places(singles).forEach((i, n) => (leaves[i] = numbers.getFloat32(4 * n)));
-    places(others).forEach((i, n) => (leaves[i] = values[n]));
-    const [, place, offset] = /** @type {string[]} */ (/^([^/]*\/.)(\d+)/.exec(before.envelope.cursor));
-    const envelope = { ...before.envelope, cursor: `${place}${Number(offset) + step}.${count}` };
-    this.#before.set(key, { envelope, shape, leaves });
+    indexes(singles).forEach((i, n) => (leaves[i] = numbers.getFloat32(4 * n)));
+    indexes(others).forEach((i, n) => (leaves[i] = values[n]));
+    const [, prefix, offset] = /** @type {string[]} */ (/^([^/]*\/.)(\d+)/.exec(base.envelope.cursor));
+    const envelope = { ...base.envelope, cursor: `${prefix}${Number(offset) + step}.${count}` };
+    this.#bases.set(key, { envelope, shape, leaves });
     return { ...envelope, ...shape.build(leaves) };
   }
 }
 
 const NONE = new Uint8Array(0);
 
-/** What a map or an array consists of, down to its leaves. */
+/** The structure of nested maps and arrays, without the leaves. */
 class Shape {
   /** @type {(string | number)[]} */ #keys = [];
   /** @type {[string | number, Shape][]} */ #children = [];
@@ -87,7 +87,7 @@ class Shape {
   }
 
   /**
-   * @param {any} value  Of this shape.
+   * @param {any} value  A value of this shape.
    * @param {any[]} leaves
    */
   read(value, leaves) {
@@ -99,19 +99,19 @@ class Shape {
   }
 
   /**
-   * A value of this shape, which is nobody else's.
+   * A new value of this shape.
    * @param {any[]} leaves
-   * @param {{next: number}} at
+   * @param {{next: number}} position  Where to continue in `leaves`.
    */
-  build(leaves, at = { next: 0 }) {
+  build(leaves, position = { next: 0 }) {
     /** @type {any} */
     const value = this.#isArray ? [] : {};
     for (const key of this.#keys) {
-      const leaf = leaves[at.next++];
+      const leaf = leaves[position.next++];
       value[key] = typeof leaf === "object" && leaf !== null ? (Array.isArray(leaf) ? [] : {}) : leaf;
     }
     for (const [key, child] of this.#children) {
-      value[key] = child.build(leaves, at);
+      value[key] = child.build(leaves, position);
     }
     return value;
   }
@@ -135,8 +135,11 @@ function byCodePoint(one, other) {
   return one.length - other.length;
 }
 
-/** @param {Uint8Array} coded */
-function places(coded) {
+/**
+ * Increasing indexes, coded as the gaps between them.
+ * @param {Uint8Array} coded
+ */
+function indexes(coded) {
   const found = [];
   let [expected, gap, weight] = [0, 0, 1];
   for (const byte of coded) {
@@ -151,10 +154,11 @@ function places(coded) {
 }
 
 /**
- * @param {any} value  Is changed.
+ * Applies edits to a value, in place.
+ * @param {any} value
  * @param {[(string | number)[], any?][]} edits
  */
-function edited(value, edits) {
+function applyEdits(value, edits) {
   const root = [value];
   for (const edit of edits) {
     const keys = [0, ...edit[0]];
@@ -171,30 +175,28 @@ function edited(value, edits) {
   return root[0];
 }
 
-// -- MessagePack ----------------------------------------------------------------------------------------------------------
-
 const text = new TextDecoder();
 
 /**
- * One value. Integers are numbers, also those of 64 bits; byte strings are a `Uint8Array`.
+ * Decodes one value. All integers become numbers, and byte strings become a `Uint8Array`.
  * @param {ArrayBuffer | Uint8Array} data
  * @returns {any}
  */
 export function decodeMessagePack(data) {
   const bytes = data instanceof Uint8Array ? data : new Uint8Array(data);
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  let at = 0;
+  let offset = 0;
 
   /** @param {number} size */
-  const skip = (size) => (at += size) - size;
+  const skip = (size) => (offset += size) - size;
   /** @param {number} size  1, 2 or 4 bytes. */
   const length = (size) => (size === 1 ? view.getUint8(skip(1)) : size === 2 ? view.getUint16(skip(2)) : view.getUint32(skip(4)));
   /** @param {number} size */
   const raw = (size) => {
-    if (at + size > bytes.length) {
+    if (offset + size > bytes.length) {
       throw new RangeError("MessagePack: the message ends too early");
     }
-    return bytes.subarray(skip(size), at);
+    return bytes.subarray(skip(size), offset);
   };
   /** @param {number} size */
   const string = (size) => text.decode(raw(size));
@@ -216,7 +218,7 @@ export function decodeMessagePack(data) {
     }
     return values;
   };
-  /** By first byte. @type {Record<number, () => any>} */
+  /** Readers by the first byte of a value. @type {Record<number, () => any>} */
   const readers = {
     0xc0: () => null,
     0xc2: () => false,
@@ -257,14 +259,14 @@ export function decodeMessagePack(data) {
     }
     const read = readers[first];
     if (read === undefined) {
-      throw new RangeError(`MessagePack: 0x${first.toString(16)} is not used here`);
+      throw new RangeError(`MessagePack: 0x${first.toString(16)} is not supported`);
     }
     return read();
   }
 
   const whole = value();
-  if (at !== bytes.length) {
-    throw new RangeError("MessagePack: there is more behind the message");
+  if (offset !== bytes.length) {
+    throw new RangeError("MessagePack: there are bytes after the message");
   }
   return whole;
 }

@@ -1,8 +1,8 @@
 /**
- * The overlay of one station: `/overlay/{station}`. Options in the URL: see `overlay_options.js`.
+ * The overlay of one station: `/overlay/{station}`. `overlay_options.js` describes the options in the URL.
  *
- * Messages go through the playout buffer into the state; the page is drawn from the state, at most once per picture of the
- * screen, and only what has changed.
+ * Messages pass through the playout buffer into the state. The page is drawn from the state at most once per animation
+ * frame, and only where it has changed.
  */
 
 import { CONTROLLER_FIELDS } from "./controller.js";
@@ -11,7 +11,7 @@ import { readOptions } from "./overlay_options.js";
 import { OverlayState } from "./overlay_state.js";
 import { Playout } from "./playout.js";
 import { lengthText } from "./set_score.js";
-import { FIELDS, FORMAT, clock, loadNames, minutes, playerOfSet, players, resultText, stageName } from "./slippi.js";
+import { FIELDS, FORMAT, clock, gamePlayers, loadNames, minutesText, playerOfSet, resultText, stageName } from "./slippi.js";
 import { connect } from "./slpstream.js";
 import { summaryOutcome, summaryPlayers, thingText } from "./summary.js";
 
@@ -35,10 +35,10 @@ const template = /** @type {HTMLTemplateElement} */ (find("#player"));
 
 const state = new OverlayState(station, options.hold);
 const playout = new Playout((message) => state.take(message, performance.now()), options.delay);
-let drawing = false;
+let scheduled = false;
 let changed = true;
 /** @type {ReturnType<typeof setTimeout> | undefined} */
-let wake;
+let drawTimer;
 
 document.title = `${station} · slpstream overlay`;
 applyOptions();
@@ -62,7 +62,7 @@ client.on("connection", (connection) => push({ type: "connection", connection, p
 function push(message) {
   playout.push(message, performance.now());
   if (document.hidden) {
-    step(performance.now()); // nobody draws a page that is not seen
+    step(performance.now()); // browsers run no animation frames for hidden pages
   } else {
     loop();
   }
@@ -73,16 +73,16 @@ function drawSoon() {
   loop();
 }
 
-/** Runs once per picture while there is something to come; sleeps without. */
+/** Schedules an animation frame. They continue while messages are waiting. */
 function loop() {
-  if (!drawing) {
-    drawing = true;
-    requestAnimationFrame(picture);
+  if (!scheduled) {
+    scheduled = true;
+    requestAnimationFrame(onAnimationFrame);
   }
 }
 
-function picture() {
-  drawing = false;
+function onAnimationFrame() {
+  scheduled = false;
   step(performance.now());
   if (playout.busy) {
     loop();
@@ -96,8 +96,6 @@ function step(now) {
     draw(now);
   }
 }
-
-// -- drawing ------------------------------------------------------------------------------------------------------------
 
 /** @param {number} now */
 function draw(now) {
@@ -120,9 +118,9 @@ function draw(now) {
     setText(find(".stage", match), melee ? stageName(game) : thingText(game.summary?.place));
     setText(find(".clock", match), melee ? clock(game) : "");
     setText(find(".outcome", result), melee ? resultText(game, view.set) : summaryOutcome(game, view.set) || "Game over");
-    setText(find(".length", result), game.end?.durationSeconds == null ? "" : minutes(game.end.durationSeconds));
+    setText(find(".length", result), game.end?.durationSeconds == null ? "" : minutesText(game.end.durationSeconds));
   }
-  const shown = choose(everybodyOf(game, announced));
+  const shown = selectPlayers(playersOf(game, announced));
   list.dataset.game = game?.gameId ?? "";
   list.dataset.frame = String(game?.frame ?? "");
   list.dataset.count = String(shown.length);
@@ -146,40 +144,40 @@ function draw(now) {
       won: phase === "result" && winners.includes(player.index),
     });
   });
-  wakeAt(state.phaseEndsAt(now));
+  drawAt(state.phaseEndsAt(now));
 }
 
 /**
- * The players of the game, or else those of the set that was announced.
+ * The players of the game, or those of the announced set if there is no game.
  * @param {import("./slpstream.js").Game | null} game
  * @param {import("./slpstream_types.js").SetScore | null} announced
  * @returns {Player[]}
  */
-function everybodyOf(game, announced) {
+function playersOf(game, announced) {
   if (game === null) {
     return (announced?.players ?? []).map(playerOfSet);
   }
-  return game.format === FORMAT ? players(game, state.view.set) : summaryPlayers(game, state.view.set);
+  return game.format === FORMAT ? gamePlayers(game, state.view.set) : summaryPlayers(game, state.view.set);
 }
 
 /**
- * The players that this page was asked for.
+ * The players that the options select.
  * @param {Player[]} all
  */
-function choose(all) {
-  const wanted = options.players;
+function selectPlayers(all) {
+  const { players: selection } = options;
   const half = Math.ceil(all.length / 2);
-  if (wanted === "left" || wanted === "right") {
-    // Of a team game a side is a team, else the first or the second half of the ports.
+  if (selection === "left" || selection === "right") {
+    // In a team game a side is a team, otherwise the first or second half of the ports.
     const [first] = all;
-    const left = (/** @type {Player} */ player, /** @type {number} */ i) =>
+    const isLeft = (/** @type {Player} */ player, /** @type {number} */ i) =>
       first.team === "" ? i < half : player.team === first.team;
-    return all.filter((player, i) => left(player, i) === (wanted === "left"));
+    return all.filter((player, i) => isLeft(player, i) === (selection === "left"));
   }
-  return wanted === "all" ? all : all.filter((player) => wanted.includes(player.port));
+  return selection === "all" ? all : all.filter((player) => selection.includes(player.port));
 }
 
-/** What has to be said in words; empty while a game is shown and all is well. */
+/** The status line; empty while a game is shown without problems. */
 function statusText() {
   const { view } = state;
   if (state.problem) {
@@ -202,12 +200,10 @@ function setStatus(text) {
 }
 
 /** @param {number | null} at */
-function wakeAt(at) {
-  clearTimeout(wake);
-  wake = at === null ? undefined : setTimeout(drawSoon, at - performance.now() + 1);
+function drawAt(at) {
+  clearTimeout(drawTimer);
+  drawTimer = at === null ? undefined : setTimeout(drawSoon, at - performance.now() + 1);
 }
-
-// -- options ------------------------------------------------------------------------------------------------------------
 
 function applyOptions() {
   const root = document.documentElement;
@@ -217,23 +213,23 @@ function applyOptions() {
   if (options.css !== null) {
     addStylesheet(options.css);
   }
-  problems.forEach(note);
+  problems.forEach(addNote);
 }
 
 /**
- * After our own, so that it wins.
+ * Adds the user's stylesheet after the built-in one, so that it takes precedence.
  * @param {string} path
  */
 function addStylesheet(path) {
   const link = document.createElement("link");
   link.rel = "stylesheet";
   link.href = new URL(`../custom/${path}`, import.meta.url).href;
-  link.onerror = () => note(`css=${path}: there is no such stylesheet in the overlay folder`);
+  link.onerror = () => addNote(`css=${path}: not found in the overlay folder`);
   document.head.append(link);
 }
 
 /** @param {string} text */
-function note(text) {
+function addNote(text) {
   console.warn(`slpstream overlay: ${text}`);
   const item = document.createElement("li");
   item.textContent = text;

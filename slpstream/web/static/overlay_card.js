@@ -1,4 +1,4 @@
-/** One player of the overlay: the state of a player into a copy of the template, and only what has changed. */
+/** Draws one player of the overlay into a copy of the template, changing only what differs. */
 
 import { swatch } from "./costumes.js";
 import { damageColour, stocksText } from "./slippi.js";
@@ -7,8 +7,8 @@ import { damageColour, stocksText } from "./slippi.js";
  * @typedef {import("./slippi.js").Player} Player
  * @typedef {import("./overlay_state.js").ShownCombo} ShownCombo
  *
- * @typedef {object} Beside
- * @property {"left" | "right"} side  Of the picture.
+ * @typedef {object} CardOptions
+ * @property {"left" | "right"} side  Side of the overlay.
  * @property {ShownCombo | null} combo
  * @property {number | null} score
  * @property {import("./controller.js").Held | undefined} held
@@ -16,12 +16,12 @@ import { damageColour, stocksText } from "./slippi.js";
  */
 
 const PORT_COLOURS = ["red", "blue", "yellow", "green"];
-/** More than these are shown as a number. */
-const MOST_ICONS = 6;
-/** Longer ones are set smaller. */
-const LONG_NAME = 10;
-/** A hit of this many percent shakes as much as it can. */
-const HARD_HIT = 20;
+/** More stocks than this are shown as a number. */
+const MAX_ICONS = 6;
+/** Longer names are set in a smaller font. */
+const LONG_NAME_LENGTH = 10;
+/** Damage of a hit with the strongest shake animation. */
+const MAX_HIT_PERCENT = 20;
 
 /** @type {(selector: string, root: ParentNode) => HTMLElement} */
 const find = (selector, root) => /** @type {HTMLElement} */ (root.querySelector(selector));
@@ -29,7 +29,7 @@ const find = (selector, root) => /** @type {HTMLElement} */ (root.querySelector(
 /**
  * @param {HTMLElement} card
  * @param {Player} player
- * @param {Beside} beside
+ * @param {CardOptions} options
  */
 export function drawCard(card, player, { side, combo, score, held, won }) {
   setData(card, "port", String(player.port));
@@ -38,7 +38,7 @@ export function drawCard(card, player, { side, combo, score, held, won }) {
   card.classList.toggle("out", player.stocks === 0);
   card.classList.toggle("won", won);
   setText(find(".name bdi", card), player.name);
-  find(".name", card).classList.toggle("long", player.name.length > LONG_NAME);
+  find(".name", card).classList.toggle("long", player.name.length > LONG_NAME_LENGTH);
   setText(find(".fighter", card), player.character);
   const costume = find(".costume", card);
   setText(costume, player.costume);
@@ -81,17 +81,17 @@ function drawStocks(line, { stocks, startStocks }) {
   line.dataset.key = key;
   line.dataset.stocks = String(stocks);
   setText(find(".text", line), stocksText(stocks));
-  const most = Math.max(stocks, startStocks);
-  const icons = most > MOST_ICONS ? [icon(stocks === 0), `× ${stocks}`] : discs(stocks, most);
+  const total = Math.max(stocks, startStocks);
+  const icons = total > MAX_ICONS ? [icon(stocks === 0), `× ${stocks}`] : discs(stocks, total);
   find(".icons", line).replaceChildren(...icons);
 }
 
 /**
  * @param {number} stocks
- * @param {number} most
+ * @param {number} total
  */
-function discs(stocks, most) {
-  return Array.from({ length: most }, (_, i) => icon(i >= stocks));
+function discs(stocks, total) {
+  return Array.from({ length: total }, (_, i) => icon(i >= stocks));
 }
 
 /** @param {boolean} lost */
@@ -114,8 +114,8 @@ function drawPercent(line, { percent }) {
   }
   const hit = percent === undefined || percent === null ? 0 : percent - Number(value.textContent || Infinity);
   if (hit > 0) {
-    line.style.setProperty("--force", String(Math.min(1, 0.35 + hit / HARD_HIT).toFixed(2)));
-    playAgain(line, "hit");
+    line.style.setProperty("--force", String(Math.min(1, 0.35 + hit / MAX_HIT_PERCENT).toFixed(2)));
+    restartAnimation(line, "hit");
   }
   setText(value, shown);
   line.style.setProperty("--damage", damageColour(percent ?? null));
@@ -129,13 +129,13 @@ function drawCombo(tag, combo) {
   tag.classList.toggle("shown", combo !== null);
   if (combo === null) {
     setData(tag, "hits", "");
-    return; // the words stay for the time in which it fades
+    return; // the text stays while the element fades out
   }
   tag.classList.toggle("ended", combo.ended);
   if (tag.dataset.hits !== String(combo.hits)) {
     setData(tag, "hits", String(combo.hits));
     setText(find(".hits", tag), String(combo.hits));
-    playAgain(tag, "bump");
+    restartAnimation(tag, "bump");
   }
   setText(find(".damage", tag), `${Math.floor(combo.damage)}%`);
 }
@@ -150,14 +150,14 @@ function drawScore(box, score) {
 }
 
 /**
- * An animation begins anew when it comes under another name: there are two of each.
+ * Restarts an animation. CSS restarts it only when its name changes, so there are two names for each animation.
  * @param {HTMLElement} element
  * @param {string} name
  */
-function playAgain(element, name) {
-  const again = element.classList.contains(name);
-  element.classList.toggle(name, !again);
-  element.classList.toggle(`${name}-again`, again);
+function restartAnimation(element, name) {
+  const playing = element.classList.contains(name);
+  element.classList.toggle(name, !playing);
+  element.classList.toggle(`${name}-again`, playing);
 }
 
 /**

@@ -1,6 +1,5 @@
 /**
- * What the overlay can be asked for in its URL. The table below is the only list of options; `deploy/docs/overlay.md`
- * describes the same ones.
+ * The options in the URL of the overlay. `deploy/docs/overlay.md` documents them.
  */
 
 export const PARTS = Object.freeze(
@@ -18,12 +17,12 @@ export const PARTS = Object.freeze(
  * @property {number} scale
  * @property {number} hold             Milliseconds.
  * @property {string | null} css       Path below `/custom/`.
- * @property {boolean} delta           Messages come as differences: for viewers who are far away.
+ * @property {boolean} delta           Receives messages as deltas, for distant viewers.
  * @property {string | undefined} token
  */
 
-const MOST_DELAY_MS = 60_000;
-const MOST_HOLD_MS = 3_600_000;
+const MAX_DELAY_MS = 60_000;
+const MAX_HOLD_MS = 3_600_000;
 
 /** @returns {OverlayOptions} */
 const defaults = () => ({
@@ -38,34 +37,34 @@ const defaults = () => ({
   token: undefined,
 });
 
-/** Each reads its text, `undefined` when it is none. @type {Record<keyof OverlayOptions, (text: string) => unknown>} */
+/** Parsers of the values. They return `undefined` for an invalid value. @type {Record<keyof OverlayOptions, (text: string) => unknown>} */
 const READERS = {
   players: readPlayers,
   show: (text) => readList(text, /** @type {readonly string[]} */ (PARTS)),
   theme: (text) => (["dark", "light"].includes(text) ? text : undefined),
-  delay: (text) => readDuration(text, MOST_DELAY_MS),
+  delay: (text) => readDuration(text, MAX_DELAY_MS),
   scale: readScale,
-  hold: (text) => readDuration(text, MOST_HOLD_MS),
+  hold: (text) => readDuration(text, MAX_HOLD_MS),
   css: readStylesheet,
   delta: (text) => (["0", "1"].includes(text) ? text === "1" : undefined),
   token: (text) => text,
 };
 
-/** What is expected, in words. @type {Record<keyof OverlayOptions, string>} */
+/** Descriptions of the valid values. @type {Record<keyof OverlayOptions, string>} */
 const EXPECTED = {
-  players: "all, left, right, or ports: 1,2",
-  show: `a list of ${PARTS.join(", ")}`,
+  players: "all, left, right, or ports such as 1,2",
+  show: `a comma-separated list of ${PARTS.join(", ")}`,
   theme: "dark or light",
-  delay: "a time up to 60s: 500ms, 2s",
+  delay: "a duration of at most 60s, such as 500ms or 2s",
   scale: "0.25 to 4, or 25% to 400%",
-  hold: "a time up to 1h: 10s, 500ms, 2m",
+  hold: "a duration of at most 1h, such as 500ms, 10s or 2m",
   css: "the path of a stylesheet in the overlay folder",
   delta: "0 or 1",
   token: "an access token",
 };
 
 /**
- * The options of a query, and what is wrong with it. What is wrong has its default.
+ * Reads the options of a query. Invalid ones are listed in `problems` and keep their default.
  * @param {URLSearchParams} query
  * @returns {{options: OverlayOptions, problems: string[]}}
  */
@@ -110,14 +109,14 @@ function readList(text, allowed) {
 const UNITS = /** @type {Record<string, number>} */ ({ ms: 1, s: 1000, m: 60_000, h: 3_600_000 });
 
 /**
- * Without a unit it is milliseconds.
+ * A duration in milliseconds. Numbers without a unit are milliseconds.
  * @param {string} text
- * @param {number} mostMs
+ * @param {number} maxMs
  */
-function readDuration(text, mostMs) {
+function readDuration(text, maxMs) {
   const match = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text);
   const value = match === null ? Infinity : Number(match[1]) * UNITS[match[2] ?? "ms"];
-  return value <= mostMs ? value : undefined;
+  return value <= maxMs ? value : undefined;
 }
 
 /** @param {string} text */
@@ -128,7 +127,7 @@ function readScale(text) {
 }
 
 /**
- * A path inside the overlay folder, whatever tricks are in it.
+ * A path inside the overlay folder. `URL` resolves `..`, other hosts and escapes, so that none of them leads outside.
  * @param {string} text
  */
 function readStylesheet(text) {

@@ -1,6 +1,6 @@
 /**
- * What the overlay shows, as a function of the messages that it was shown: the game, running combos, score, and which of
- * four things there is to look at. Knows no page.
+ * The state of the overlay as a function of the messages received: the game, combos, the score, and the phase. It does not
+ * touch the page.
  */
 
 import { scoreOf } from "./set_score.js";
@@ -10,29 +10,29 @@ import { StationView } from "./slpstream.js";
  * @typedef {Record<string, any>} Message
  * @typedef {import("./slippi.js").Player} Player
  *
- * @typedef {"waiting" | "playing" | "result" | "between"} Phase  `result`: the last one, for a set time; then `between`.
+ * @typedef {"waiting" | "playing" | "result" | "between"} Phase  After a game: `result` for a while, then `between`.
  *
  * @typedef {object} ShownCombo
  * @property {number} attacker  Player index.
  * @property {number} hits
  * @property {number} damage    In percent.
- * @property {number} frame     Of the last change.
+ * @property {number} frame     Frame of the last change.
  * @property {boolean} ended
  */
 
-/** An ended combo can still be read for so long. */
-const COMBO_STAYS_FRAMES = 75;
-/** One hit is none. */
-const FEWEST_HITS = 2;
+/** How long an ended combo stays visible. */
+const COMBO_HOLD_FRAMES = 75;
+/** A single hit is not a combo. */
+const MIN_HITS = 2;
 
 export class OverlayState {
-  /** By index of who is hit. @type {Map<number, ShownCombo>} */ #combos = new Map();
+  /** By index of the player who is hit. @type {Map<number, ShownCombo>} */ #combos = new Map();
   #holdMs;
   #endedAt = 0;
 
   /**
    * @param {string} station
-   * @param {number} holdMs  How long the last result stays.
+   * @param {number} holdMs  How long the result of a game stays.
    */
   constructor(station, holdMs) {
     this.view = new StationView(station);
@@ -42,7 +42,7 @@ export class OverlayState {
   }
 
   /**
-   * A message of the daemon, or of our own: `connection` and `reset`, which belong between them.
+   * Processes a message of the daemon, or one of the page's own: `connection` and `reset`.
    * @param {Message} message
    * @param {number} now  Milliseconds.
    */
@@ -86,7 +86,7 @@ export class OverlayState {
   }
 
   /**
-   * When the phase ends by itself, in milliseconds; `null` when only a message ends it.
+   * When the phase ends by itself, in milliseconds; `null` if only a message can end it.
    * @param {number} now
    */
   phaseEndsAt(now) {
@@ -94,7 +94,7 @@ export class OverlayState {
   }
 
   /**
-   * The combo that a player has going, or has just ended; `null` without.
+   * The current or just ended combo of a player, or `null`.
    * @param {number} attacker  Player index.
    */
   combo(attacker) {
@@ -102,8 +102,8 @@ export class OverlayState {
     /** @type {ShownCombo | null} */
     let newest = null;
     for (const combo of this.#combos.values()) {
-      const over = combo.ended && frame > combo.frame + COMBO_STAYS_FRAMES;
-      if (combo.attacker === attacker && combo.hits >= FEWEST_HITS && !over && combo.frame >= (newest?.frame ?? -Infinity)) {
+      const over = combo.ended && frame > combo.frame + COMBO_HOLD_FRAMES;
+      if (combo.attacker === attacker && combo.hits >= MIN_HITS && !over && combo.frame >= (newest?.frame ?? -Infinity)) {
         newest = combo;
       }
     }
@@ -111,7 +111,7 @@ export class OverlayState {
   }
 
   /**
-   * Games won in this set; `null` when nobody says. Players of a set are known by their index, port, connect code or name.
+   * Games won in this set; `null` if unknown.
    * @param {Player} player
    * @returns {number | null}
    */
@@ -119,7 +119,7 @@ export class OverlayState {
     return scoreOf(this.view.set, player);
   }
 
-  /** The set, when it has to be shown though there is no game of it yet: the operator has named those who come next. */
+  /** The coming set, if the operator has named its players before its first game; otherwise `null`. */
   get announced() {
     const { game, set } = this.view;
     return game === null && set?.players.some(({ namedByOperator }) => namedByOperator) ? set : null;
@@ -130,7 +130,7 @@ export class OverlayState {
     if (gameId !== this.view.game?.gameId || !["combo_started", "combo_extended", "combo_ended"].includes(kind)) {
       return;
     }
-    const moves = /** @type {Message[]} */ (combo.moves).filter((move) => !this.#areTeam(move.playerIndex, playerIndex));
+    const moves = /** @type {Message[]} */ (combo.moves).filter((move) => !this.#areTeammates(move.playerIndex, playerIndex));
     this.#combos.set(playerIndex, {
       attacker: moves[0]?.playerIndex ?? combo.lastHitBy,
       hits: moves.reduce((sum, move) => sum + move.hitCount, 0),
@@ -144,7 +144,7 @@ export class OverlayState {
    * @param {number} one
    * @param {number} other
    */
-  #areTeam(one, other) {
+  #areTeammates(one, other) {
     const { isTeams, players = [] } = this.view.game?.settings ?? {};
     const team = (/** @type {number} */ index) =>
       players.find((/** @type {Message} */ player) => player.playerIndex === index)?.teamId;

@@ -1,52 +1,52 @@
 /**
- * Shows frames paced by game time, although they come in bursts: a small jitter buffer. Knows no page and no clock: times
- * are handed in, in milliseconds of one clock.
+ * A small jitter buffer: plays frames at the pace of the game, although they arrive in bursts. It does not touch the page
+ * and reads no clock; callers pass the time in milliseconds of one clock.
  *
- * A log is a queue. A frame n is due at `base + n * period`; other messages are due with the frame before them, so events
- * come with their frames, and the result after the last one. `base` follows what arrives: frames wait as long as the latest
- * of the last two seconds did, but none longer than `MOST_BEHIND_MS`. So a steady stream is shown almost at once, a stream
- * in bursts of 85 ms is spread out evenly, and after a stall it catches up.
+ * The log is a queue. Frame n is due at `base + n * period`. Other messages are due with the frame before them, so events
+ * are shown with their frames, and the result after the last one. `base` follows the arrivals: it is late enough for the
+ * latest frame of the last two seconds, within `MAX_BUFFER_MS`. A steady stream is therefore shown almost at once, a stream
+ * in bursts of 85 ms is spread out evenly, and after a stall the playout catches up.
  *
- * `delay` comes before all this: messages count as having arrived that much later.
+ * `delayMs` is added first: messages count as having arrived that much later.
  */
 
-/** No frame waits longer than this by itself. */
-export const MOST_BEHIND_MS = 150;
+/** Maximum time that a frame is held back, in addition to the delay. */
+export const MAX_BUFFER_MS = 150;
 const WINDOW_MS = 2000;
-/** A frame is wanted half a frame before it is due (see below): it should be there by then. */
+/** Frames may be shown half a frame early (see below), so they should arrive this much before they are due. */
 const MARGIN_MS = 10;
-/** How fast `base` moves: a tenth of the time that passes. Nobody sees that. */
+/** Speed of `base`: a tenth of the elapsed time, which is not visible. */
 const SLEW = 0.1;
-/** A page that is not drawn for long (hidden) keeps no more messages than these; what is older is taken at once. */
-const MOST_QUEUED = 2000;
+/** Maximum number of queued messages while a page is hidden. Older messages are shown at once. */
+const MAX_QUEUED = 2000;
 /**
- * On a screen with 60 Hz a frame is due about once per picture, sometimes a little before, sometimes a little after it. A
- * frame may be shown half a frame early and up to a whole one late, so that it does not come to none and two by turns.
+ * On a 60 Hz screen one frame is due per animation frame, sometimes shortly before it and sometimes shortly after it.
+ * Without this tolerance, no frame and two frames would be shown in turns.
  */
 const EARLY_FRAMES = 0.5;
 const LATE_FRAMES = 2;
 
 /**
  * @typedef {Record<string, any>} Message
- * @typedef {{message: Message, at: number}} Waiting
+ * @typedef {{message: Message, at: number}} Arrival  `at`: time of arrival, including the delay.
  */
 
 export class Playout {
   /** @type {(message: Message) => void} */ #show;
-  /** Not arrived yet, because of the delay. @type {Waiting[]} */ #held = [];
-  /** Arrived, not shown. @type {Waiting[]} */ #queue = [];
-  /** When frames of the last two seconds arrived, as offsets: arrival - n * period. @type {{at: number, offset: number}[]} */
+  /** Messages that are delayed. @type {Arrival[]} */ #delayed = [];
+  /** Messages that have arrived but are not shown yet. @type {Arrival[]} */ #queue = [];
+  /** Arrivals of frames in the last two seconds; `offset` is `at - n * period`. @type {{at: number, offset: number}[]} */
   #arrivals = [];
   /** @type {number | null} */ #base = null;
-  /** @type {number | null} Number of the frame that is shown. */ #shown = null;
-  /** The highest number that has arrived. */
+  /** Number of the displayed frame. @type {number | null} */ #shown = null;
+  /** The highest frame number that has arrived. */
   #newest = -Infinity;
   #gameId = "";
   #period = 1000 / 60;
   #now = 0;
 
   /**
-   * @param {(message: Message) => void} show  Is given every message once, in their order, when it is time.
+   * @param {(message: Message) => void} show  Called with each message once, in order, when it is due.
    * @param {number} [delayMs]
    */
   constructor(show, delayMs = 0) {
@@ -54,9 +54,9 @@ export class Playout {
     this.delayMs = delayMs;
   }
 
-  /** Whether there is anything to come. */
+  /** Whether messages are waiting. */
   get busy() {
-    return this.#held.length + this.#queue.length > 0;
+    return this.#delayed.length + this.#queue.length > 0;
   }
 
   /**
@@ -64,41 +64,41 @@ export class Playout {
    * @param {number} now
    */
   push(message, now) {
-    this.#held.push({ message, at: now + this.delayMs });
-    while (this.#held.length > MOST_QUEUED && this.#held[0].at - now < this.delayMs / 2) {
-      this.#arrive(/** @type {Waiting} */ (this.#held.shift()));
+    this.#delayed.push({ message, at: now + this.delayMs });
+    while (this.#delayed.length > MAX_QUEUED && this.#delayed[0].at - now < this.delayMs / 2) {
+      this.#arrive(/** @type {Arrival} */ (this.#delayed.shift()));
     }
-    while (this.#queue.length > MOST_QUEUED) {
+    while (this.#queue.length > MAX_QUEUED) {
       this.#next();
     }
   }
 
   /**
-   * Shows what is due. True when there was anything.
+   * Shows the messages that are due. Returns whether there were any.
    * @param {number} now
    */
   advance(now) {
-    while (this.#held.length > 0 && this.#held[0].at <= now) {
-      this.#arrive(/** @type {Waiting} */ (this.#held.shift()));
+    while (this.#delayed.length > 0 && this.#delayed[0].at <= now) {
+      this.#arrive(/** @type {Arrival} */ (this.#delayed.shift()));
     }
     this.#moveBase(now);
     const through = this.#through(now);
-    let any = false;
+    let shown = false;
     while (this.#queue.length > 0 && this.#isDue(this.#queue[0].message, through)) {
       this.#next();
-      any = true;
+      shown = true;
     }
-    return any;
+    return shown;
   }
 
-  /** @param {Waiting} waiting */
-  #arrive(waiting) {
-    const { message, at } = waiting;
+  /** @param {Arrival} arrival */
+  #arrive(arrival) {
+    const { message, at } = arrival;
     if (message.type === "game_start" || message.type === "snapshot") {
       this.#begin(message);
     }
-    this.#queue.push(waiting);
-    // What a rollback sends again was there in time.
+    this.#queue.push(arrival);
+    // Frames repeated by a rollback do not tell how late the stream is.
     if (isFrame(message) && message.gameId === this.#gameId && message.frame.frame > this.#newest) {
       this.#newest = message.frame.frame;
       const offset = at - this.#newest * this.#period;
@@ -106,12 +106,12 @@ export class Playout {
       while (this.#arrivals[0].at < at - WINDOW_MS) {
         this.#arrivals.shift();
       }
-      this.#base = this.#base === null ? offset + MARGIN_MS : Math.min(this.#base, offset + MOST_BEHIND_MS);
+      this.#base = this.#base === null ? offset + MARGIN_MS : Math.min(this.#base, offset + MAX_BUFFER_MS);
     }
   }
 
   /**
-   * Another game: what is left of the one before is shown at once.
+   * Begins another game. The rest of the previous one is shown at once.
    * @param {Message} message
    */
   #begin(message) {
@@ -129,24 +129,24 @@ export class Playout {
 
   /** @param {number} now */
   #moveBase(now) {
-    const passed = Math.max(0, now - this.#now);
+    const elapsed = Math.max(0, now - this.#now);
     this.#now = now;
     if (this.#base === null) {
       return;
     }
-    let wanted = -Infinity;
+    let latest = -Infinity;
     for (const { offset } of this.#arrivals) {
-      wanted = Math.max(wanted, offset);
+      latest = Math.max(latest, offset);
     }
     const newest = this.#arrivals[this.#arrivals.length - 1].offset;
-    const difference = Math.min(wanted + MARGIN_MS, newest + MOST_BEHIND_MS) - this.#base;
-    // After a pause of the game all is later than ever before: that is no jitter.
-    const step = Math.abs(difference) > 2 * MOST_BEHIND_MS ? Infinity : SLEW * passed;
+    const difference = Math.min(latest + MARGIN_MS, newest + MAX_BUFFER_MS) - this.#base;
+    // A pause of the game makes everything late. That is no jitter, so `base` jumps.
+    const step = Math.abs(difference) > 2 * MAX_BUFFER_MS ? Infinity : SLEW * elapsed;
     this.#base += Math.max(-step, Math.min(step, difference));
   }
 
   /**
-   * The number of the last frame to show now.
+   * Number of the last frame that is due.
    * @param {number} now
    */
   #through(now) {
@@ -169,9 +169,9 @@ export class Playout {
     return !isFrame(message) || message.gameId !== this.#gameId || message.frame.frame <= through;
   }
 
-  /** Shows the oldest of the queue. After a rollback, frames before the one that is shown are the past: they are left out. */
+  /** Shows the oldest message of the queue. Frames before the displayed one, repeated by a rollback, are skipped. */
   #next() {
-    const { message } = /** @type {Waiting} */ (this.#queue.shift());
+    const { message } = /** @type {Arrival} */ (this.#queue.shift());
     if (isFrame(message) && message.gameId === this.#gameId) {
       if (this.#shown !== null && message.frame.frame < this.#shown) {
         return;

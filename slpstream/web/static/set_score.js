@@ -1,10 +1,10 @@
-/** The set of a station as the pages show it: who of a game is who of the set, names and score. Knows no page. */
+/** Names and score of a set for the players of a game. It does not touch the page. */
 
 /**
  * @typedef {import("./slpstream_types.js").SetScore} SetScore
  * @typedef {import("./slpstream_types.js").SetPlayer} SetPlayer
  *
- * @typedef {object} Seat        Somebody in a game.
+ * @typedef {object} GamePlayer  A player in a game.
  * @property {number} index
  * @property {number} port
  * @property {string} name
@@ -12,12 +12,12 @@
  */
 
 /**
- * The place of a player of a game among the players of the set; -1 without. They are known by their index, else by port, else
- * by connect code or name; another connect code is another player.
+ * The index of a game's player in the players of the set, or -1. Players are matched by player index, else by port, else by
+ * connect code or name; players with different connect codes never match.
  * @param {SetScore | null} set
- * @param {Seat} player
+ * @param {GamePlayer} player
  */
-function placeOf(set, player) {
+function indexInSet(set, player) {
   return (set?.players ?? []).findIndex(({ playerIndex, port, connectCode, name }) => {
     if (connectCode && player.connectCode && connectCode !== player.connectCode) {
       return false;
@@ -33,27 +33,27 @@ function placeOf(set, player) {
 }
 
 /**
- * Games won in the set; `null` when nobody says.
+ * Games won in the set; `null` if unknown.
  * @param {SetScore | null} set
- * @param {Seat} player
+ * @param {GamePlayer} player
  * @returns {number | null}
  */
 export function scoreOf(set, player) {
-  const at = placeOf(set, player);
-  return at === -1 ? null : (set?.players[at].score ?? set?.score?.[at] ?? null);
+  const index = indexInSet(set, player);
+  return index === -1 ? null : (set?.players[index].score ?? set?.score?.[index] ?? null);
 }
 
 /**
- * What the set calls a player; empty when it has no name.
+ * The name that the set has for a player, or an empty string.
  * @param {SetScore | null} set
- * @param {Seat} player
+ * @param {GamePlayer} player
  */
 export function nameOf(set, player) {
-  return set?.players[placeOf(set, player)]?.name ?? "";
+  return set?.players[indexInSet(set, player)]?.name ?? "";
 }
 
 /**
- * How long it is, in words; empty when nobody says.
+ * The length of the set in words; empty if unknown.
  * @param {SetScore | null} set
  */
 export function lengthText(set) {

@@ -1,7 +1,7 @@
 /**
- * What the pages know about Melee: names of ids, and how the values of a game are shown.
+ * Melee on the pages: the names of ids, and the display of a game's values.
  *
- * The names come from the daemon's tables (`names/slippi/`), which are loaded once.
+ * The names come from the daemon's tables, `names/slippi/`.
  */
 
 import { nameOf } from "./set_score.js";
@@ -20,26 +20,27 @@ import { loadTables } from "./tables.js";
  * @property {Record<string, {name: string, costumes: string[]}>} characters  By external character id.
  * @property {Record<string, {external_id: number}>} internalCharacters       By internal character id.
  * @property {Record<string, {name: string, outline?: import("./dashboard/stages.js").Outline}>} stages
+ * @property {Record<string, {name: string}>} teams  By team id.
  * @property {Swatches} swatches
  */
 
 /**
- * @typedef {object} Player           What the pages show of a player.
+ * @typedef {object} Player           The values of a player that the pages show.
  * @property {number} index
  * @property {number} port            1 to 4.
  * @property {string} name
- * @property {number} characterId     External id of the current character; some change within a game.
+ * @property {number} characterId     External id of the current character, which can change during a game.
  * @property {string} character
- * @property {string} costume         Empty without a name.
- * @property {"" | "red" | "blue" | "green"} team  Empty without teams.
- * @property {number | null} stocks   `null` when the game is not about stocks, or the replay has no value.
+ * @property {string} costume         Empty if it has no name.
+ * @property {string} team            Name of the team, which is its colour. Empty without teams.
+ * @property {number | null} stocks   `null` if the game has no stocks, or the replay lacks the value.
  * @property {number} startStocks
  * @property {string} connectCode     Empty when unknown.
- * @property {number | null | undefined} percent  As the game shows it, without decimals; `null` without a value in the
- *     replay, `undefined` for games without percent.
+ * @property {number | null | undefined} percent  As the game displays it, without decimals; `null` if the replay lacks the
+ *     value, `undefined` for games without percent.
  */
 
-/** The fields of a frame that `players` needs. */
+/** The fields of a frame that `gamePlayers` needs. */
 export const FIELDS = Object.freeze(["post.percent", "post.stocksRemaining", "post.internalCharacterId"]);
 
 export const FORMAT = "slippi";
@@ -47,38 +48,40 @@ export const FORMAT = "slippi";
 const STOCK_MODE = 32;
 const COUNTING_DOWN = 2;
 const COUNTING_UP = 3;
-const TEAMS = /** @type {const} */ (["red", "blue", "green"]);
 const NO_CONTEST = 7;
 
 /** @type {NameTables} */
-let tables = { characters: {}, internalCharacters: {}, stages: {}, swatches: { characters: {}, costumes: {} } };
+let tables = { characters: {}, internalCharacters: {}, stages: {}, teams: {}, swatches: { characters: {}, costumes: {} } };
 
 /**
- * Loads the names. Until then the pages show ids.
+ * Loads the names. Until then the pages show ids, and no teams.
  * @param {() => void} onLoaded
  */
 export async function loadNames(onLoaded) {
-  const files = ["characters", "internal_characters", "stages", "swatches"];
-  const [characters, internalCharacters, stages, swatches] = await Promise.all(files.map((file) => loadTables(FORMAT, file)));
+  const files = ["characters", "internal_characters", "stages", "enumerations", "swatches"];
+  const [characters, internalCharacters, stages, enumerations, swatches] = await Promise.all(
+    files.map((file) => loadTables(FORMAT, file)),
+  );
   tables = {
     characters: characters.rows,
     internalCharacters: internalCharacters.rows,
     stages: stages.rows,
+    teams: enumerations.tables.teams.rows,
     swatches: { characters: swatches.tables.characters.rows, costumes: swatches.tables.costumes.rows },
   };
   onLoaded();
 }
 
 /**
- * The players of a game in the order of their ports, with the names that the set has for them.
+ * The players of a game by port. Names from the set take precedence.
  * @param {Game} game
- * @param {SetScore | null} [set]  The set that the game is part of.
+ * @param {SetScore | null} [set]  The set that the game belongs to.
  * @returns {Player[]}
  */
-export function players(game, set = null) {
+export function gamePlayers(game, set = null) {
   const { players: setups = [], isTeams = false, inGameMode = STOCK_MODE } = game.settings;
   return setups.map((/** @type {Record<string, any>} */ setup) => {
-    // Before the first frame the values are those of the setup. A frame without a value means that it is unknown.
+    // Before the first frame the values are those of the setup. A value missing from a frame is unknown.
     const post = game.players.get(setup.playerIndex)?.post ?? {
       percent: setup.damageStart ?? 0,
       stocksRemaining: setup.startStocks,
@@ -106,11 +109,11 @@ export function players(game, set = null) {
 }
 
 /**
+ * The name of a team; empty if unknown.
  * @param {number | undefined} id
- * @returns {Player["team"]}
  */
 export function teamOf(id) {
-  return TEAMS[id ?? -1] ?? "";
+  return tables.teams[id ?? -1]?.name ?? "";
 }
 
 /** @param {Game} game */
@@ -124,33 +127,33 @@ export function stageOf(id) {
 }
 
 /**
- * The geometry of the stage; `null` when it is not known, or not loaded yet.
+ * The geometry of the stage; `null` if it is unknown or not loaded yet.
  * @param {Game} game
  */
 export function stageOutline(game) {
   return tables.stages[game.settings.stageId]?.outline ?? null;
 }
 
-/** Letters and colours for swatches; empty until they are loaded. */
+/** Letters and colours of swatches; empty until loaded. */
 export function swatchColours() {
   return tables.swatches;
 }
 
 /**
- * The clock as the game shows it, without hundredths. Empty for a game without a clock.
+ * The game clock without hundredths. Empty for a game without a clock.
  * @param {Game} game
  */
 export function clock(game) {
   const { timerType, startingTimerSeconds } = game.settings;
   const played = Math.max(0, game.frame ?? 0) / 60;
   if (timerType === COUNTING_UP) {
-    return minutes(played);
+    return minutesText(played);
   }
-  return timerType === COUNTING_DOWN ? minutes(Math.max(0, startingTimerSeconds - played)) : "";
+  return timerType === COUNTING_DOWN ? minutesText(Math.max(0, startingTimerSeconds - played)) : "";
 }
 
 /**
- * A player of a set, outside of a game.
+ * A player of a set before its first game.
  * @param {import("./slpstream_types.js").SetPlayer} player
  * @returns {Player}
  */
@@ -172,25 +175,25 @@ export function playerOfSet({ playerIndex = 0, port = playerIndex + 1, name, con
 }
 
 /**
- * The result of a game in words. Empty until the game is over.
+ * The result of a game in words; empty until the game is over.
  * @param {Game} game
- * @param {SetScore | null} [set]  The set that the game is part of.
+ * @param {SetScore | null} [set]  The set that the game belongs to.
  */
 export function resultText(game, set = null) {
   if (game.end === null) {
     return "";
   }
   const { winners, gameEnd } = game.end;
-  const won = players(game, set).filter((player) => winners.some(({ playerIndex }) => playerIndex === player.index));
+  const won = gamePlayers(game, set).filter((player) => winners.some(({ playerIndex }) => playerIndex === player.index));
   return outcomeText(won) || (gameEnd?.gameEndMethod === NO_CONTEST ? "No contest" : "Game over");
 }
 
 /** @param {number} seconds */
-export function minutes(seconds) {
+export function minutesText(seconds) {
   return `${Math.floor(seconds / 60)}:${String(Math.floor(seconds) % 60).padStart(2, "0")}`;
 }
 
-/** Colours by percent: white, yellow, orange, red, dark red. Values in between are interpolated. */
+/** Colours by percent: white, yellow, orange, red, dark red. Colours in between are interpolated. */
 const DAMAGE_COLOURS = /** @type {const} */ ([
   [0, [255, 255, 255]],
   [30, [255, 244, 190]],
@@ -201,12 +204,12 @@ const DAMAGE_COLOURS = /** @type {const} */ ([
 ]);
 
 /**
- * @param {number | null} percent
+ * @param {number | null} damage  In percent.
  * @returns {string} A CSS colour.
  */
-export function damageColour(percent) {
-  const value = percent ?? 0;
-  const above = DAMAGE_COLOURS.findIndex(([at]) => at > value);
+export function damageColour(damage) {
+  const value = damage ?? 0;
+  const above = DAMAGE_COLOURS.findIndex(([percent]) => percent > value);
   if (above === -1) {
     return css(DAMAGE_COLOURS[DAMAGE_COLOURS.length - 1][1]);
   }

@@ -1,19 +1,20 @@
 /**
- * A client of slpstream's websocket: one ES module, nothing else, for web pages and for node.
+ * A client for slpstream's websocket: a single ES module for web pages and for node.
  *
  *     import { connect } from "http://127.0.0.1:5151/static/slpstream.js";
  *
  *     const client = connect({ stations: ["main"], topics: ["game", "event"] });
  *     client.on("event", (event) => console.log(event.kind, event.frame));
  *
- * In node give it the address of the daemon and a websocket: `connect({ base: "http://127.0.0.1:5151/", WebSocket })`.
+ * In node, pass the address of the daemon and a websocket class: `connect({ base: "http://127.0.0.1:5151/", WebSocket })`.
  *
- * When the connection is lost it connects again, with growing waits, for as long as it is not closed, and the log goes on
- * where it was left. Where that is not possible (the game is gone) listeners to `reset` are told so, and it begins with
- * what is live.
+ * When the connection is lost, the client reconnects with increasing waits until it is closed, and resumes each log where
+ * it stopped. If a log cannot be resumed (its game is gone), listeners of `reset` are called, and the client continues
+ * with live messages.
  *
- * On top of it, for pages that draw: `Stream` and `StationView`, the state of a station as of one place in a game's log.
- * They know the envelope of the messages and no game: `settings`, `summary` and the entries of `players` are as they came.
+ * `Stream` and `StationView` build on the client for pages that draw: they keep the state of a station at one position in
+ * a game's log. They depend on the message envelope only, not on a game: `settings`, `summary` and the entries of `players`
+ * are passed on unchanged.
  */
 
 /**
@@ -23,52 +24,52 @@
  * @typedef {"connecting" | "open" | "waiting" | "closed"} Connection
  *
  * @typedef {object} Subscription
- * @property {string[] | "*"} [stations]    Names; default: all.
+ * @property {string[] | "*"} [stations]    Station names. Default: all.
  * @property {import("./slpstream_types.js").Topic[]} [topics]  Default: all.
  * @property {import("./slpstream_types.js").FramesMode} [frames]  Default: `live`.
  * @property {import("./slpstream_types.js").Delivery} [delivery]  Default: `conflate`.
- * @property {string[]} [fields]            What a frame is cut down to. Default: whole frames.
+ * @property {string[]} [fields]            Fields of a frame to receive. Default: whole frames.
  * @property {number} [rate]                Frames per second of game time. Default: all.
- * @property {string} [cursor]              Where to begin: `live` (default), `start`, or a cursor that was kept.
+ * @property {string} [cursor]              Where to start: `live` (default), `start`, or a saved cursor.
  *
  * @typedef {object} ClientOptions
- * @property {URL | string} [base]          Where the daemon is. Default: where this module came from.
- * @property {string} [token]               Access token, for daemons that ask for one.
- * @property {"json" | "delta"} [protocol]  How messages come. Default: `json`. `delta`: a twentieth of the bytes, for viewers
- *     who are far away; it needs `delta.js` beside this module. What listeners are told is the same.
- * @property {any} [WebSocket]              The class to connect with. Default: the browser's; in node that of `ws`.
+ * @property {URL | string} [base]          Address of the daemon. Default: where this module was loaded from.
+ * @property {string} [token]               Access token, for daemons that require one.
+ * @property {"json" | "delta"} [protocol]  Encoding of messages. Default: `json`. `delta` needs a twentieth of the bytes and
+ *     suits distant viewers; it requires `delta.js` next to this module. Listeners receive the same messages.
+ * @property {any} [WebSocket]              The class to connect with. Default: the browser's. In node, pass that of `ws`.
  *
- * @typedef {object} Game                   A game as far as it is known.
+ * @typedef {object} Game                   The known state of a game.
  * @property {string} gameId
- * @property {string} format                `slippi` and others.
+ * @property {string} format                `slippi` or another format.
  * @property {[number, number]} rate        Frames per second, as a fraction.
  * @property {Record<string, any>} settings
- * @property {import("./slpstream_types.js").GameSummary | null} summary  The same for every format; `null` until it comes.
- * @property {number | null} frame          Number of the newest frame, `null` before the first one.
+ * @property {import("./slpstream_types.js").GameSummary | null} summary  Has the same shape for every format; `null` until received.
+ * @property {number | null} frame          Number of the newest frame; `null` before the first one.
  * @property {Map<number, Record<string, any>>} players
- *     By player index: the newest frame in which the player was. Who is out of the game keeps the last one.
- * @property {GameResult | null} end        `null` while the game goes on.
+ *     By player index: the newest frame with this player. Eliminated players keep their last frame.
+ * @property {GameResult | null} end        `null` while the game is running.
  *
  * @typedef {object} GameResult
  * @property {string} reason
- * @property {{playerIndex: number, position: number}[]} winners  Empty when nobody won, or nobody knows.
+ * @property {{playerIndex: number, position: number}[]} winners  Empty if there is no winner, or if it is unknown.
  * @property {Record<string, any> | null} gameEnd
  * @property {number | null} durationSeconds
  *
  * @typedef {object} StreamOptions
- * @property {string} station               A station's name, or `*` for all.
- * @property {() => void} onChange          Called after every change; draw in the next animation frame, not here.
+ * @property {string} station               Name of a station, or `*` for all.
+ * @property {() => void} onChange          Called after every change. Draw in the next animation frame, not in the callback.
  * @property {import("./slpstream_types.js").Topic[]} [topics]  Default: `game` and `frame`.
- * @property {string[]} [fields]            What a frame is cut down to. Default: whole frames.
+ * @property {string[]} [fields]            Fields of a frame to receive. Default: whole frames.
  * @property {number} [rate]                Frames per second of game time. Default: all.
- * @property {string} [token]               Access token, for daemons that ask for one.
- * @property {"json" | "delta"} [protocol]  How messages come; see `ClientOptions`.
- * @property {URL | string} [base]          Where the daemon is. Default: where this module came from.
- * @property {(message: any, view: StationView) => void} [onMessage]  A message of a station, after its view has taken it.
- * @property {(station: string) => void} [onReset]  The log of a station does not go on where it was.
+ * @property {string} [token]               Access token, for daemons that require one.
+ * @property {"json" | "delta"} [protocol]  Encoding of messages; see `ClientOptions`.
+ * @property {URL | string} [base]          Address of the daemon. Default: where this module was loaded from.
+ * @property {(message: any, view: StationView) => void} [onMessage]  Called after the view has processed a message.
+ * @property {(station: string) => void} [onReset]  Called when the log of a station cannot be resumed.
  */
 
-/** Close codes that say more than "try again". */
+/** Close codes for which reconnecting in the same way does not help. */
 export const CloseCode = Object.freeze({
   BAD_REQUEST: 4400,
   NOT_AUTHORISED: 4401,
@@ -77,19 +78,19 @@ export const CloseCode = Object.freeze({
 });
 
 const SUBPROTOCOL = "slpstream.v1.json";
-const FIRST_WAIT_MS = 250;
-const LONGEST_WAIT_MS = 5000;
-/** After a refusal that trying again does not mend. */
+const MIN_WAIT_MS = 250;
+const MAX_WAIT_MS = 5000;
+/** Wait after a refusal, which an early retry would not change. */
 const REFUSED_WAIT_MS = 15000;
-/** A connection that held this long was a good one: the next wait is short again. */
+/** After a connection that lasted this long, the first wait is short again. */
 const STABLE_MS = 3000;
-/** A game that is played sends all the time; nothing for so long, and the connection is dead although nobody said so. */
+/** A running game sends frames all the time. If no message arrives for this long, the connection is considered dead. */
 const SILENCE_MS = 10000;
 const CONNECT_MS = 8000;
 const OPEN = 1;
 
 /**
- * Connects, and stays connected until `close`.
+ * Connects to the daemon, and reconnects until `close` is called.
  * @param {Subscription & ClientOptions} [options]
  * @returns {Client}
  */
@@ -97,12 +98,12 @@ export function connect(options = {}) {
   return new Client(options);
 }
 
-/** One subscription that outlives its connections. Made by `connect`. */
+/** A subscription that survives lost connections. Created by `connect`. */
 export class Client {
-  /** @type {Subscription} */ #wanted;
+  /** @type {Subscription} */ #subscription;
   /** @type {ClientOptions} */ #options;
-  /** @type {Map<string, Set<(what: any) => void>>} */ #listeners = new Map();
-  /** @type {Map<string, Place>} */ #places = new Map();
+  /** @type {Map<string, Set<(value: any) => void>>} */ #listeners = new Map();
+  /** @type {Map<string, Position>} */ #positions = new Map();
   /** @type {Set<string>} */ #playing = new Set();
   /** @type {WebSocket | null} */ #socket = null;
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
@@ -113,26 +114,26 @@ export class Client {
 
   /** @param {Subscription & ClientOptions} options */
   constructor(options) {
-    const { base, token, protocol, WebSocket: socketClass, ...wanted } = options;
+    const { base, token, protocol, WebSocket: socketClass, ...subscription } = options;
     this.#options = { base, token, protocol, WebSocket: socketClass };
-    this.#wanted = wanted;
+    this.#subscription = subscription;
     /** @type {Connection} */
     this.connection = "connecting";
-    /** Why the daemon does not serve us; empty when it does, or when it cannot be reached. */
+    /** Why the daemon refuses the connection; empty if it does not, or if it is unreachable. */
     this.problem = "";
     /** Version of the daemon. */
     this.version = "";
     globalThis.addEventListener?.("online", this.#retryNow);
-    // Whoever listens is told everything: nothing happens before the caller had a turn to say so.
+    // Connecting later gives the caller time to add listeners, so that they receive every message.
     this.#timer = setTimeout(() => this.#connect(), 0);
   }
 
   /**
-   * Tells `listener` of every message of a type, of `message` (all), `connection` or `reset`.
+   * Calls `listener` with each message of a type. Other types are `message` (all messages), `connection` and `reset`.
    * @template {keyof Events} T
    * @param {T} type
-   * @param {(what: Events[T]) => void} listener
-   * @returns {() => void} Call it to listen no more.
+   * @param {(value: Events[T]) => void} listener
+   * @returns {() => void} Removes the listener.
    */
   on(type, listener) {
     const listeners = this.#listeners.get(type) ?? new Set();
@@ -140,24 +141,24 @@ export class Client {
     return () => void listeners.delete(listener);
   }
 
-  /** Where the log of each station goes on. Keep it, and a later `connect` with that `cursor` misses nothing. */
+  /** The cursor of each station. Save it and pass it to `connect` as `cursor` to resume later without a gap. */
   get cursors() {
-    return Object.fromEntries([...this.#places].map(([station, place]) => [station, place.cursor]));
+    return Object.fromEntries([...this.#positions].map(([station, position]) => [station, position.cursor]));
   }
 
   /**
-   * Changes what is subscribed to; what is not named stays. The log goes on where it is, unless there is a new `cursor` or
+   * Changes the given options of the subscription. The logs continue at their positions, unless `changes` has a `cursor` or
    * another `frames` mode.
    * @param {Subscription} changes
    */
   subscribe(changes) {
-    const otherLog = changes.cursor !== undefined || (changes.frames ?? "live") !== (this.#wanted.frames ?? "live");
-    this.#wanted = { ...this.#wanted, ...changes };
+    const newLog = changes.cursor !== undefined || (changes.frames ?? "live") !== (this.#subscription.frames ?? "live");
+    this.#subscription = { ...this.#subscription, ...changes };
     if (changes.cursor === undefined) {
-      delete this.#wanted.cursor;
+      delete this.#subscription.cursor;
     }
-    for (const station of [...this.#places.keys()]) {
-      if (otherLog || !this.#wants(station)) {
+    for (const station of [...this.#positions.keys()]) {
+      if (newLog || !this.#includes(station)) {
         this.#forget(station);
       }
     }
@@ -166,39 +167,37 @@ export class Client {
     }
   }
 
-  /** The end: no connection any more, and nobody is told anything. */
+  /** Closes the connection for good. Listeners are not called any more. */
   close() {
     globalThis.removeEventListener?.("online", this.#retryNow);
     clearTimeout(this.#timer);
-    this.#drop();
+    this.#abandon();
     this.connection = "closed";
   }
 
-  // -- what is asked for ----------------------------------------------------------------------------------------------
-
   /** @param {string} station */
-  #wants(station) {
-    const { stations = "*" } = this.#wanted;
+  #includes(station) {
+    const { stations = "*" } = this.#subscription;
     return stations === "*" || stations.includes(station);
   }
 
-  /** The `subscribe` message. Cursors of several stations have room in no URL. */
+  /** The `subscribe` message. */
   #request() {
-    const { cursor = "live", ...wanted } = this.#wanted;
-    const known = this.cursors;
-    return { op: "subscribe", ...wanted, cursor: this.#places.size > 0 ? known : cursor };
+    const { cursor = "live", ...subscription } = this.#subscription;
+    return { op: "subscribe", ...subscription, cursor: this.#positions.size > 0 ? this.cursors : cursor };
   }
 
   #url() {
     const { base = new URL("..", import.meta.url), token } = this.#options;
     const url = new URL("v1/stream", base);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    const { op, cursor, ...wanted } = this.#request();
-    const { stations = "*" } = wanted;
-    const ofOne = Array.isArray(stations) && stations.length === 1;
-    const place = typeof cursor === "string" ? cursor : ofOne ? Object.values(cursor)[0] : null;
-    if (place !== null) {
-      for (const [name, value] of Object.entries({ ...wanted, stations, cursor: place })) {
+    const { op, cursor, ...subscription } = this.#request();
+    const { stations = "*" } = subscription;
+    const single = Array.isArray(stations) && stations.length === 1;
+    // The URL has room for one cursor; several cursors are sent in a `subscribe` message after connecting.
+    const urlCursor = typeof cursor === "string" ? cursor : single ? Object.values(cursor)[0] : null;
+    if (urlCursor !== null) {
+      for (const [name, value] of Object.entries({ ...subscription, stations, cursor: urlCursor })) {
         url.searchParams.set(name === "stations" ? "station" : name, String(value));
       }
     }
@@ -208,16 +207,14 @@ export class Client {
     return url;
   }
 
-  // -- one connection after the other ---------------------------------------------------------------------------------
-
-  /** Whoever wants deltas waits until the code for them is there. */
+  /** Opens a websocket, after loading the delta decoder if necessary. */
   async #connect() {
     this.#setConnection("connecting");
-    this.#watch(CONNECT_MS);
+    this.#restartWatchdog(CONNECT_MS);
     const attempt = ++this.#connects;
     const delta = this.#options.protocol === "delta" ? await loadDelta() : null;
     if (this.connection !== "connecting" || attempt !== this.#connects) {
-      return; // it was closed, or has waited for too long
+      return; // closed or timed out while the decoder was loading
     }
     if (delta === null && this.#options.protocol === "delta") {
       this.#closed(0, "");
@@ -235,19 +232,19 @@ export class Client {
       }
     };
     socket.onmessage = (/** @type {MessageEvent} */ { data }) => {
-      const message = decoder === null ? JSON.parse(data) : readable(decoder, data);
+      const message = decoder === null ? JSON.parse(data) : decoded(decoder, data);
       if (message === null) {
-        this.#closed(0, ""); // what follows could not be read either; a new connection begins with whole messages
+        this.#closed(0, ""); // later deltas depend on this message; a new connection starts with whole messages
       } else {
-        this.#take(message);
+        this.#receive(message);
       }
     };
     socket.onclose = (/** @type {CloseEvent} */ event) => this.#closed(event.code, String(event.reason ?? ""));
-    socket.onerror = () => {}; // what is wrong comes with `onclose`
+    socket.onerror = () => {}; // `onclose` follows and reports the error
   }
 
   /** @param {any} message */
-  #take(message) {
+  #receive(message) {
     if (message.type === "hello") {
       this.#hello(message);
     } else if (message.type === "error") {
@@ -255,23 +252,23 @@ export class Client {
     } else if (message.type === "station") {
       this.#playing[message.state === "playing" ? "add" : "delete"](message.station);
     } else if (message.cursor) {
-      this.#note(message);
+      this.#savePosition(message);
     }
-    const framesAreExpected = this.#playing.size > 0 && (this.#wanted.topics?.includes("frame") ?? true);
-    this.#watch(framesAreExpected ? SILENCE_MS : null);
-    this.#tell("message", message);
-    this.#tell(message.type, message);
+    const expectsFrames = this.#playing.size > 0 && (this.#subscription.topics?.includes("frame") ?? true);
+    this.#restartWatchdog(expectsFrames ? SILENCE_MS : null);
+    this.#emit("message", message);
+    this.#emit(message.type, message);
   }
 
   /**
-   * Keeps the place. Two files of a station may grow at once; the game that began last is the one that counts.
+   * Saves the position. If two files of a station grow at once, only the game that started last counts.
    * @param {any} message
    */
-  #note({ type, station, gameId, cursor }) {
-    const place = this.#places.get(station);
-    const begins = type === "game_start" || type === "snapshot";
-    if (place === undefined || begins || place.gameId === gameId) {
-      this.#places.set(station, { gameId, cursor });
+  #savePosition({ type, station, gameId, cursor }) {
+    const position = this.#positions.get(station);
+    const starts = type === "game_start" || type === "snapshot";
+    if (position === undefined || starts || position.gameId === gameId) {
+      this.#positions.set(station, { gameId, cursor });
     }
   }
 
@@ -292,27 +289,27 @@ export class Client {
     if (this.#openedAt > 0 && performance.now() - this.#openedAt > STABLE_MS) {
       this.#attempts = 0;
     }
-    this.#drop();
-    const { stations = "*", cursor = "live" } = this.#wanted;
-    const resumed = this.#places.size > 0 || !["live", "start"].includes(cursor);
+    this.#abandon();
+    const { stations = "*", cursor = "live" } = this.#subscription;
+    const resumed = this.#positions.size > 0 || !["live", "start"].includes(cursor);
     if (refused && resumed && code !== CloseCode.NOT_AUTHORISED) {
-      // The game is gone, or the daemon is another one: begin with what is live.
-      delete this.#wanted.cursor;
-      new Set([...this.#places.keys(), ...(stations === "*" ? [] : stations)]).forEach((name) => this.#forget(name));
+      // The game is gone, or this is another daemon: continue with live messages.
+      delete this.#subscription.cursor;
+      new Set([...this.#positions.keys(), ...(stations === "*" ? [] : stations)]).forEach((name) => this.#forget(name));
       this.problem = "";
-      this.#again(FIRST_WAIT_MS);
+      this.#connectLater(MIN_WAIT_MS);
       return;
     }
     if (refused) {
       this.problem = reason || this.problem || `refused (${code})`;
     }
-    const wait = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** this.#attempts);
+    const wait = Math.min(MAX_WAIT_MS, MIN_WAIT_MS * 2 ** this.#attempts);
     this.#attempts = Math.min(this.#attempts + 1, 16);
-    this.#again(refused ? REFUSED_WAIT_MS : wait * (0.75 + Math.random() / 2));
+    this.#connectLater(refused ? REFUSED_WAIT_MS : wait * (0.75 + Math.random() / 2));
   }
 
   /** @param {number} waitMs */
-  #again(waitMs) {
+  #connectLater(waitMs) {
     this.#timer = setTimeout(() => this.#connect(), waitMs);
     this.#setConnection("waiting");
   }
@@ -324,9 +321,9 @@ export class Client {
     }
   };
 
-  /** Lets the socket go without waiting for the other end. */
-  #drop() {
-    this.#watch(null);
+  /** Abandons the socket without waiting for the other end. */
+  #abandon() {
+    this.#restartWatchdog(null);
     this.#openedAt = 0;
     this.#playing.clear();
     const socket = this.#socket;
@@ -339,15 +336,15 @@ export class Client {
 
   /** @param {string} station */
   #forget(station) {
-    this.#places.delete(station);
-    this.#tell("reset", station);
+    this.#positions.delete(station);
+    this.#emit("reset", station);
   }
 
   /**
-   * After so long without a message the connection is given up; `null`: any silence is fine.
+   * Restarts the timeout after which a silent connection is abandoned. `null` turns it off.
    * @param {number | null} milliseconds
    */
-  #watch(milliseconds) {
+  #restartWatchdog(milliseconds) {
     clearTimeout(this.#watchdog);
     this.#watchdog = undefined;
     if (milliseconds !== null) {
@@ -359,26 +356,27 @@ export class Client {
   #setConnection(connection) {
     if (connection !== this.connection) {
       this.connection = connection;
-      this.#tell("connection", connection);
+      this.#emit("connection", connection);
     }
   }
 
   /**
    * @param {string} type
-   * @param {any} what
+   * @param {any} value
    */
-  #tell(type, what) {
-    this.#listeners.get(type)?.forEach((listener) => listener(what));
+  #emit(type, value) {
+    this.#listeners.get(type)?.forEach((listener) => listener(value));
   }
 }
 
-/** @typedef {{gameId: string, cursor: string}} Place */
+/** @typedef {{gameId: string, cursor: string}} Position */
 
 /**
+ * The decoded message, or `null` if it cannot be decoded.
  * @param {import("./delta.js").DeltaDecoder} decoder
  * @param {ArrayBuffer} data
  */
-function readable(decoder, data) {
+function decoded(decoder, data) {
   try {
     return decoder.decode(data);
   } catch {
@@ -386,7 +384,7 @@ function readable(decoder, data) {
   }
 }
 
-/** Beside this module; `null` when it cannot be had at present. */
+/** Loads `delta.js` from next to this module; `null` if that fails. */
 async function loadDelta() {
   try {
     return await import("./delta.js");
@@ -395,7 +393,7 @@ async function loadDelta() {
   }
 }
 
-/** What is known of one station. */
+/** The known state of a station. */
 export class StationView {
   /** @param {string} station */
   constructor(station) {
@@ -403,30 +401,30 @@ export class StationView {
     /** @type {"unknown" | import("./slpstream_types.js").StationState} */
     this.state = "unknown";
     this.reason = "";
-    /** Game of which `state` speaks; empty when there is none. */
+    /** The game that `state` refers to; empty without a game. */
     this.stateGameId = "";
     /** The summary of that game. @type {import("./slpstream_types.js").GameSummary | null} */
     this.stateSummary = null;
     /** @type {Game | null} */
     this.game = null;
-    /** Place of the newest message of `game` in its log. @type {string | null} */
+    /** Position of the newest message of `game` in its log. @type {string | null} */
     this.cursor = null;
-    /** The score of the set that is played. @type {import("./slpstream_types.js").SetScore | null} */
+    /** The score of the current set. @type {import("./slpstream_types.js").SetScore | null} */
     this.set = null;
-    /** Messages that were left out because the connection was slow. */
+    /** Number of messages that were skipped because the connection was slow. */
     this.missed = 0;
   }
 
   /**
-   * Whether what comes is still the past: the station plays another game than the one whose log is being read.
-   * Nobody wants to see that; keep what was drawn.
+   * Whether the messages received now are from an earlier game than the one that the station is playing. Pages do not
+   * redraw while this is true.
    */
   get catchingUp() {
     const playing = this.state === "playing" || this.state === "stalled";
     return playing && this.stateGameId !== "" && this.game !== null && this.game.gameId !== this.stateGameId;
   }
 
-  /** Forgets the game: what follows does not continue it. */
+  /** Discards the game, because the following messages do not continue it. */
   reset() {
     this.game = null;
     this.cursor = null;
@@ -440,7 +438,7 @@ export class StationView {
         this.reason = message.reason ?? "";
         this.stateGameId = message.gameId ?? "";
         this.stateSummary = message.summary ?? null;
-        if (this.#isOurs(message) && this.stateSummary !== null) {
+        if (this.#isCurrent(message) && this.stateSummary !== null) {
           /** @type {Game} */ (this.game).summary = this.stateSummary;
         }
         break;
@@ -452,40 +450,40 @@ export class StationView {
         this.game = newGame(message, message.gameId === this.stateGameId ? this.stateSummary : null);
         this.set = message.set ?? this.set;
         if (message.frame) {
-          takeFrame(this.game, message.frame);
+          addFrame(this.game, message.frame);
         }
         break;
       case "frame":
-        if (this.#isOurs(message)) {
-          takeFrame(/** @type {Game} */ (this.game), message.frame);
+        if (this.#isCurrent(message)) {
+          addFrame(/** @type {Game} */ (this.game), message.frame);
         }
         break;
       case "game_end":
-        if (this.#isOurs(message)) {
-          /** @type {Game} */ (this.game).end = result(message);
+        if (this.#isCurrent(message)) {
+          /** @type {Game} */ (this.game).end = gameResult(message);
         }
         break;
       case "lagged":
         this.missed += message.missed ?? 0;
         break;
     }
-    if (message.cursor && this.#isOurs(message)) {
+    if (message.cursor && this.#isCurrent(message)) {
       this.cursor = message.cursor;
     }
   }
 
   /**
-   * The game that began last is the one that counts.
+   * Whether a message belongs to the current game, which is the one that started last.
    * @param {any} message
    */
-  #isOurs(message) {
+  #isCurrent(message) {
     return this.game !== null && message.gameId === this.game.gameId;
   }
 }
 
 /**
  * @param {any} message
- * @param {import("./slpstream_types.js").GameSummary | null} summary  As far as it has come in another message.
+ * @param {import("./slpstream_types.js").GameSummary | null} summary  The summary from an earlier message, if any.
  * @returns {Game}
  */
 function newGame(message, summary) {
@@ -505,7 +503,7 @@ function newGame(message, summary) {
  * @param {Game} game
  * @param {Record<string, any>} frame
  */
-function takeFrame(game, frame) {
+function addFrame(game, frame) {
   game.frame = frame.frame;
   for (const [index, entry] of Object.entries(frame.players ?? {})) {
     game.players.set(Number(index), entry);
@@ -516,11 +514,11 @@ function takeFrame(game, frame) {
  * @param {any} message
  * @returns {GameResult}
  */
-function result({ reason, winners, gameEnd, durationSeconds }) {
+function gameResult({ reason, winners, gameEnd, durationSeconds }) {
   return { reason, winners: winners ?? [], gameEnd: gameEnd ?? null, durationSeconds: durationSeconds ?? null };
 }
 
-/** Views of all stations of a subscription, for as long as the page lives. */
+/** A client that keeps a view of each station in its subscription. */
 export class Stream {
   /** @type {Map<string, StationView>} */ #views = new Map();
   #client;
@@ -560,7 +558,7 @@ export class Stream {
     return this.#client.connection;
   }
 
-  /** Why the daemon does not serve us; empty when it does, or when it cannot be reached. */
+  /** Why the daemon refuses the connection; empty if it does not, or if it is unreachable. */
   get problem() {
     return this.#client.problem;
   }
@@ -570,13 +568,13 @@ export class Stream {
     return this.#client.version;
   }
 
-  /** All stations that were heard of, by name. */
+  /** Views of all known stations, sorted by name. */
   get stations() {
     return [...this.#views.values()].sort((a, b) => (a.station < b.station ? -1 : 1));
   }
 
   /**
-   * The view of a station; empty until the daemon has said something.
+   * The view of a station; empty until the first message arrives.
    * @param {string} name
    * @returns {StationView}
    */
@@ -590,8 +588,8 @@ export class Stream {
   }
 
   /**
-   * The end: no connection any more, and nobody is told anything. Browsers complain about a socket that is closed before it
-   * was open, so that is waited for.
+   * Closes the connection for good. Callbacks are not called any more. Browsers log an error if a socket is closed before
+   * it is open, so a socket that is still connecting is closed later.
    */
   close() {
     this.#closed = true;

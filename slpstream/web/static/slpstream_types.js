@@ -1,9 +1,9 @@
 /**
- * The types of slpstream's messages, for editors and `tsc --checkJs`; at run time this module is empty.
+ * Types of slpstream's messages, for editors and `tsc --checkJs`. At run time this module is empty.
  *
  *     /** @type {import("./slpstream_types.js").FrameMessage} *\/
  *
- * Names are those of slippi-js. A member that the replay does not have is left out: treat absent and null alike.
+ * Names are those of slippi-js. Values that a replay lacks are left out: treat absent and null alike.
  */
 
 export {};
@@ -15,8 +15,6 @@ export {};
  * @typedef {"idle" | "playing" | "stalled" | "offline"} StationState
  */
 
-// -- Melee: what is set up, and what is in a frame ------------------------------------------------------------------------
-
 /**
  * @typedef {object} PlayerSetup       slippi-js: `PlayerType`.
  * @property {number} playerIndex      0 to 3.
@@ -25,7 +23,7 @@ export {};
  * @property {number} characterColor   Index of the costume.
  * @property {number} type             0 human, 1 CPU, 2 demo, 3 empty.
  * @property {number} startStocks
- * @property {number} teamId           0 red, 1 blue, 2 green; of no meaning without `isTeams`.
+ * @property {number} teamId           0 red, 1 blue, 2 green; meaningless without `isTeams`.
  * @property {string} nametag
  * @property {string} displayName
  * @property {string} connectCode
@@ -45,7 +43,7 @@ export {};
  * @property {number} [randomSeed]
  * @property {{sessionId: string, gameNumber: number, tiebreakerNumber: number}} [matchInfo]
  *
- * @typedef {MeleeSettings & Record<string, any>} Settings  Of other formats: see the reference.
+ * @typedef {MeleeSettings & Record<string, any>} Settings  Other formats have their own settings; see the reference.
  */
 
 /**
@@ -62,8 +60,8 @@ export {};
  * @property {number} cStickX
  * @property {number} cStickY
  * @property {number} trigger          0 to 1.
- * @property {number} buttons          As the game works with them.
- * @property {number} physicalButtons  As they are held down.
+ * @property {number} buttons          As processed by the game.
+ * @property {number} physicalButtons  As held on the controller.
  * @property {number} physicalLTrigger 0 to 1.
  * @property {number} physicalRTrigger
  * @property {number} [percent]
@@ -85,11 +83,11 @@ export {};
  * @property {number} shieldSize
  * @property {number} lastAttackLanded
  * @property {number} currentComboCount
- * @property {number} lastHitBy        Player index; 6 nobody.
+ * @property {number} lastHitBy        Player index; 6 for no player.
  * @property {number} stocksRemaining
  * @property {number} [actionStateCounter]
  * @property {boolean} [isAirborne]
- * @property {number} [lCancelStatus]  1 successful, 2 not.
+ * @property {number} [lCancelStatus]  1 successful, 2 failed.
  * @property {number} [hitlagRemaining]
  * @property {{airX: number, y: number, attackX: number, attackY: number, groundX: number}} [selfInducedSpeeds]
  *
@@ -106,28 +104,26 @@ export {};
  *
  * @typedef {object} FrameEntry        slippi-js: `FrameEntryType`.
  * @property {number} frame            The first one is -123.
- * @property {number} revision         0 first, +1 each time a rollback sends the number again.
+ * @property {number} revision         0 at first, and 1 more each time a rollback repeats the frame number.
  * @property {{frame: number, seed: number, sceneFrameCounter?: number}} [start]
  * @property {Record<string, PlayerFrame>} players    By player index.
  * @property {Record<string, PlayerFrame>} [followers]
  * @property {ItemUpdate[]} [items]
- * @property {Record<string, any>[]} [stageEvents]    With their `kind`.
+ * @property {Record<string, any>[]} [stageEvents]    Each has a `kind`.
  */
-
-// -- stats ----------------------------------------------------------------------------------------------------------------
 
 /**
  * @typedef {object} MoveLanded
- * @property {number} playerIndex  Who hit.
+ * @property {number} playerIndex  The attacker.
  * @property {number} frame
  * @property {number} moveId
  * @property {number} hitCount
  * @property {number} damage
  *
  * @typedef {object} Combo
- * @property {number} playerIndex  Who is hit.
+ * @property {number} playerIndex  The player who is hit.
  * @property {number} startFrame
- * @property {number} [endFrame]   Absent while it runs.
+ * @property {number} [endFrame]   Absent while the combo continues.
  * @property {number} startPercent
  * @property {number} currentPercent
  * @property {number} [endPercent]
@@ -149,13 +145,11 @@ export {};
  * @property {Record<string, any>} [extra]
  */
 
-// -- log messages: with a cursor ------------------------------------------------------------------------------------------
-
 /**
  * @typedef {object} Envelope
  * @property {string} station
  * @property {string} gameId
- * @property {string} cursor      A place in the log: come back with it and get what follows.
+ * @property {string} cursor      Position in the log, for resuming after this message.
  *
  * @typedef {Envelope & {type: "game_start", format: string, rate: [number, number], settings: Settings}} GameStartMessage
  * @typedef {Envelope & {type: "frame", frame: FrameEntry}} FrameMessage
@@ -173,7 +167,7 @@ export {};
  *
  * @typedef {Envelope & GameEndPayload} GameEndMessage
  *
- * @typedef {object} GameEventPayload  The kinds and what belongs to them are in `deploy/docs/stats.md`.
+ * @typedef {object} GameEventPayload  The kinds and their members are listed in `deploy/docs/stats.md`.
  * @property {"event"} type
  * @property {string} kind
  * @property {number} [frame]
@@ -193,13 +187,11 @@ export {};
  * @property {number} offset
  * @property {string} message
  *
- * @typedef {Partial<Envelope> & DiagnosticPayload} DiagnosticMessage  Before Game Start without `gameId` and `cursor`.
+ * @typedef {Partial<Envelope> & DiagnosticPayload} DiagnosticMessage  Has no `gameId` and `cursor` before Game Start.
  */
 
-// -- a game in words that are the same for every format -------------------------------------------------------------------
-
 /**
- * @typedef {object} Thing             A stage, a character, a machine. Without a name, `kind` and `id` say which.
+ * @typedef {object} Thing             A stage, a character, a machine. `kind` and `id` identify it if it has no name.
  * @property {string} [kind]           The game's word for it: `stage`, `course`, `machine`.
  * @property {number | string} [id]    As in the settings.
  * @property {string} [name]
@@ -207,23 +199,23 @@ export {};
  * @typedef {object} PlayerSummary
  * @property {number} index            Player index.
  * @property {number} [port]
- * @property {string} [name]           Display name, or whatever name the format has.
+ * @property {string} [name]           Display name, or another name that the format has.
  * @property {string} [tag]            In-game name tag.
  * @property {string} [code]           Connect code.
- * @property {Thing} [character]       What the player plays: a character, a machine, a car.
+ * @property {Thing} [character]       The character, machine or car of the player.
  * @property {number} [color]
- * @property {number} [team]           Of no meaning without `isTeams`.
+ * @property {number} [team]           Meaningless without `isTeams`.
  * @property {string} [teamName]
- * @property {boolean} [human]         False when the computer plays.
+ * @property {boolean} [human]         False for computer players.
  * @property {number} [startStocks]
- * @property {Record<string, any>} [setup]  As the settings have it.
+ * @property {Record<string, any>} [setup]  As in the settings.
  *
- * @typedef {object} GameSummary
- * @property {string} [version]        Of the game or of the format.
- * @property {Thing} [place]           Where it was played: a stage, a course, a track.
- * @property {string} [rules]          In a few words.
+ * @typedef {object} GameSummary        A game in terms that are the same for every format.
+ * @property {string} [version]        Version of the game or of the format.
+ * @property {Thing} [place]           The stage, course or track.
+ * @property {string} [rules]          A short description.
  * @property {PlayerSummary[]} [players]
- * @property {string} [who]            Who played, where a line for each player would not say it well.
+ * @property {string} [who]            The participants in one line, where a list of players would not fit.
  * @property {boolean} [isTeams]
  * @property {boolean} [versus]        Games are grouped into sets.
  * @property {string} [matchId]
@@ -231,15 +223,13 @@ export {};
  * @property {"finished" | "time" | "quit"} [ending]
  * @property {number} [quitter]        Player index.
  * @property {number[]} [winners]      Player indexes.
- * @property {Record<string, any>} [setup]  Place and rules as the settings have them.
+ * @property {Record<string, any>} [setup]  Place and rules, as in the settings.
  */
-
-// -- status messages: this daemon, this moment ----------------------------------------------------------------------------
 
 /**
  * @typedef {{type: "hello", protocol: number, version: string, stations: string[]}} HelloMessage
  *
- * @typedef {object} SnapshotMessage  The game in progress, for who joins it live.
+ * @typedef {object} SnapshotMessage  The game in progress, for subscribers that join it live.
  * @property {"snapshot"} type
  * @property {string} station
  * @property {string} gameId
@@ -248,7 +238,7 @@ export {};
  * @property {[number, number]} [rate]
  * @property {Settings} [settings]
  * @property {GameSummary} [summary]
- * @property {FrameEntry} [frame]     Whole, whatever `fields` says.
+ * @property {FrameEntry} [frame]     The whole frame, regardless of `fields`.
  * @property {Stats} [stats]
  * @property {SetScore} [set]
  *
@@ -258,28 +248,28 @@ export {};
  * @property {StationState} state
  * @property {string} [reason]
  * @property {string} [gameId]
- * @property {GameSummary} [summary]  Of that game, as far as it has been played.
- * @property {string} [at]            Wall clock.
+ * @property {GameSummary} [summary]  Summary of the game so far.
+ * @property {string} [at]            Wall-clock time.
  *
- * @typedef {object} SetPlayer          Somebody of the set, by its newest game.
+ * @typedef {object} SetPlayer          A player of the set, as of its newest game.
  * @property {number} [playerIndex]
  * @property {number} [port]
- * @property {number} [side]           Place in `sides`.
- * @property {string} [name]           The operator's, or else netplay name or tag.
+ * @property {number} [side]           Index in `sides`.
+ * @property {string} [name]           The operator's name for the player, else the netplay name or tag.
  * @property {boolean} [namedByOperator]
  * @property {string} [connectCode]
  * @property {string} [netplayName]
  * @property {string} [tag]
  * @property {number} [characterId]    External character id.
  * @property {number} [characterColor]
- * @property {number} [team]           0 red, 1 blue, 2 green; only where there are teams.
+ * @property {number} [team]           0 red, 1 blue, 2 green; only in team games.
  * @property {number} [score]          Games won.
  *
  * @typedef {object} SetSide           A player, or a team.
  * @property {string} [name]
- * @property {number} score            `won` and `added`, never below 0.
+ * @property {number} score            Sum of `won` and `added`; at least 0.
  * @property {number} won
- * @property {number} [added]          By the operator.
+ * @property {number} [added]          Games added by the operator.
  * @property {number[]} players        Player indexes.
  *
  * @typedef {object} SetGame
@@ -289,23 +279,23 @@ export {};
  * @property {string} verdict          `playing`, `counted`, `handwarmer`, `quit`, `unfinished`, `no_winner`, `with_cpu`,
  *     `not_counted_by_operator`.
  * @property {boolean} counts
- * @property {string} reason           For people.
- * @property {number} [winner]         Place in `sides`.
- * @property {number[]} score          Of each side, after it.
+ * @property {string} reason           The verdict in words.
+ * @property {number} [winner]         Index in `sides`.
+ * @property {number[]} score          Score of each side after this game.
  * @property {{playerIndex: number, port: number, side: number, characterId?: number, characterColor?: number,
  *     stocks?: number, percent?: number}[]} players
  * @property {{counts?: boolean, winner?: number, beginsSet?: boolean}} [operator]
  *
  * @typedef {object} SetScore          See `deploy/docs/sets.md`.
  * @property {string} [setId]
- * @property {string} [gameId]         The newest game of it.
+ * @property {string} [gameId]         The newest game of the set.
  * @property {"upcoming" | "running" | "over"} [state]
  * @property {number} [bestOf]
  * @property {number} [winsNeeded]
  * @property {SetPlayer[]} players
  * @property {number[]} [score]        In the order of `players`.
  * @property {SetSide[]} [sides]
- * @property {number} [winner]         Place in `sides`.
+ * @property {number} [winner]         Index in `sides`.
  * @property {SetGame[]} [games]
  * @property {number} [olderGames]
  *
@@ -322,9 +312,9 @@ export {};
  */
 
 /**
- * What a client tells its listeners, by the name to listen to.
+ * The argument of a client's listeners, by type.
  * @typedef {object} Events
- * @property {Message} message        Every message; before the listeners of its type.
+ * @property {Message} message        Every message, before the listeners of its type are called.
  * @property {GameStartMessage} game_start
  * @property {FrameMessage} frame
  * @property {FinalizedMessage} finalized
@@ -340,5 +330,5 @@ export {};
  * @property {LaggedMessage} lagged
  * @property {ErrorMessage} error
  * @property {string} connection      `connecting`, `open`, `waiting`, `closed`.
- * @property {string} reset           Station whose log does not go on where it was left: forget what you know of it.
+ * @property {string} reset           Station whose log cannot be resumed: discard its state.
  */

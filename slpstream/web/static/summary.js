@@ -1,6 +1,6 @@
 /**
- * A game in words that are the same for every format. The daemon computes the summary; the pages show it for games whose
- * format they do not know, and for games of a list, which come without their settings.
+ * The summary of a game, which has the same shape for every format. The daemon computes it. The pages use it for formats
+ * that they do not know, and for games in lists, which have no settings.
  */
 
 import { nameOf } from "./set_score.js";
@@ -14,13 +14,13 @@ import { nameOf } from "./set_score.js";
  * @typedef {import("./slpstream_types.js").Thing} Thing
  */
 
-/** With more players than this, only those that people play are shown. */
+/** In a game with more players than this, computer players are not shown. */
 const MAX_PLAYERS = 8;
-/** Tells pages that a character is none of Melee's. */
+/** The id of characters that are not Melee's. */
 const NO_CHARACTER = -1;
 
 /**
- * The players of a game, by the names that the set has for them.
+ * The players of a game. Names from the set take precedence.
  * @param {Game} game
  * @param {SetScore | null} [set]  The set that the game belongs to.
  * @returns {Player[]}
@@ -30,14 +30,14 @@ export function summaryPlayers(game, set = null) {
   const shown = players.length > MAX_PLAYERS ? players.filter(({ human = true }) => human) : players;
   return shown.map((player) => {
     const { index, port = index + 1, name, tag, code = "", character = {}, teamName = "", startStocks } = player;
-    const seat = { index, port, name: name || tag || `P${port}`, connectCode: code };
+    const identity = { index, port, name: name || tag || `P${port}`, connectCode: code };
     return {
-      ...seat,
-      name: nameOf(set, seat) || seat.name,
+      ...identity,
+      name: nameOf(set, identity) || identity.name,
       characterId: NO_CHARACTER,
       character: thingText(character),
       costume: "",
-      team: /** @type {Player["team"]} */ (teamName),
+      team: teamName,
       stocks: null,
       startStocks: startStocks ?? 0,
       percent: startStocks === undefined ? undefined : null,
@@ -46,7 +46,7 @@ export function summaryPlayers(game, set = null) {
 }
 
 /**
- * The name of a stage, a character and the like, or else what it is and its number.
+ * The name of a stage, character and so on, or else its kind and id.
  * @param {Thing | undefined} thing
  */
 export function thingText({ kind = "", id, name = "" } = {}) {
@@ -54,19 +54,19 @@ export function thingText({ kind = "", id, name = "" } = {}) {
 }
 
 /**
- * How a game came out, in words; empty when nobody won.
- * @param {Player[]} won
+ * The outcome of a game in words; empty without a winner.
+ * @param {Player[]} winners
  */
-export function outcomeText(won) {
-  if (won.length === 0) {
+export function outcomeText(winners) {
+  if (winners.length === 0) {
     return "";
   }
-  const [{ team, name }] = won;
-  return team ? `${team[0].toUpperCase()}${team.slice(1)} team wins` : won.length === 1 ? `${name} wins` : "Tie";
+  const [{ team, name }] = winners;
+  return team ? `${team[0].toUpperCase()}${team.slice(1)} team wins` : winners.length === 1 ? `${name} wins` : "Tie";
 }
 
 /**
- * How a game that is over came out, in words; empty when the summary does not say.
+ * The outcome of a finished game in words; empty if the summary has none.
  * @param {Game} game
  * @param {SetScore | null} [set]  The set that the game belongs to.
  */

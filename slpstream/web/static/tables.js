@@ -1,9 +1,9 @@
-/** The tables of names that the daemon serves beside the pages: the very files that the daemon itself reads. */
+/** Tables of names. The daemon serves the same files that it reads itself. */
 
 const RETRY_MS = 2000;
 
 /**
- * Loads one file of tables, `names/FORMAT/FILE.json`. It tries again until it succeeds.
+ * Loads the file `names/FORMAT/FILE.json`, and retries until that succeeds.
  * @param {string} format
  * @param {string} file
  * @returns {Promise<any>}
@@ -17,7 +17,7 @@ export async function loadTables(format, file) {
         return await response.json();
       }
     } catch {
-      // The daemon cannot be reached at the moment.
+      // The daemon is unreachable at the moment.
     }
     await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }

@@ -1,5 +1,5 @@
-// An outside client in JavaScript, written against the documented protocol and npm's `ws` alone: follows a station without
-// loss, goes away after `stopAfter` messages, comes back with the cursor of the last one, and prints every log message.
+// An independent client that uses only the documented protocol and npm's `ws`. It follows a station without loss, breaks
+// the connection off after `stopAfter` messages, reconnects with the last cursor, and prints every log message.
 // Arguments: URL of the websocket, station, stopAfter.
 
 const WebSocket = require("ws");
@@ -10,7 +10,7 @@ let connections = 0;
 
 function follow() {
   connections += 1;
-  let taken = 0;
+  let received = 0;
   const socket = new WebSocket(url, "slpstream.v1.json");
   socket.on("open", () =>
     socket.send(
@@ -26,17 +26,17 @@ function follow() {
   socket.on("message", (data) => {
     const line = data.toString();
     const message = JSON.parse(line);
-    if (message.cursor === undefined || message.type === "snapshot" || taken === Number(stopAfter)) {
-      return; // a status message; or what was on its way when we left
+    if (message.cursor === undefined || message.type === "snapshot" || received === Number(stopAfter)) {
+      return; // a status message, or one that arrived after the connection was broken off
     }
     cursor = message.cursor;
-    taken += 1;
+    received += 1;
     process.stdout.write(`${line}\n`);
     if (message.metadata !== undefined) {
       console.error(JSON.stringify({ connections }));
       process.exit(0);
     }
-    if (taken === Number(stopAfter)) {
+    if (received === Number(stopAfter)) {
       socket.terminate(); // as a crash would
     }
   });

@@ -1,6 +1,6 @@
-// Code as people write it for slippi-js's `FrameEntryType`, `GameStartType` and `StatsType`, run over frames of slippi-js
-// itself (argument `replay FILE`) and over ours (argument `lines`, JSON lines of the stream on the standard input). The
-// function does not know which.
+// Typical code for slippi-js's `FrameEntryType` and `GameStartType`, run on frames of slippi-js itself (arguments
+// `replay FILE`) and on slpstream's (argument `lines`, with JSON lines of the stream on standard input). `summary` is the
+// same for both.
 
 function summary(settings, frames) {
   const players = settings.players.map(({ playerIndex, port, characterId, characterColor }) => {

@@ -1,4 +1,4 @@
-// `slpstream.js` in node: follows a station until the game has its metadata, over whatever happens to the daemon.
+// `slpstream.js` in node: follows a station until the metadata of its game, through any interruption of the daemon.
 // Arguments: file URL of the module, URL of the daemon, station.
 
 const WebSocket = require("ws");
@@ -39,8 +39,8 @@ import(moduleUrl).then(({ connect }) => {
     }
   });
   client.on("metadata", () => {
-    const kept = client.cursors[station];
+    const saved = client.cursors[station];
     client.close();
-    console.log(JSON.stringify({ counts, states, cursors, kept, version: client.version }));
+    console.log(JSON.stringify({ counts, states, cursors, saved, version: client.version }));
   });
 });

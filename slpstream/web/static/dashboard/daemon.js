@@ -1,33 +1,35 @@
-/** What is asked over HTTP: stations, readiness, recent games, figures for health. Asks again as long as the page lives. */
+/** The daemon's state, polled over HTTP: stations, readiness, recent games and metrics. */
 
 /**
- * @typedef {Record<string, any>} Answer
+ * @typedef {Record<string, any>} Body
  *
  * @typedef {object} Health
  * @property {"connecting" | "ready" | "not ready" | "unreachable"} state
  * @property {string} text
- * @property {string[]} missing        What is not working.
- * @property {number | null} answersMs How long the daemon took to answer.
+ * @property {string[]} missing        Parts of the daemon that are not working.
+ * @property {number | null} responseMs Response time of the daemon.
  * @property {number | null} websockets
- * @property {number | null} missed    Messages that slow subscribers missed, of all since the start.
+ * @property {number | null} missed    Number of messages that slow subscribers have missed since the start.
  * @property {number | null} memoryBytes
  */
 
 const REFRESH_MS = 2000;
 const HIDDEN_REFRESH_MS = 15000;
-const ANSWER_MS = 5000;
-/** The recent games are asked for every so many rounds. */
-const GAMES_EVERY = 5;
-const MOST_GAMES = 20;
+const TIMEOUT_MS = 5000;
+/** Recent games are refreshed in every fifth round. */
+const ROUNDS_PER_GAMES = 5;
+const MAX_GAMES = 20;
 const NOT_FOUND = 404;
-const BEHIND_SECONDS = 0.5;
+const NO_TOKEN = "access token required: open this page with ?token=TOKEN";
+/** From this age on, unread bytes count as the lag. */
+const MIN_TAIL_LAG_SECONDS = 0.5;
 const SAMPLE = /^(\w+)(?:\{(?:.*,)?station="((?:[^"\\]|\\.)*)".*\}|\{[^}]*\})? ([-+.\deE]+|NaN|\+Inf)$/;
 
 export class Daemon {
   #round = 0;
-  #gamesWanted = false;
-  /** This daemon keeps no list of games. */
-  #listless = false;
+  #gamesStale = false;
+  /** Whether this daemon keeps no list of games. */
+  #hasNoGames = false;
   /** @type {Map<string, {sum: number, count: number}>} */ #published = new Map();
   #onChange;
 
@@ -40,49 +42,48 @@ export class Daemon {
     this.base = base;
     this.token = token;
     this.#onChange = onChange;
-    /** As `/v1/stations` describes them. @type {Answer[]} */
+    /** As `/v1/stations` describes them. @type {Body[]} */
     this.stations = [];
     /** @type {Health} */
     this.health = {
       state: "connecting",
       text: "connecting",
       missing: [],
-      answersMs: null,
+      responseMs: null,
       websockets: null,
       missed: null,
       memoryBytes: null,
     };
-    /** The newest games, newest first; `null` when the daemon does not list games. @type {Answer[] | null} */
+    /** The last games, newest first; `null` if the daemon does not list games. @type {Body[] | null} */
     this.games = null;
-    /** By station, in seconds: what the page shows is this old when it leaves the daemon. @type {Map<string, number>} */
+    /** By station: the age of messages when they leave the daemon. @type {Map<string, number>} */
     this.lagSeconds = new Map();
-    document.addEventListener("visibilitychange", () => this.#hurry());
+    document.addEventListener("visibilitychange", () => this.#refreshIfVisible());
     this.#refresh();
   }
 
-  /** A game has ended: the list of games is asked for again soon. */
+  /** Refreshes the list of games in the next round, after a game has ended. */
   gamesChanged() {
-    this.#gamesWanted = true;
+    this.#gamesStale = true;
   }
 
   /**
    * @param {string} path
-   * @returns {Promise<{status: number, body: Answer}>}
+   * @returns {Promise<{status: number, body: Body}>}
    */
-  async ask(path) {
-    const answer = await this.#fetch(path);
-    return { status: answer.status, body: await answer.json() };
+  async get(path) {
+    const response = await this.#fetch(path);
+    return { status: response.status, body: await response.json() };
   }
 
   /**
-   * Says something to the daemon.
    * @param {string} path
-   * @param {Answer} patch
-   * @returns {Promise<{status: number, body: Answer}>}
+   * @param {Body} changes
+   * @returns {Promise<{status: number, body: Body}>}
    */
-  async say(path, patch) {
-    const answer = await this.#fetch(path, { method: "PATCH", body: JSON.stringify(patch) });
-    return { status: answer.status, body: await answer.json() };
+  async patch(path, changes) {
+    const response = await this.#fetch(path, { method: "PATCH", body: JSON.stringify(changes) });
+    return { status: response.status, body: await response.json() };
   }
 
   /**
@@ -96,13 +97,13 @@ export class Daemon {
         ...(this.token === undefined ? {} : { authorization: `Bearer ${this.token}` }),
         ...(request.body === undefined ? {} : { "content-type": "application/merge-patch+json" }),
       },
-      signal: AbortSignal.timeout(ANSWER_MS),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
     });
   }
 
   /** @type {number | undefined} */ #timer;
 
-  #hurry() {
+  #refreshIfVisible() {
     if (document.visibilityState === "visible" && this.#timer !== undefined) {
       clearTimeout(this.#timer);
       this.#refresh();
@@ -112,9 +113,9 @@ export class Daemon {
   async #refresh() {
     this.#timer = undefined;
     try {
-      await this.#look();
+      await this.#poll();
     } catch {
-      this.#say("unreachable", "daemon not reachable");
+      this.#setHealth("unreachable", "daemon not reachable");
     }
     this.#onChange();
     this.#round += 1;
@@ -124,24 +125,23 @@ export class Daemon {
     );
   }
 
-  async #look() {
-    const asked = performance.now();
-    const described = await this.ask("v1/stations");
-    this.health.answersMs = performance.now() - asked;
-    if (described.status !== 200) {
-      const refused = described.status === 401;
-      this.#say("unreachable", refused ? "access token needed: open this page with ?token=" : described.body.detail);
+  async #poll() {
+    const start = performance.now();
+    const stations = await this.get("v1/stations");
+    this.health.responseMs = performance.now() - start;
+    if (stations.status !== 200) {
+      this.#setHealth("unreachable", stations.status === 401 ? NO_TOKEN : stations.body.detail);
       return;
     }
-    this.stations = described.body.stations;
-    const ready = await this.ask("readyz");
-    this.#say(ready.body.status, ready.body.status, ready.body.missing);
-    this.#figures(await (await this.#fetch("metrics")).text());
-    if (!this.#listless && (this.#gamesWanted || this.#round % GAMES_EVERY === 0)) {
-      this.#gamesWanted = false;
-      const listed = await this.ask(`v1/games?limit=${MOST_GAMES}`);
-      this.games = listed.status === 200 ? (listed.body.games ?? []) : null;
-      this.#listless = listed.status === NOT_FOUND;
+    this.stations = stations.body.stations;
+    const ready = await this.get("readyz");
+    this.#setHealth(ready.body.status, ready.body.status, ready.body.missing);
+    this.#readMetrics(await (await this.#fetch("metrics")).text());
+    if (!this.#hasNoGames && (this.#gamesStale || this.#round % ROUNDS_PER_GAMES === 0)) {
+      this.#gamesStale = false;
+      const games = await this.get(`v1/games?limit=${MAX_GAMES}`);
+      this.games = games.status === 200 ? (games.body.games ?? []) : null;
+      this.#hasNoGames = games.status === NOT_FOUND;
     }
   }
 
@@ -150,19 +150,19 @@ export class Daemon {
    * @param {string} text
    * @param {string[]} [missing]
    */
-  #say(state, text, missing = []) {
+  #setHealth(state, text, missing = []) {
     Object.assign(this.health, { state, text, missing });
   }
 
   /** @param {string} page  In Prometheus's text format. */
-  #figures(page) {
+  #readMetrics(page) {
     /** @type {Map<string, Map<string, number>>} */
     const values = new Map();
     for (const line of page.split("\n")) {
       const sample = SAMPLE.exec(line);
       if (sample !== null) {
         const [, name, station = "", number] = sample;
-        values.set(name, (values.get(name) ?? new Map()).set(unescaped(station), Number(number)));
+        values.set(name, (values.get(name) ?? new Map()).set(unescapeLabel(station), Number(number)));
       }
     }
     const single = (/** @type {string} */ name) => values.get(name)?.get("") ?? null;
@@ -170,23 +170,23 @@ export class Daemon {
     this.health.missed = single("slpstream_lagged_messages_total");
     this.health.memoryBytes = single("process_resident_memory_bytes");
     for (const { id } of this.stations) {
-      this.#lagOf(id, (name) => values.get(name)?.get(id) ?? 0);
+      this.#updateLag(id, (name) => values.get(name)?.get(id) ?? 0);
     }
   }
 
   /**
-   * Bytes that wait, or how long bytes took from the file to the subscribers since the figures before.
+   * The age of unread bytes, or else the mean time from the file to the subscribers since the previous metrics.
    * @param {string} id
    * @param {(name: string) => number} value
    */
-  #lagOf(id, value) {
+  #updateLag(id, value) {
     const waiting = value("slpstream_tail_lag_seconds");
     const sum = value("slpstream_append_to_publish_seconds_sum");
     const count = value("slpstream_append_to_publish_seconds_count");
     const before = this.#published.get(id);
     this.#published.set(id, { sum, count });
     const published = before === undefined ? 0 : count - before.count;
-    if (waiting > BEHIND_SECONDS) {
+    if (waiting > MIN_TAIL_LAG_SECONDS) {
       this.lagSeconds.set(id, waiting);
     } else if (before !== undefined && published > 0) {
       this.lagSeconds.set(id, (sum - before.sum) / published);
@@ -195,18 +195,18 @@ export class Daemon {
     }
   }
 
-  /** The lag of a station in words; empty while nothing comes. @param {string} station */
+  /** The lag of a station as a text; empty if there are no messages. @param {string} station */
   lag(station) {
-    return inWords(this.lagSeconds.get(station));
+    return durationText(this.lagSeconds.get(station));
   }
 
-  get longestLag() {
-    return this.lagSeconds.size ? inWords(Math.max(...this.lagSeconds.values())) : "none";
+  get highestLag() {
+    return this.lagSeconds.size ? durationText(Math.max(...this.lagSeconds.values())) : "none";
   }
 }
 
 /** @param {number | undefined} seconds */
-function inWords(seconds) {
+function durationText(seconds) {
   if (seconds === undefined) {
     return "";
   }
@@ -214,6 +214,6 @@ function inWords(seconds) {
 }
 
 /** @param {string} label */
-function unescaped(label) {
+function unescapeLabel(label) {
   return label.replace(/\\(.)/g, (_, c) => (c === "n" ? "\n" : c));
 }

@@ -1,9 +1,9 @@
 /**
- * The dashboard: all stations at a glance, one of them in full, recent games, health of the daemon.
+ * The dashboard: an overview of all stations, details of one of them, recent games, and the health of the daemon.
  *
- * One subscription for all stations, with few frames and few fields; one more, with all frames, for the station that is looked
- * at. Where the page is stands in the URL behind `#`: `station/NAME`, `game/ID`. Options in the URL: `token`; `delta=1` for
- * viewers who are far away.
+ * One subscription receives a few frames and fields of all stations. A second one receives all frames of the open station.
+ * The URL fragment selects the details: `#station/NAME` or `#game/ID`. Options in the URL: `token`; `delta=1` for distant
+ * viewers.
  */
 
 import { FIELDS, loadNames } from "../slippi.js";
@@ -13,39 +13,39 @@ import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
 import { GameDetail, StationDetail } from "./detail.js";
 import { gameOf } from "./listed_game.js";
 import { Match } from "./match.js";
-import { loadMoves } from "./moves.js";
+import { loadAttackNames } from "./attacks.js";
 import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
 
 /**
  * @typedef {Record<string, any>} Station  As `/v1/stations` describes it.
- * @typedef {{kind: "" | "station" | "game", id: string}} Place
+ * @typedef {{kind: "" | "station" | "game", id: string}} Route
  */
 
-/** Values in the cards change a few times a second. */
+/** Frames per second that the cards show. */
 const RATE = 4;
 const DRAW_MS = 100;
 
-const asked = new URLSearchParams(location.search);
-const token = asked.get("token") ?? undefined;
-/** Access, and how messages come. */
+const query = new URLSearchParams(location.search);
+const token = query.get("token") ?? undefined;
+/** Token and encoding of the subscriptions. */
 const access = {
-  protocol: /** @type {"json" | "delta"} */ (asked.get("delta") === "1" ? "delta" : "json"),
+  protocol: /** @type {"json" | "delta"} */ (query.get("delta") === "1" ? "delta" : "json"),
   ...(token === undefined ? {} : { token }),
 };
 const base = new URL("../..", import.meta.url);
 const list = find(".stations");
 const panel = find(".detail");
 
-/** What is known of the games, by station. @type {Map<string, Match>} */
+/** The current game of each station. @type {Map<string, Match>} */
 const matches = new Map();
 let drawnAt = -Infinity;
 let drawing = false;
 /** @type {StationDetail | GameDetail | null} */
 let detail = null;
-/** What the detail shows. */
-let shownAddress = "";
-/** The link that the reader came from, by its `href`. */
-let cameFrom = "";
+/** The route of the open details, as `KIND/ID`. */
+let openRoute = "";
+/** Fragment of the link that opened the details. */
+let openedFrom = "";
 
 const daemon = new Daemon(base, token, drawSoon);
 const feed = new Stream({
@@ -59,14 +59,14 @@ const feed = new Stream({
   onChange: drawSoon,
 });
 loadNames(drawSoon);
-loadMoves(drawSoon);
+loadAttackNames(drawSoon);
 for (const link of document.querySelectorAll("a[data-keep-token]")) {
   const anchor = /** @type {HTMLAnchorElement} */ (link);
   anchor.href = withToken(new URL(anchor.href));
 }
 addEventListener("hashchange", () => {
   openDetail();
-  focusAfterMove();
+  moveFocus();
 });
 addEventListener("keydown", (event) => {
   if (event.key === "Escape" && detail !== null && location.hash !== "") {
@@ -89,11 +89,9 @@ function take(message, view) {
   match.take(message);
   if (message.type === "game_end" && !view.catchingUp) {
     daemon.gamesChanged();
-    tellEnd(view);
+    announceResult(view);
   }
 }
-
-// -- drawing ------------------------------------------------------------------------------------------------------------
 
 function drawSoon() {
   if (drawing) {
@@ -142,8 +140,8 @@ function drawCard(card, station) {
   card.dataset.state = state;
   setAttribute(link, "href", `#station/${encodeURIComponent(station.id)}`);
   setText(link, station.name);
-  const here = placeOf(location.hash);
-  setAttribute(link, "aria-current", String(here.kind === "station" && here.id === station.id));
+  const route = routeOf(location.hash);
+  setAttribute(link, "aria-current", String(route.kind === "station" && route.id === station.id));
   setText(find(".state", card), state);
   find(".state", card).dataset.state = state;
   if (view.catchingUp) {
@@ -169,12 +167,12 @@ function drawCard(card, station) {
 function noteOf(station, game, set, state) {
   const reason = state === "playing" || state === "idle" ? "" : station.reason;
   const result = game === null ? "" : resultOf(game, set);
-  const nothing = game === null && state === "idle" ? "No game yet" : "";
-  return [reason, result, nothing, station.degraded].filter(Boolean).join(" · ");
+  const noGame = game === null && state === "idle" ? "No game yet" : "";
+  return [reason, result, noGame, station.degraded].filter(Boolean).join(" · ");
 }
 
 /**
- * When the page comes after a game: the newest that is listed, or else what the station says of it.
+ * The last game, for a page that is opened after it: the newest one in the list, or else that of the station.
  * @param {Station} station
  */
 function lastGame(station) {
@@ -195,7 +193,7 @@ function drawHealth() {
   const { health, stations } = daemon;
   const pill = find(".health");
   pill.dataset.health = health.state;
-  const problem = health.state === "ready" && feed.connection === "waiting" ? feed.problem || "live values interrupted" : "";
+  const problem = health.state === "ready" && feed.connection === "waiting" ? feed.problem || "live updates interrupted" : "";
   setText(find(".text", pill), problem || health.text);
   const missing = find(".missing");
   missing.hidden = health.missing.length === 0;
@@ -203,12 +201,12 @@ function drawHealth() {
   const subscribers = stations.reduce((sum, station) => sum + (station.subscribers ?? 0), 0);
   const figures = [
     ["Version", feed.version],
-    ["Answers in", health.answersMs === null ? "" : `${Math.max(1, Math.round(health.answersMs))} ms`],
+    ["Response time", health.responseMs === null ? "" : `${Math.max(1, Math.round(health.responseMs))} ms`],
     ["Subscribers", String(subscribers)],
     ["Websockets", health.websockets === null ? "" : String(health.websockets)],
     ["Missed messages", health.missed === null ? "" : String(health.missed)],
     ["Memory", health.memoryBytes === null ? "" : `${Math.round(health.memoryBytes / 2 ** 20)} MiB`],
-    ["Longest lag", daemon.longestLag],
+    ["Highest lag", daemon.highestLag],
   ];
   fill(find(".figures"), figures.filter(([, value]) => value !== ""), newFigure, (row, [name, value]) => {
     setText(find("dt", row), name);
@@ -227,12 +225,12 @@ function drawGames() {
   find(".recent").hidden = games.length === 0;
   fill(find(".games"), games, () => clone("recent-game"), (row, item) => {
     const game = gameOf(item);
-    const everybody = playersOf(game);
+    const players = playersOf(game);
     const link = find(".open", row);
     setAttribute(link, "href", `#game/${encodeURIComponent(item.gameId)}`);
     setAttribute(link, "aria-current", String(location.hash === `#game/${item.gameId}`));
-    setText(find(".who", row), everybody.length ? whoText(game, everybody) : game.format);
-    const result = everybody.length ? resultOf(game) : "";
+    setText(find(".who", row), players.length ? whoText(game, players) : game.format);
+    const result = players.length ? resultOf(game) : "";
     setText(find(".facts", row), [result, placeName(game), stationName(item.station)].filter(Boolean).join(" · "));
     const time = find("time", row);
     setAttribute(time, "datetime", item.startedAt ?? "");
@@ -254,67 +252,65 @@ function timeOfDay(moment) {
 }
 
 /**
- * For those who do not see the cards; rare, and never in the middle of something.
+ * Announces a result to screen readers. Results are rare enough not to interrupt.
  * @param {import("../slpstream.js").StationView} view
  */
-function tellEnd(view) {
+function announceResult(view) {
   const result = view.game === null ? "" : resultOf(view.game, view.set);
   if (result !== "") {
     setText(find(".news"), `${stationName(view.station)}: ${result}`);
   }
 }
 
-// -- one station, one game ----------------------------------------------------------------------------------------------
-
 /**
  * @param {string} hash
- * @returns {Place}
+ * @returns {Route}
  */
-function placeOf(hash) {
+function routeOf(hash) {
   const [, kind, id] = /^#(station|game)\/(.+)$/.exec(hash) ?? [];
   if (kind === "station" || kind === "game") {
     return { kind, id: decodeURIComponent(id) };
   }
-  // Who has one setup looks at it.
+  // A single station is open by default.
   const [only] = daemon.stations;
   return only !== undefined && daemon.stations.length === 1 ? { kind: "station", id: only.id } : { kind: "", id: "" };
 }
 
 function openDetail() {
-  const place = placeOf(location.hash);
-  const address = `${place.kind}/${place.id}`;
-  if (address === shownAddress) {
+  const route = routeOf(location.hash);
+  const key = `${route.kind}/${route.id}`;
+  if (key === openRoute) {
     return;
   }
-  shownAddress = address;
+  openRoute = key;
   detail?.close();
   detail = null;
   panel.replaceChildren();
-  panel.hidden = place.kind === "";
-  document.body.dataset.place = place.kind;
-  document.body.classList.toggle("single", location.hash === "" && place.kind === "station");
-  if (place.kind === "station") {
-    const overlay = withToken(new URL(`overlay/${encodeURIComponent(place.id)}`, base));
-    detail = new StationDetail(panel, place.id, { access, base, overlay, onChange: drawSoon });
-  } else if (place.kind === "game") {
-    detail = new GameDetail(panel, place.id, drawSoon);
+  panel.hidden = route.kind === "";
+  document.body.dataset.route = route.kind;
+  document.body.classList.toggle("single", location.hash === "" && route.kind === "station");
+  if (route.kind === "station") {
+    const overlay = withToken(new URL(`overlay/${encodeURIComponent(route.id)}`, base));
+    detail = new StationDetail(panel, route.id, { access, base, overlay, onChange: drawSoon });
+  } else if (route.kind === "game") {
+    detail = new GameDetail(panel, route.id, drawSoon);
   }
-  document.title = place.kind === "station" ? `${stationName(place.id)} · slpstream` : "slpstream";
+  document.title = route.kind === "station" ? `${stationName(route.id)} · slpstream` : "slpstream";
   drawSoon();
 }
 
-/** Where somebody works with the keyboard, or listens, goes on: the heading of what opened, the link that was left. */
-function focusAfterMove() {
+/** Moves the focus, for keyboards and screen readers: to the heading of the opened details, or back to their link. */
+function moveFocus() {
   if (location.hash.includes("/")) {
-    cameFrom = location.hash;
+    openedFrom = location.hash;
     panel.querySelector("h2")?.focus({ preventScroll: true });
     if (find(".lists").offsetParent === null) {
-      scrollTo(0, 0); // on a phone it takes the place of the list
+      scrollTo(0, 0); // on phones the details replace the list
     }
-  } else if (cameFrom) {
+  } else if (openedFrom) {
     const links = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll(".lists .open")]);
-    (links.find((link) => link.hash === cameFrom) ?? find("#stations")).focus();
-    cameFrom = "";
+    (links.find((link) => link.hash === openedFrom) ?? find("#stations")).focus();
+    openedFrom = "";
   }
 }
 

@@ -1,6 +1,6 @@
-/** The panel beside the list: a station with its live game, or a game that is over. */
+/** The panel next to the lists: a station with its live game, or a finished game. */
 
-import { FIELDS, FORMAT, minutes } from "../slippi.js";
+import { FIELDS, FORMAT, minutesText } from "../slippi.js";
 import { Stream } from "../slpstream.js";
 import { clone, find, setAttribute, setText } from "./dom.js";
 import { GameSummary } from "./game_summary.js";
@@ -16,9 +16,9 @@ import { StageView } from "./stage_view.js";
 
 const SUMMARY_MS = 500;
 const COPIED_MS = 1500;
-const ASK_AGAIN_MS = 3000;
+const RETRY_MS = 3000;
 
-/** A station, followed in full. */
+/** A station, with all frames of its live game. */
 export class StationDetail {
   #root;
   #station;
@@ -29,10 +29,10 @@ export class StationDetail {
   #replay;
   #stageView;
   #setPanel;
-  /** The game from its first message on, while it is read. @type {{feed: Stream, match: Match} | null} */ #past = null;
-  /** A game that was over when this page came. @type {Match | null} */ #over = null;
+  /** The running game from its start, until `#match` has joined it. @type {{feed: Stream, match: Match} | null} */ #past = null;
+  /** The last game, if it ended before this page was opened. @type {Match | null} */ #lastGame = null;
   #summaryAt = -Infinity;
-  #summaryOf = "";
+  #summaryKey = "";
 
   /**
    * @param {HTMLElement} panel
@@ -49,39 +49,39 @@ export class StationDetail {
       ...this.#options,
       topics: ["game", "frame", "event", "stats"],
       fields: [...FIELDS, ...STAGE_FIELDS],
-      onMessage: (message) => this.#take(message),
+      onMessage: (message) => this.#receive(message),
     });
     this.#match = new Match(this.#feed.station(station));
     const parts = stageParts(this.#root);
     this.#stageView = parts.stage;
     this.#replay = new InstantReplay({ ...parts, live: this.#match, onChange });
     this.#setPanel = new SetPanel(find(".set", this.#root), station, onChange);
-    this.#readPast();
-    this.#addressField();
+    this.#loadPast();
+    this.#setUpAddress();
   }
 
   /** @param {import("./match.js").Message} message */
-  #take(message) {
+  #receive(message) {
     this.#match.take(message);
     if (message.type === "snapshot" && this.#past === null) {
-      this.#readPast();
+      this.#loadPast();
     } else if (message.type === "game_start") {
-      this.#forgetPast();
+      this.#dropPast();
     }
     this.#joinPast();
   }
 
   /**
-   * What happened before this page came: the events, without frames. The stage is live at once, and the plot follows; also
-   * after a connection that could not be resumed.
+   * Subscribes to the running game from its start, without frames: the stage shows live frames at once, and the plot
+   * follows. This is repeated after a connection that cannot be resumed.
    */
-  #readPast() {
-    this.#forgetPast();
+  #loadPast() {
+    this.#dropPast();
     const feed = new Stream({
       ...this.#options,
       topics: ["game", "event", "stats"],
       cursor: "start",
-      onReset: () => this.#readPast(),
+      onReset: () => this.#loadPast(),
       onMessage: (message) => {
         match.take(message);
         this.#joinPast();
@@ -91,7 +91,7 @@ export class StationDetail {
     this.#past = { feed, match };
   }
 
-  #forgetPast() {
+  #dropPast() {
     this.#past?.feed.close();
     this.#past = null;
   }
@@ -104,22 +104,22 @@ export class StationDetail {
     const live = this.#match;
     if (live.game === null) {
       if (past.game.end !== null) {
-        this.#over = past;
-        this.#forgetPast();
+        this.#lastGame = past;
+        this.#dropPast();
       }
     } else if (past.gameId === live.gameId) {
-      // Live events begin somewhere before the first live stats; where the past has stats of then, it has all before.
+      // Live events begin before the first live stats. If the past has stats of that frame, it has all earlier events.
       if (past.game.end !== null || past.statsFrame >= live.firstStatsFrame) {
         live.join(past);
-        this.#forgetPast();
+        this.#dropPast();
       }
     } else if (past.game.end !== null) {
-      this.#forgetPast();
+      this.#dropPast();
     }
   }
 
   close() {
-    this.#forgetPast();
+    this.#dropPast();
     this.#feed.close();
     this.#root.remove();
   }
@@ -132,16 +132,16 @@ export class StationDetail {
     const root = this.#root;
     const name = described?.name ?? this.#station;
     setText(find("#detail-title", root), name);
-    setAttribute(find(".url", root), "aria-label", `Address of the overlay of ${name}, for OBS`);
-    setAttribute(find(".copy", root), "aria-label", `Copy the address of the overlay of ${name}`);
+    setAttribute(find(".url", root), "aria-label", `Overlay address of ${name}, for OBS`);
+    setAttribute(find(".copy", root), "aria-label", `Copy overlay address of ${name}`);
     setText(find(".state", root), state);
     find(".state", root).dataset.state = state;
-    const known = described !== undefined || daemon.health.state !== "ready";
+    const exists = described !== undefined || daemon.health.state !== "ready";
     const reason = state === "idle" || state === "playing" ? "" : (described?.reason ?? "");
     const lag = daemon.lag(this.#station);
     setText(find(".lag", root), lag === "" || state !== "playing" ? "" : `lag ${lag}`);
     this.#setPanel.draw(daemon, view.set);
-    setText(find(".note", root), known ? this.#feed.problem || reason : `There is no station ${this.#station}.`);
+    setText(find(".note", root), exists ? this.#feed.problem || reason : `No station is named ${this.#station}.`);
     if (!view.catchingUp) {
       this.#drawGame(daemon);
     }
@@ -150,40 +150,41 @@ export class StationDetail {
   /** @param {Daemon} daemon */
   #drawGame(daemon) {
     const root = this.#root;
-    const match = this.#match.game === null && this.#over !== null ? this.#over : this.#match;
+    const match = this.#match.game === null && this.#lastGame !== null ? this.#lastGame : this.#match;
     const { game } = match;
     const ended = game !== null && game.end !== null;
     const melee = game?.format === FORMAT;
     const set = this.#setPanel.scoreOf(game?.gameId);
     const last = game?.frame ?? match.stats?.lastFrame ?? -Infinity;
     this.#stageView.set = set;
-    this.#replay.draw(melee ? game : null, last, (path) => daemon.ask(path));
-    const before = this.#replay.game;
-    const seen = before ?? game;
-    const over = ended && before === null;
-    const everybody = playersOf(seen, set);
+    this.#replay.draw(melee ? game : null, last, (path) => daemon.get(path));
+    const replayed = this.#replay.game;
+    const displayed = replayed ?? game;
+    const over = ended && replayed === null;
+    const players = playersOf(displayed, set);
     root.dataset.game = game?.gameId ?? "";
     root.dataset.ended = String(ended);
     setText(find(".stage", root), game === null ? "No game yet" : placeName(game));
-    setText(find(".clock", root), seen === null ? "" : over ? minutes(match.durationSeconds) : clockText(seen));
+    const time = displayed === null ? "" : over ? minutesText(match.durationSeconds) : clockText(displayed);
+    setText(find(".clock", root), time);
     setText(find(".result", root), over ? resultOf(game, set) : "");
-    showPlayers(find(".players", root), everybody, winnersOf(seen), set);
+    showPlayers(find(".players", root), players, winnersOf(displayed), set);
     this.#stageView.hidden = !melee || over;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
     summary.hidden = !melee;
     const now = performance.now();
-    const state = `${game?.gameId} ${ended} ${everybody.map(({ name }) => name)}`;
-    if (game !== null && melee && (now - this.#summaryAt > SUMMARY_MS || state !== this.#summaryOf)) {
+    const state = `${game?.gameId} ${ended} ${players.map(({ name }) => name)}`;
+    if (game !== null && melee && (now - this.#summaryAt > SUMMARY_MS || state !== this.#summaryKey)) {
       this.#summaryAt = now;
-      this.#summaryOf = state;
+      this.#summaryKey = state;
       const { stats } = match;
       const past = this.#past?.match;
-      const history = past?.gameId === game.gameId ? past.history : match.history; // the past is read, and then goes on
+      const history = past?.gameId === game.gameId ? past.history : match.history; // grows while the past is received
       summary.show({ players: playersOf(game, set), history, stats, toFrame: Math.max(0, game.frame ?? 0, history.lastFrame), ended });
     }
   }
 
-  #addressField() {
+  #setUpAddress() {
     const url = /** @type {HTMLInputElement} */ (find(".url", this.#root));
     const button = /** @type {HTMLButtonElement} */ (find(".copy", this.#root));
     url.value = this.#overlay;
@@ -193,13 +194,13 @@ export class StationDetail {
   }
 }
 
-/** A game of the list. */
+/** A game from the list. */
 export class GameDetail {
   #root;
   #gameId;
   #onChange;
   #replay;
-  #asked = false;
+  #requested = false;
   /** @type {Record<string, any> | null} */ #item = null;
   /** @type {Record<string, any> | null} */ #stats = null;
   #drawn = "";
@@ -223,9 +224,9 @@ export class GameDetail {
 
   /** @param {Daemon} daemon */
   draw(daemon) {
-    if (!this.#asked) {
-      this.#asked = true;
-      this.#ask(daemon);
+    if (!this.#requested) {
+      this.#requested = true;
+      this.#load(daemon);
     }
     const item = this.#item ?? daemon.games?.find(({ gameId }) => gameId === this.#gameId);
     if (item === undefined) {
@@ -233,47 +234,47 @@ export class GameDetail {
     }
     const root = this.#root;
     const game = gameOf(item, this.#stats);
-    const everybody = playersOf(game);
+    const players = playersOf(game);
     const watched = game.format === FORMAT && game.end !== null ? game : null;
-    this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.ask(path));
+    this.#replay.draw(watched, game.frame ?? -Infinity, (path) => daemon.get(path));
     find("stage-view", root).hidden = this.#replay.game === null || find("replay-bar", root).hidden;
     const station = daemon.stations.find(({ id }) => id === item.station)?.name ?? item.station ?? "";
     root.dataset.game = item.gameId;
-    setText(find("#detail-title", root), everybody.length ? whoText(game, everybody) : placeName(game));
+    setText(find("#detail-title", root), players.length ? whoText(game, players) : placeName(game));
     setText(find(".stage", root), [station, placeName(game)].filter(Boolean).join(" · "));
-    setText(find(".clock", root), typeof item.durationSeconds === "number" ? minutes(item.durationSeconds) : "");
+    setText(find(".clock", root), typeof item.durationSeconds === "number" ? minutesText(item.durationSeconds) : "");
     setText(find(".when", root), item.startedAt ? new Date(item.startedAt).toLocaleString() : "");
-    setText(find(".result", root), everybody.length ? resultOf(game) : "");
+    setText(find(".result", root), players.length ? resultOf(game) : "");
     const melee = game.format === FORMAT;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));
-    summary.hidden = !melee || this.#stats === null || !everybody.length;
+    summary.hidden = !melee || this.#stats === null || !players.length;
     find(".players", root).hidden = melee && this.#stats === null;
-    showPlayers(find(".players", root), everybody, winnersOf(game));
-    const drawn = `${this.#stats !== null} ${everybody.map(({ character }) => character)}`;
+    showPlayers(find(".players", root), players, winnersOf(game));
+    const drawn = `${this.#stats !== null} ${players.map(({ character }) => character)}`;
     if (melee && this.#stats !== null && drawn !== this.#drawn) {
       this.#drawn = drawn;
-      const history = PercentHistory.ofStats(this.#stats);
-      summary.show({ players: everybody, history, stats: this.#stats, toFrame: history.lastFrame, ended: true });
+      const history = PercentHistory.fromStats(this.#stats);
+      summary.show({ players, history, stats: this.#stats, toFrame: history.lastFrame, ended: true });
     }
   }
 
   /** @param {Daemon} daemon */
-  async #ask(daemon) {
+  async #load(daemon) {
     const path = `v1/games/${encodeURIComponent(this.#gameId)}`;
     try {
-      const [item, stats] = await Promise.all([daemon.ask(path), daemon.ask(`${path}/stats`)]);
+      const [item, stats] = await Promise.all([daemon.get(path), daemon.get(`${path}/stats`)]);
       this.#item = item.status === 200 ? item.body : null;
       this.#stats = stats.status === 200 ? (stats.body.stats ?? stats.body) : null;
-      this.#say(item.status === 200 ? (stats.status === 200 ? "" : "There are no stats of this game.") : item.body.detail);
+      this.#showNote(item.status === 200 ? (stats.status === 200 ? "" : "This game has no stats.") : item.body.detail);
     } catch {
-      this.#say("The daemon does not answer.");
-      setTimeout(() => (this.#asked = false), ASK_AGAIN_MS);
+      this.#showNote("The daemon is not responding.");
+      setTimeout(() => (this.#requested = false), RETRY_MS);
     }
     this.#onChange();
   }
 
   /** @param {string} text */
-  #say(text) {
+  #showNote(text) {
     setText(find(".note", this.#root), text);
   }
 }
@@ -292,7 +293,7 @@ async function copy(url, button) {
   try {
     await navigator.clipboard.writeText(url.value);
   } catch {
-    // Browsers give the clipboard to secure pages only; over plain HTTP from another machine the old way still works.
+    // Browsers give the clipboard API to secure pages only. Over plain HTTP from another machine, the old command works.
     url.select();
     document.execCommand("copy");
   }

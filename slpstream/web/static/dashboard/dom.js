@@ -1,12 +1,12 @@
-/** What all parts of the dashboard do with elements. */
+/** Functions for elements, used by all parts of the dashboard. */
 
-import { minutes } from "../slippi.js";
+import { minutesText } from "../slippi.js";
 
 /** @type {(selector: string, root?: ParentNode) => HTMLElement} */
 export const find = (selector, root = document) => /** @type {HTMLElement} */ (root.querySelector(selector));
 
 /**
- * A copy of what is in a template.
+ * A copy of the element in a template.
  * @param {string} id
  */
 export function clone(id) {
@@ -15,7 +15,7 @@ export function clone(id) {
 }
 
 /**
- * Writes only what differs: pages with 16 stations change many times a second.
+ * Sets the text if it differs. Pages with 16 stations change many times a second, so needless writes would be costly.
  * @param {HTMLElement} element
  * @param {string} text
  */
@@ -37,7 +37,7 @@ export function setAttribute(element, name, value) {
 }
 
 /**
- * One child of `parent` for each value, in their order.
+ * Gives `parent` one child per value, in order. Children are reused.
  * @template T
  * @param {HTMLElement} parent
  * @param {readonly T[]} values
@@ -60,21 +60,21 @@ export function fill(parent, values, make, show) {
  * @param {Record<string, string>} [attributes]
  */
 export function element(tag, text = "", attributes = {}) {
-  const made = document.createElement(tag);
-  made.textContent = text;
+  const created = document.createElement(tag);
+  created.textContent = text;
   for (const [name, value] of Object.entries(attributes)) {
-    made.setAttribute(name, value);
+    created.setAttribute(name, value);
   }
-  return made;
+  return created;
 }
 
-/** Frame number to the time since GO, `m:ss`. @param {number} frame */
+/** The time since GO at a frame number, as `m:ss`. @param {number} frame */
 export function gameTime(frame) {
-  return minutes(Math.max(0, frame) / 60);
+  return minutesText(Math.max(0, frame) / 60);
 }
 
 /**
- * A value of the style sheet, for canvases.
+ * A custom property of the stylesheet, for drawing on a canvas.
  * @param {Element} element
  * @param {string} name
  */
@@ -83,15 +83,15 @@ export function styleValue(element, name) {
 }
 
 /**
- * A canvas as large as it is shown, in device pixels; its context draws in CSS pixels.
+ * Clears a canvas and sizes it in device pixels to its displayed size. The context draws in CSS pixels.
  * @param {HTMLCanvasElement} canvas
  */
-export function sized(canvas) {
+export function resized(canvas) {
   const { clientWidth: width, clientHeight: height } = canvas;
   const ratio = Math.min(3, devicePixelRatio || 1);
-  const [wide, high] = [Math.round(width * ratio), Math.round(height * ratio)];
-  if (canvas.width !== wide || canvas.height !== high) {
-    [canvas.width, canvas.height] = [wide, high];
+  const [deviceWidth, deviceHeight] = [Math.round(width * ratio), Math.round(height * ratio)];
+  if (canvas.width !== deviceWidth || canvas.height !== deviceHeight) {
+    [canvas.width, canvas.height] = [deviceWidth, deviceHeight];
   }
   const context = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -102,7 +102,7 @@ export function sized(canvas) {
 export const PORT_COLOURS = Object.freeze(["red", "blue", "yellow", "green"]);
 
 /**
- * The colour that stands for a player: the team's, or the port's.
+ * The colour of a player: that of the team, or else of the port.
  * @param {{team: string, port: number}} player
  */
 export function colourOf(player) {

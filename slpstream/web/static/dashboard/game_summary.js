@@ -1,12 +1,12 @@
 /**
- * `<game-summary>`: a game in numbers. Percent over time and stocks as a plot, then what each player did, then every kill.
+ * `<game-summary>`: the stats of a running or finished game. A plot of percent and stocks over time, a table with the stats
+ * of each player, and a list of all kills.
  *
- * It shows what slippi-js's `StatsType` has, and reads its `extra` where it is there; so it works for a game that runs as well
- * as for one of the list.
+ * The stats have the shape of slippi-js's `StatsType`; its `extra` is optional.
  */
 
 import { colourOf, element, fill, gameTime, setText } from "./dom.js";
-import { moveName } from "./moves.js";
+import { attackName } from "./attacks.js";
 import { PercentPlot } from "./percent_plot.js";
 
 /**
@@ -18,10 +18,10 @@ import { PercentPlot } from "./percent_plot.js";
  * @property {Player[]} players
  * @property {PercentHistory} history
  * @property {Stats | null} stats
- * @property {number} toFrame     Where the plot ends.
+ * @property {number} toFrame     End of the plot.
  * @property {boolean} ended
  *
- * @typedef {{name: string, of: (stats: Stats, index: number) => string}} Row
+ * @typedef {{name: string, value: (stats: Stats, index: number) => string}} Row
  */
 
 const OPENINGS = /** @type {const} */ ([
@@ -40,15 +40,15 @@ const overall = (stats, index) => stats.overall?.find((/** @type {any} */ o) => 
 /** @type {(stats: Stats, index: number) => Record<string, any>} */
 const actions = (stats, index) => stats.actionCounts?.find((/** @type {any} */ a) => a.playerIndex === index) ?? {};
 
-/** What each player did, a line each. @type {Row[]} */
+/** The rows of the table. @type {Row[]} */
 const ROWS = [
-  { name: "Kills", of: (stats, i) => number(overall(stats, i).killCount) },
-  { name: "Damage done", of: (stats, i) => number(overall(stats, i).totalDamage, 0, "%") },
-  { name: "Openings per kill", of: (stats, i) => number(overall(stats, i).openingsPerKill?.ratio, 1) },
-  { name: "Damage per opening", of: (stats, i) => number(overall(stats, i).damagePerOpening?.ratio, 1, "%") },
-  ...OPENINGS.map(([type, name]) => /** @type {Row} */ ({ name, of: (stats, i) => number(openings(stats, i, type)) })),
-  { name: "L-cancels", of: (stats, i) => successes(actions(stats, i).lCancelCount) },
-  { name: "Inputs per minute", of: (stats, i) => number(overall(stats, i).inputsPerMinute?.ratio, 0) },
+  { name: "Kills", value: (stats, i) => number(overall(stats, i).killCount) },
+  { name: "Damage done", value: (stats, i) => number(overall(stats, i).totalDamage, 0, "%") },
+  { name: "Openings per kill", value: (stats, i) => number(overall(stats, i).openingsPerKill?.ratio, 1) },
+  { name: "Damage per opening", value: (stats, i) => number(overall(stats, i).damagePerOpening?.ratio, 1, "%") },
+  ...OPENINGS.map(([type, name]) => /** @type {Row} */ ({ name, value: (stats, i) => number(openings(stats, i, type)) })),
+  { name: "L-cancels", value: (stats, i) => successes(actions(stats, i).lCancelCount) },
+  { name: "Inputs per minute", value: (stats, i) => number(overall(stats, i).inputsPerMinute?.ratio, 0) },
 ];
 
 export class GameSummary extends HTMLElement {
@@ -63,8 +63,8 @@ export class GameSummary extends HTMLElement {
   connectedCallback() {
     const head = element("thead");
     head.append(this.#head);
-    this.#numbers.append(element("caption", "Players in numbers", { class: "hidden" }), head, this.#body);
-    const scroll = element("div", "", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Players in numbers" });
+    this.#numbers.append(element("caption", "Player stats", { class: "hidden" }), head, this.#body);
+    const scroll = element("div", "", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Player stats" });
     scroll.append(this.#numbers);
     this.append(element("h4", "Percent and stocks"), this.#plot, scroll, this.#killsTitle, this.#kills, this.#noKills);
   }
@@ -77,8 +77,8 @@ export class GameSummary extends HTMLElement {
       cell.dataset.colour = player === null ? "" : colourOf(player);
       setText(cell, player?.name ?? "Player");
     });
-    fill(this.#body, ROWS, () => element("tr"), (row, { name, of }) => {
-      const values = players.map((player) => (stats === null ? "–" : of(stats, player.index)));
+    fill(this.#body, ROWS, () => element("tr"), (row, { name, value }) => {
+      const values = players.map((player) => (stats === null ? "–" : value(stats, player.index)));
       fill(row, [name, ...values], () => element(row.children.length ? "td" : "th"), (cell, text) => {
         if (cell.tagName === "TH") {
           cell.setAttribute("scope", "row");
@@ -104,7 +104,7 @@ export class GameSummary extends HTMLElement {
  */
 
 /**
- * In the order in which they were.
+ * All kills, sorted by frame.
  * @param {Stats} stats
  * @returns {Kill[]}
  */
@@ -136,16 +136,16 @@ export function killsOf(stats) {
  * @param {Player[]} players
  */
 function showKill(row, { frame, by, victim, moveId, percent, opening }, players) {
-  const name = (/** @type {number | null} */ index) => players.find((player) => player.index === index)?.name ?? "Nobody";
-  const how = OPENING_NAMES[opening] ?? "";
-  const cells = [gameTime(frame), name(by), moveName(moveId), `${name(victim)} at ${Math.floor(percent)}%`, how];
+  const name = (/** @type {number | null} */ index) => players.find((player) => player.index === index)?.name ?? "Unknown";
+  const openingName = OPENING_NAMES[opening] ?? "";
+  const cells = [gameTime(frame), name(by), attackName(moveId), `${name(victim)} at ${Math.floor(percent)}%`, openingName];
   fill(row, cells, () => element("span"), setText);
   const killer = players.find((player) => player.index === by);
   row.dataset.colour = killer === undefined ? "" : colourOf(killer);
 }
 
 /**
- * Conversions that a player began, by how.
+ * The number of conversions that a player started with a type of opening.
  * @param {Stats} stats
  * @param {number} index
  * @param {string} type
@@ -162,8 +162,8 @@ function successes(counts) {
   if (counts === undefined) {
     return "–";
   }
-  const tried = counts.success + counts.fail;
-  return tried === 0 ? "–" : `${counts.success}/${tried} · ${Math.round((100 * counts.success) / tried)}%`;
+  const attempts = counts.success + counts.fail;
+  return attempts === 0 ? "–" : `${counts.success}/${attempts} · ${Math.round((100 * counts.success) / attempts)}%`;
 }
 
 /**

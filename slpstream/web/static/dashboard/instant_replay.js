@@ -1,6 +1,6 @@
 /**
- * A stage that can be scrubbed: it shows the live `Match`, or a `Replay` of the same game while live messages go on being
- * received; or a game that is over, of which there is only the replay.
+ * Connects a stage view and a replay bar. The stage shows the live `Match` or a `Replay` of the same game, during which live
+ * messages are still received. A finished game has only the replay.
  */
 
 import { FIRST_FRAME } from "./recording.js";
@@ -11,16 +11,16 @@ import { Replay } from "./replay.js";
  * @typedef {import("./replay_bar.js").ReplayBar} ReplayBar
  * @typedef {import("./stage_view.js").StageView} StageView
  * @typedef {import("../slpstream.js").Game} Game
- * @typedef {import("./replay.js").ReplayOptions["ask"]} Ask
+ * @typedef {import("./replay.js").ReplayOptions["get"]} Get
  *
  * @typedef {object} Parts
  * @property {StageView} stage
  * @property {ReplayBar} bar
- * @property {Match | null} live
+ * @property {Match | null} live  `null` for a finished game.
  * @property {() => void} onChange
  */
 
-/** What the stage view needs, beside percent and stocks. */
+/** The fields of a frame that the stage view needs, in addition to percent and stocks. */
 export const STAGE_FIELDS = Object.freeze([
   "post.positionX",
   "post.positionY",
@@ -31,15 +31,15 @@ export const STAGE_FIELDS = Object.freeze([
   "items",
   "stageEvents",
 ]);
-const SLOW = 0.5;
+const SLOW_SPEED = 0.5;
 
 export class InstantReplay {
   #stage;
   #bar;
   #live;
   #onChange;
-  /** @type {Ask | null} */ #ask = null;
-  /** The game of which there is a stage. @type {Game | null} */ #game = null;
+  /** @type {Get | null} */ #get = null;
+  /** The game on the stage. @type {Game | null} */ #game = null;
   #last = FIRST_FRAME;
   /** @type {Replay | null} */ #replay = null;
 
@@ -51,7 +51,7 @@ export class InstantReplay {
     this.#onChange = onChange;
     stage.match = live;
     bar.actions = {
-      move: (frames) => this.#seek(this.#at + frames),
+      move: (frames) => this.#seek(this.#position + frames),
       seek: (frame) => this.#seek(frame),
       playOrPause: () => this.#playOrPause(),
       changeSpeed: () => this.#changeSpeed(),
@@ -59,12 +59,12 @@ export class InstantReplay {
     };
   }
 
-  /** The game as it was at the place that is shown; `null` while it is live. */
+  /** The state of the game at the displayed position; `null` while it is live. */
   get game() {
     return this.#replay?.game ?? null;
   }
 
-  /** Shows what is live, if there is anything live. */
+  /** Returns to the live game, if there is one. */
   goLive() {
     if (this.#live !== null && this.#replay !== null) {
       this.#replay = null;
@@ -74,23 +74,23 @@ export class InstantReplay {
   }
 
   /**
-   * @param {Game | null} game  The one that there is a stage for.
+   * @param {Game | null} game  The game on the stage.
    * @param {number} last       Its last frame so far.
-   * @param {Ask} ask
+   * @param {Get} get
    */
-  draw(game, last, ask) {
-    this.#ask = ask;
+  draw(game, last, get) {
+    this.#get = get;
     this.#game = game;
     this.#last = last;
-    const known = game !== null && last > FIRST_FRAME && !(this.#live === null && this.#replay?.missing);
+    const available = game !== null && last > FIRST_FRAME && !(this.#live === null && this.#replay?.missing);
     if (this.#replay !== null && this.#replay.gameId !== game?.gameId) {
       this.goLive(); // another game has begun
     }
-    if (this.#live === null && this.#replay === null && known) {
+    if (this.#live === null && this.#replay === null && available) {
       this.#open(FIRST_FRAME).playing = false;
     }
-    this.#bar.hidden = !known;
-    if (!known) {
+    this.#bar.hidden = !available;
+    if (!available) {
       return;
     }
     const replay = this.#replay;
@@ -107,7 +107,7 @@ export class InstantReplay {
     });
   }
 
-  get #at() {
+  get #position() {
     return this.#replay?.at ?? Math.min(this.#last, this.#stage.frame?.frame ?? this.#last);
   }
 
@@ -116,12 +116,12 @@ export class InstantReplay {
     const opened = /** @type {Game} */ (this.#game);
     const replay = new Replay(
       {
-        ask: (path) => /** @type {Ask} */ (this.#ask)(path),
+        get: (path) => /** @type {Get} */ (this.#get)(path),
         game: () => this.#game ?? opened,
         fields: STAGE_FIELDS,
         last: () => this.#last,
         onChange: this.#onChange,
-        onEnd: () => this.#ended(replay),
+        onEnd: () => this.#onEnd(replay),
         shown: this.#stage.frame,
       },
       at,
@@ -153,7 +153,7 @@ export class InstantReplay {
     }
     if (this.#replay === null) {
       const over = this.#game.end !== null;
-      this.#open(over ? FIRST_FRAME : this.#at).playing = over;
+      this.#open(over ? FIRST_FRAME : this.#position).playing = over;
     } else {
       if (!this.#replay.playing && this.#replay.at >= this.#last) {
         this.#replay.seek(FIRST_FRAME);
@@ -167,13 +167,13 @@ export class InstantReplay {
     if (this.#game === null) {
       return;
     }
-    const replay = this.#replay ?? this.#open(this.#at);
-    replay.speed = replay.speed === 1 ? SLOW : 1;
+    const replay = this.#replay ?? this.#open(this.#position);
+    replay.speed = replay.speed === 1 ? SLOW_SPEED : 1;
     this.#onChange();
   }
 
   /** @param {Replay} replay */
-  #ended(replay) {
+  #onEnd(replay) {
     if (this.#game?.end === null) {
       this.goLive();
     } else {

@@ -1,13 +1,13 @@
-/** Turns a game of `/v1/games` into the shape of a live game, so that both are shown in the same way. */
+/** Converts a game of `/v1/games` to the shape of a live game, so that both are displayed by the same code. */
 
 /**
  * @typedef {import("../slpstream.js").Game} Game
- * @typedef {Record<string, any>} Item  A game of the list, or a single game, which has `settings` and `end` too.
+ * @typedef {Record<string, any>} Item  A game of the list, or a single game, which also has `settings` and `end`.
  */
 
 /**
  * @param {Item} item
- * @param {Record<string, any> | null} [stats]  `StatsType`: tells the values at the end.
+ * @param {Record<string, any> | null} [stats]  `StatsType`, for the values at the end.
  * @returns {Game}
  */
 export function gameOf(item, stats = null) {
@@ -30,7 +30,7 @@ export function gameOf(item, stats = null) {
 }
 
 /**
- * Values that nobody knows are shown as a dash, which is better than those of the beginning.
+ * Players without values, which are displayed as a dash instead of the values at the start of the game.
  * @param {Record<string, any>} settings
  * @returns {[number, Record<string, any>][]}
  */
@@ -39,7 +39,7 @@ function unknownValues(settings) {
 }
 
 /**
- * The percent and stocks that each player had at the end.
+ * Percent and stocks of each player at the end of the game.
  * @param {Record<string, any>} stats
  * @returns {[number, Record<string, any>][]}
  */

@@ -1,20 +1,20 @@
 /**
- * One game as the dashboard follows it: what a `StationView` does not keep. Fed with the messages of a station in their
- * order, it always belongs to the game that the view shows.
+ * The current game of a station, with the history that a `StationView` does not keep. `Match` takes the messages of a
+ * station in order.
  *
- * `event` messages are about final frames, so what they say is never taken back. Frames may be: they are ahead, and a
- * rollback sends them again. While the game goes on its values are those of the newest frame; at the end those of the events.
+ * `event` messages are about final frames and never change. Frames are newer, but a rollback may replace them. The displayed
+ * values are those of the newest frame while the game is running, and those of the events at its end.
  */
 
 /**
- * @typedef {Record<string, any>} Message  As it comes from the daemon.
+ * @typedef {Record<string, any>} Message  A message of the daemon.
  * @typedef {import("../slpstream.js").StationView} StationView
  *
  * @typedef {{frame: number, percent: number}} Point
- * @typedef {{frame: number, percent: number, stocks: number}} Loss  A stock lost at `percent`; `stocks` are left.
+ * @typedef {{frame: number, percent: number, stocks: number}} Loss  A stock lost at `percent`, with `stocks` left.
  */
 
-const KEPT_FRAMES = 90;
+const MAX_FRAMES = 90;
 
 /** Percent over time of each player, by player index. */
 export class PercentHistory {
@@ -26,24 +26,25 @@ export class PercentHistory {
   take({ kind, frame, playerIndex, percent, stocksRemaining, stock }) {
     this.lastFrame = Math.max(this.lastFrame, frame ?? 0);
     if (kind === "percent_changed") {
-      at(this.points, playerIndex).push({ frame, percent });
+      listOf(this.points, playerIndex).push({ frame, percent });
     } else if (kind === "stock_lost") {
       const lost = { frame, percent: stock?.endPercent ?? this.percent(playerIndex), stocks: stocksRemaining };
-      at(this.losses, playerIndex).push(lost);
+      listOf(this.losses, playerIndex).push(lost);
     }
   }
 
   /**
-   * Puts what another history of the same game knows up to a frame before what this one knows after it.
+   * Takes everything up to the frame `through` from another history of the same game.
    * @param {PercentHistory} earlier
    * @param {number} through
    */
   precede(earlier, through) {
-    for (const [own, others] of /** @type {const} */ ([[this.points, earlier.points], [this.losses, earlier.losses]])) {
-      for (const index of new Set([...own.keys(), ...others.keys()])) {
-        const before = (others.get(index) ?? []).filter(({ frame }) => frame <= through);
-        const after = (own.get(index) ?? []).filter(({ frame }) => frame > through);
-        /** @type {Map<number, any[]>} */ (own).set(index, [...before, ...after]);
+    const pairs = /** @type {const} */ ([[this.points, earlier.points], [this.losses, earlier.losses]]);
+    for (const [ownLists, otherLists] of pairs) {
+      for (const index of new Set([...ownLists.keys(), ...otherLists.keys()])) {
+        const before = (otherLists.get(index) ?? []).filter(({ frame }) => frame <= through);
+        const after = (ownLists.get(index) ?? []).filter(({ frame }) => frame > through);
+        /** @type {Map<number, any[]>} */ (ownLists).set(index, [...before, ...after]);
       }
     }
     this.lastFrame = Math.max(this.lastFrame, earlier.lastFrame);
@@ -55,10 +56,11 @@ export class PercentHistory {
   }
 
   /**
-   * Of a game that is known by its stats alone: percent rises with the moves of conversions, a stock ends at its percent.
+   * Reconstructs the history of a game from its stats: percent rises with the moves of conversions, and a stock ends at its
+   * end percent.
    * @param {Record<string, any>} stats  `StatsType`
    */
-  static ofStats(stats) {
+  static fromStats(stats) {
     const history = new PercentHistory();
     history.lastFrame = stats.lastFrame ?? 0;
     const moves = (stats.conversions ?? []).flatMap((/** @type {any} */ conversion) =>
@@ -67,41 +69,41 @@ export class PercentHistory {
     moves.sort((/** @type {any} */ a, /** @type {any} */ b) => a.frame - b.frame);
     for (const stock of stats.stocks ?? []) {
       const index = stock.playerIndex;
-      const points = at(history.points, index);
+      const points = listOf(history.points, index);
       let percent = stock.startPercent ?? 0;
       points.push({ frame: stock.startFrame, percent });
-      const most = stock.endPercent ?? stock.currentPercent ?? Infinity;
+      const finalPercent = stock.endPercent ?? stock.currentPercent ?? Infinity;
       const endFrame = stock.endFrame ?? Infinity;
       for (const move of moves) {
         if (move.victim === index && move.frame >= stock.startFrame && move.frame <= endFrame) {
-          percent = Math.min(most, percent + move.damage);
+          percent = Math.min(finalPercent, percent + move.damage);
           points.push({ frame: move.frame, percent });
         }
       }
       if (stock.endFrame !== undefined && stock.endFrame !== null) {
-        at(history.losses, index).push({ frame: stock.endFrame, percent: most, stocks: stock.count - 1 });
+        listOf(history.losses, index).push({ frame: stock.endFrame, percent: finalPercent, stocks: stock.count - 1 });
         points.push({ frame: stock.endFrame, percent: 0 });
-      } else if (Number.isFinite(most)) {
-        points.push({ frame: history.lastFrame, percent: most });
+      } else if (Number.isFinite(finalPercent)) {
+        points.push({ frame: history.lastFrame, percent: finalPercent });
       }
     }
     return history;
   }
 }
 
-/** The game that a station's view shows. */
+/** The game in a station's view. */
 export class Match {
   gameId = "";
   history = new PercentHistory();
   /** @type {Record<string, any> | null} */ stats = null;
-  /** Of the first and the newest `stats` message that came; final frames up to there have had their events. */
+  /** Frames of the first and the newest `stats` message. All events up to these frames have been received. */
   firstStatsFrame = NaN;
   statsFrame = NaN;
   /** The newest frames by number, oldest first. @type {Map<number, Record<string, any>>} */ frames = new Map();
-  /** Heights that stage events have said, by what they call the platform. @type {Map<number, number>} */
+  /** Heights from stage events, by platform id. @type {Map<number, number>} */
   platformHeights = new Map();
   durationSeconds = 0;
-  /** What events have said of each player. @type {Map<number, Record<string, number>>} */ #final = new Map();
+  /** Values from events, by player index. @type {Map<number, Record<string, number>>} */ #final = new Map();
 
   /** @param {StationView} view */
   constructor(view) {
@@ -120,37 +122,37 @@ export class Match {
     this.#final = new Map();
   }
 
-  /** Takes from another match of the same game what happened before this one came. @param {Match} earlier */
+  /** Adds the history before this match from an earlier match of the same game. @param {Match} earlier */
   join(earlier) {
     this.history.precede(earlier.history, this.game?.end ? Infinity : earlier.statsFrame);
   }
 
-  /** The game, as long as what is kept here belongs to it. */
+  /** The game of the view, if the history belongs to it. */
   get game() {
     return this.view.game !== null && this.view.game.gameId === this.gameId ? this.view.game : null;
   }
 
-  /** After the view has taken it. @param {Message} message */
+  /** Processes a message. The view has processed it already. @param {Message} message */
   take(message) {
     const { game } = this.view;
     if (game === null || (message.gameId !== undefined && message.gameId !== game.gameId)) {
       return;
     }
-    // After a snapshot there is a gap: what happened before it is not known here.
+    // The history before a snapshot is unknown.
     if (message.type === "game_start" || message.type === "snapshot" || game.gameId !== this.gameId) {
       this.#begin(game.gameId);
     }
     switch (message.type) {
       case "snapshot":
         this.stats = message.stats ?? this.stats;
-        this.#frame(message.frame);
+        this.#addFrame(message.frame);
         break;
       case "frame":
-        this.#frame(message.frame);
+        this.#addFrame(message.frame);
         break;
       case "event":
         this.history.take(message);
-        this.#event(message);
+        this.#addEvent(message);
         break;
       case "stats":
         this.stats = message.stats;
@@ -159,19 +161,19 @@ export class Match {
         break;
       case "game_end":
         this.durationSeconds = message.durationSeconds ?? 0;
-        this.#settle();
+        this.#applyFinalValues();
         break;
     }
   }
 
   /** @param {Record<string, any> | undefined} frame */
-  #frame(frame) {
+  #addFrame(frame) {
     if (!frame) {
       return;
     }
     this.frames.delete(frame.frame);
     this.frames.set(frame.frame, frame);
-    while (this.frames.size > KEPT_FRAMES) {
+    while (this.frames.size > MAX_FRAMES) {
       this.frames.delete(/** @type {number} */ (this.frames.keys().next().value));
     }
     for (const event of frame.stageEvents ?? []) {
@@ -182,7 +184,7 @@ export class Match {
   }
 
   /** @param {Message} event */
-  #event({ kind, playerIndex, percent, stocksRemaining }) {
+  #addEvent({ kind, playerIndex, percent, stocksRemaining }) {
     if (playerIndex === undefined) {
       return;
     }
@@ -195,8 +197,8 @@ export class Match {
     }
   }
 
-  /** A subscription to some frames only does not have the last one: what it changed is in the events. */
-  #settle() {
+  /** A subscription with a reduced rate may lack the last frame, but the events have its values. */
+  #applyFinalValues() {
     for (const [index, values] of this.#final) {
       const entry = this.view.game?.players.get(index);
       if (entry?.post) {
@@ -211,7 +213,7 @@ export class Match {
  * @param {Map<number, T[]>} lists
  * @param {number} index
  */
-function at(lists, index) {
+function listOf(lists, index) {
   let list = lists.get(index);
   if (list === undefined) {
     list = [];

@@ -1,9 +1,9 @@
 /**
- * `<percent-plot>`: percent over time as steps, one line a player, a cross where a stock was lost; below, each stock as a bar
- * with the percent that it ended at. Lines differ in dashes as well as in colour.
+ * `<percent-plot>`: a plot of percent over time with one stepped line per player and a cross at each lost stock. Below it,
+ * each stock is a bar, labelled with the percent at its end. Lines differ in their dashes as well as in colour.
  */
 
-import { colourOf, gameTime, setAttribute, sized, styleValue } from "./dom.js";
+import { colourOf, gameTime, setAttribute, resized, styleValue } from "./dom.js";
 
 /**
  * @typedef {import("./match.js").PercentHistory} PercentHistory
@@ -13,7 +13,7 @@ import { colourOf, gameTime, setAttribute, sized, styleValue } from "./dom.js";
  * @property {string} name
  * @property {string} team
  * @property {number} port
- * @property {number | null} percent   Now; `null` when the history says it.
+ * @property {number | null} percent   Current percent; `null` if it is in the history.
  */
 
 const DASHES = /** @type {number[][]} */ ([[], [7, 4], [2, 4], [9, 3, 2, 3]]);
@@ -22,11 +22,11 @@ const RIGHT = 10;
 const TOP = 10;
 const AXIS = 22;
 const BAR = 20;
-const LEAST_PERCENT = 100;
+const MIN_PERCENT = 100;
 const PERCENT_STEPS = [25, 50, 100, 200];
 const SECOND_STEPS = [10, 15, 30, 60, 120, 300, 600];
-const LEAST_SECONDS = 20;
-const NARROWEST_LABEL = 30;
+const MIN_SECONDS = 20;
+const MIN_LABEL_WIDTH = 30;
 
 export class PercentPlot extends HTMLElement {
   #canvas = document.createElement("canvas");
@@ -51,31 +51,31 @@ export class PercentPlot extends HTMLElement {
   /**
    * @param {PercentHistory} history
    * @param {Line[]} lines
-   * @param {number} toFrame  Where the time axis ends.
+   * @param {number} toFrame  End of the time axis.
    */
   show(history, lines, toFrame) {
     this.#history = history;
     this.#lines = lines;
     this.#toFrame = toFrame;
-    setAttribute(this.#canvas, "aria-label", this.#inWords());
+    setAttribute(this.#canvas, "aria-label", this.#description());
     this.#draw();
   }
 
   #redraw = () => this.#draw();
 
-  #inWords() {
+  #description() {
     const history = this.#history;
-    const said = this.#lines.map((line) => {
+    const descriptions = this.#lines.map((line) => {
       const losses = history?.losses.get(line.index) ?? [];
       const lost = losses.map((loss) => `${Math.floor(loss.percent)} percent at ${gameTime(loss.frame)}`);
-      return `${line.name}: ${lost.length ? `stocks lost at ${lost.join(", ")}` : "no stock lost"}`;
+      return `${line.name}: ${lost.length ? `stocks lost at ${lost.join(", ")}` : "no stocks lost"}`;
     });
-    return `Percent over ${gameTime(this.#toFrame)} of game time. ${said.join(". ")}.`;
+    return `Percent over ${gameTime(this.#toFrame)} of game time. ${descriptions.join(". ")}.`;
   }
 
   #draw() {
     const history = this.#history;
-    const { context, width, height } = sized(this.#canvas);
+    const { context, width, height } = resized(this.#canvas);
     if (history === null || width < LEFT + RIGHT + 20 || height < 60) {
       return;
     }
@@ -83,19 +83,19 @@ export class PercentPlot extends HTMLElement {
     const ink = { text: styleValue(this, "--text"), quiet: styleValue(this, "--quiet"), edge: styleValue(this, "--edge") };
     const font = getComputedStyle(this).fontFamily;
     const bottom = height - AXIS - this.#lines.length * BAR - 6;
-    const seconds = Math.max(LEAST_SECONDS, this.#toFrame / 60);
-    const most = this.#mostPercent(history);
+    const seconds = Math.max(MIN_SECONDS, this.#toFrame / 60);
+    const maxPercent = this.#maxPercent(history);
     const x = (/** @type {number} */ frame) => LEFT + (Math.max(0, frame) / 60 / seconds) * (width - LEFT - RIGHT);
-    const y = (/** @type {number} */ percent) => bottom - (percent / most) * (bottom - TOP);
+    const y = (/** @type {number} */ percent) => bottom - (percent / maxPercent) * (bottom - TOP);
 
     context.font = `12px ${font}`;
     context.lineWidth = 1;
     context.fillStyle = ink.quiet;
     context.strokeStyle = ink.edge;
-    const step = PERCENT_STEPS.find((each) => most / each <= 5) ?? 500;
+    const step = PERCENT_STEPS.find((each) => maxPercent / each <= 5) ?? 500;
     context.textAlign = "right";
     context.textBaseline = "middle";
-    for (let percent = 0; percent <= most; percent += step) {
+    for (let percent = 0; percent <= maxPercent; percent += step) {
       line(context, [[LEFT, y(percent)], [width - RIGHT, y(percent)]]);
       context.fillText(`${percent}%`, LEFT - 5, y(percent));
     }
@@ -113,33 +113,33 @@ export class PercentPlot extends HTMLElement {
   }
 
   /** @param {PercentHistory} history */
-  #mostPercent(history) {
-    const most = Math.max(
-      LEAST_PERCENT,
+  #maxPercent(history) {
+    const maxPercent = Math.max(
+      MIN_PERCENT,
       ...[...history.points.values()].map((points) => points.reduce((high, { percent }) => Math.max(high, percent), 0)),
       ...this.#lines.map(({ percent }) => percent ?? 0),
     );
-    return Math.ceil(most / 25) * 25;
+    return Math.ceil(maxPercent / 25) * 25;
   }
 
   /**
    * @param {CanvasRenderingContext2D} context
    * @param {PercentHistory} history
-   * @param {Line} of
+   * @param {Line} player
    * @param {string} colour
    * @param {number[]} dashes
    * @param {(frame: number) => number} x
    * @param {(percent: number) => number} y
    */
-  #drawLine(context, history, of, colour, dashes, x, y) {
-    const losses = history.losses.get(of.index) ?? [];
+  #drawLine(context, history, player, colour, dashes, x, y) {
+    const losses = history.losses.get(player.index) ?? [];
     const out = losses.some((loss) => loss.stocks === 0);
     const end = out ? /** @type {import("./match.js").Loss} */ (losses.at(-1)).frame : this.#toFrame;
     /** @type {[number, number][]} */
     const corners = [];
     let percent = 0;
-    const points = history.points.get(of.index) ?? [];
-    // A lost stock ends its line; what the game says of the dead between two lives is no percent of anybody.
+    const points = history.points.get(player.index) ?? [];
+    // The line drops to 0 where a stock is lost, because the percent in the frames before the next life means nothing.
     const steps = [...points, ...losses.map(({ frame }) => ({ frame, percent: 0 }))].sort((a, b) => a.frame - b.frame);
     corners.push([x(0), y(0)]);
     for (const step of steps) {
@@ -168,15 +168,15 @@ export class PercentPlot extends HTMLElement {
   /**
    * @param {CanvasRenderingContext2D} context
    * @param {PercentHistory} history
-   * @param {Line} of
+   * @param {Line} player
    * @param {string} colour
    * @param {{text: string, quiet: string}} ink
    * @param {(frame: number) => number} x
    * @param {number} top
    * @param {number} width
    */
-  #drawStocks(context, history, of, colour, ink, x, top, width) {
-    const losses = history.losses.get(of.index) ?? [];
+  #drawStocks(context, history, player, colour, ink, x, top, width) {
+    const losses = history.losses.get(player.index) ?? [];
     const out = losses.some((loss) => loss.stocks === 0);
     const lives = losses.map((loss, i) => ({
       from: i === 0 ? 0 : losses[i - 1].frame,
@@ -189,8 +189,8 @@ export class PercentPlot extends HTMLElement {
     context.textBaseline = "middle";
     context.textAlign = "right";
     context.fillStyle = ink.quiet;
-    context.fillText(`P${of.port}`, LEFT - 5, top + BAR / 2 - 2);
-    const nameEnds = LEFT + 7 + context.measureText(of.name).width;
+    context.fillText(`P${player.port}`, LEFT - 5, top + BAR / 2 - 2);
+    const nameEnds = LEFT + 7 + context.measureText(player.name).width;
     for (const { from, to, label } of lives) {
       const [left, right] = [x(from) + 1, Math.min(x(to) - 1, width - RIGHT)];
       if (right <= left) {
@@ -203,14 +203,14 @@ export class PercentPlot extends HTMLElement {
       context.fill();
       context.globalAlpha = 1;
       context.fillRect(right - 2, top, 2, BAR - 5);
-      if (label && right - NARROWEST_LABEL > Math.max(left, nameEnds)) {
+      if (label && right - MIN_LABEL_WIDTH > Math.max(left, nameEnds)) {
         context.fillStyle = ink.text;
         context.fillText(label, right - 5, top + BAR / 2 - 2);
       }
     }
     context.textAlign = "left";
     context.fillStyle = ink.text;
-    context.fillText(of.name, LEFT + 7, top + BAR / 2 - 2);
+    context.fillText(player.name, LEFT + 7, top + BAR / 2 - 2);
   }
 }
 

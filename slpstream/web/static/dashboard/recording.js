@@ -1,48 +1,48 @@
 /**
- * The frames of a game, asked for over HTTP around the place that is looked at: some chunks of five seconds, and no more,
- * however long the game is. Of a running game the newest chunk grows; it is asked for what is missing.
+ * The frames of a game near the displayed one, loaded over HTTP in chunks of five seconds. The number of chunks in memory
+ * is limited, however long the game is. The newest chunk of a running game is extended when more frames exist.
  */
 
 /**
  * @typedef {Record<string, any>} Frame
- * @typedef {{through: number, asking: boolean, askedAt: number}} Chunk  It has all frames up to `through` that there are.
+ * @typedef {{through: number, loading: boolean, requestedAt: number}} Chunk  All existing frames up to `through` are loaded.
  */
 
 const CHUNK_FRAMES = 300;
-const MOST_CHUNKS = 6;
-/** Frames before the end of what is there, when the next ones are asked for. */
+const MAX_CHUNKS = 6;
+/** The next chunk is loaded this many frames in advance. */
 const AHEAD_FRAMES = 150;
-const ASK_AGAIN_MS = 250;
-const AFTER_FAILURE_MS = 1000;
+const RETRY_MS = 250;
+const FAILURE_WAIT_MS = 1000;
 export const FIRST_FRAME = -123;
 
 export class Recording {
-  /** By number; only those near the place that was wanted last. @type {Map<number, Frame>} */ frames = new Map();
-  /** The daemon has no frames of this game. */
+  /** By frame number; only those near the last wanted one. @type {Map<number, Frame>} */ frames = new Map();
+  /** Whether the daemon lacks the frames of this game. */
   missing = false;
   /** @type {Map<number, Chunk>} */ #chunks = new Map();
-  #ask;
+  #get;
   #path;
   #onFrames;
 
   /**
-   * @param {(path: string) => Promise<{status: number, body: Record<string, any>}>} ask
+   * @param {(path: string) => Promise<{status: number, body: Record<string, any>}>} get
    * @param {string} gameId
-   * @param {readonly string[]} fields  What the frames are cut down to.
-   * @param {() => void} onFrames       There are more of them.
+   * @param {readonly string[]} fields  Fields of the frames to load.
+   * @param {() => void} onFrames       Called when more frames are loaded.
    */
-  constructor(ask, gameId, fields, onFrames) {
-    this.#ask = ask;
+  constructor(get, gameId, fields, onFrames) {
+    this.#get = get;
     this.#path = `v1/games/${encodeURIComponent(gameId)}/frames?fields=${fields.join(",")}`;
     this.#onFrames = onFrames;
   }
 
-  /** Whether the daemon has been asked for a frame; if it is not there now, the game has none of that number. @param {number} number */
+  /** Whether a frame is loaded, or known not to exist. @param {number} number */
   knows(number) {
-    return number <= (this.#chunks.get(chunkOf(number))?.through ?? -Infinity);
+    return number <= (this.#chunks.get(chunkIndexOf(number))?.through ?? -Infinity);
   }
 
-  /** The frame of a number, or the last one before it, as far as they are here. @param {number} number */
+  /** The loaded frame of a number, or the last one before it. @param {number} number */
   at(number) {
     for (let i = number; i > number - CHUNK_FRAMES; i--) {
       const frame = this.frames.get(i);
@@ -54,41 +54,41 @@ export class Recording {
   }
 
   /**
-   * Sees to it that the frames from a number on are here soon.
+   * Starts loading the frames from a number on.
    * @param {number} number
    * @param {number} last  The last frame of the game so far.
    */
   want(number, last) {
-    this.#load(chunkOf(number), last);
+    this.#load(chunkIndexOf(number), last);
     if (number + AHEAD_FRAMES <= last) {
-      this.#load(chunkOf(number + AHEAD_FRAMES), last);
+      this.#load(chunkIndexOf(number + AHEAD_FRAMES), last);
     }
-    const distance = (/** @type {number} */ k) => Math.abs(k - chunkOf(number));
-    const far = [...this.#chunks.keys()].sort((a, b) => distance(a) - distance(b)).slice(MOST_CHUNKS);
-    far.forEach((k) => this.#forget(k));
+    const distance = (/** @type {number} */ chunkIndex) => Math.abs(chunkIndex - chunkIndexOf(number));
+    const far = [...this.#chunks.keys()].sort((a, b) => distance(a) - distance(b)).slice(MAX_CHUNKS);
+    far.forEach((chunkIndex) => this.#forget(chunkIndex));
   }
 
   /**
-   * @param {number} k
+   * @param {number} chunkIndex
    * @param {number} last
    */
-  async #load(k, last) {
-    const begin = FIRST_FRAME + k * CHUNK_FRAMES;
-    const end = begin + CHUNK_FRAMES - 1;
-    const chunk = this.#chunks.get(k) ?? { through: begin - 1, asking: false, askedAt: -Infinity };
+  async #load(chunkIndex, last) {
+    const first = FIRST_FRAME + chunkIndex * CHUNK_FRAMES;
+    const final = first + CHUNK_FRAMES - 1;
+    const chunk = this.#chunks.get(chunkIndex) ?? { through: first - 1, loading: false, requestedAt: -Infinity };
     const now = performance.now();
-    if (chunk.asking || chunk.through >= Math.min(end, last) || now - chunk.askedAt < ASK_AGAIN_MS) {
+    if (chunk.loading || chunk.through >= Math.min(final, last) || now - chunk.requestedAt < RETRY_MS) {
       return;
     }
-    this.#chunks.set(k, chunk);
-    [chunk.asking, chunk.askedAt] = [true, now];
+    this.#chunks.set(chunkIndex, chunk);
+    [chunk.loading, chunk.requestedAt] = [true, now];
     try {
-      const { status, body } = await this.#ask(`${this.#path}&from=${chunk.through + 1}&to=${end}`);
+      const { status, body } = await this.#get(`${this.#path}&from=${chunk.through + 1}&to=${final}`);
       this.missing = status !== 200;
       if (this.missing) {
-        chunk.askedAt = now + AFTER_FAILURE_MS;
+        chunk.requestedAt = now + FAILURE_WAIT_MS;
         this.#onFrames();
-      } else if (this.#chunks.get(k) === chunk) {
+      } else if (this.#chunks.get(chunkIndex) === chunk) {
         for (const frame of body.frames) {
           this.frames.set(frame.frame, frame);
           chunk.through = frame.frame;
@@ -96,22 +96,22 @@ export class Recording {
         this.#onFrames();
       }
     } catch {
-      chunk.askedAt = now + AFTER_FAILURE_MS;
+      chunk.requestedAt = now + FAILURE_WAIT_MS;
     }
-    chunk.asking = false;
+    chunk.loading = false;
   }
 
-  /** @param {number} k */
-  #forget(k) {
-    this.#chunks.delete(k);
-    const begin = FIRST_FRAME + k * CHUNK_FRAMES;
-    for (let number = begin; number < begin + CHUNK_FRAMES; number++) {
+  /** @param {number} chunkIndex */
+  #forget(chunkIndex) {
+    this.#chunks.delete(chunkIndex);
+    const first = FIRST_FRAME + chunkIndex * CHUNK_FRAMES;
+    for (let number = first; number < first + CHUNK_FRAMES; number++) {
       this.frames.delete(number);
     }
   }
 }
 
 /** @param {number} number */
-function chunkOf(number) {
+function chunkIndexOf(number) {
   return Math.max(0, Math.floor((number - FIRST_FRAME) / CHUNK_FRAMES));
 }

@@ -1,5 +1,6 @@
 /**
- * One game, played from any place of it: what `<stage-view>` shows instead of a live `Match`. Time passes as the view draws.
+ * Playback of a game from any position, which `<stage-view>` can show instead of a live `Match`. The view advances it with
+ * each animation frame.
  */
 
 import { FIELDS, stageOutline } from "../slippi.js";
@@ -10,16 +11,16 @@ import { FIRST_FRAME, Recording } from "./recording.js";
  * @typedef {Record<string, any>} Frame
  *
  * @typedef {object} ReplayOptions
- * @property {(path: string) => Promise<{status: number, body: Record<string, any>}>} ask
- * @property {() => Game} game           As it is by now.
- * @property {readonly string[]} fields  What the stage view needs of a frame.
+ * @property {(path: string) => Promise<{status: number, body: Record<string, any>}>} get
+ * @property {() => Game} game           The current state of the game.
+ * @property {readonly string[]} fields  Fields of a frame that the stage view needs.
  * @property {() => number} last         The last frame of the game so far.
  * @property {() => void} onChange
- * @property {() => void} onEnd          Played to the last frame.
- * @property {Frame | null} shown        What is to be seen until the first frame is there.
+ * @property {() => void} onEnd          Called when the last frame has been played.
+ * @property {Frame | null} shown        Frame to show until the first one is loaded.
  */
 
-/** How far back the newest height of a platform is looked for. */
+/** How far back to search for the height of a platform. */
 const PLATFORM_FRAMES = 600;
 
 export class Replay {
@@ -37,10 +38,10 @@ export class Replay {
    * @param {ReplayOptions} options
    * @param {number} at  The first frame that is shown.
    */
-  constructor({ ask, game, fields, last, onChange, onEnd, shown }, at) {
+  constructor({ get, game, fields, last, onChange, onEnd, shown }, at) {
     this.#game = game;
     this.gameId = game().gameId;
-    this.#recording = new Recording(ask, this.gameId, [...FIELDS, ...fields], onChange);
+    this.#recording = new Recording(get, this.gameId, [...FIELDS, ...fields], onChange);
     this.#last = last;
     this.#onChange = onChange;
     this.#onEnd = onEnd;
@@ -49,17 +50,17 @@ export class Replay {
     this.seek(at);
   }
 
-  /** The place, as a frame number. */
+  /** The position, as a frame number. */
   get at() {
     return Math.floor(this.#at);
   }
 
-  /** The daemon has no frames of this game. */
+  /** Whether the daemon lacks the frames of this game. */
   get missing() {
     return this.#recording.missing;
   }
 
-  /** Nothing can be shown of the place yet. */
+  /** Whether the frame at the position is not loaded yet. */
   get waiting() {
     return !this.#recording.knows(this.at);
   }
@@ -68,7 +69,7 @@ export class Replay {
     return this.#recording.frames;
   }
 
-  /** The game as it was. @returns {Game} */
+  /** The state of the game at the position. @returns {Game} */
   get game() {
     const frame = this.#shown;
     const game = this.#game();
@@ -78,7 +79,7 @@ export class Replay {
     return { ...game, end: null, frame: frame?.frame ?? null, players };
   }
 
-  /** Heights of the platforms that move, from the newest stage events up to the place. */
+  /** Heights of the moving platforms, from the newest stage events up to the position. */
   get platformHeights() {
     const heights = new Map();
     const moving = stageOutline(this.#game())?.platforms.filter(({ id }) => id !== undefined) ?? [];
@@ -100,9 +101,9 @@ export class Replay {
   }
 
   /**
-   * Time passes. What is not here yet is waited for.
+   * Advances the position, unless frames are still loading.
    * @param {number} milliseconds
-   * @returns {Frame | null} What is to be seen.
+   * @returns {Frame | null} The frame to show.
    */
   play(milliseconds) {
     const last = this.#last();

@@ -1,14 +1,15 @@
 /**
- * `<replay-bar>`: the controls below a stage. It knows no game; it shows where one is and says what is wanted.
+ * `<replay-bar>`: the playback controls below a stage. It displays a position and calls `actions`.
  *
- * Keys, wherever the focus is in the page but for fields and what scrolls: left and right a second, with Shift a frame.
+ * The left and right arrow keys move by a second, and with Shift by a frame. They work everywhere on the page except in
+ * fields and scrollable elements.
  */
 
 import { element, gameTime, setAttribute, setText } from "./dom.js";
 
 /**
  * @typedef {object} Actions
- * @property {(frames: number) => void} move   By so many frames.
+ * @property {(frames: number) => void} move   Moves by a number of frames.
  * @property {(frame: number) => void} seek
  * @property {() => void} playOrPause
  * @property {() => void} changeSpeed
@@ -20,14 +21,15 @@ import { element, gameTime, setAttribute, setText } from "./dom.js";
  * @property {number} at
  * @property {boolean} playing
  * @property {number} speed
- * @property {boolean | null} live    `null` for a game that is over: there is nothing to return to.
+ * @property {boolean | null} live    `null` for a finished game, which has no live view.
  * @property {boolean} waiting
  * @property {number} framesPerSecond
  */
 
 const BACK_SECONDS = 10;
 const BACK_TEXT = "−10 s";
-const OWN_KEYS = "input:not([type=range]), select, textarea, [contenteditable], .scroll, percent-plot";
+/** Elements that use the arrow keys themselves. */
+const KEY_USERS = "input:not([type=range]), select, textarea, [contenteditable], .scroll, percent-plot";
 const PLAY = "M4 2.5v11l9.5-5.5z";
 const PAUSE = "M3.5 2.5h3v11h-3zM9.5 2.5h3v11h-3z";
 const BACK = "M8 2.5a5.5 5.5 0 1 1-5.3 4h1.7A3.9 3.9 0 1 0 8 4.1V6.5L4.2 3.3 8 0z";
@@ -37,7 +39,7 @@ export class ReplayBar extends HTMLElement {
   #back = button("back-ten", `${BACK_TEXT}: back ten seconds`);
   #play = button("play", "Play");
   #speed = button("speed", "Speed");
-  #slider = /** @type {HTMLInputElement} */ (element("input", "", { type: "range", step: "1", "aria-label": "Place in the game" }));
+  #slider = /** @type {HTMLInputElement} */ (element("input", "", { type: "range", step: "1", "aria-label": "Position in the game" }));
   #time = element("span", "", { class: "time" });
   #live = button("live", "Live");
   #icon = icon(PLAY);
@@ -78,23 +80,23 @@ export class ReplayBar extends HTMLElement {
     setAttribute(this.#slider, "max", String(last));
     this.#slider.value = String(at);
     this.#slider.style.setProperty("--share", String(last > first ? (at - first) / (last - first) : 1));
-    const [place, whole] = [gameTime(at), gameTime(last)];
-    setAttribute(this.#slider, "aria-valuetext", `${place} of ${whole}`);
-    setText(this.#time, `${place} / ${whole}`);
+    const [position, duration] = [gameTime(at), gameTime(last)];
+    setAttribute(this.#slider, "aria-valuetext", `${position} of ${duration}`);
+    setText(this.#time, `${position} / ${duration}`);
     this.#live.hidden = live === null;
     setAttribute(this.#live, "aria-pressed", String(live === true));
     setAttribute(this.#live, "aria-label", live ? "Live" : "Back to live");
   }
 
   #key = (/** @type {KeyboardEvent} */ event) => {
-    const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    const direction = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
     const target = event.target instanceof Element ? event.target : null;
-    if (by === undefined || event.altKey || event.ctrlKey || event.metaKey || this.offsetParent === null) {
+    if (direction === undefined || event.altKey || event.ctrlKey || event.metaKey || this.offsetParent === null) {
       return;
     }
-    if (target?.closest(OWN_KEYS) == null) {
+    if (target?.closest(KEY_USERS) == null) {
       event.preventDefault();
-      this.actions?.move(by * (event.shiftKey ? 1 : this.#framesPerSecond));
+      this.actions?.move(direction * (event.shiftKey ? 1 : this.#framesPerSecond));
     }
   };
 }
@@ -107,7 +109,7 @@ function button(name, label) {
   return element("button", "", { type: "button", class: name, "aria-label": label });
 }
 
-/** @param {string} path  In a square of 16. */
+/** @param {string} path  SVG path in a square of 16 by 16. */
 function icon(path) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 16 16");

@@ -1,7 +1,7 @@
-/** How stations, players and games are written, in cards, details and lists alike. */
+/** Displays players and games, in cards, details and lists alike. */
 
 import { scoreOf } from "../set_score.js";
-import { FORMAT, clock, players, resultText, stageName, stocksText } from "../slippi.js";
+import { FORMAT, clock, gamePlayers, resultText, stageName, stocksText } from "../slippi.js";
 import { summaryOutcome, summaryPlayers, thingText } from "../summary.js";
 import { clone, colourOf, fill, find, setAttribute, setText } from "./dom.js";
 
@@ -11,18 +11,18 @@ import { clone, colourOf, fill, find, setAttribute, setText } from "./dom.js";
  * @typedef {import("../slpstream_types.js").SetScore} SetScore
  */
 
-/** More than these are shown as a number. */
-const MOST_DOTS = 6;
+/** More stocks than this are shown as a number. */
+const MAX_DOTS = 6;
 
 /**
  * @param {HTMLElement} list
- * @param {Player[]} everybody
+ * @param {Player[]} players
  * @param {number[]} winners  Player indexes.
- * @param {SetScore | null} [set]  The set that the game is part of.
+ * @param {SetScore | null} [set]  The set that the game belongs to.
  */
-export function showPlayers(list, everybody, winners, set = null) {
+export function showPlayers(list, players, winners, set = null) {
   const make = () => clone("player-row");
-  fill(list, everybody, make, (row, player) => {
+  fill(list, players, make, (row, player) => {
     showPlayer(row, player, winners.includes(player.index), scoreOf(set, player));
   });
 }
@@ -44,9 +44,9 @@ function showPlayer(row, player, won, score) {
   row.classList.toggle("won", won);
   setText(find(".name", row), player.name);
   setText(find(".character", row), player.character);
-  const many = player.stocks !== null && player.stocks > MOST_DOTS;
-  const [left, all] = [player.stocks ?? 0, Math.min(MOST_DOTS, player.startStocks ?? 0)];
-  const dots = "●".repeat(left) + "○".repeat(Math.max(0, all - left));
+  const many = player.stocks !== null && player.stocks > MAX_DOTS;
+  const [left, total] = [player.stocks ?? 0, Math.min(MAX_DOTS, player.startStocks ?? 0)];
+  const dots = "●".repeat(left) + "○".repeat(Math.max(0, total - left));
   setText(find(".dots", row), many ? `×${player.stocks}` : player.stocks === null ? "" : dots);
   setText(find(".stocks .hidden", row), player.stocks === null ? "" : stocksText(player.stocks));
   setText(find(".percent", row), player.stocks === 0 ? "out" : percentText(player.percent));
@@ -58,7 +58,7 @@ function percentText(percent) {
 }
 
 /**
- * Whether the page knows the format and has the settings of the game. Games of a list come without their settings.
+ * Whether the page knows the format and has the settings of the game. Games in lists have no settings.
  * @param {Game | null} game
  * @returns {game is Game}
  */
@@ -67,7 +67,7 @@ function isKnown(game) {
 }
 
 /**
- * What a game is called: the stage, the course, the track.
+ * The stage, course or track of a game.
  * @param {Game} game
  */
 export function placeName(game) {
@@ -85,19 +85,19 @@ export function clockText(game) {
 
 /**
  * @param {Game | null} game
- * @param {SetScore | null} [set]  The set that the game is part of.
+ * @param {SetScore | null} [set]  The set that the game belongs to.
  */
 export function playersOf(game, set = null) {
-  return isKnown(game) ? players(game, set) : game === null ? [] : summaryPlayers(game, set);
+  return isKnown(game) ? gamePlayers(game, set) : game === null ? [] : summaryPlayers(game, set);
 }
 
 /**
- * Who played, in a line.
+ * The participants of a game in one line.
  * @param {Game} game
- * @param {Player[]} everybody
+ * @param {Player[]} players
  */
-export function whoText(game, everybody) {
-  return game.summary?.who || versus(everybody);
+export function whoText(game, players) {
+  return game.summary?.who || versus(players);
 }
 
 /**
@@ -112,9 +112,9 @@ export function winnersOf(game) {
 }
 
 /**
- * How a game came out, in words; empty while it goes on, and when nothing says it.
+ * The outcome of a game in words; empty while it is running or if unknown.
  * @param {Game} game
- * @param {SetScore | null} [set]  The set that the game is part of.
+ * @param {SetScore | null} [set]  The set that the game belongs to.
  */
 export function resultOf(game, set = null) {
   if (isKnown(game)) {
@@ -123,13 +123,13 @@ export function resultOf(game, set = null) {
   return summaryOutcome(game, set) || (game.format === FORMAT && game.end !== null ? "Game over" : "");
 }
 
-/** @param {Player[]} everybody */
-export function versus(everybody) {
-  const teams = [...new Set(everybody.map((player) => player.team))];
+/** @param {Player[]} players */
+export function versus(players) {
+  const teams = [...new Set(players.map((player) => player.team))];
   const name = (/** @type {Player} */ player) => player.name;
   if (teams.length > 1) {
-    const side = (/** @type {string} */ team) => everybody.filter((player) => player.team === team).map(name).join(" and ");
+    const side = (/** @type {string} */ team) => players.filter((player) => player.team === team).map(name).join(" and ");
     return teams.map(side).join(" against ");
   }
-  return everybody.map(name).join(everybody.length > 2 ? ", " : " against ");
+  return players.map(name).join(players.length > 2 ? ", " : " against ");
 }

@@ -1,8 +1,8 @@
 /**
- * The set of a station, for operators: names, score, length, which games count, a new set.
+ * The panel in which operators correct the set of a station: names, score, length, and which games count.
  *
- * What is changed is said to the daemon at once, and the panel shows what the daemon makes of it: there is nothing to save.
- * A field that somebody is writing into is left alone.
+ * Each change is sent to the daemon at once, and the panel displays the daemon's response, so there is nothing to save. A
+ * field with the focus is not overwritten.
  */
 
 import { stageOf, teamOf } from "../slippi.js";
@@ -18,16 +18,17 @@ import { colourOf, clone, element, fill, find, setAttribute, setText } from "./d
 
 const LENGTHS = [1, 3, 5, 7, 9, 11];
 const REFUSED = [401, 403];
-const ASK_AGAIN_MS = 3000;
-const STATES = { upcoming: "has not begun", running: "is being played", over: "is over" };
+const NOT_OPERATOR = "Only operators can change sets: open this page with ?token=OPERATOR_TOKEN";
+const RETRY_MS = 3000;
+const STATES = { upcoming: "has not started", running: "is in progress", over: "is over" };
 
 export class SetPanel {
   #root;
   #path;
   #onChange;
   /** @type {Daemon | null} */ #daemon = null;
-  /** As it was answered, until the stream says it. @type {SetScore | null} */ #set = null;
-  #askedAt = -Infinity;
+  /** From the stream, or from the last response. @type {SetScore | null} */ #set = null;
+  #loadedAt = -Infinity;
   #problem = "";
 
   /**
@@ -39,29 +40,29 @@ export class SetPanel {
     this.#root = root;
     this.#path = `v1/stations/${encodeURIComponent(station)}/set`;
     this.#onChange = onChange;
-    this.#bestOf.addEventListener("change", () => this.#say({ bestOf: Number(this.#bestOf.value) }));
-    find(".new", root).addEventListener("click", () => this.#say({ newSet: true }));
+    this.#bestOf.addEventListener("change", () => this.#change({ bestOf: Number(this.#bestOf.value) }));
+    find(".new", root).addEventListener("click", () => this.#change({ newSet: true }));
   }
 
   /**
-   * The set, when that game is part of it; else names and score would be of others.
+   * The set, if the game belongs to it; otherwise its names and score are not those of the game.
    * @param {string | undefined} gameId
    */
   scoreOf(gameId) {
     const set = this.#set;
-    const ours = set?.games === undefined || set.gameId === undefined || set.games.some((game) => game.gameId === gameId);
-    return ours ? set : null;
+    const { games, gameId: newest } = set ?? {};
+    return games === undefined || newest === undefined || games.some((game) => game.gameId === gameId) ? set : null;
   }
 
   /**
    * @param {Daemon} daemon
-   * @param {SetScore | null} set  As the stream says it.
+   * @param {SetScore | null} set  The set from the stream.
    */
   draw(daemon, set) {
     this.#daemon = daemon;
     this.#set = set ?? this.#set;
     if (this.#set === null) {
-      this.#ask();
+      this.#load();
     }
     this.#root.hidden = this.#set?.sides === undefined;
     if (this.#set?.sides !== undefined) {
@@ -76,8 +77,6 @@ export class SetPanel {
   get #bestOf() {
     return /** @type {HTMLSelectElement} */ (find(".best-of", this.#root));
   }
-
-  // -- drawing ----------------------------------------------------------------------------------------------------------
 
   /** @param {SetScore} set */
   #show(set) {
@@ -104,7 +103,7 @@ export class SetPanel {
       find(button, row).addEventListener("click", () => {
         const score = Number(row.dataset.score) + step;
         if (score >= 0) {
-          this.#say({ score: { [row.dataset.index ?? ""]: score } });
+          this.#change({ score: { [row.dataset.index ?? ""]: score } });
         }
       });
     }
@@ -125,14 +124,14 @@ export class SetPanel {
     const points = find(".points", row);
     setText(points, String(side.score));
     setAttribute(points, "aria-label", `Games won by ${name}`);
-    setAttribute(find(".less", row), "aria-label", `One game less for ${name}`);
-    setAttribute(find(".more", row), "aria-label", `One game more for ${name}`);
+    setAttribute(find(".less", row), "aria-label", `Remove a game from ${name}`);
+    setAttribute(find(".more", row), "aria-label", `Add a game to ${name}`);
     /** @type {HTMLButtonElement} */ (find(".less", row)).disabled = side.score === 0;
   }
 
   #newName() {
     const field = /** @type {HTMLInputElement} */ (element("input", "", { maxlength: "60", spellcheck: "false", autocomplete: "off" }));
-    field.addEventListener("change", () => this.#say({ names: { [field.dataset.index ?? ""]: field.value.trim() || null } }));
+    field.addEventListener("change", () => this.#change({ names: { [field.dataset.index ?? ""]: field.value.trim() || null } }));
     field.addEventListener("keydown", (event) => {
       if (event.key === "Enter") {
         field.blur();
@@ -144,38 +143,36 @@ export class SetPanel {
   #newGame() {
     const row = clone("set-game");
     find(".toggle", row).addEventListener("click", () => {
-      this.#say({ games: { [row.dataset.game ?? ""]: { counts: row.dataset.counts !== "true" } } });
+      this.#change({ games: { [row.dataset.game ?? ""]: { counts: row.dataset.counts !== "true" } } });
     });
     return row;
   }
 
-  // -- saying -----------------------------------------------------------------------------------------------------------
-
   /** @param {Record<string, any>} patch */
-  async #say(patch) {
-    await this.#answered((daemon) => daemon.say(this.#path, patch));
+  async #change(patch) {
+    await this.#request((daemon) => daemon.patch(this.#path, patch));
   }
 
-  /** Before the first game nobody speaks of a set. */
-  async #ask() {
-    if (performance.now() - this.#askedAt > ASK_AGAIN_MS) {
-      this.#askedAt = performance.now();
-      await this.#answered((daemon) => daemon.ask(this.#path));
+  /** Loads the set, because the stream has none before the first game. */
+  async #load() {
+    if (performance.now() - this.#loadedAt > RETRY_MS) {
+      this.#loadedAt = performance.now();
+      await this.#request((daemon) => daemon.get(this.#path));
     }
   }
 
-  /** @param {(daemon: Daemon) => Promise<{status: number, body: Record<string, any>}>} asking */
-  async #answered(asking) {
+  /** @param {(daemon: Daemon) => Promise<{status: number, body: Record<string, any>}>} send */
+  async #request(send) {
     if (this.#daemon === null) {
       return;
     }
     try {
-      const { status, body } = await asking(this.#daemon);
-      const refused = REFUSED.includes(status) ? "Only operators may change sets: open this page with their ?token=." : "";
-      this.#problem = status === 200 ? "" : refused || body.detail;
+      const { status, body } = await send(this.#daemon);
+      const refused = REFUSED.includes(status);
+      this.#problem = status === 200 ? "" : refused ? NOT_OPERATOR : body.detail;
       this.#set = status === 200 ? /** @type {SetScore} */ (body) : this.#set;
     } catch {
-      this.#problem = "The daemon does not answer.";
+      this.#problem = "The daemon is not responding.";
     }
     this.#onChange();
   }
@@ -188,7 +185,7 @@ export class SetPanel {
 function showName(field, { playerIndex, port, name = "", namedByOperator = false, netplayName, tag }) {
   const input = /** @type {HTMLInputElement} */ (field);
   input.dataset.index = String(playerIndex);
-  setAttribute(input, "aria-label", `Name of the player at port ${port}`);
+  setAttribute(input, "aria-label", `Name of the player on port ${port}`);
   setAttribute(input, "placeholder", netplayName || tag || `Port ${port}`);
   const value = namedByOperator ? name : "";
   if (document.activeElement !== input && input.value !== value) {
@@ -207,15 +204,15 @@ function showGame(row, game, set, number) {
   row.dataset.counts = String(game.counts);
   row.dataset.verdict = game.verdict;
   const side = game.winner === undefined ? undefined : set.sides?.[game.winner];
-  const who = side === undefined ? "" : sideName(side, set.players);
-  const what = [`Game ${number}`, stageOf(game.stageId), who && (game.counts ? `${who} won` : who)];
-  setText(find(".what", row), what.filter(Boolean).join(" · "));
-  const plain = game.counts || game.verdict === "playing";
-  setText(find(".why", row), plain ? game.reason : `does not count: ${game.reason}`);
+  const winner = side === undefined ? "" : sideName(side, set.players);
+  const parts = [`Game ${number}`, stageOf(game.stageId), winner && (game.counts ? `${winner} won` : winner)];
+  setText(find(".what", row), parts.filter(Boolean).join(" · "));
+  const accepted = game.counts || game.verdict === "playing";
+  setText(find(".why", row), accepted ? game.reason : `not counted: ${game.reason}`);
   const toggle = find(".toggle", row);
   toggle.hidden = game.verdict === "playing" || (!game.counts && side === undefined);
-  setText(toggle, game.counts ? "Does not count" : "Counts");
-  setAttribute(toggle, "aria-label", `Game ${number} ${game.counts ? "does not count" : "counts"}`);
+  setText(toggle, game.counts ? "Don't count" : "Count");
+  setAttribute(toggle, "aria-label", `${game.counts ? "Don't count" : "Count"} game ${number}`);
 }
 
 /**

@@ -1,7 +1,7 @@
-/** The ground of stages: what counts as below a stage, and where the ground is on stages whose outline is not known. */
+/** Geometry of stages, and the ground of stages without a known outline. */
 
 /**
- * Geometry of a stage in game units, from the daemon's table of stages: y points up, x = 0 is the middle.
+ * Geometry of a stage in game units, from the daemon's table of stages. y points up, and x is 0 in the middle.
  * @typedef {object} Outline
  * @property {number} edge  x of the right ledge; the left one is its mirror image.
  * @property {readonly Platform[]} platforms
@@ -12,13 +12,13 @@
  * @property {number} left
  * @property {number} right
  * @property {number} y
- * @property {number} [id]  What stage events call a platform that moves.
+ * @property {number} [id]  Id of a moving platform in stage events.
  */
 
-/** A player below this height is below the stage, wherever its ledges are. */
-export const BELOW = -10;
+/** Players below this height are off the stage. */
+export const OFF_STAGE_Y = -10;
 
-/** Level stretches of ground, as players stand on them. */
+/** Level stretches of ground, observed from players who stand on them. */
 export class ObservedGround {
   /** @type {Platform[]} */ #stretches = [];
 
@@ -28,7 +28,7 @@ export class ObservedGround {
   }
 
   /**
-   * Notes that a player stands at a point.
+   * Adds a point at which a player stands.
    * @param {number} x
    * @param {number} y
    */

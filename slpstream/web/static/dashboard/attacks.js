@@ -1,0 +1,20 @@
+/** Names of the attacks, by move id. */
+
+import { loadTables } from "../tables.js";
+
+/** @type {Record<string, {name: string}>} */
+let attacks = {};
+
+/**
+ * Loads the names. Until then attacks are shown with their ids.
+ * @param {() => void} onLoaded
+ */
+export async function loadAttackNames(onLoaded) {
+  attacks = (await loadTables("slippi", "moves")).rows;
+  onLoaded();
+}
+
+/** @param {number | null | undefined} id  0 means no attack. */
+export function attackName(id) {
+  return id === undefined || id === null || id === 0 ? "no attack" : (attacks[id]?.name ?? `Attack ${id}`);
+}
