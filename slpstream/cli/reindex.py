@@ -25,6 +25,7 @@ from slpstream.cli.stations import stations_of
 from slpstream.config import Config, recordings_folder, state_folder, station_folder
 from slpstream.daemon.subfolders import expand
 from slpstream.game.described import describe_stored
+from slpstream.game.record import record_of
 from slpstream.store import FILE_NAME, Database, Entry, GameRecord, open_database
 from slpstream.store.backfill import OldFile, path_key, read_entry
 from slpstream.system.files import modified_ns
@@ -148,7 +149,7 @@ def _read_file(job: Job, *, stats: bool, idle_seconds: float) -> Entry:
         unfinished = game.end is not None and game.end.reason == "incomplete"
         if unfinished and time.time() - job.file.mtime_ns / 1e9 < idle_seconds:
             game.reopen()  # the file may still be growing; the daemon decides when it has ended
-        return game.record()
+        return record_of(game)
 
     return read_entry(read, job.station, job.file)
 

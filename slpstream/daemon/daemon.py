@@ -33,6 +33,7 @@ from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.stations import RunningStation, RunningStations
 from slpstream.daemon.subfolders import Subfolders
 from slpstream.game.described import describe_stored
+from slpstream.game.record import record_of
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError
 from slpstream.sets import Rules, SetPatch, SetScore
@@ -131,7 +132,7 @@ class Daemon:
             ):
                 index = GameIndex(
                     database,
-                    (lambda path: read_game(path).record()) if config.store.index_old_files else None,
+                    (lambda path: record_of(read_game(path))) if config.store.index_old_files else None,
                     on_error=self.metrics.counter("slpstream_index_errors_total").inc,
                     on_change=self.sets.changed,
                 )

@@ -1,4 +1,4 @@
-"""One game as described by its Game Start, end, metadata and stats: its neutral summary and its record in the index."""
+"""One game as described by its Game Start, end, metadata and stats, and its neutral summary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import msgspec
 from slpstream.formats.registry import describe
 from slpstream.model.events import Event, GameEnd, GameStart, Metadata, StatsUpdate
 from slpstream.model.summary import GameSummary, stats_summary
-from slpstream.store import GameRecord
 
 _END_FIELDS = ("reason", "gameEnd", "winners", "lastFrame", "durationSeconds")
 
@@ -23,7 +22,8 @@ class DescribedGame:
         self.end: GameEnd | None = None
         self.metadata: Metadata | None = None
         self._newest_stats: StatsUpdate | None = None
-        self._final_stats: bytes | None = None
+        self.final_stats: bytes | None = None
+        """The summary of the last stats before the end, as JSON."""
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Self | None:
@@ -65,22 +65,18 @@ class DescribedGame:
             elif isinstance(event, GameEnd):
                 self.end = event
                 stats, self._newest_stats = self._newest_stats, None
-                self._final_stats = None if stats is None else stats_summary(stats.stats)
+                self.final_stats = None if stats is None else stats_summary(stats.stats)
             elif isinstance(event, Metadata):
                 self.metadata = event
 
     def reopen(self) -> None:
         """Forget the end, because the file is still being written."""
-        self.end = self._final_stats = None
+        self.end = self.final_stats = None
 
     def summary(self, *, with_metadata: bool = True) -> GameSummary:
         """The neutral summary, as far as the game has been read."""
         metadata = None if self.metadata is None or not with_metadata else self.metadata.metadata
         return describe(self.start, self.end, metadata)
-
-    def record(self) -> GameRecord:
-        """The record of the game in the index."""
-        return GameRecord.of(self.start, self.end, self.metadata, self.summary(), self._final_stats)
 
 
 def describe_stored(format_name: str, settings: str, game_end: str | None, metadata: str | None) -> str:

@@ -114,6 +114,7 @@ def test_killed_daemon_resumes_in_the_middle_of_a_game(frames: FramesMode, match
     check_equal(reader.lines, expected)
 
 
+@pytest.mark.slow
 def test_games_played_while_the_daemon_is_down_are_delivered(match: Path, folder: Path, tmp_path: Path) -> None:
     second = tmp_path / "Game_second.slp"
     second.write_bytes(synthetic_match(seed=9, frames=600))

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
+from pathlib import PurePath
+from typing import Any
+
+import pytest
 
 from tests.formats.gci import writer as gci_writer
 from tests.formats.gci.logs import time_attack
@@ -25,3 +29,11 @@ def games() -> Mapping[str, bytes]:
     }
     real = [SHARED / name for name in REAL] + sorted((SHARED / "mk8").glob("gs*0000.dat"))
     return synthetic | {path.name: path.read_bytes() for path in real if path.is_file()}
+
+
+def names() -> list[Any]:
+    """The file names as parameters of a test: the first one of each format, and the others as slow cases."""
+    first: dict[str, str] = {}
+    for name in games():
+        first.setdefault(PurePath(name).suffix, name)
+    return [pytest.param(name, marks=() if name in first.values() else pytest.mark.slow) for name in sorted(games())]

@@ -14,8 +14,10 @@ from slpstream.model.messages import FramesMode
 from tests.daemon_process import LogReader, running
 from tests.formats.games import games
 
-STREAMED = [name for name in games() if name not in ("DEFAULT_zct5.rpl", "real_body_ta_sonic_oval.gci")]
-"""The short games; longer ones would only take longer."""
+SHORT = [name for name in games() if name not in ("DEFAULT_zct5.rpl", "real_body_ta_sonic_oval.gci")]
+"""Short games; longer ones would test nothing more."""
+SYNTHETIC = SHORT[:3]
+"""One game of each format."""
 
 
 def ended(count: int = 1) -> Callable[[LogReader], bool]:
@@ -34,18 +36,19 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "arcade"
 
 
-def test_streamed_games_equal_dump(folder: Path) -> None:
+@pytest.mark.parametrize("names", [SYNTHETIC, pytest.param(SHORT, marks=pytest.mark.slow)], ids=["synthetic", "all"])
+def test_streamed_games_equal_dump(names: list[str], folder: Path) -> None:
     modes: tuple[FramesMode, ...] = ("live", "finalized")
     with running(folder) as daemon:
         daemon.wait_ready()
         logs = {mode: LogReader("arcade", mode) for mode in modes}
-        for count, name in enumerate(STREAMED, 1):
+        for count, name in enumerate(names, 1):
             (folder / f".{name}.part").write_bytes(games()[name])
             (folder / f".{name}.part").rename(folder / name)
             assert all(log.read(daemon, ended(count)) for log in logs.values())
         assert daemon.get("/v1/stations/arcade")["files"]["inProgress"] == 0
         for mode, log in logs.items():
-            expected = [message.json() for name in STREAMED for message in messages(folder / name, frames=mode)]
+            expected = [message.json() for name in names for message in messages(folder / name, frames=mode)]
             assert log.lines == expected
             # Resuming after the first message and in the middle gives the same lines.
             for index in (0, len(expected) // 2):
@@ -56,6 +59,7 @@ def test_streamed_games_equal_dump(folder: Path) -> None:
                 assert again.lines == rest
 
 
+@pytest.mark.slow
 def test_slow_copy_is_one_game(folder: Path) -> None:
     data = games()["race.gci"]
     with running(folder) as daemon:
@@ -70,6 +74,7 @@ def test_slow_copy_is_one_game(folder: Path) -> None:
         assert log.lines == [message.json() for message in messages(folder / "slow.gci")]
 
 
+@pytest.mark.slow
 def test_pace_streams_in_real_time(folder: Path) -> None:
     data = games()["race.rpl"]  # 300 tics at 20 Hz: 15 seconds
     with running(folder, arguments=("--pace",)) as daemon:

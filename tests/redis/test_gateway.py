@@ -470,6 +470,7 @@ async def test_game_that_begins_during_a_lookup_is_the_current_one(broker: Redis
 
 
 @pytest.mark.trio
+@pytest.mark.slow
 async def test_unfinished_games_do_not_accumulate(broker: RedisProcess) -> None:
     """A console that is switched off during each game leaves many games without an end."""
     station, logs = FakeStation(), [FakeLog(n, batches=40, ended=n == 0) for n in range(24)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slpstream.game.described import DescribedGame
+from slpstream.game.record import record_of
 from slpstream.model.events import Event, GameEnd, GameStart, Metadata, StatsUpdate
 from slpstream.store import Entry, GameRecord
 
@@ -51,7 +52,7 @@ def record(*events: Event) -> GameRecord:
     """The record of the game that these events describe."""
     described = DescribedGame.of(events)
     assert described is not None
-    return described.record()
+    return record_of(described)
 
 
 def entry(

@@ -221,7 +221,9 @@ def table_row(page: Page, name: str) -> Any:
 
 @pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
 @pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("viewport", [WIDE, PHONE], ids=["1280", "390"])
+@pytest.mark.parametrize(
+    "viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390", marks=pytest.mark.slow)]
+)
 def test_axe_finds_nothing_serious(
     browser: Browser, tournament: Tournament, viewport: ViewportSize, scheme: str
 ) -> None:
@@ -297,6 +299,7 @@ def test_reduced_motion(browser: Browser, tmp_path: Path) -> None:
         assert pictures["no-preference"] > 2 * pictures["reduce"]
 
 
+@pytest.mark.slow
 def test_survives_a_restart_in_mid_game(browser: Browser, tmp_path: Path) -> None:
     """The daemon is killed and restarted while a game runs: nothing is missing at the end."""
     data = synthetic_match(seed=7, frames=1200, stocks=2)

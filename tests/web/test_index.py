@@ -66,6 +66,7 @@ def test_copies_the_address_for_obs(browser: Browser, folders: list[Path]) -> No
         watched.check(daemon.url)
 
 
+@pytest.mark.slow
 def test_shows_whether_the_daemon_is_running(browser: Browser, folders: list[Path]) -> None:
     with open_page(browser) as watched:
         page = watched.page

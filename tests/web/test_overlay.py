@@ -47,7 +47,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="module")
 def shared_demo(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Demo]:
-    with demo("--speed", "3", log=tmp_path_factory.mktemp("demo") / "stderr") as running_demo:
+    with demo("--speed", "5", log=tmp_path_factory.mktemp("demo") / "stderr") as running_demo:
         yield running_demo
 
 
@@ -175,6 +175,7 @@ def test_waits_for_a_game_and_keeps_the_last_values(browser: Browser, folder: Pa
         watched.check(daemon.url)
 
 
+@pytest.mark.slow
 def test_survives_a_killed_daemon(browser: Browser, folder: Path, tmp_path: Path) -> None:
     replay = game_file("v3.18", tmp_path)
     log = log_of(replay)

@@ -26,6 +26,7 @@ from slpstream.formats.registry import choose, formats, of_name, suffixes
 from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, ReadUnwritten
 from slpstream.game.pipeline import Batch, Pipeline
+from slpstream.game.record import record_of
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import SourceError, Unreadable, Vanished
 from slpstream.model.events import Diagnostic, Event, GameStart
@@ -394,7 +395,7 @@ class Station:
         changed = followed.describe(events)
         if followed.described is not None and self._shared.index is not None and (changed or over):
             file = followed.file
-            record = followed.described.record()
+            record = record_of(followed.described)
             self._shared.index.played(self.id, file.path, file.mtime_ns, file.size_bytes, record)
 
     def _begin(self, followed: FollowedFile, start: GameStart) -> None:
