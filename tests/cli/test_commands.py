@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.marks import slow
 from tests.project import ROOT
 from tests.synthetic.match import synthetic_match
 
@@ -102,7 +103,7 @@ def test_reader_that_closes_the_pipe_early_is_no_error(game: Path) -> None:
     assert done.stdout.startswith('{"type":"game_start"')
 
 
-@pytest.mark.parametrize("command", ["dump", "info", "info --json", "stats", "stats --json"])
+@pytest.mark.parametrize("command", ["dump", "stats", *slow("info", "info --json", "stats --json")])
 def test_closed_pipe_is_no_error(command: str, game: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
@@ -112,7 +113,7 @@ def test_closed_pipe_is_no_error(command: str, game: Path) -> None:
     assert (done.returncode, done.stderr) == (0, b"")
 
 
-@pytest.mark.parametrize("command", ["dump", "info", "stats", "export --to csv -o {out}", "reference config"])
+@pytest.mark.parametrize("command", ["dump", "export --to csv -o {out}", *slow("info", "stats", "reference config")])
 def test_closed_stdout_is_reported(command: str, game: Path, tmp_path: Path) -> None:
     command_line = f"{sys.executable} -W error -m slpstream {command.format(out=tmp_path / 'out')}"
     file = "" if "reference" in command else str(game)

@@ -23,6 +23,7 @@ from slpstream.formats.slippi import arrow
 from tests.cli.test_info import on_terminal
 from tests.formats.games import games as finished_games
 from tests.formats.slippi.built import ONLINE, Built, varied_replay
+from tests.marks import slow
 from tests.shared_data import replays
 
 NO, USAGE, INPUT_OUTPUT = 1, 2, 74
@@ -186,7 +187,7 @@ def test_nan_is_not_null(tmp_path: Path) -> None:
         assert (pa.compute.sum(pa.compute.is_nan(read)).as_py(), read.null_count) == (nans, nulls), kind
 
 
-@pytest.mark.parametrize("kind", ["parquet", "csv"])
+@pytest.mark.parametrize("kind", ["parquet", *slow("csv")])
 def test_result_does_not_depend_on_the_number_of_processes(
     folder: Path, tmp_path: Path, kind: str, small_parts: None
 ) -> None:
@@ -314,6 +315,7 @@ def test_progress_bar_and_errors_on_a_terminal(folder: Path, tmp_path: Path) -> 
     assert "not a Slippi replay" in shown
 
 
+@pytest.mark.slow
 def test_several_processes_write_many_parts(tmp_path: Path) -> None:
     """In a process of its own, because worker processes import the main module."""
     data = Built().frames(-123, -120).end().closed()

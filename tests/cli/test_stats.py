@@ -204,6 +204,7 @@ def test_players_are_identified_by_code_tag_or_port() -> None:
     assert counted("port") == {"P1": 2, "P2": 2, "P3": 1, "P4": 1}
 
 
+@pytest.mark.slow
 def test_result_does_not_depend_on_the_number_of_processes(games: Path) -> None:
     for options in (("--json",), ()):
         together = stats_in_subprocess(games, *options, "--jobs", "2")

@@ -12,7 +12,6 @@ import subprocess
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 from websockets.exceptions import ConnectionClosed
@@ -21,6 +20,7 @@ from websockets.sync.client import connect
 from slpstream.api import messages
 from slpstream.model.messages import FramesMode
 from tests.daemon_process import LogReader, running
+from tests.marks import slow
 from tests.shared_data import SHARED, needs_shared
 from tests.synthetic.match import synthetic_match
 
@@ -48,11 +48,6 @@ def check_equal(received: list[bytes], expected: list[bytes]) -> None:
     for number, (line, expected_line) in enumerate(zip(received, expected, strict=False)):
         assert line == expected_line, f"line {number}: {line[:200]!r} is not {expected_line[:200]!r}"
     assert len(received) == len(expected)
-
-
-def slow(*values: object) -> list[Any]:
-    """Further values of a parameter, for the long form only."""
-    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 @pytest.fixture

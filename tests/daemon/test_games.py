@@ -22,6 +22,7 @@ from slpstream.api import messages
 from slpstream.store import FILE_NAME
 from tests.daemon_process import DaemonProcess, running
 from tests.formats.games import games as other_games
+from tests.marks import slow
 from tests.synthetic.match import synthetic_match
 
 OLD = 1_700_000_000
@@ -269,7 +270,7 @@ def test_index_of_a_newer_version_is_a_configuration_error(tmp_path: Path) -> No
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("mtime", [OLD, None], ids=["old", "new"])
+@pytest.mark.parametrize("mtime", [OLD, *slow(None)], ids=["old", "new"])
 def test_games_of_other_formats_are_served(tmp_path: Path, mtime: int | None) -> None:
     data_by_name = {name: data for name, data in other_games().items() if len(data) < 60_000}
     expected: dict[str, dict[str, list[Any]]] = {}

@@ -122,6 +122,7 @@ def test_daemon_checks_finished_games_and_verify_checks_the_daemon(
         game.write_bytes(synthetic_match(seed=2, frames=300, rollbacks=True))
         line = 'slpstream_verified_games_total{result="equal",station="main"} 1.0'
         daemon.until(lambda: line in daemon.text("/metrics"))
+        daemon.until(lambda: any(line.get("event") == "game verified" for line in daemon.lines))
         logged = next(line for line in daemon.lines if line.get("event") == "game verified")
         assert (logged["result"], logged["file"]) == ("equal", "Game_1.slp")
         changed = tmp_path / "changed.slp"

@@ -14,6 +14,7 @@ from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.model import events
 from slpstream.model.errors import FramingError
 from slpstream.simulate.bundled import MATCHES, as_another_game, bundled_match
+from tests.marks import slow
 from tests.sets.games import CorrectedGames, Folder
 from tests.synthetic import record_demo
 from tests.synthetic.match import synthetic_match
@@ -39,7 +40,7 @@ def game_start_at(data: bytes) -> int:
 
 
 FIRST_MATCH, *OTHER_MATCHES = record_demo.MATCHES
-FIRST_MATCH_AND_SLOW_ONES = [FIRST_MATCH, *(pytest.param(name, marks=pytest.mark.slow) for name in OTHER_MATCHES)]
+FIRST_MATCH_AND_SLOW_ONES = [FIRST_MATCH, *slow(*OTHER_MATCHES)]
 
 
 def start_of(data: bytes) -> events.GameStart:
@@ -101,6 +102,7 @@ def test_a_replay_without_game_start_is_refused() -> None:
         as_another_game(data[:at] + b"\x37" + data[at + 1 :], random_seed=1, started_at=STARTED_AT)
 
 
+@pytest.mark.slow
 def test_the_matches_make_two_sets_of_the_same_players(tmp_path: Path) -> None:
     folder, station = Folder(tmp_path / "demo"), CorrectedGames()
     for play in range(1, len(MATCHES) + 2):

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.marks import slow
 from tests.oracles.slippi_js import SlippiJs, needs_slippi_js, slippi_js
 from tests.shared_data import needs_shared, replay, replays
 from tests.stats.games import (
@@ -124,7 +125,7 @@ def with_language_and_distance(data: bytes, language: int, x: float | None) -> b
 
 
 @pytest.mark.parametrize("version", [(0, 1, 0), (2, 2, 0), (3, 3, 0), (3, 18, 0)])
-@pytest.mark.parametrize("ended", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ended", [True, *slow(False)])
 def test_synthetic_match(version: tuple[int, int, int], ended: bool, ask: Callable[[bytes], Json]) -> None:
     rollbacks = version == (3, 18, 0)
     data = synthetic_match(version=version, seed=5, frames=2500, rollbacks=rollbacks, ended=ended)

@@ -35,6 +35,7 @@ MATCHES = {
     "oldest": {"seed": 25, "version": (0, 1, 0)},
 }
 REAL = ("rollbackFrameTest", "transform", "incomplete")
+LARGE = dict.fromkeys(("rollbackFrameTest", "incomplete"), (pytest.mark.slow,))
 
 
 @cache
@@ -175,7 +176,7 @@ def _identity(entry: Json) -> tuple[int, int]:
     return entry["playerIndex"], entry["startFrame"]
 
 
-NAMES = [*MATCHES, *(pytest.param(name, marks=needs_shared) for name in REAL)]
+NAMES = [*MATCHES, *(pytest.param(name, marks=[needs_shared, *LARGE.get(name, ())]) for name in REAL)]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,6 +18,7 @@ import pytest
 
 from slpstream.api import messages
 from tests.daemon_process import running
+from tests.marks import slow
 from tests.oracles.slippi_js import MODULES, needs_slippi_js
 from tests.shared_data import IN_CI, SLP, needs_shared
 from tests.web.javascript import modules
@@ -97,7 +98,7 @@ def test_client_module_survives_a_restart_of_the_daemon(folder: Path, tmp_path: 
     "name",
     [
         *("v3.18", "itemExport", "ics"),
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("doubles", "rollbackFrameTest", "v2.0")),
+        *slow("doubles", "rollbackFrameTest", "v2.0"),
     ],
 )
 def test_code_for_slippi_js_frames_reads_our_frames(name: str) -> None:

@@ -94,6 +94,7 @@ def listening(url: str) -> Iterator[Listener]:
             thread.join(SECONDS)
 
 
+@pytest.mark.slow
 def test_shows_the_frames_of_the_stream(browser: Browser, shared_demo: Demo) -> None:
     with open_page(browser) as watched, listening(shared_demo.url) as listener:
         page = watched.page

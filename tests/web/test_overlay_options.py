@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, WebSocketRoute, expect
 from slpstream.model.errors import ConfigError
 from slpstream.web.app import STATIC
 from tests.daemon_process import DaemonProcess, running
+from tests.marks import slow
 from tests.project import ROOT
 from tests.web.javascript import needs_node, run
 from tests.web.pages import LIKE_A_VIDEO, chromium, open_page, screenshot
@@ -124,7 +125,7 @@ PARTS = (".name", ".stocks", ".percent", ".combo", ".clock", ".stage", ".control
     [
         ("", (True, True, True, True, True, True, False)),
         (EVERYTHING, (True,) * 7),
-        ("show=percent,stocks", (False, True, True, False, False, False, False)),
+        *slow(("show=percent,stocks", (False, True, True, False, False, False, False))),
         ("show=timer,names", (True, False, False, False, True, False, False)),
     ],
 )
@@ -143,10 +144,8 @@ def test_shows_the_requested_parts(
 @pytest.mark.parametrize(
     ("players", "names"),
     [
-        ("all", ["A", "B", "C", "D"]),
         ("left", ["A", "B"]),
-        ("right", ["C", "D"]),
-        ("3", ["C"]),
+        *slow(("all", ["A", "B", "C", "D"]), ("right", ["C", "D"]), ("3", ["C"])),
         ("4,1", ["A", "D"]),
     ],
 )
@@ -294,7 +293,10 @@ def test_custom_stylesheet(browser: Browser, daemon: DaemonProcess) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    ["https://example.org/x.css", "//example.org/x.css", "../static/overlay.css", "..%2Fsecret.css", "notes.txt"],
+    [
+        "//example.org/x.css",
+        *slow("https://example.org/x.css", "../static/overlay.css", "..%2Fsecret.css", "notes.txt"),
+    ],
 )
 def test_stylesheet_of_another_server_is_not_requested(browser: Browser, daemon: DaemonProcess, path: str) -> None:
     with open_page(browser) as watched:

@@ -394,6 +394,7 @@ async def test_stop_ends_listening_and_idle_connections() -> None:
 
 
 @pytest.mark.soak
+@pytest.mark.slow
 async def test_fifty_starts_and_stops_leak_nothing() -> None:
     def open_things() -> tuple[int, int]:
         gc.collect()

@@ -32,6 +32,7 @@ from tests.formats.slippi.logs import (
     logs_of,
     random_cuts,
 )
+from tests.marks import slow
 from tests.shared_data import needs_shared, replay
 
 NAMES = (
@@ -48,7 +49,7 @@ NAMES = (
     "crazy_name_tags",
     "v3.18",
 )
-LARGE = {"v2.0", "items", "ics2", "rollbackFrameTest", "FodPlatforms", "doubles"}
+LARGE = ("v2.0", "items", "ics2", "rollbackFrameTest", "FodPlatforms", "doubles", "v0.1", "game")
 GOLDEN_FILE = Path(__file__).with_name("golden.json")
 BLOCK_MESSAGES = 64
 SEEDS = (1, 2, 3)
@@ -127,7 +128,7 @@ def test_golden(name: str, golden: dict[str, Any]) -> None:
 
 @needs_shared
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LARGE else name for name in NAMES]
+    "name", [*(name for name in NAMES if name not in LARGE), *slow(*(name for name in NAMES if name in LARGE))]
 )
 def test_golden_however_it_is_cut(name: str) -> None:
     data = replay(name)

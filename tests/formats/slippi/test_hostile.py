@@ -37,6 +37,7 @@ from tests.formats.slippi.logs import (
     random_cuts,
 )
 from tests.formats.slippi.writer import event_payloads
+from tests.marks import slow
 from tests.shared_data import SLP, needs_shared, replay
 from tests.synthetic.match import synthetic_match
 
@@ -601,6 +602,7 @@ def test_events_after_game_end() -> None:
     assert len(logs.of_type("metadata")) == 1
 
 
+@pytest.mark.slow
 def test_many_events_after_game_end_take_no_time() -> None:
     sizes = small().writer.payloads.sizes | {0x7F: 0}
     data = Built(sizes=sizes).frame(-123).end().raw(b"\x7f" * 3_000_000).closed()
@@ -724,10 +726,7 @@ REPEATED_BYTES = {
 }
 
 
-SLOW_CASES = [pytest.param(what, marks=pytest.mark.slow) for what in ("numbers apart", "never final")]
-
-
-@pytest.mark.parametrize("what", [*REPEATED_BYTES, "no bookends", *SLOW_CASES])
+@pytest.mark.parametrize("what", [*REPEATED_BYTES, *slow("no bookends", "numbers apart", "never final")])
 def test_memory_is_bounded(what: str) -> None:
     pipe = pipeline()
     sent = 0
@@ -753,10 +752,11 @@ WITH_FAULTS: Mapping[str, tuple[str, int, int | None, Mapping[str, Any] | None]]
     "not_slp_text": ("wrong_format", 0, None, None),
 }
 """For each replay: the end of its log, the number of final frames, the last one, and some of the metadata."""
+LONG = ("duplicate_game_end", "incomplete", "v0.1")
 
 
 @needs_shared
-@pytest.mark.parametrize("name", WITH_FAULTS)
+@pytest.mark.parametrize("name", [*(name for name in WITH_FAULTS if name not in LONG), *slow(*LONG)])
 def test_real_replay_with_faults(name: str) -> None:
     data = replay(name)
     logs = check(data, random_cuts(len(data), 4))
