@@ -190,9 +190,17 @@ def parse_line(line: bytes) -> LogMessage:
     )
 
 
+_MIN_UNIX_SECONDS = datetime.min.replace(tzinfo=UTC).timestamp()
+_MAX_UNIX_SECONDS = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp()
+
+
 @functools.lru_cache(maxsize=512)
 def timestamp(unix_seconds: float) -> str:
-    """A wall-clock time in ISO 8601, in UTC with milliseconds, as status messages and HTTP responses have it."""
+    """A wall-clock time in ISO 8601, in UTC with milliseconds, as status messages and HTTP responses have it.
+
+    Clamped to the years 1 to 9999, which are all that ISO 8601 and `datetime` have.
+    """
+    unix_seconds = min(max(unix_seconds, _MIN_UNIX_SECONDS), _MAX_UNIX_SECONDS)
     return datetime.fromtimestamp(unix_seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 

@@ -19,6 +19,8 @@ _encode = msgspec.json.Encoder().encode
 
 _EARLIEST = datetime(2001, 11, 21, tzinfo=UTC)
 """The release of Melee, the oldest of the games with a clock. A console whose clock was never set has earlier dates."""
+_LATEST = datetime.max.replace(tzinfo=UTC)
+"""The last moment of the year 9999. A time of that year with a zone west of Greenwich can be later."""
 
 
 class GameRecord(msgspec.Struct, kw_only=True):
@@ -133,7 +135,7 @@ def _unix_ms(text: str) -> int | None:
     try:
         moment = datetime.fromisoformat(text)
         moment = moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
-        if moment < _EARLIEST:
+        if not _EARLIEST <= moment <= _LATEST:
             return None
         return round(moment.timestamp() * 1000)
     except (ValueError, OverflowError):

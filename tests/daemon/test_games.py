@@ -248,6 +248,27 @@ def test_damaged_index_is_rebuilt(tmp_path: Path) -> None:
     assert list(state.glob("*.damaged-*"))
 
 
+def test_game_that_began_in_the_year_10000_is_served(tmp_path: Path) -> None:
+    """Its metadata has a time of the year 9999, in a zone west of Greenwich. Earlier versions put it into the index."""
+    folder, state = tmp_path / "setup", tmp_path / "state"
+    folder.mkdir()
+    started = b"9999-12-31T23:59:59-23:59"
+    before, key, after = FINISHED.partition(b"startAtSU")
+    write_old(folder, "a.slp", before + key + bytes([len(started)]) + started + after[1 + after[0] :])
+    with running(folder, state=state) as daemon:
+        daemon.wait_ready()
+        daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
+        [game] = daemon.get("/v1/games")["games"]
+        assert game["startedAt"].startswith("2023-11-14T22:12"), "computed from the time of the file"
+        assert daemon.terminate() == 0
+    with closing(sqlite3.connect(state / FILE_NAME)) as connection, connection:
+        connection.execute("UPDATE games SET started_at_ms = ?", (253402387139000,))
+    with running(folder, state=state) as daemon:
+        daemon.wait_ready()
+        assert daemon.get("/v1/games")["games"][0]["startedAt"] == "9999-12-31T23:59:59.000Z"
+        assert daemon.terminate() == 0
+
+
 def test_unwritable_state_folder_keeps_the_index_in_memory(tmp_path: Path) -> None:
     folder, state = tmp_path / "setup", tmp_path / "state"
     folder.mkdir()

@@ -22,6 +22,7 @@ from slpstream.model.messages import (
     body_of,
     cut_frame,
     parse_cursor,
+    timestamp,
     to_messagepack,
 )
 from tests.formats.slippi.built import varied_replay
@@ -304,3 +305,17 @@ def test_field_and_its_part_can_both_be_requested() -> None:
 def test_any_field_names_can_be_cut(fields: list[str]) -> None:
     cut = decoded(cut_frame(msgspec.json.encode({"type": "frame", "frame": FRAME}), fields))
     assert cut["frame"].items() >= ALWAYS.items()
+
+
+@pytest.mark.parametrize(
+    ("unix_seconds", "expected"),
+    [
+        (1_700_000_000.5, "2023-11-14T22:13:20.500Z"),
+        (0.0, "1970-01-01T00:00:00.000Z"),
+        (253402383599.0, "9999-12-31T23:59:59.000Z"),
+        (1e18, "9999-12-31T23:59:59.000Z"),
+        (-1e18, "0001-01-01T00:00:00.000Z"),
+    ],
+)
+def test_timestamps_stay_within_the_years_of_iso_8601(unix_seconds: float, expected: str) -> None:
+    assert timestamp(unix_seconds) == expected
