@@ -52,6 +52,12 @@ _NAME_EVENTS: Final[list[type[FileSystemEvent]]] = [
     DirDeletedEvent,
 ]
 _ALL_EVENTS: Final[list[type[FileSystemEvent]]] = [*_NAME_EVENTS, FileModifiedEvent, FileAttribEvent]
+_CANNOT_WATCH: Final = (OSError, RuntimeError)
+"""What watchdog raises when it cannot watch.
+
+`OSError`: no inotify watches left (ENOSPC), no descriptors left (EMFILE), or the folder has just gone.
+`RuntimeError`: no thread can be started, or (`RecursionError`) the folders are nested too deeply for its search.
+"""
 
 
 class Watcher:
@@ -117,8 +123,8 @@ class Watcher:
         try:
             observer = Observer()
             observer.start()
-        except OSError as error:
-            self._reason = f"no notifications: {error.strerror or error}"
+        except _CANNOT_WATCH as error:
+            self._reason = _reason_of(error)
             return
         self._observer = observer
         with contextlib.suppress(OSError):  # without it, watchdog reports appends too
@@ -229,9 +235,8 @@ class _WatchedRoot(FileSystemEventHandler):
                     self._watch = self._observer.schedule(
                         self, real_root, recursive=True, event_filter=self._event_types
                     )
-                except OSError as error:
-                    # No inotify watches left (ENOSPC), no descriptors left (EMFILE), or the folder has just gone.
-                    self._set_degraded(f"no notifications: {error.strerror}")
+                except _CANNOT_WATCH as error:
+                    self._set_degraded(_reason_of(error))
                     return
             self._set_degraded(None)
 
@@ -271,3 +276,8 @@ class _WatchedRoot(FileSystemEventHandler):
     def _set_degraded(self, reason: str | None) -> None:
         for notifications in self._listeners:
             notifications.degraded = reason
+
+
+def _reason_of(error: OSError | RuntimeError) -> str:
+    text = error.strerror if isinstance(error, OSError) else None
+    return f"no notifications: {text or str(error).lower()}"

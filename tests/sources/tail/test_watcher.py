@@ -324,14 +324,67 @@ async def test_notifications_come_back_after_enospc(root: Path, monkeypatch: pyt
             await trio.sleep(0.01)
 
 
-async def test_polling_when_no_observer_can_be_started(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_polling_when_the_observer_cannot_start_a_thread(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with hundreds of subfolders as stations and a limit of tasks (systemd, `TasksMax`)."""
+
+    def schedule(*_: object, **__: object) -> object:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(BaseObserver, "schedule", schedule)
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), poll=0.02, scan=0.1)) as consumer:
+        assert consumer.tail._notifications.degraded == "no notifications: can't start new thread"
+        append(root / "a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
+
+
+@asynccontextmanager
+async def nested_folders(root: Path, depth: int) -> AsyncIterator[None]:
+    """Nested folders for the duration of the block. `shutil.rmtree` could not remove them: it is recursive too."""
+    innermost = os.open(root, os.O_RDONLY)
+    for _ in range(depth):
+        os.mkdir("d", dir_fd=innermost)
+        outer, innermost = innermost, os.open("d", os.O_RDONLY, dir_fd=innermost)
+        os.close(outer)
+    try:
+        yield
+    finally:
+        for _ in range(depth):
+            inner, innermost = innermost, os.open("..", os.O_RDONLY, dir_fd=innermost)
+            os.close(inner)
+            os.rmdir("d", dir_fd=innermost)
+        os.close(innermost)
+
+
+@on_linux
+async def test_polling_when_folders_are_nested_too_deeply(root: Path) -> None:
+    """Deeper than watchdog's search can recurse."""
+    async with (
+        nested_folders(root, depth=1200),
+        Watcher() as watcher,
+        consuming(tail_of(root, watcher.watch(root), poll=0.02, scan=0.1)) as consumer,
+    ):
+        assert "recursion" in (consumer.tail._notifications.degraded or "")
+        append(root / "a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OSError(errno.EMFILE, "Too many open files"), "no notifications: Too many open files"),
+        (RuntimeError("can't start new thread"), "no notifications: can't start new thread"),
+    ],
+)
+async def test_polling_when_no_observer_can_be_started(
+    root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
     def none_left() -> BaseObserver:
-        raise OSError(errno.EMFILE, "Too many open files")
+        raise error
 
     monkeypatch.setattr(watcher_module, "Observer", none_left)
     async with Watcher() as watcher:
         notifications = watcher.watch(root)
-        assert notifications.degraded == "no notifications: Too many open files"
+        assert notifications.degraded == reason
         async with consuming(tail_of(root, notifications, poll=0.02, scan=0.1)) as consumer:
             append(root / "a.slp", b"one")
             await consumer.until_data("a.slp", b"one")
