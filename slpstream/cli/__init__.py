@@ -20,6 +20,7 @@ import click
 
 from slpstream.model.errors import ConfigError, FormatError, SourceError
 from slpstream.model.version import __version__
+from slpstream.system.text import printable
 
 EXIT_NO = 1
 EXIT_INPUT_OUTPUT = 74
@@ -104,11 +105,6 @@ def main(arguments: list[str] | None = None) -> Any:
     except OSError as error:
         _discard_output()
         fail(f"{error.filename or 'output'}: {error.strerror or error}", EXIT_INPUT_OUTPUT)
-
-
-def printable(text: object) -> str:
-    """Escape unprintable characters, such as line breaks, which names of files and players can contain."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in str(text))
 
 
 @contextmanager

@@ -7,8 +7,9 @@ from pathlib import Path
 import click
 
 from slpstream import config as configuration
-from slpstream.cli import config_error_context, printable
+from slpstream.cli import config_error_context
 from slpstream.config import EACH_SUBFOLDER
+from slpstream.system.text import printable
 
 
 @click.command("check-config")

@@ -19,11 +19,12 @@ from typing import Any, Literal, NamedTuple
 import click
 
 from slpstream.api import Replay, open_replay
-from slpstream.cli import EXIT_INPUT_OUTPUT, describe_error, fail, printable, report
+from slpstream.cli import EXIT_INPUT_OUTPUT, describe_error, fail, report
 from slpstream.cli.process_pool import CONTEXT, interrupts_blocked, process_pool
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import fail_without_replays, find_files
 from slpstream.model.errors import FormatError, SourceError
+from slpstream.system.text import printable
 
 FileKind = Literal["parquet", "arrow", "csv"]
 

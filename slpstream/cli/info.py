@@ -16,7 +16,7 @@ import click
 import msgspec
 
 from slpstream.api import open_replay, preview_replay, read_chunks
-from slpstream.cli import printable, report, report_error
+from slpstream.cli import report, report_error
 from slpstream.cli.game_text import length_text, player_text, summary_of
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import fail_without_replays, find_files
@@ -25,6 +25,7 @@ from slpstream.formats.registry import suffixes
 from slpstream.formats.slplog.container import SUFFIX
 from slpstream.model.errors import FormatError, SourceError
 from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
+from slpstream.system.text import printable
 
 _MIN_FILES_WITH_PROGRESS_BAR = 20
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from slpstream.api import read_chunks
-from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, printable, report
+from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, report
 from slpstream.cli.atomic_file import write_atomically
 from slpstream.formats.interface import SNIFFED_BYTES
 from slpstream.formats.registry import choose, of_name
@@ -17,6 +17,7 @@ from slpstream.formats.slplog.open_log import is_log
 from slpstream.formats.slplog.pads import KEYFRAME_FRAMES
 from slpstream.formats.slplog.writer import MAX_KEYFRAME_FRAMES, new_writer
 from slpstream.model.errors import SourceError, Unsupported
+from slpstream.system.text import printable
 
 
 @click.command()

@@ -9,9 +9,10 @@ import click
 import trio
 
 from slpstream.api import read_chunks
-from slpstream.cli import error_context, printable
+from slpstream.cli import error_context
 from slpstream.simulate.play import write_replay
 from slpstream.simulate.schedule import cutter, time_scale
+from slpstream.system.text import printable
 
 
 @click.command()

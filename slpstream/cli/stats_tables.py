@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from slpstream.api import Replay
-from slpstream.cli import printable
 from slpstream.cli.game_text import length_text, player_text, summary_of
 from slpstream.cli.stats_rows import Figures, GameRow, Grouping, figures_of, summaries
 from slpstream.cli.terminal import table_console
@@ -20,6 +19,7 @@ from slpstream.formats.slippi.names import move_name
 from slpstream.stats.home_run import HomeRun
 from slpstream.stats.schema import Combo, Move, Stats, Stock
 from slpstream.stats.targets import TargetTest
+from slpstream.system.text import printable
 
 _MIN_COMBO_DAMAGE = 40.0
 _MIN_COMBO_MOVES = 4

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import click
 
-from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, error_context, printable, report
+from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, error_context, report
 from slpstream.cli.atomic_file import write_atomically
 from slpstream.formats.slplog.container import SUFFIX
 from slpstream.formats.slplog.open_log import log_in
 from slpstream.formats.slplog.reader import ReplayLog
 from slpstream.system.files import open_regular
+from slpstream.system.text import printable
 
 
 @click.command()

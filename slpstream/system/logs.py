@@ -15,6 +15,8 @@ from typing import Literal, TextIO
 
 import structlog
 
+from slpstream.system.text import printable
+
 LogFormat = Literal["auto", "json", "console"]
 _JOURNAL_LEVELS: Mapping[str, str] = {
     "debug": "<7>",
@@ -34,7 +36,8 @@ def configure(log_format: LogFormat, level: str, stream: TextIO | None = None) -
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
+        # The console renderer formats tracebacks itself, and JSON escapes what a terminal could take for a command.
+        _printable_values if log_format == "console" else structlog.processors.format_exc_info,
     ]
     renderer: structlog.types.Processor = (
         structlog.dev.ConsoleRenderer(colors=stream.isatty())
@@ -44,11 +47,18 @@ def configure(log_format: LogFormat, level: str, stream: TextIO | None = None) -
     if is_journal(stream):
         renderer = _with_journal_level(renderer)
     structlog.configure(
-        processors=[*processors[: -1 if log_format == "console" else None], renderer],
+        processors=[*processors, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level.upper()]),
         logger_factory=structlog.PrintLoggerFactory(stream),
         cache_logger_on_first_use=False,
     )
+
+
+def _printable_values(
+    _logger: structlog.types.WrappedLogger, _name: str, event: structlog.types.EventDict
+) -> structlog.types.EventDict:
+    """Escape what a name of a file or a player could do to a terminal."""
+    return {key: printable(value) if isinstance(value, str) else value for key, value in event.items()}
 
 
 def _with_journal_level(renderer: structlog.types.Processor) -> structlog.types.Processor:

@@ -65,3 +65,14 @@ def test_other_lines_have_no_level_prefix(tmp_path: Path, monkeypatch: pytest.Mo
         logs.configure("json", "info", stream)
         logs.get_logger().warning("plain")
     assert (tmp_path / "stderr").read_text().startswith("{")
+
+
+@pytest.mark.usefixtures("_restored_logging")
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_names_cannot_steer_the_terminal(log_format: logs.LogFormat) -> None:
+    stream = io.StringIO()
+    logs.configure(log_format, "info", stream)
+    logs.get_logger().info("file", file="a\x1b]0;title\x07\x1b[2J\u202egpj.slp\nsecond line", players=["\x1b[31m"])
+    [line] = stream.getvalue().splitlines()
+    assert line.isprintable()
+    assert "gpj.slp" in line
