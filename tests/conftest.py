@@ -87,7 +87,7 @@ MARKS: Mapping[str, str] = {
     "web/test_sets.py": "process browser",
 }
 """Marks by folder or module below `tests/`. `--quick` does not import these modules."""
-MAX_DEFAULT_REPLAY_BYTES = 1_200_000
+MAX_DEFAULT_REPLAY_BYTES = 600_000
 """Tests with a real file above this size are slow. They take most of the time, and smaller files and built ones cover
 all versions and all kinds of events."""
 _FIXTURE_MARKS = {"browser": ("browser", "process"), "broker": ("redis", "process")}

@@ -328,6 +328,7 @@ def test_several_processes_write_many_parts(tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "out" / "frames").num_rows == 5 * 2 * 4
 
 
+@pytest.mark.slow
 def test_tables_of_real_replays_equal_the_columns(tmp_path: Path) -> None:
     """Replays of several versions."""
     names = ("v0.1", "v2.0", "ics", "itemExport", "netplay", "v3.18", "incomplete")

@@ -256,6 +256,7 @@ def test_damaged_game_is_shown_up_to_the_damage(games: Path, tmp_path: Path) -> 
     assert "Openings per kill" in stats(broken).stdout
 
 
+@pytest.mark.slow
 def test_folder_of_replay_logs(games: Path, tmp_path: Path) -> None:
     for name in ("Game_a.slp", "Game_b.slp"):
         (tmp_path / f"{name}log").write_bytes(pack((games / name).read_bytes(), "slippi", name))

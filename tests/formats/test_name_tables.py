@@ -144,6 +144,7 @@ def page_text() -> str:
     return "\n".join(path.read_text(encoding="utf-8") for path in paths)
 
 
+@pytest.mark.sweep
 def test_no_name_is_in_both_python_and_javascript() -> None:
     pages = page_text()
     page_literals = {text[1:-1] for text in re.findall(r'"[^"\n]*"|\'[^\'\n]*\'|`[^`$]*`', pages)}

@@ -81,6 +81,7 @@ async def test_file_vanishes_while_it_is_read(tmp_path: Path, monkeypatch: pytes
         await check_next_file(station, tmp_path)
 
 
+@pytest.mark.slow
 async def test_file_vanishes_while_it_is_played(tmp_path: Path) -> None:
     async with running_station(tmp_path, pace=True) as station:
         (tmp_path / "race.rpl").write_bytes(games()["race.rpl"])
@@ -136,6 +137,7 @@ async def test_file_is_replaced_while_it_is_played(tmp_path: Path) -> None:
         assert station.active_files == 1
 
 
+@pytest.mark.sweep
 async def test_file_of_another_format_is_released(tmp_path: Path) -> None:
     async with running_station(tmp_path) as station:
         (tmp_path / "settings.rpl").write_bytes(b"not a replay " * 100)

@@ -23,7 +23,6 @@ from slpstream.formats.slippi.names import stage_edge
 from slpstream.game.described import DescribedGame
 from slpstream.web import schemas
 from tests.daemon_process import DaemonProcess, running
-from tests.marks import slow
 from tests.oracles.slippi_js import MODULES
 from tests.shared_data import IN_CI
 from tests.synthetic.match import synthetic_match
@@ -221,10 +220,9 @@ def table_row(page: Page, name: str) -> Any:
 
 
 @pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
-@pytest.mark.parametrize("scheme", ["dark", *slow("light")])
-@pytest.mark.parametrize(
-    "viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["dark", "light"])
+@pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
 def test_axe_finds_nothing_serious(
     browser: Browser, tournament: Tournament, viewport: ViewportSize, scheme: str
 ) -> None:

@@ -118,6 +118,7 @@ def test_shows_the_frames_of_the_stream(browser: Browser, shared_demo: Demo) -> 
         watched.check(shared_demo.url)
 
 
+@pytest.mark.slow
 def test_is_transparent_and_fits_any_size(browser: Browser, shared_demo: Demo) -> None:
     with open_page(browser) as watched:
         page = watched.page

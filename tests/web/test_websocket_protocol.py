@@ -151,7 +151,9 @@ async def frames_until_the_end(caller: Caller, received: bytearray) -> list[tupl
     return frames
 
 
-@pytest.mark.parametrize("whole", [True, False], ids=["whole", "byte by byte"])
+@pytest.mark.parametrize(
+    "whole", [pytest.param(True, id="whole"), pytest.param(False, id="byte by byte", marks=pytest.mark.slow)]
+)
 async def test_frames_get_the_expected_close_code(whole: bool) -> None:
     cases = {name: case for name, case in CASES.items() if whole or len(case.data) < 300}
     seen: dict[str, object] = {}
