@@ -64,6 +64,7 @@ def test_ws_client_follows_and_resumes_by_cursor(folder: Path, tmp_path: Path) -
 
 
 @needs_ws
+@pytest.mark.slow
 def test_client_module_survives_a_restart_of_the_daemon(folder: Path, tmp_path: Path) -> None:
     replay = game_file("v3.18", tmp_path)
     module = modules(tmp_path) / "slpstream.js"

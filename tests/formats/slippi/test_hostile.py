@@ -199,6 +199,7 @@ def broken_replays(draw: st.DrawFn) -> bytes:
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(data=broken_replays(), seed=st.integers(0, 1 << 16))
+@pytest.mark.slow
 def test_broken_replays(data: bytes, seed: int) -> None:
     check(data, random_cuts(len(data), seed))
 
