@@ -74,17 +74,17 @@ MARKS: Mapping[str, str] = {
     "web/test_autobahn.py": "process slow",
     "web/test_client_js.py": "process",
     "web/test_client_module.py": "process",
-    "web/test_dashboard.py": "process browser",
+    "web/test_dashboard.py": "process browser slow",
     "web/test_delta_client.py": "process",
     "web/test_index.py": "process browser",
-    "web/test_instant_replay.py": "process browser",
+    "web/test_instant_replay.py": "process browser slow",
     "web/test_openapi.py": "process",
     "web/test_overlay.py": "process browser",
     "web/test_overlay_live.py": "process browser slow",
     "web/test_overlay_options.py": "process browser slow",
     "web/test_paths.py": "process",
     "web/test_playout.py": "process",
-    "web/test_sets.py": "process browser",
+    "web/test_sets.py": "process browser slow",
 }
 """Marks by folder or module below `tests/`. `--quick` does not import these modules."""
 MAX_DEFAULT_REPLAY_BYTES = 600_000

@@ -104,7 +104,6 @@ def written(values: dict[int, tuple[float, int]]) -> dict[int, tuple[str, str]]:
     }
 
 
-@pytest.mark.slow
 def test_sixteen_setups_at_once(browser: Browser, tournament: Tournament) -> None:
     daemon = tournament.daemon
     with (
@@ -220,7 +219,6 @@ def table_row(page: Page, name: str) -> Any:
 
 
 @pytest.mark.skipif(not AXE.is_file() and not IN_CI, reason="no axe-core; run: npm install --prefix tests/oracles")
-@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["dark", "light"])
 @pytest.mark.parametrize("viewport", [pytest.param(WIDE, id="1280"), pytest.param(PHONE, id="390")])
 def test_axe_finds_nothing_serious(
@@ -276,7 +274,6 @@ def test_keyboard(browser: Browser, tournament: Tournament) -> None:
         watched.check(tournament.daemon.url)
 
 
-@pytest.mark.slow
 def test_reduced_motion(browser: Browser, tmp_path: Path) -> None:
     """Users who prefer reduced motion get a few pictures per second, others many."""
     count = """async () => {
@@ -298,7 +295,6 @@ def test_reduced_motion(browser: Browser, tmp_path: Path) -> None:
         assert pictures["no-preference"] > 2 * pictures["reduce"]
 
 
-@pytest.mark.slow
 def test_survives_a_restart_in_mid_game(browser: Browser, tmp_path: Path) -> None:
     """The daemon is killed and restarted while a game runs: nothing is missing at the end."""
     data = synthetic_match(seed=7, frames=1200, stocks=2)

@@ -161,7 +161,6 @@ def test_scrub_back_ten_seconds_in_a_running_game_and_return_to_live(browser: Br
         assert posts == expected[frame], frame
 
 
-@pytest.mark.slow
 def test_finished_game(browser: Browser, tmp_path: Path) -> None:
     """It is available from the first frame to the last, and has no live view to return to. Few of its frames stay in
     memory, however long it is watched."""
