@@ -57,7 +57,7 @@ def attacked(daemon: DaemonProcess, *counts: str) -> Iterator[dict[str, int]]:
         try:
             assert process.stdout.readline() == "attacking\n"
             yield connected
-            out, _ = process.communicate(timeout=30)
+            out, _ = process.communicate(timeout=120)
             connected |= json.loads(out)
         finally:
             process.kill()
