@@ -12,8 +12,8 @@ Stats and derived events are computed from final frames only, and follow in both
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Self
 
 from slpstream.formats.interface import Reader, StatsComputer
 from slpstream.formats.registry import new_stats
@@ -174,30 +174,27 @@ class Deriver:
         return derived
 
 
-class Batch:
+class Batch(NamedTuple):
     """The events and messages that one call to a pipeline produced."""
 
-    __slots__ = ("end", "events", "frames", "logs", "loose", "notable", "resent_frames", "start")
-
-    def __init__(self, modes: Iterable[FramesMode]) -> None:
-        self.events: Sequence[Event] = ()
-        """All events, derived ones among them, in the order of the log."""
-        self.logs: dict[FramesMode, list[LogMessage]] = {mode: [] for mode in modes}
-        """The new messages of each mode's log."""
-        self.loose: list[LogMessage] = []
-        """Diagnostics from before Game Start, which belong to no game and have no cursor."""
-        self.start: GameStart | None = None
-        self.end: GameEnd | None = None
-        self.frames = 0
-        """Number of `Frame` events, including frames that a rollback sent again."""
-        self.resent_frames = 0
-        """How many of them a rollback sent again."""
-        self.notable: list[Event] = []
-        """The events that describe the game or its bytes: Game Start, stats, Game End, metadata, diagnostics."""
+    logs: dict[FramesMode, list[LogMessage]]
+    """The new messages of each mode's log."""
+    events: Sequence[Event] = ()
+    """All events, derived ones among them, in the order of the log."""
+    loose: Sequence[LogMessage] = ()
+    """Diagnostics from before Game Start, which belong to no game and have no cursor."""
+    start: GameStart | None = None
+    end: GameEnd | None = None
+    frames: int = 0
+    """Number of `Frame` events, including frames that a rollback sent again."""
+    resent_frames: int = 0
+    """How many of them a rollback sent again."""
+    notable: Sequence[Event] = ()
+    """The events that describe the game or its bytes: Game Start, stats, Game End, metadata, diagnostics."""
 
     def messages(self, mode: FramesMode) -> list[LogMessage]:
         """All messages of one mode in order, those that belong to no game first."""
-        return self.loose + self.logs[mode] if self.loose else self.logs[mode]
+        return [*self.loose, *self.logs[mode]] if self.loose else self.logs[mode]
 
 
 class Pipeline:
@@ -265,38 +262,39 @@ class Pipeline:
         return self._batch(self.reader.more(max_frames))
 
     def _batch(self, events: list[Event]) -> Batch:
-        batch = Batch(self.modes)
+        logs: dict[FramesMode, list[LogMessage]] = {mode: [] for mode in self.modes}
         if not events:
-            return batch
-        batch.events = events = self._deriver.derive(events)
-        logs = list(batch.logs.values())
-        writes = [(writer.write, log) for writer, log in zip(self._writers, logs, strict=True)]
+            return Batch(logs)
+        events = self._deriver.derive(events)
+        outputs = list(zip(self._writers, logs.values(), strict=True))
+        start, end = None, None
+        frames = resent_frames = 0
+        loose: list[LogMessage] = []
+        notable: list[Event] = []
+        game_id = self.game_id
         for event in events:
             kind = type(event)
             if kind is Frame:
-                batch.frames += 1
-                batch.resent_frames += event.revision > 0  # type: ignore[attr-defined]
+                frames += 1
+                resent_frames += event.revision > 0  # type: ignore[attr-defined]
                 number = event.number  # type: ignore[attr-defined]
                 if self.last_frame is None or number > self.last_frame:
                     self.last_frame = number
             elif kind in _NOTABLE:
-                self._note(event, batch)
+                notable.append(event)
+                if isinstance(event, GameStart):
+                    start, game_id = event, event.game_id
+                elif isinstance(event, GameEnd):
+                    end = event
             encoded = body_of(event)
-            if self.game_id is None:
-                batch.loose.append(LogMessage(encoded[0], None, self.modes[0], 0, 0, encoded[1], None))
+            if game_id is None:
+                loose.append(LogMessage(encoded[0], None, self.modes[0], 0, 0, encoded[1], None))
                 continue
-            for write, log in writes:
-                write(event, encoded, self.game_id, log)
-        if self.game_id is not None:
-            for writer, log in zip(self._writers, logs, strict=True):
-                writer.flush(self.game_id, log)
-        return batch
-
-    def _note(self, event: Event, batch: Batch) -> None:
-        batch.notable.append(event)
-        if isinstance(event, GameStart):
-            batch.start = event
-            self.game_id = event.game_id
-        elif isinstance(event, GameEnd):
-            batch.end = event
-            self.ended = True
+            for writer, log in outputs:
+                writer.write(event, encoded, game_id, log)
+        if game_id is not None:
+            for writer, log in outputs:
+                writer.flush(game_id, log)
+        self.game_id = game_id
+        self.ended = self.ended or end is not None
+        return Batch(logs, events, loose, start, end, frames, resent_frames, notable)
