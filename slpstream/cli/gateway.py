@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from slpstream.cli import config_error_context
 from slpstream.cli.service_options import address_options, config_option, load_config, log_options
 from slpstream.model.errors import ConfigError
 from slpstream.system import logs
@@ -41,14 +42,11 @@ def command(
         log={"format": log_format, "level": log_level},
     )
     logs.configure(config.log.format, config.log.level)
-    name = "configuration" if config_file is None else str(config_file)
-    try:
+    with config_error_context(config_file):
         if not config.fanout.url:
-            raise ConfigError(name, "fanout.url", "required for a gateway, here or with --url")
+            raise ConfigError("configuration", "fanout.url", "required for a gateway, here or with --url")
         address = broker_address(config.fanout)
         access = access_of(config.server)
-    except ConfigError as error:
-        raise ConfigError(name, error.key, error.expected) from error
     from slpstream.daemon.gateway.gateway import Gateway  # needs an extra, which `broker_address` has checked
 
     run_process(Gateway(config, address, access).run)

@@ -16,6 +16,7 @@ from slpstream.config.folders import (
     usual_folders,
 )
 from slpstream.config.loading import check, load
+from slpstream.config.secrets import read_secret
 from slpstream.config.sections import (
     DEFAULT_PORT,
     EACH_SUBFOLDER,
@@ -63,6 +64,7 @@ __all__ = [
     "check",
     "is_loopback",
     "load",
+    "read_secret",
     "recordings_folder",
     "state_folder",
     "station_folder",

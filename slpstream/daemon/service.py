@@ -20,7 +20,7 @@ from pathlib import Path
 
 import trio
 
-from slpstream.config import Config, Server, is_loopback
+from slpstream.config import Config, Server, is_loopback, read_secret
 from slpstream.formats.registry import name_folders
 from slpstream.model.errors import ConfigError
 from slpstream.model.version import __version__
@@ -210,15 +210,7 @@ def _read_token(credential: str, token_file: str) -> str | None:
     path = Path(token_file) if token_file else systemd.credential(credential)
     if path is None:
         return None
-    key = f"server.{credential}_file"
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError("configuration", key, f"cannot be read: {error}") from error
-    token = text.split("\n", 1)[0].strip()
-    if not token:
-        raise ConfigError("configuration", key, "the first line is empty")
-    return token
+    return read_secret(path, f"server.{credential}_file")
 
 
 async def _collect_garbage() -> None:

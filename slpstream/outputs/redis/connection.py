@@ -19,6 +19,7 @@ import trio
 from coredis.exceptions import RedisError
 from coredis.retry import NoRetryPolicy
 
+from slpstream.config import read_secret
 from slpstream.model.errors import ConfigError
 from slpstream.outputs.redis.streams import FIELD, parse_id
 
@@ -75,7 +76,7 @@ def address_of(url: str, password_file: str = "", ca_file: str = "") -> Address:
         raise ConfigError("configuration", "fanout.url", "a cluster has only database 0")
     password = unquote(parts.password) if parts.password else None
     if password_file:
-        password = _first_line(password_file)
+        password = read_secret(Path(password_file), "fanout.password_file")
     context = None
     if scheme == "rediss":
         try:
@@ -84,16 +85,6 @@ def address_of(url: str, password_file: str = "", ca_file: str = "") -> Address:
             raise ConfigError("configuration", "fanout.ca_file", f"cannot be used: {error}") from error
     username = unquote(parts.username) if parts.username else None
     return Address(parts.hostname, port or DEFAULT_PORT, username, password, database, bool(cluster), context)
-
-
-def _first_line(password_file: str) -> str:
-    try:
-        password = Path(password_file).read_text(encoding="utf-8").split("\n", 1)[0].strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError("configuration", "fanout.password_file", f"cannot be read: {error}") from error
-    if not password:
-        raise ConfigError("configuration", "fanout.password_file", "the first line is empty")
-    return password
 
 
 @contextlib.asynccontextmanager
