@@ -108,6 +108,8 @@ class Layout:
         self.table = table
         self.payload_size_bytes = payload_size_bytes
         self.fields = tuple(f for f in table.fields if f.end <= payload_size_bytes + 1)
+        self.too_small = len(self.fields) < table.required
+        """Whether the declared size lacks fields that every version has. Such events cannot be decoded."""
         self.kinds = {f.name: f.kind for f in self.fields}
         """The type of each field, by field name."""
         self.blocks = _blocks_of(self.fields)
@@ -126,7 +128,7 @@ class Layout:
         }
 
     def _decoder(self) -> Decode:
-        if len(self.fields) < self.table.required:
+        if self.too_small:
             return self._refuse
         cls, unpack, group = self.table.cls, self.struct.unpack_from, self.group
         if group is None:
@@ -146,13 +148,13 @@ class Layout:
         name = self.fields[nested[0]].name.partition(".")[0]
         return Group(self.table.groups[name], nested[0], nested[-1] + 1)
 
+    def size_error(self, offset: int) -> FieldError:
+        """The error for an event at `offset` whose size is `too_small`."""
+        what = f"{self.table.title}: the declared size of {self.payload_size_bytes} bytes is too small"
+        return FieldError(what, offset=offset, command=self.table.command)
+
     def _refuse(self, buffer: bytes, offset: int) -> Any:
-        size = self.payload_size_bytes
-        raise FieldError(
-            f"{self.table.title}: the declared size of {size} bytes is too small",
-            offset=offset,
-            command=self.table.command,
-        )
+        raise self.size_error(offset)
 
 
 class Table:

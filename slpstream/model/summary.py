@@ -118,8 +118,10 @@ def given(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def stats_summary(stats: Any) -> bytes:
-    """JSON of the part of a game's stats that is kept in the index and told with its end: the plain values, and
-    `overall`, the totals of each player. The other lists have an entry for each move of the game."""
+    """The part of a game's stats that the index keeps and webhooks send, as JSON.
+
+    It has the plain values and `overall`, the totals of each player, but not the lists with an entry for each move.
+    """
     plain = msgspec.to_builtins(stats)
     if not isinstance(plain, dict):
         return b"{}"

@@ -119,10 +119,10 @@ class Outbox:
             key, data = self._queue.popitem(last=False)
             self._droppable.pop(key, None)
         if self._missed:
-            told = self._tell_missed(self._missed)
+            notice = self._tell_missed(self._missed)
             self._missed = 0
-            self.queued_bytes += len(told)
-            data = told + data
+            self.queued_bytes += len(notice)
+            data = notice + data
         return data
 
     def _drop(self, key: Hashable) -> None:

@@ -91,7 +91,7 @@ class _BrokerLogReader:
 
 
 def _begin_game(game: Game, start: LogMessage) -> None:
-    """Sets what a game's `game_start` message tells: its frame rate and its summary."""
+    """Sets the frame rate and the summary of a game from its `game_start` message."""
     payload = payload_of(start)
     with contextlib.suppress(ZeroDivisionError):  # others can write into the broker
         numerator, denominator = payload.get("rate") or (60, 1)
@@ -101,7 +101,7 @@ def _begin_game(game: Game, start: LogMessage) -> None:
 
 
 def _end_game(game: Game, end: LogMessage) -> None:
-    """Adds what a game's `game_end` message tells to its summary."""
+    """Makes the summary of a game again, with its `game_end` message."""
     if game.start is not None:
         game.summary = DescribedGame.of_payloads(game.game_id, payload_of(game.start), payload_of(end)).summary()
 
@@ -198,8 +198,6 @@ class GatewayStation:
         log_reader.game = game
         game.read_again = True
         return game
-
-    # -- what comes --------------------------------------------------------------------------------------------------
 
     def position(self, mode: FramesMode) -> bytes:
         """The entry id after which to read on."""

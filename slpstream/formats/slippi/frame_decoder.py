@@ -20,8 +20,10 @@ from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS, TABLES
 from slpstream.formats.slippi.frame_entry import PlayerFrame, StageEvent
 from slpstream.formats.slippi.frame_layout import (
     BOOKEND,
+    FOLLOWER_OFFSET,
     FRAMED,
     ITEM,
+    PLAYER_INDEX_OFFSET,
     POST,
     PRE,
     START,
@@ -193,7 +195,10 @@ def _can_decode(data: bytes, events: Sequence[Event]) -> bool:
         or not FRAMED.issuperset(commands)
     ):
         return False
-    pres, posts = ({data[at + 5 : at + 7] for command, at in events if command == wanted} for wanted in (PRE, POST))
+    pres, posts = (
+        {data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET + 1] for command, at in events if command == wanted}
+        for wanted in (PRE, POST)
+    )
     return pres == posts
 
 

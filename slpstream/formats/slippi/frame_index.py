@@ -255,9 +255,8 @@ class _Walk:
         if at + width > limit:
             return _Stop(at)
         table = TABLES.get(command)
-        if table is not None and len(table.layout(width - 1).fields) < table.required:
-            what = f"{table.title}: the declared size of {width - 1} bytes is too small"
-            return _Stop(at, FieldError(what, offset=at, command=command))
+        if table is not None and (layout := table.layout(width - 1)).too_small:
+            return _Stop(at, layout.size_error(at))
         if command == MESSAGE_SPLITTER:
             return _Stop(at, FieldError("Message Splitter is too small", offset=at, command=command))
         return _Stop(at)

@@ -67,7 +67,7 @@ def frame_widths(widths: Sequence[int]) -> list[int]:
     usable = list(widths)
     usable[GAME_END.command] = 0
     for command, table in TABLES.items():
-        if widths[command] and len(table.layout(widths[command] - 1).fields) < table.required:
+        if widths[command] and table.layout(widths[command] - 1).too_small:
             usable[command] = 0
     if widths[MESSAGE_SPLITTER] < SPLITTER_BYTES:
         usable[MESSAGE_SPLITTER] = 0
@@ -92,7 +92,7 @@ def read_frame(data: bytes, start: int, limit: int, widths: Sequence[int]) -> Fr
             if events or command != MESSAGE_SPLITTER:
                 events.append((command, at))
             continue
-        frame = int.from_bytes(data[at + 1 : at + 5], "big", signed=True)
+        frame = int.from_bytes(data[at + FRAME_NUMBER_OFFSET : at + PLAYER_INDEX_OFFSET], "big", signed=True)
         if number is not None and (frame != number or command == START):
             return FrameEvents(events, at, closed=True)
         kept = command

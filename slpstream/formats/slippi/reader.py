@@ -430,7 +430,7 @@ class SlippiReader:
                 continue
             if self._assembler is None:
                 takes[command] = SlippiReader._take_before_start
-            elif len(table.layout(size).fields) < table.required:
+            elif table.layout(size).too_small:
                 takes[command] = SlippiReader._take_too_small
             elif table is commands.GAME_END:
                 takes[command] = SlippiReader._take_game_end
@@ -482,9 +482,7 @@ class SlippiReader:
         raise FramingError(f"the event {command:#04x} comes before Game Start", offset=offset, command=command)
 
     def _take_too_small(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
-        title, size = commands.TABLES[buffer[start]].title, end - start - 1
-        what = f"{title}: the declared size of {size} bytes is too small"
-        raise FieldError(what, offset=end_offset - (end - start), command=buffer[start])
+        raise commands.TABLES[buffer[start]].layout(end - start - 1).size_error(end_offset - (end - start))
 
     def _take_message_splitter(self, buffer: bytes, start: int, end: int, end_offset: int) -> None:
         """Message Splitter 0x10, since 3.3.0: a block of an event that is too large for one, the Gecko List.

@@ -67,8 +67,8 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
         winners = msgspec.convert(end.winners, list[_Winner])
     method, quitter = game_end.game_end_method, game_end.lras_initiator_index
     session_id = setup.match_info.session_id
-    said = metadata or {}
-    started_at = said.get("startAt")
+    metadata = metadata or {}
+    started_at = metadata.get("startAt")
     return GameSummary(
         version=setup.slp_version,
         place=_thing("stage", setup.stage_id, stage_name),
@@ -76,7 +76,7 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
             _player(
                 player,
                 is_teams=setup.is_teams,
-                names=_names(said, player.player_index),
+                names=_names(metadata, player.player_index),
             )
             for player in setup.players
         ],
