@@ -28,6 +28,7 @@ from slpstream.stats.states import (
     DASH_ATTACK,
     DASH_GRAB,
     FALL,
+    FIRST_CHARACTER_STATE,
     FIRST_LANDING,
     FLAGS,
     GRAB,
@@ -112,7 +113,6 @@ _CHARACTER_COUNTED: Final[Mapping[int, Mapping[str, tuple[int, ...]]]] = {
     0x09: {"fsmash": (0x15D, 0x15E, 0x15F)},
 }
 """The same for character-specific states, by internal character id: Mr. Game & Watch, Peach."""
-_FIRST_CHARACTER_STATE = 0x155
 
 
 def _slots_by_state(counted: Mapping[str, tuple[int, ...]]) -> dict[int, int]:
@@ -184,7 +184,7 @@ class Actions:
                 events.append(("ledge_grab", {"playerIndex": self.index}))
             elif slot in _TECH:
                 events.append(("tech", {"playerIndex": self.index, "outcome": _TECH[slot]}))
-        elif state >= _FIRST_CHARACTER_STATE:
+        elif state >= FIRST_CHARACTER_STATE:
             slots = _CHARACTER_SLOT_OF.get(post.internal_character_id)
             if slots is not None and state in slots:
                 counts[slots[state]] += 1

@@ -21,19 +21,38 @@ from slpstream.model.events import Event, Frame, GameEnd, GameEvent, StatsUpdate
 from slpstream.stats import compat as slippi_js
 from slpstream.stats.conversions import opening_type, with_opening_types
 from slpstream.stats.extra import Extra, FirstBlood, PlayerExtra
+from slpstream.stats.hits import HURT_THEMSELVES, is_magnifying_glass
 from slpstream.stats.home_run import MAJOR_SCENE_HOME_RUN, SANDBAG, HomeRun, home_run
 from slpstream.stats.overall import overall, playable_frame_count, ratio
 from slpstream.stats.pauses import Pauses, RollbackCounter
 from slpstream.stats.player import Lists, Player
 from slpstream.stats.positions import BELOW, CONTROL_MARGIN
 from slpstream.stats.punishes import RESET_FRAMES
-from slpstream.stats.schema import Conversion, Stats
-from slpstream.stats.states import CAPTURED, CONTROL, DYING, FLAGS, HELD, HIT, LEDGE, SHIELD
+from slpstream.stats.schema import Conversion, Stats, entry_count
+from slpstream.stats.states import (
+    CAPTURED,
+    CONTROL,
+    DYING,
+    FLAGS,
+    HELD,
+    HIT,
+    LEDGE,
+    SHIELD,
+    THROWING,
+    THROWN,
+    is_attack,
+)
 from slpstream.stats.targets import MAJOR_SCENE_TARGET_TEST, Targets, TargetTest
 from slpstream.stats.timer import timer_text
 
 STATS_FRAMES = 60
-"""A `stats` message after every final frame n with (n + 124) % 60 == 0."""
+"""A `stats` message after every final frame n with (n + 124) % 60 == 0, or less often in a very long game."""
+STATS_ENTRIES = 500
+"""From twice as many entries in its lists on, a game has a `stats` message every (entries // 500) * 60 frames.
+
+Each message has the whole lists. At a fixed interval, the messages of a game would grow with the square of its length,
+to 700 MB for 33 minutes with a conversion each second. The real games of the tests have at most 320 entries.
+"""
 PAIR = 2
 """Number of players in a game in which each is the other's only opponent."""
 
@@ -59,6 +78,7 @@ class SlippiStats:
         self._pair = len(indices) == PAIR
         self._uses_last_hit_by = crew or not self._pair
         self._unsupported = compat and not self._pair
+        self._counts_all_damage = not compat
         self._lists = Lists([], [], [])
         edge = stage_edge(settings.stage_id)
         self._edge = float("inf") if edge is None else edge
@@ -72,6 +92,7 @@ class SlippiStats:
         self._targets = Targets() if settings.game_mode == MAJOR_SCENE_TARGET_TEST else None
         self._first_blood: FirstBlood | None = None
         self._last: int | None = None
+        self._stats_due = FIRST_FRAME
         self._any_hit = False
         self._complete = False
         self._over = False
@@ -167,7 +188,9 @@ class SlippiStats:
             conversions=conversions,
             combos=shown.combos,
             action_counts=[] if unsupported else [player.actions.summary() for player in self._players],
-            overall=overall(opponents, conversions, counts, playable),
+            overall=overall(
+                opponents, conversions, counts, playable, {p.index: p.hits.outside_damage for p in self._players}
+            ),
             extra=UNSET if self._gate is not None else self._extra(last),
         )
 
@@ -194,8 +217,10 @@ class SlippiStats:
             return []
         number = frame.number
         out: list[Event] = self._take_pending(number, end_offset) if self._pending else []
-        if (number - FIRST_FRAME + 1) % STATS_FRAMES == 0:
-            out.append(StatsUpdate(end_offset, number, self.stats()))
+        if (number - FIRST_FRAME + 1) % STATS_FRAMES == 0 and number >= self._stats_due:
+            stats = self.stats()
+            self._stats_due = number + STATS_FRAMES * max(1, entry_count(stats) // STATS_ENTRIES)
+            out.append(StatsUpdate(end_offset, number, stats))
         return out
 
     def _take(self, frame: Frame) -> None:
@@ -256,15 +281,16 @@ class SlippiStats:
             post, prev = player.post, player.prev
             state = post.action_state_id
             flags = FLAGS[state]
-            damage = post.percent - prev.percent
-            if damage:
-                values = {"playerIndex": player.index, "percent": post.percent, "change": damage}
-                pending.append((_PERCENT, player.index, "percent_changed", values))
-
             if player.hit_by is not None:
                 hitter = self._by_index[player.hit_by]
                 if hitter.restarted or hitter.post.action_state_id != player.hit_state:
                     player.hit_by = None
+            damage = post.percent - prev.percent
+            if damage:
+                values = {"playerIndex": player.index, "percent": post.percent, "change": damage}
+                pending.append((_PERCENT, player.index, "percent_changed", values))
+                if damage > 0 and not flags & HIT and self._counts_all_damage:
+                    self._hit_without_stun(player, number, damage)
             dies = lost is not None and player in lost
             conversions, combos = player.conversions, player.combos
             if flags & HIT:
@@ -367,20 +393,7 @@ class SlippiStats:
             conversions.defer(number, damage, move_ids)
             combos.defer(number, damage, move_ids)
         elif damage and hitter is not None:
-            self._any_hit = True
-            new_move = player.hit_by != hitter.index
-            credited = damage
-            if new_move:
-                move_id = hitter.post.last_attack_landed
-                credited += conversions.add(number, hitter.index, move_id, damage)
-                combos.add(number, hitter.index, move_id, damage)
-            else:
-                conversions.repeat(damage)
-                combos.repeat(damage)
-            hitter.hits.add(index, credited, new_move=new_move)
-            hitter.forms.add_damage(credited)
-            player.hit_by = hitter.index
-            player.hit_state = hitter.prev.action_state_id
+            self._credit(player, hitter, number, damage)
         now = max(percent, player.post.percent)  # the percent is 0 again when the stock is lost in this frame
         if starts:
             values = {"playerIndex": index, "conversion": conversions.value(now)}
@@ -389,6 +402,60 @@ class SlippiStats:
             self._pending.append((_COMBOS, index, "combo_started", {"playerIndex": index, "combo": combos.value(now)}))
         elif damage and combos.open is not None:
             self._pending.append((_COMBOS, index, "combo_extended", {"playerIndex": index, "combo": combos.value(now)}))
+
+    def _hit_without_stun(self, player: Player, number: int, damage: float) -> None:
+        """Credit damage to a player that is not in hitstun: the first hit of a throw, a laser, a phantom hit."""
+        hitter = self._thrower(player) if player.post.action_state_id in THROWN else self._unseen_hitter(player, damage)
+        if hitter is None:
+            return
+        self._credit(player, hitter, number, damage)
+        if player.combos.open is not None:
+            values = {"playerIndex": player.index, "combo": player.combos.value(player.post.percent)}
+            self._pending.append((_COMBOS, player.index, "combo_extended", values))
+
+    def _thrower(self, player: Player) -> Player | None:
+        """The nearest player that is throwing. With two players, the other one, whose throw may have just ended."""
+        others = [other for other in self._others[player.index] if other.post is not None]
+        if self._pair:
+            return others[0] if others else None
+        throwing = [other for other in others if other.post.action_state_id in THROWING]
+        return min(throwing, key=lambda other: _squared_distance(player, other), default=None)
+
+    def _unseen_hitter(self, player: Player, damage: float) -> Player | None:
+        """The hitter of a hit that caused neither hitstun nor a throw; `None` for damage that no player dealt."""
+        post = player.post
+        if is_magnifying_glass(damage):
+            return None
+        hitter = self._hitter(player)
+        newly_hit = hitter is not None and post.last_hit_by != player.prev.last_hit_by
+        if not newly_hit and post.internal_character_id in HURT_THEMSELVES and is_attack(post.action_state_id):
+            return None
+        opponents = self._opponents[player.index]
+        if not self._uses_last_hit_by and opponents[0].post is not None:
+            return opponents[0]
+        return hitter
+
+    def _credit(self, player: Player, hitter: Player, number: int, damage: float) -> None:
+        """Credit damage to the move of a hitter."""
+        self._any_hit = True
+        index, conversions, combos = player.index, player.conversions, player.combos
+        new_move = player.hit_by != hitter.index
+        credited = damage
+        move_id = hitter.post.last_attack_landed
+        if new_move or (self._counts_all_damage and not conversions.has_move):
+            credited += conversions.add(number, hitter.index, move_id, damage)
+        else:
+            conversions.repeat(damage)
+        if new_move or (self._counts_all_damage and not combos.has_move):
+            combos.add(number, hitter.index, move_id, damage)
+        else:
+            combos.repeat(damage)
+        hitter.hits.add(index, credited, new_move=new_move)
+        if conversions.open is None and player in self._opponents[hitter.index]:
+            hitter.hits.outside_damage += damage
+        hitter.forms.add_damage(credited)
+        player.hit_by = hitter.index
+        player.hit_state = hitter.prev.action_state_id
 
     def _hitter(self, player: Player) -> Player | None:
         """The player that `last_hit_by` refers to; `None` if there is no such player."""
@@ -518,6 +585,11 @@ class SlippiStats:
             live_inputs_per_minute=UNSET if gauge is None else gauge,
             stocks_given_up=player.given_up if self.crew else UNSET,
         )
+
+
+def _squared_distance(one: Player, other: Player) -> float:
+    x, y = one.post.position_x - other.post.position_x, one.post.position_y - other.post.position_y
+    return float(x * x + y * y)
 
 
 def _order(entry: PendingEvent) -> tuple[int, int]:

@@ -6,6 +6,18 @@ player stands again. A grab does not set it before the throw. So damage during a
 credited when `last_hit_by` has a player.
 
 Damage between team-mates is credited only in `exchanges`. It opens no conversion and is in no ratio.
+
+Some damage comes without hitstun (observed in the replays of the tests, where all other damage adds up):
+
+- the first hit of a throw, in the thrown states 0xEF to 0xF3: the hitter is in a throwing state, 0xDB to 0xDE, and its
+  `last_attack_landed` is the throw already;
+- lasers, and hits that just touch (phantom hits): with two players they are the other's, with more that of
+  `last_hit_by`, if it has a player. They open no conversion;
+- the magnifying glass takes exactly 1 % at a time from a player that is off screen. No player dealt it;
+- Pichu, Roy and Mr. Game & Watch hurt themselves with some of their moves (guessed: documented for the game, but in no
+  replay of the tests). No player dealt it.
+
+slippi-js does not count any of these, and with `compat` they are not counted here either.
 """
 
 from __future__ import annotations
@@ -18,14 +30,24 @@ from msgspec.structs import replace
 from slpstream.stats.extra import HitTotals, KillMove
 from slpstream.stats.schema import Conversion
 
+HURT_THEMSELVES = frozenset({23, 24, 26})
+"""Internal character ids of Pichu, Mr. Game & Watch and Roy."""
+
+
+def is_magnifying_glass(damage: float) -> bool:
+    """Whether damage without hitstun is that of the magnifying glass: 1 %, as precisely as a replay has it."""
+    return abs(damage - 1.0) < 1e-4
+
 
 class Hits:
     """The hits of one player on the others."""
 
-    __slots__ = ("_totals", "kill_moves")
+    __slots__ = ("_totals", "kill_moves", "outside_damage")
 
     def __init__(self) -> None:
         self._totals: dict[int, HitTotals] = {}
+        self.outside_damage = 0.0
+        """Damage to opponents outside any conversion, by hits that caused no hitstun."""
         self.kill_moves: list[KillMove] = []
 
     def copy(self) -> Hits:
@@ -33,6 +55,7 @@ class Hits:
         twin = Hits()
         twin._totals = {index: replace(totals) for index, totals in self._totals.items()}
         twin.kill_moves = list(self.kill_moves)
+        twin.outside_damage = self.outside_damage
         return twin
 
     def add(self, victim: int, damage: float, *, new_move: bool) -> None:

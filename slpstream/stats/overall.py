@@ -32,9 +32,9 @@ class _Sums:
 
     __slots__ = ("conversions", "counters", "damage", "kills", "neutrals", "successes", "trades")
 
-    def __init__(self) -> None:
+    def __init__(self, outside_damage: float) -> None:
         self.conversions = self.successes = self.kills = self.neutrals = self.counters = 0
-        self.damage = 0.0
+        self.damage = outside_damage
         self.trades: list[Conversion] = []
 
 
@@ -43,12 +43,14 @@ def overall(
     conversions: Sequence[Conversion],
     inputs: Mapping[int, InputCounts],
     playable_frames: int,
+    outside_damage: Mapping[int, float],
 ) -> list[Overall]:
     """One entry for each player.
 
     `opponents` has the player indices that each player plays against. `conversions` have their opening types.
+    `outside_damage` is what each player dealt outside any conversion, in percent.
     """
-    sums = {player: _Sums() for player in opponents}
+    sums = {player: _Sums(outside_damage[player]) for player in opponents}
     pair = len(opponents) == 2
     for conversion in conversions:
         victim, moves = conversion.player_index, conversion.moves

@@ -51,6 +51,11 @@ class Punishes(Generic[P]):
             twin._deferred = list(self._deferred)
         return twin
 
+    @property
+    def has_move(self) -> bool:
+        """Whether further hits can be added to the last move."""
+        return self._move is not None
+
     def begin(self, frame: int, percent: float, hitter: int | UnsetType) -> P:
         """Open an entry. `percent` is that of the frame before, `hitter` the hitter's player index, if known."""
         self._deferred.clear()

@@ -197,3 +197,10 @@ class Stats(StatsStruct):
     action_counts: list[ActionCounts]
     overall: list[Overall]
     extra: Any = UNSET
+
+
+def entry_count(stats: Stats) -> int:
+    """The number of entries in the lists that grow with the game, moves included."""
+    moves = sum([len(conversion.moves) for conversion in stats.conversions])
+    moves += sum([len(combo.moves) for combo in stats.combos])
+    return len(stats.stocks) + len(stats.conversions) + len(stats.combos) + moves

@@ -35,6 +35,12 @@ GRAB, DASH_GRAB, LAST_GRAB = 0xD4, 0xD6, 0xDE
 AIR_DODGE = 0xEC
 LEDGE_CATCH = 0xFC
 
+THROWING: Final = range(0xDB, 0xDF)
+THROWN: Final = range(0xEF, 0xF4)
+_ATTACKS = range(0x2C, 0x46)
+FIRST_CHARACTER_STATE = 0x155
+"""The first of the states that each character has of its own, mostly for special moves."""
+
 _DYING = range(0x0B)
 _DAMAGED = (*range(0x4B, 0x5C), 0x26, 0xB9, 0xC1)
 _CAPTURED = (*range(0xDF, 0xE9), *(s for s in (*range(0x10A, 0x131), *range(0x147, 0x153)) if s != 0x125))
@@ -64,3 +70,8 @@ FLAGS: Final = _table(
     ]
 )
 """The flags by action state id."""
+
+
+def is_attack(state: int) -> bool:
+    """Whether a state belongs to a move: an attack, a throw or a special move."""
+    return state in _ATTACKS or state in THROWING or state >= FIRST_CHARACTER_STATE

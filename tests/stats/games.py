@@ -46,9 +46,15 @@ def game_of(data: bytes) -> Game:
     return Game(reader.settings, frames, next(event for event in events if isinstance(event, GameEnd)))
 
 
-def run(game: Game, *, compat: bool = False, crew: bool = False) -> tuple[SlippiStats, list[Event]]:
-    """Run a whole game through new stats; returns them and their events."""
+def run(
+    game: Game, *, compat: bool = False, crew: bool = False, all_damage: bool = True
+) -> tuple[SlippiStats, list[Event]]:
+    """Run a whole game through new stats; returns them and their events.
+
+    Without `all_damage`, only damage with hitstun is counted, as in slippi-js.
+    """
     stats = SlippiStats(game.settings, compat=compat, crew=crew)
+    stats._counts_all_damage &= all_damage
     emitted = [event for frame, end_offset in game.frames for event in stats.feed(frame, end_offset)]
     return stats, [*emitted, *stats.finish(game.end)]
 
@@ -61,10 +67,11 @@ def shown(stats: SlippiStats) -> Json:
 
 
 class Shown(NamedTuple):
-    """The stats of one real replay, compatible and default."""
+    """The stats of one real replay, compatible, default, and default without damage that slippi-js does not count."""
 
     compat: Json
     default: Json
+    stunned: Json
     stadium: Json | None
 
 
@@ -74,7 +81,10 @@ def real(name: str) -> Shown:
     game = game_of(replay(name))
     compatible, default = run(game, compat=True)[0], run(game)[0]
     stadium = compatible.stadium()
-    return Shown(shown(compatible), shown(default), None if stadium is None else msgspec.to_builtins(stadium))
+    stunned = run(game, all_damage=False)[0]
+    return Shown(
+        shown(compatible), shown(default), shown(stunned), None if stadium is None else msgspec.to_builtins(stadium)
+    )
 
 
 def events_of(emitted: list[Event], *kinds: str) -> list[GameEvent]:

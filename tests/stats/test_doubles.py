@@ -124,7 +124,7 @@ def test_hits_of_a_partner_open_no_conversion() -> None:
 
 def test_damage_totals() -> None:
     """Damage counted again in the simplest way: each rise of percent in a hit state, credited to `last_hit_by` in that
-    frame, or after the next hit for a grab."""
+    frame, or after the next hit for a grab; in a thrown state, credited to the one player in a throwing state."""
     dealt: defaultdict[tuple[int, int], float] = defaultdict(float)
     percent: dict[int, float] = {}
     waiting: defaultdict[int, float] = defaultdict(float)
@@ -136,6 +136,10 @@ def test_damage_totals() -> None:
                 waiting[victim] += damage
                 if player.post.last_hit_by != 6:
                     dealt[player.post.last_hit_by, victim] += waiting.pop(victim)
+            elif damage > 0 and player.post.action_state_id in range(0xEF, 0xF4):
+                everyone = frame.entry.players.items()
+                (thrower,) = (index for index, p in everyone if p.post.action_state_id in range(0xDB, 0xDF))
+                dealt[thrower, victim] += damage
     seen = {(i, e.player_index): e.damage for i in range(4) for e in extra(i).exchanges}
     assert seen == pytest.approx(dict(dealt))
     for index, entry in enumerate(doubles()[1].overall):

@@ -1,0 +1,163 @@
+"""Damage that players deal and damage that they take add up, with the exceptions that `stats.hits` names."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from slpstream.model.events import StatsUpdate
+from slpstream.stats.hits import is_magnifying_glass
+from slpstream.stats.states import FLAGS, HIT, THROWN
+from tests.shared_data import needs_shared, replay, replays
+from tests.stats.games import Game, events_of, game_of, run
+from tests.stats.scenes import Scene
+
+GRABBED, THROW, DAMAGED, WAITING = 0xE3, 0xDD, 0x4F, 0x0E
+BACK_THROW, UP_THROW, LASER = 54, 55, 18
+OFF_SCREEN = 0x80
+
+
+class Taken:
+    """The damage that each player took, and the part that the magnifying glass took, by player and frame."""
+
+    def __init__(self, game: Game) -> None:
+        self.damage: dict[tuple[int, int], float] = {}
+        self.magnified: dict[tuple[int, int], float] = {}
+        frames = [frame.entry.players for frame, _ in game.frames]
+        for before, now in pairwise(frames):
+            for index in before.keys() & now.keys():
+                prev, post = before[index].post, now[index].post
+                if UNSET in (prev, post) or post.percent <= prev.percent:
+                    continue
+                damage = post.percent - prev.percent
+                self.damage[index, post.frame] = damage
+                if is_magnifying_glass(damage) and not FLAGS[post.action_state_id] & HIT:
+                    assert post.state_flags_5 is UNSET or post.state_flags_5 & OFF_SCREEN
+                    self.magnified[index, post.frame] = damage
+
+    def magnified_in(self, conversion: Any) -> float:
+        frames = range(conversion.start_frame, conversion.end_frame + 1)
+        return sum(self.magnified.get((conversion.player_index, number), 0.0) for number in frames)
+
+
+@needs_shared
+@pytest.mark.parametrize("path", [p for p in replays() if p.stem != "not_slp_text"], ids=lambda p: p.stem)
+def test_damage_adds_up_in_real_games(path: Path) -> None:
+    game = game_of(replay(path.stem))
+    taken = Taken(game)
+    stats = run(game)[0].stats()
+    dealt = sum(totals.damage for player in stats.extra.players for totals in player.exchanges)
+    assert dealt == pytest.approx(sum(taken.damage.values()) - sum(taken.magnified.values()))
+    if len(stats.overall) == 2:
+        assert sum(player.total_damage for player in stats.overall) == pytest.approx(dealt)
+    for conversion in stats.conversions:
+        if conversion.end_percent is not UNSET:
+            moves = sum(move.damage for move in conversion.moves)
+            percent = conversion.end_percent - conversion.start_percent
+            assert moves == pytest.approx(percent - taken.magnified_in(conversion), abs=1e-3)
+
+
+@needs_shared
+def test_real_games_have_damage_without_hitstun() -> None:
+    """The test above would also pass without any; `console_name` has four throws, two lasers' worth of other hits."""
+    game = game_of(replay("console_name"))
+    states = {
+        post.frame: post.action_state_id
+        for frame, _ in game.frames
+        if (post := frame.entry.players[0].post) and post.frame in (5849, 7646, 10099, 11091)
+    }
+    assert all(state in THROWN for state in states.values())
+    assert len(states) == 4
+    all_damage, stunned = (
+        [player.total_damage for player in run(game, all_damage=wanted)[0].stats().overall] for wanted in (True, False)
+    )
+    assert all_damage[1] - stunned[1] == pytest.approx(4 * 2 + 2 * 7)
+
+
+def throw(scene: Scene, state: int = 0xF1) -> Scene:
+    """A grab of `b` by `a`, the first hit of a throw for 4 %, and the release for another 3 %."""
+    scene.frame(a={"action_state_id": 0xD5}, b={"action_state_id": GRABBED})
+    scene.frame(a={"action_state_id": THROW}, b={"action_state_id": state})
+    scene.frame(a={"last_attack_landed": UP_THROW}, b={"percent": 4.0})
+    return scene.frame(b={"percent": 7.0, "action_state_id": DAMAGED})
+
+
+@pytest.mark.parametrize("state", THROWN)
+def test_first_hit_of_a_throw_belongs_to_the_throw(state: int) -> None:
+    stats, events = throw(Scene().frames(10), state).frames(10).run()
+    (conversion,), (combo,) = stats.conversions, stats.combos
+    for punish in (conversion, combo):
+        (move,) = punish.moves
+        assert (move.player_index, move.move_id, move.hit_count, move.damage) == (0, UP_THROW, 2, 7.0)
+    assert stats.overall[0].total_damage == 7.0
+    extended = [event.values["combo"].moves[0].damage for event in events_of(events, "combo_extended")]
+    assert extended == [4.0, 7.0]
+
+
+def test_compatible_stats_leave_it_out() -> None:
+    stats, _ = throw(Scene().frames(10)).frames(10).run(compat=True)
+    (move,) = stats.conversions[0].moves
+    assert (move.hit_count, move.damage) == (1, 3.0)
+
+
+def test_thrower_among_four_is_the_nearest_player_that_throws() -> None:
+    scene = Scene(4).frame(a={"position_x": 0.0}, b={"position_x": 5.0}, c={"position_x": 90.0}, d={"position_x": 60.0})
+    scene.frame(c={"action_state_id": THROW, "last_attack_landed": BACK_THROW})
+    stats, _ = throw(scene).frames(5).run()
+    exchanges = {player.player_index: player.exchanges for player in stats.extra.players}
+    assert [(totals.player_index, totals.damage) for totals in exchanges[0]] == [(1, 4.0)]
+    assert exchanges[2] == exchanges[3] == []
+
+
+def test_laser_counts_and_opens_no_conversion() -> None:
+    scene = Scene().frames(10).frame(a={"last_attack_landed": LASER}, b={"percent": 3.0}).frames(60)
+    stats, events = scene.run()
+    assert not stats.conversions
+    assert not stats.combos
+    assert (stats.overall[0].total_damage, stats.overall[0].conversion_count) == (3.0, 0)
+    assert [totals.damage for totals in stats.extra.players[0].exchanges] == [3.0]
+    assert not events_of(events, "conversion_started", "combo_started", "combo_extended")
+
+
+def test_magnifying_glass_is_nobodys_damage() -> None:
+    stats, _ = Scene().frames(10).frame(b={"percent": 1.0, "action_state_id": 0x1D}).frames(60).run()
+    assert [player.total_damage for player in stats.overall] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(("last_hit_by", "damage"), [(6, 0.0), (0, 2.0)])
+def test_pichu_hurts_itself_unless_it_was_just_hit(last_hit_by: int, damage: float) -> None:
+    scene = Scene().frame(b={"internal_character_id": 23}).frames(5, b={"action_state_id": 0x155})
+    scene.frame(a={"last_attack_landed": LASER}, b={"percent": 2.0, "last_hit_by": last_hit_by})
+    stats, _ = scene.frames(5).run()
+    assert stats.overall[0].total_damage == damage
+
+
+def test_new_conversion_begins_a_move_though_the_hitter_goes_on() -> None:
+    """The hitter stays in one action, longer than the conversion that it began."""
+    attack = {"action_state_id": 0x41, "last_attack_landed": 13}
+    scene = Scene().frames(10).frame(a=attack, b={"percent": 5.0, "action_state_id": DAMAGED})
+    scene.frames(50, b={"action_state_id": WAITING})
+    scene.frame(b={"percent": 8.0, "action_state_id": DAMAGED})
+    stats, _ = scene.frames(5).run()
+    assert [[move.damage for move in conversion.moves] for conversion in stats.conversions] == [[5.0], [3.0]]
+
+
+def test_stats_messages_of_a_very_long_game_grow_with_its_length() -> None:
+    """A punish without an end, with a new move every third frame: 40 entries a second in conversion and combo."""
+    scene = Scene()
+    for hits in range(1200):
+        attack = {"action_state_id": 0x41 + hits % 2, "last_attack_landed": 13}
+        scene.frame(a=attack, b={"percent": float(hits % 300 + 1), "action_state_id": DAMAGED}).frames(2)
+    stats, events = scene.run()
+    moves = [len(event.stats.conversions[0].moves) for event in events if isinstance(event, StatsUpdate)]
+    each_second = [20 * second - 1 for second in range(1, 25)]  # the first frame has no move
+    assert moves[:24] == each_second  # until there are a thousand entries
+    gaps = [after - before for before, after in pairwise(moves[24:-1])]
+    assert gaps == sorted(gaps)
+    assert gaps[0] == 20 * 2
+    assert gaps[-1] == 20 * 4
+    assert moves[-1] == len(stats.conversions[0].moves)
