@@ -7,7 +7,7 @@
  * second.
  */
 
-import { gamePlayers, stageName, stageOutline, stocksText } from "../slippi.js";
+import { gamePlayers, pointsText, stageName, stageOutline, stocksText } from "../slippi.js";
 import { colourOf, setAttribute, resized, styleValue } from "./dom.js";
 import { OFF_STAGE_Y, ObservedGround } from "./stages.js";
 
@@ -297,7 +297,7 @@ export class StageView extends HTMLElement {
       let before = null;
       for (let i = number - TRAIL_FRAMES; i <= number; i++) {
         const post = match.frames.get(i)?.players?.[player.index]?.post;
-        if (!post || isOut(post)) {
+        if (!post || isOut(post, player)) {
           before = null;
           continue;
         }
@@ -348,11 +348,11 @@ export class StageView extends HTMLElement {
     for (const player of players) {
       const colour = this.#style[colourOf(player)];
       const follower = frame.followers?.[player.index]?.post;
-      if (follower && !isOut(follower)) {
+      if (follower && !isOut(follower, player)) {
         this.#drawFighter(context, toPixels, follower, colour, scale * 0.75);
       }
       const post = frame.players?.[player.index]?.post;
-      if (!post || post.stocksRemaining === 0 || post.positionX === undefined) {
+      if (!post || hasNoStocks(post, player) || post.positionX === undefined) {
         continue;
       }
       const [x, y] = toPixels(post.positionX, post.positionY);
@@ -482,6 +482,9 @@ export function textAlternative(game, players, frame, stage) {
     if (stocks !== null) {
       parts.push(stocksText(stocks));
     }
+    if (player.points !== null) {
+      parts.push(pointsText(player.points));
+    }
     if (stocks !== 0 && post.positionX !== undefined) {
       parts.push(whereabouts(post, stage));
     }
@@ -507,9 +510,21 @@ function whereabouts(post, stage) {
   return `${post.isAirborne === true ? "in the air" : "on the ground"} ${side}${facing}`;
 }
 
-/** @param {Record<string, any>} post */
-function isOut(post) {
-  return post.positionX === undefined || post.stocksRemaining === 0 || isWithin(post.actionStateId, DYING);
+/**
+ * @param {Record<string, any>} post
+ * @param {Player} player
+ */
+function isOut(post, player) {
+  return post.positionX === undefined || hasNoStocks(post, player) || isWithin(post.actionStateId, DYING);
+}
+
+/**
+ * Whether the player is out of the game. Without stocks, what the frame has as their number means nothing.
+ * @param {Record<string, any>} post
+ * @param {Player} player
+ */
+function hasNoStocks(post, player) {
+  return player.stocks !== null && post.stocksRemaining === 0;
 }
 
 /** @param {Record<string, any> | null} frame */
