@@ -56,16 +56,19 @@ def test_overlay_shows_the_scores(browser: Browser, folder: Path, stocks: int) -
             page.evaluate(LIKE_A_VIDEO)
             if stocks == 0:
                 screenshot(page, "overlay-time-mode")
+            late.page.goto(f"{daemon.url}/")
+            expect(late.page.locator(".panel .player .stocks .hidden").first).to_have_text("Score 2")
+            expect(late.page.locator(".panel .numbers tbody tr").first).to_have_text("Score2-1-1-1")
+            if stocks == 0:
+                screenshot(late.page, "dashboard-time-mode")
             file.write(finished[len(running_bytes) :])
             file.seek(0)
             file.write(finished[:HEADER_BYTES])
         shows_scores(page, "2", "−1", "0", "−2")
         expect(page.locator(".outcome")).to_have_text("Vixen wins")
-        late.page.goto(f"{daemon.url}/#/station")
-        expect(late.page.locator(".stocks .hidden").first).to_have_text("Score 2")
-        if stocks == 0:
-            screenshot(late.page, "dashboard-time-mode")
+        expect(late.page.locator(".panel .result")).to_have_text("Vixen wins")
         watched.check(daemon.url)
+        late.check(daemon.url)
 
 
 def test_overlay_names_a_tie(browser: Browser, folder: Path) -> None:

@@ -155,7 +155,7 @@ export class StageView extends HTMLElement {
     const players = gamePlayers(game, this.set);
     const stage = stageOutline(game);
     this.#observe(frame, stage);
-    const camera = this.#moveCamera(frame, stage, width / height);
+    const camera = this.#moveCamera(frame, players, stage, width / height);
     const scale = width / (camera.right - camera.left);
     const toPixels = /** @type {ToPixels} */ ((x, y) => [(x - camera.left) * scale, (camera.top - y) * scale]);
     this.#drawStage(context, toPixels, stage, match);
@@ -198,15 +198,16 @@ export class StageView extends HTMLElement {
 
   /**
    * @param {Record<string, any> | null} frame
+   * @param {Player[]} players
    * @param {import("./stages.js").Outline | null} stage
    * @param {number} aspect
    */
-  #moveCamera(frame, stage, aspect) {
+  #moveCamera(frame, players, stage, aspect) {
     const blast = stage?.blast ?? UNKNOWN_BLAST;
     if (this.#reducedMotion.matches) {
       return (this.#camera = fitted(stage === null ? expanded(DEFAULT_BOX, 100) : expanded(blast, 4), aspect));
     }
-    const points = alive(frame).map(({ positionX, positionY }) => [positionX, positionY + BODY_UNITS / 2]);
+    const points = alive(frame, players).map(({ positionX, positionY }) => [positionX, positionY + BODY_UNITS / 2]);
     if (stage !== null) {
       points.push([-stage.edge * 0.8, -12], [stage.edge * 0.8, -12], [0, 48]);
     }
@@ -527,11 +528,14 @@ function hasNoStocks(post, player) {
   return player.stocks !== null && post.stocksRemaining === 0;
 }
 
-/** @param {Record<string, any> | null} frame */
-function alive(frame) {
-  return Object.values(frame?.players ?? {})
-    .map((entry) => entry.post)
-    .filter((post) => post && !isOut(post));
+/**
+ * @param {Record<string, any> | null} frame
+ * @param {Player[]} players
+ */
+function alive(frame, players) {
+  return players
+    .filter((player) => !isOut(frame?.players?.[player.index]?.post ?? {}, player))
+    .map((player) => frame?.players[player.index].post);
 }
 
 /**
