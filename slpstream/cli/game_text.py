@@ -14,6 +14,11 @@ def summary_of(format_name: str, settings: Any, end: GameEnd) -> GameSummary:
     return describe(GameStart(0, format_name, "", settings, (60, 1)), end)
 
 
+def mode_text(summary: GameSummary) -> str:
+    """The mode, such as `time mode`; empty for the usual one."""
+    return f"{summary.mode} mode" if summary.mode.isalpha() else summary.mode
+
+
 def player_text(player: PlayerSummary, *, won: bool) -> str:
     """One line about a player: port, character, name, connect code, and a star for a winner."""
     port = player.index + 1 if player.port is None else player.port

@@ -17,7 +17,7 @@ import msgspec
 
 from slpstream.api import open_replay, preview_replay, read_chunks
 from slpstream.cli import report, report_error
-from slpstream.cli.game_text import length_text, player_text, summary_of
+from slpstream.cli.game_text import length_text, mode_text, player_text, summary_of
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import fail_without_replays, find_files
 from slpstream.cli.replay_options import personal_option, strict_option
@@ -123,6 +123,7 @@ def _row(
         "reason": end.reason,
         "gameEnd": end.game_end,
         "winners": end.winners,
+        **{name: end.values[name] for name in ("scores", "tied") if name in end.values},
         "diagnostics": diagnostics,
     }
 
@@ -159,8 +160,7 @@ def _game(row: dict[str, Any]) -> tuple[str, str, str]:
     """The columns version, stage and players of the table."""
     end = GameEnd(0, row["reason"], row["gameEnd"], row["winners"])
     summary = summary_of(row["format"], row["settings"], end)
-    stage = summary.place.text
-    stage_and_rules = f"{stage}, {summary.rules}" if summary.rules else stage
+    stage_and_rules = ", ".join(part for part in (summary.place.text, summary.rules, mode_text(summary)) if part)
     players = [player_text(player, won=player.index in summary.winners) for player in summary.players]
     lines = [summary.who] if summary.who else players
     return summary.version or row["format"], stage_and_rules, "\n".join(map(printable, lines))

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from slpstream.api import Replay
-from slpstream.cli.game_text import length_text, player_text, summary_of
+from slpstream.cli.game_text import length_text, mode_text, player_text, summary_of
 from slpstream.cli.stats_rows import Figures, GameRow, Grouping, figures_of, summaries
 from slpstream.cli.terminal import table_console
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
@@ -76,10 +76,11 @@ def print_game(replay: Replay, *, compat: bool = False, crew: bool = False) -> N
     short = {p.index: f"P{p.port}" for p in summary.players}
     console = table_console()
     length = length_text(end.duration_seconds)
-    about = (printable(replay.path.name), summary.place.text, length, f"version {summary.version}", end.reason)
+    place = ", ".join(part for part in (summary.place.text, mode_text(summary)) if part)
+    about = (printable(replay.path.name), place, length, f"version {summary.version}", end.reason)
     console.print(Text("  ".join(part for part in about if part), style="bold"))
     won = ", ".join(names[index].removesuffix(" *") for index in names if index in winners)
-    console.print(Text(f"Winner: {won or 'not known'}"))
+    console.print(Text("Tie" if summary.tied else f"Winner: {won or 'not known'}"))
     stadium = replay.stadium_stats()
     if stadium is not None:
         console.print(Text(_stadium(stadium)))
@@ -173,6 +174,9 @@ _LINES: Sequence[tuple[str, Callable[[_GameFigures, int], str]]] = (
     _extra("Recoveries", _recoveries),
     _extra("Stage control", lambda e: percent_text(e.stage_control.count, e.stage_control.total)),
     _extra("In shield", lambda e: f"{e.shield_frames / FRAMES_PER_SECOND:.1f} s"),
+    _extra("Score", lambda e: "" if e.score is UNSET else str(e.score)),
+    _extra("KOs", lambda e: "" if e.kos is UNSET else str(e.kos)),
+    _extra("Falls", lambda e: "" if e.falls is UNSET else str(e.falls)),
     _extra("Self-destructs", lambda e: str(e.self_destructs)),
     _extra("Stocks given up", lambda e: "" if e.stocks_given_up is UNSET else str(e.stocks_given_up)),
     ("First blood", _first_blood),
@@ -198,7 +202,8 @@ def _stocks(stats: Stats, names: Mapping[int, str], *, pair: bool) -> Table:
         else:
             by, how = names.get(kill.last_hit_by, ""), _move(kill.moves[-1]) if kill.moves else ""
         percent = "" if stock.end_percent is UNSET else f"{stock.end_percent:.1f}"
-        lost = f"{names.get(stock.player_index, '')} stock {stock.count}"
+        life = "life" if stock.count is UNSET else f"stock {stock.count}"
+        lost = f"{names.get(stock.player_index, '')} {life}"
         table.add_row(*map(Text, (lost, time_text(_end(stock)), percent, by, how)))
     return table
 

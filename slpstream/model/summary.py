@@ -46,7 +46,10 @@ class PlayerSummary(_Summary, frozen=True):
     team: Annotated[int | None, Meta(description="Number of the team; meaningless unless `isTeams`.")] = None
     team_name: Annotated[str, Meta(description="The team in a word: `red`.")] = ""
     human: Annotated[bool, Meta(description="False when the computer plays.")] = True
-    start_stocks: int | None = None
+    start_stocks: Annotated[int | None, Meta(description="Left out in modes without stocks.")] = None
+    score: Annotated[
+        int | None, Meta(description="Score at the end, in modes that are played for a score: KOs minus falls.")
+    ] = None
     setup: Annotated[
         dict[str, Any],
         Meta(description="`character`, `color`, `team` and `human` exactly as the settings have them."),
@@ -64,6 +67,12 @@ class GameSummary(_Summary, frozen=True):
     version: Annotated[str, Meta(description="Version of the game or of the format.")] = ""
     place: Annotated[Thing, Meta(description="Where it was played: a stage, a course, a track.")] = Thing()
     rules: Annotated[str, Meta(description="The rules in a few words: `Time Attack, 3 laps`.")] = ""
+    mode: Annotated[
+        str,
+        Meta(
+            description="`time`, `coin`, `bonus`, `stamina`, or `mode 4` for one without a name; empty for stock mode."
+        ),
+    ] = ""
     players: list[PlayerSummary] = []
     who: Annotated[
         str, Meta(description="Who played, in one line, where a line for each player would not say it well.")
@@ -82,6 +91,7 @@ class GameSummary(_Summary, frozen=True):
     ] = None
     quitter: Annotated[int | None, Meta(description="Player index of the player who quit.")] = None
     winners: Annotated[list[int], Meta(description="Player indices.")] = []
+    tied: Annotated[bool, Meta(description="Several sides came first, and the game goes on to sudden death.")] = False
     setup: Annotated[
         dict[str, Any], Meta(description="Place and rules exactly as the settings have them: `stageId`, `laps`, ...")
     ] = {}

@@ -16,7 +16,7 @@ import msgspec
 import trio
 
 from slpstream.model.summary import PlayerSummary
-from slpstream.stream import Channel
+from slpstream.stream import Channel, Game
 from slpstream.system.logs import get_logger
 
 SLOTS = 4
@@ -33,6 +33,25 @@ class _Post(msgspec.Struct, frozen=True):
 
 class _Player(msgspec.Struct):
     post: _Post = _Post()
+
+
+class _Score(msgspec.Struct, rename="camel", frozen=True):
+    player_index: int
+    score: int | None = None
+
+
+class _Extra(msgspec.Struct, frozen=True):
+    players: list[_Score] = []
+
+
+class _Stats(msgspec.Struct, frozen=True):
+    """The part of the stats that has the scores."""
+
+    extra: _Extra = _Extra()
+
+
+class _StatsMessage(msgspec.Struct, frozen=True):
+    stats: _Stats = _Stats()
 
 
 class _Frame(msgspec.Struct):
@@ -122,6 +141,7 @@ def _state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]:
         "reason": station_state.get("reason", ""),
         "gameId": None,
         "stage": "",
+        "mode": "",
         "bestOf": played.get("bestOf"),
         "setState": played.get("state"),
         "setId": played.get("setId"),
@@ -131,10 +151,14 @@ def _state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]:
     frame = _Frame()
     members = {member.get("playerIndex"): member for member in played.get("players") or ()}
     by_index: dict[int, PlayerSummary] = {}
+    scores: dict[int, int | None] | None = None
     game = channel.current
     if game is not None and game.start is not None:
         by_index = {player.index: player for player in game.summary.players}
         state["gameId"], state["stage"] = game.game_id, game.summary.place.name
+        state["mode"] = game.summary.mode
+        if game.summary.mode and all(player.start_stocks is None for player in game.summary.players):
+            scores = _scores(game)
         if game.newest_frame is not None:
             frame = msgspec.json.decode(game.newest_frame.entry(), type=_Frame)
         if played.get("gameId") != game.game_id:
@@ -142,8 +166,22 @@ def _state(channel: Channel, played: Mapping[str, Any]) -> dict[str, Any]:
     order = list(members) if members and by_index.keys() <= members.keys() else list(by_index)
     for index in (order or list(members))[:SLOTS]:
         player = by_index.get(index, PlayerSummary(index=index))
-        state["players"].append(_player(player, members.get(index, {}), frame))
+        shown = _player(player, members.get(index, {}), frame)
+        if scores is not None:
+            shown |= {"stocks": None, "gameScore": scores.get(index)}
+        state["players"].append(shown)
     return state
+
+
+def _scores(game: Game) -> dict[int, int | None]:
+    """The scores of a game without stocks by player index, from its newest stats or, once it is over, its summary."""
+    found: dict[int, int | None] = {
+        player.index: player.score for player in game.summary.players if player.score is not None
+    }
+    if found or game.newest_stats is None:
+        return found
+    message = msgspec.json.decode(b"{" + game.newest_stats.body, type=_StatsMessage)
+    return {each.player_index: each.score for each in message.stats.extra.players}
 
 
 def _player(player: PlayerSummary, member: Mapping[str, Any], frame: _Frame) -> dict[str, Any]:
@@ -170,7 +208,8 @@ def _files(state: Mapping[str, Any]) -> dict[str, bytes]:
     for slot in range(SLOTS):
         player = state["players"][slot] if slot < len(state["players"]) else {}
         for name in _PLAYER_TEXTS:
-            files[f"{name}{slot + 1}.txt"] = _text(player.get(name))
+            instead = "gameScore" if name == "stocks" and "gameScore" in player else name
+            files[f"{name}{slot + 1}.txt"] = _text(player.get(instead))
     return files
 
 

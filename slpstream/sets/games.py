@@ -38,6 +38,8 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
     """Stocks at the end; `None` when not known (yet)."""
     percent: float | None = None
     """Percent at the end; `None` when not known (yet)."""
+    score: int | None = None
+    """Score at the end of a game played for a score; `None` for other games."""
 
 
 class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
@@ -50,6 +52,8 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     game_id: str
     players: Sequence[Player]
     stage_id: int | None = None
+    mode: str = ""
+    """As in the summary; empty for stock mode."""
     is_teams: bool = False
     match_id: str = ""
     """The ranked match to which the replay assigns this game; empty for other games."""
@@ -68,6 +72,8 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     """Player index of the player who quit; `None` when not known."""
     winners: Sequence[int] = ()
     """Player indices."""
+    tied: bool = False
+    """Several sides came first."""
 
     def sides(self) -> list[list[Player]]:
         """The sides in the order of their first ports: the teams, or each player alone."""
@@ -111,6 +117,7 @@ def _played_game(indexed: IndexedGame, running: Collection[str]) -> PlayedGame:
         game_id=indexed.game_id,
         players=[_player(player, indexed.standings.get(player.index, Standing())) for player in summary.players],
         stage_id=_number(summary.place.id),
+        mode=summary.mode,
         is_teams=summary.is_teams,
         match_id=summary.match_id,
         said_at_ms=indexed.said_at_ms,
@@ -121,6 +128,7 @@ def _played_game(indexed: IndexedGame, running: Collection[str]) -> PlayedGame:
         ending=summary.ending,
         quitter=summary.quitter,
         winners=summary.winners,
+        tied=summary.tied,
     )
 
 
@@ -138,6 +146,7 @@ def _player(player: PlayerSummary, standing: Standing) -> Player:
         start_stocks=player.start_stocks,
         stocks=standing.stocks,
         percent=standing.percent,
+        score=player.score,
     )
 
 

@@ -66,6 +66,7 @@ class GamePlayer(_Payload, kw_only=True, frozen=True):
     character_color: int | None = None
     stocks: Annotated[int | None, Meta(description="Stocks at the end.")] = None
     percent: Annotated[float | None, Meta(description="Percent at the end.")] = None
+    score: Annotated[int | None, Meta(description="Score at the end, in time mode.")] = None
 
 
 class OperatorDecision(_Payload, kw_only=True, frozen=True):
@@ -81,6 +82,7 @@ class ScoredGame(_Payload, kw_only=True, frozen=True):
 
     game_id: str
     stage_id: int | None = None
+    mode: Annotated[str, Meta(description="`time`, `coin`, `bonus`, `stamina`; left out for stock mode.")] = ""
     duration_seconds: float | None = None
     verdict: Verdict
     counts: Annotated[bool, Meta(description="Whether it is a point for `winner`.")]
@@ -168,6 +170,7 @@ def _game(entry: SetGame, corrections: Corrections) -> ScoredGame:
     return ScoredGame(
         game_id=game.game_id,
         stage_id=game.stage_id,
+        mode=game.mode,
         duration_seconds=game.duration_seconds,
         verdict=entry.judgement.verdict,
         counts=entry.judgement.counts,
@@ -192,4 +195,5 @@ def _game_player(player: Player, side: int) -> GamePlayer:
         character_color=player.character_color,
         stocks=player.stocks,
         percent=player.percent if player.percent is None or math.isfinite(player.percent) else None,
+        score=player.score,
     )

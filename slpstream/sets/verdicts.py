@@ -78,7 +78,19 @@ def _played(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | Non
     how = _ENDINGS.get(game.ending)
     if how is None:
         return None
-    return Judgement("no_winner", f"{how}, and nobody won") if side is None else Judgement("counted", how)
+    if side is not None:
+        return Judgement("counted", how)
+    if game.tied:
+        return Judgement("no_winner", f"{how}, with a tie{_at_score(game)} that goes on to sudden death")
+    if game.mode:
+        return Judgement("no_winner", f"{how}, and its replay does not have the winner")
+    return Judgement("no_winner", f"{how}, and nobody won")
+
+
+def _at_score(game: PlayedGame) -> str:
+    """The highest score in a game as ` at 3`; empty for teams, and when it is not known."""
+    scores = [player.score for player in game.players if player.score is not None]
+    return f" at {max(scores)}" if scores and not game.is_teams else ""
 
 
 def _handwarmer(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:

@@ -48,7 +48,7 @@ class PlayerExtra(StatsStruct):
     player_index: int
     kill_moves: list[KillMove]
     self_destructs: int
-    """Stocks lost without an open conversion and without a hitter."""
+    """Stocks lost without an open conversion and without a hitter; without stocks, falls without a hitter."""
     exchanges: list[HitTotals]
     characters: list[CharacterTotals]
     shield_frames: int
@@ -62,6 +62,12 @@ class PlayerExtra(StatsStruct):
     """Inputs per minute over the last 600 frames."""
     stocks_given_up: int | UnsetType = UNSET
     """Crew battles only: stocks given up before the first hit, to begin with as many as the crew has left."""
+    falls: int | UnsetType = UNSET
+    """Modes without stocks only: lives that ended."""
+    kos: int | UnsetType = UNSET
+    """Modes without stocks only: opponents that fell after being hit last by this player."""
+    score: int | UnsetType = UNSET
+    """Time mode only: KOs minus falls."""
 
 
 class FirstBlood(StatsStruct):

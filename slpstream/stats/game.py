@@ -15,6 +15,7 @@ from typing import Any, Self
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import FIRST_FRAME, FIRST_PLAYABLE_FRAME
+from slpstream.formats.slippi.falls import Fall, FallCounter, PlayerScore
 from slpstream.formats.slippi.game_start import Settings
 from slpstream.formats.slippi.names import stage_edge
 from slpstream.model.events import Event, Frame, GameEnd, GameEvent, StatsUpdate
@@ -89,6 +90,8 @@ class SlippiStats:
         self._link_players()
         self._pauses = Pauses()
         self._rollbacks = RollbackCounter()
+        self._falls = None if compat or settings.takes_stocks else FallCounter(settings)
+        """Decides which lives end, in modes without stocks."""
         self._targets = Targets() if settings.game_mode == MAJOR_SCENE_TARGET_TEST else None
         self._first_blood: FirstBlood | None = None
         self._last: int | None = None
@@ -109,6 +112,7 @@ class SlippiStats:
         twin._link_players()
         twin._pauses = self._pauses.copy()
         twin._rollbacks = self._rollbacks.copy()
+        twin._falls = None if self._falls is None else self._falls.copy()
         twin._targets = None if self._targets is None else self._targets.copy()
         twin._pending = []
         twin._ended_conversions = []
@@ -248,6 +252,7 @@ class SlippiStats:
         present = entry.players
         players = self._players
         has_counter = self._has_counter
+        takes_stocks = self._falls is None
         lost: list[Player] | None = None
         gone = False
         for player in players:
@@ -265,7 +270,7 @@ class SlippiStats:
                 continue
             player.prev = prev
             player.restarted = has_counter and post.action_state_counter < prev.action_state_counter
-            if post.stocks_remaining != prev.stocks_remaining:
+            if post.stocks_remaining != prev.stocks_remaining and takes_stocks:
                 lost = [] if lost is None else lost
                 lost.append(player)
             elif not player.alive and not FLAGS[post.action_state_id] & DYING:
@@ -274,6 +279,8 @@ class SlippiStats:
             players = [p for p in players if p.index in present and present[p.index].post is not UNSET]
         if lost is not None:
             lost = [player for player in lost if self._change_stocks(player, number, lost)]
+        if self._falls is not None:
+            lost = [self._fall(fall, number) for fall in self._falls.take(present)]
 
         playable = number >= FIRST_PLAYABLE_FRAME
         edge = self._edge
@@ -345,8 +352,10 @@ class SlippiStats:
     def _spawn(self, player: Player, number: int) -> None:
         post = player.post
         player.alive = True
-        player.stocks.spawn(number, post)
-        values = {"playerIndex": player.index, "stocksRemaining": post.stocks_remaining}
+        values = {"playerIndex": player.index}
+        if self._falls is None:
+            values["stocksRemaining"] = post.stocks_remaining
+        player.stocks.spawn(number, post, values.get("stocksRemaining", UNSET))
         self._pending.append((_STOCKS, player.index, "player_spawned", values))
 
     def _change_stocks(self, player: Player, number: int, changed: list[Player]) -> bool:
@@ -370,6 +379,20 @@ class SlippiStats:
         if not FLAGS[post.action_state_id] & DYING:
             self._spawn(player, number)
         return True
+
+    def _fall(self, fall: Fall, number: int) -> Player:
+        """End a life in a mode without stocks; returns the player."""
+        player = self._by_index[fall.player_index]
+        life = player.stocks.lose(number, player.post, player.prev.percent)
+        player.alive = False
+        values: dict[str, Any] = {"playerIndex": player.index, "selfDestruct": fall.by is None, "life": life}
+        if fall.by is not None:
+            values["byPlayerIndex"] = fall.by
+        self._pending.append((_STOCKS, player.index, "fall", values | {"scores": self._scores()}))
+        return player
+
+    def _scores(self) -> list[PlayerScore]:
+        return [] if self._falls is None else self._falls.scores()
 
     def _hit(self, player: Player, number: int, damage: float, flags: int) -> None:
         """Take a frame in which a player is damaged or grabbed."""
@@ -558,9 +581,13 @@ class SlippiStats:
             holder.positions.control_frames += 1
 
     def _extra(self, last: int) -> Extra:
+        players = [self._player_extra(player, last) for player in self._players]
+        for player, score in zip(players, self._scores(), strict=False):
+            player.falls, player.kos, player.score = score.falls, score.kos, score.score
+            player.self_destructs = score.self_destructs
         return Extra(
             timer=timer_text(self.settings, last),
-            players=[self._player_extra(player, last) for player in self._players],
+            players=players,
             first_blood=UNSET if self._first_blood is None else self._first_blood,
             rollbacks=self._rollbacks.totals() if self._rollbacks.frames else UNSET,
             pauses=self._pauses.count,

@@ -25,8 +25,8 @@ class Stock(StatsStruct):
     start_percent: float = 0
     end_percent: float | UnsetType = UNSET
     current_percent: float = 0
-    count: int = 0
-    """Stocks left during this life, this one included."""
+    count: int | UnsetType = 0
+    """Stocks left during this life, this one included; absent in modes without stocks."""
     death_animation: int | UnsetType = UNSET
     """Action state in the frame of the loss."""
 

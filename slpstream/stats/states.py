@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from slpstream.formats.slippi.commands import LAST_DYING
+
 HIT: Final = 0x01
 """Damaged, grabbed, or in a command grab. Opens conversions and combos."""
 HELD: Final = 0x02
@@ -41,7 +43,7 @@ _ATTACKS = range(0x2C, 0x46)
 FIRST_CHARACTER_STATE = 0x155
 """The first of the states that each character has of its own, mostly for special moves."""
 
-_DYING = range(0x0B)
+_DYING = range(LAST_DYING + 1)
 _DAMAGED = (*range(0x4B, 0x5C), 0x26, 0xB9, 0xC1)
 _CAPTURED = (*range(0xDF, 0xE9), *(s for s in (*range(0x10A, 0x131), *range(0x147, 0x153)) if s != 0x125))
 _CONTROL = (*range(0x0E, 0x19), *range(0x27, 0x2A), *range(0x2D, 0x41), GRAB)

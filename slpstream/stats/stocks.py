@@ -1,13 +1,14 @@
 """Stocks: the lives of a player, each from the first frame in which the player is not dying until the loss.
 
 From the Post-Frame fields `action_state_id` (dying is 0x00 to 0x0A), `stocks_remaining` and `percent`. The percent at
-the end is that of the frame before the loss.
+the end is that of the frame before the loss. In modes without stocks a life ends in the first frame of dying.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from msgspec import UnsetType
 from msgspec.structs import replace
 
 from slpstream.stats.schema import Stock
@@ -32,9 +33,9 @@ class Stocks:
             twin.open = entries[self._position] = replace(self.open)
         return twin
 
-    def spawn(self, frame: int, post: Any) -> Stock:
-        """Open a life, in the first frame in which the player is not dying."""
-        self.open = stock = Stock(self.index, frame, current_percent=post.percent, count=post.stocks_remaining)
+    def spawn(self, frame: int, post: Any, count: int | UnsetType) -> Stock:
+        """Open a life, in the first frame in which the player is not dying. `count` is the number of stocks left."""
+        self.open = stock = Stock(self.index, frame, current_percent=post.percent, count=count)
         self._position = len(self.entries)
         self.entries.append(stock)
         return stock

@@ -149,3 +149,31 @@ async def test_unwritable_folder_is_reported_until_it_works_again(
     assert not files.not_ready()
     assert texts(tmp_path, "state") == ["offline"]
     nursery.cancel_scope.cancel()
+
+
+async def test_files_show_the_score_of_a_game_without_stocks(
+    tmp_path: Path, nursery: trio.Nursery, autojump_clock: MockClock
+) -> None:
+    """In `stocks1.txt`, whatever the frames have as stocks: from the newest stats, and at the end from the summary."""
+    station, log = FakeStation(), FakeLog(1, batches=0)
+    nursery.start_soon(ObsFiles(tmp_path, limiter=trio.CapacityLimiter(1)).follow, station.channel)
+    game = station.begin(log)
+    players = [PlayerSummary(index=0), PlayerSummary(index=1)]
+    game.summary = GameSummary(mode="time", players=players)
+    station.write(game)
+    show(station, game, 1000, (0, 12.9, 0), (1, 0.0, 99))
+    await trio.sleep(1)
+    assert texts(tmp_path, "stocks1", "stocks2", "percent1") == ["", "", "12"]
+    scores = [{"playerIndex": 0, "score": 3, "falls": 1}, {"playerIndex": 1, "score": -2}]
+    body = b'"frame":1001,"stats":' + json.dumps({"extra": {"players": scores}}).encode() + b"}"
+    station.channel.publish(game, {"live": [LogMessage("stats", game.game_id, "live", 1001, 0, body, None)]})
+    await trio.sleep(1)
+    assert texts(tmp_path, "stocks1", "stocks2") == ["3", "-2"]
+    shown = state(tmp_path)
+    assert shown["mode"] == "time"
+    assert [(player["stocks"], player["gameScore"]) for player in shown["players"]] == [(None, 3), (None, -2)]
+    game.summary = GameSummary(mode="time", players=[PlayerSummary(index=0, score=3), PlayerSummary(index=1, score=-3)])
+    station.channel.notify()
+    await trio.sleep(1)
+    assert texts(tmp_path, "stocks1", "stocks2") == ["3", "-3"]
+    nursery.cancel_scope.cancel()

@@ -20,6 +20,8 @@ GECKO_LIST = 0x3D
 FIRST_FRAME = -123
 FIRST_PLAYABLE_FRAME = -39
 FRAMES_PER_SECOND = 60
+LAST_DYING = 0x0A
+"""The last of the action states in which a fighter dies; the first is 0."""
 MAX_THINGS = 1024
 """Limit for the items and for the stage events of one sending; the game sends at most 15 and 3."""
 

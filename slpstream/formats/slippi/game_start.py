@@ -26,6 +26,8 @@ from slpstream.model.fields import BOOL, F32, I8, U8, U16, U32, Field, camel, oc
 PLAYERS = 4
 PLAYER_TYPE_EMPTY = 3
 MAJOR_SCENE_ONLINE = 8
+TIME_MODE, STOCK_MODE = 0x00, 0x20
+"""Values of `in_game_mode`. Others are 0x40, coin mode, and 0x60, bonus mode."""
 
 EXACT_CHARACTER_SINCE = (1, 6, 0)
 """Before this version Game Start has Zelda for a player that begins as Sheik; frame -123 has the right one."""
@@ -203,6 +205,11 @@ class Settings(msgspec.Struct, rename=lambda name: _RENAME.get(name) or camel(na
     is_pal: bool | UnsetType
     is_frozen_ps: bool | UnsetType
     match_info: MatchInfo
+
+    @property
+    def takes_stocks(self) -> bool:
+        """Whether a fall costs a stock. In other modes than stock mode `stocks_remaining` means nothing."""
+        return self.in_game_mode == STOCK_MODE
 
     def player(self, index: int) -> PlayerSettings | None:
         """The settings of a player index; `None` for an empty port."""

@@ -22,13 +22,15 @@ _MAX_OLD_FRAME_BYTES = 8 * (67 + 85)
 def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     """Preview a finished replay from its first and last bytes; `tail_offset` is the file offset of the last bytes.
 
-    `None` when the whole file has to be read: no Game End, two of them, no metadata, or a last frame that is sent
-    again by a rollback. The last frame is searched from the end; its boundaries are right when its events lead exactly
-    to Game End. Raises `FormatError` when there is no Game Start.
+    `None` when the whole file has to be read: a mode without stocks, no Game End, two of them, no metadata, or a last
+    frame that is sent again by a rollback. The last frame is searched from the end; its boundaries are right when its
+    events lead exactly to Game End. Raises `FormatError` when there is no Game Start.
     """
     reader, at, early = read_head(head)
     start = first_of(GameStart, early)
     payloads = reader.event_payloads
+    if reader.settings is not None and not reader.settings.takes_stocks:
+        return None
     raw_end = container.HEADER_BYTES + reader.raw_length_bytes
     if start is None or payloads is None or not reader.raw_length_bytes or reader.stage is not Stage.EVENTS:
         return None

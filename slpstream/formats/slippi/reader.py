@@ -25,6 +25,7 @@ from slpstream.formats.slippi import commands, container, metadata, result
 from slpstream.formats.slippi.assembler import Assembler
 from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
+from slpstream.formats.slippi.falls import FinalFalls, PlayerScore
 from slpstream.formats.slippi.frame_decoder import FrameDecoders
 from slpstream.formats.slippi.framing import (
     EventPayloads,
@@ -104,6 +105,9 @@ class SlippiReader:
         self._diagnostics = DiagnosticLimiter()
         self._counts = [0] * 256
         self._decoders: FrameDecoders | None = None
+        self._falls: FinalFalls | None = None
+        """The falls of a game that takes no stocks; `None` for other games."""
+        self._falls_taken = 0
         self._out: list[Event] = []
 
     def copy(self) -> Self:
@@ -114,6 +118,7 @@ class SlippiReader:
         twin._counts = [0] * 256
         twin._decoders = None if self._decoders is None else self._decoders.copy()
         twin._out = []
+        twin._falls = None if self._falls is None else self._falls.copy()
         if self._scan is not None:
             twin._scan = self._scan.copy()
         if self._assembler is not None:
@@ -194,13 +199,15 @@ class SlippiReader:
     def _run(self, work: Callable[[], None]) -> list[Event]:
         out: list[Event] = []
         self._out = out
-        self._held_index = 0
+        self._held_index = self._falls_taken = 0
         if self._assembler is not None:
             self._assembler.out = out
         try:
             work()
         except FormatError as error:
             self._fail(error)
+        if self._falls is not None:
+            self._take_falls(self._falls)
         if self._held_start is not None and len(out) > self._held_index:
             out.insert(self._held_index, self._start_as_played(self._held_start, out[self._held_index]))
             self._held_start = None
@@ -456,6 +463,7 @@ class SlippiReader:
             finalized_field=(bookend_size or 0) >= commands.FRAME_BOOKEND.fields[1].end - 1,
         )
         self._assembler.out = self._out
+        self._falls = None if settings.takes_stocks else FinalFalls(settings)
         game_id = hashlib.sha256(data).hexdigest()[:32]
         event = GameStart(end_offset, FORMAT, game_id, settings, (FRAMES_PER_SECOND, 1))
         if payload.version < EXACT_CHARACTER_SINCE and settings.has_zelda_or_sheik():
@@ -517,17 +525,28 @@ class SlippiReader:
         last = assembler.last
         number = None if last is None else last.number
         posts = {} if last is None else {index: p.post for index, p in last.entry.players.items() if p.post}
+        scores: list[PlayerScore] = []
+        if self._falls is not None:
+            self._take_falls(self._falls)
+            scores = self._falls.counter.scores()
+        tied = result.is_tied(settings, payload, scores, number)
         self._out.append(
             GameEnd(
                 end_offset,
                 reason,
                 payload,
-                result.winners(settings, payload, posts),
+                [] if tied else result.winners(settings, payload, posts, scores),
                 number,
                 result.duration_seconds(number),
+                result.score_values(scores, tied=tied),
                 standings=result.standings(settings, posts),
             )
         )
+
+    def _take_falls(self, falls: FinalFalls) -> None:
+        """Count the falls in the frames that became final since the last call."""
+        falls.take(self._out[self._falls_taken :])
+        self._falls_taken = len(self._out)
 
     @property
     def _raw_end(self) -> int | None:

@@ -3,19 +3,25 @@
 Source: the rules of slippi-js 9.1 (`getWinners`) without its bugs. A no contest without an initiator has no winner; a
 second Game End changes nothing; and before 3.13, which has no placements, stocks and then percent decide a game that
 ended neither by quitting nor by time.
+
+In modes without stocks the placements decide, or else the score of time mode. The game ranks players with the same
+score by KOs, falls and port, and then plays sudden death: placements that follow this order among the first are a tie
+(documented by the public decompilation; two real games of a minute without a fall have such placements). In stamina
+mode the placements decide, or else who has stocks left (guessed: no replay of it was at hand).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
-from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.falls import PlayerScore
+from slpstream.formats.slippi.game_start import TIME_MODE, Settings
 
 UNRESOLVED, TIME, GAME, RESOLVED, NO_CONTEST = 0, 1, 2, 3, 7
 _QUIT = (UNRESOLVED, NO_CONTEST)
@@ -43,28 +49,64 @@ def game_end_payload(event: Any) -> GameEndPayload:
     return GameEndPayload(event.game_end_method, event.lras_initiator_index, placements)
 
 
-def winners(settings: Settings, end: GameEndPayload | None, last_posts: Mapping[int, Any]) -> list[Placement]:
+def winners(
+    settings: Settings,
+    end: GameEndPayload | None,
+    last_posts: Mapping[int, Any],
+    scores: Sequence[PlayerScore] = (),
+) -> list[Placement]:
     """The winners, several in teams; empty for a game without a known winner.
 
     They have their own positions in replays with placements, otherwise all have position 0. `last_posts` has the
-    Post-Frame Updates of the last frame by player index; players without stocks have none.
+    Post-Frame Updates of the last frame by player index; players without stocks have none. `scores` are those of a game
+    that takes no stocks.
     """
     if end is None:
         return []
     players = [p.player_index for p in settings.players]
     if end.game_end_method in _QUIT:
         return _first(_remaining(players, end.lras_initiator_index))
+    if not settings.takes_stocks:
+        return _placed_first(settings, end) if _has_placements(end) else _first(_best_score(settings, scores))
     stocks = {p: last_posts[p].stocks_remaining if p in last_posts else 0 for p in players}
-    if not any(stocks.values()):
+    if any(player.stamina_mode for player in settings.players):
+        left = [side for side in _sides(settings) if any(stocks[player] for player in side)]
+        return _placed_first(settings, end) if _has_placements(end) else _first(left[0] if len(left) == 1 else [])
+    if not any(stocks.values()) and any(player.start_stocks for player in settings.players):
         return []
     if end.game_end_method == TIME and len(players) == 2:
         return _first(_ahead([[player] for player in players], stocks, last_posts))
-    if any(p.position is not UNSET for p in end.placements):
-        best = next((p.player_index for p in end.placements if p.position == 0), None)
-        return [p for side in _sides(settings) if best in side for p in end.placements if p.player_index in side]
+    if _has_placements(end):
+        return _placed_first(settings, end)
     if len(players) > 1 and end.game_end_method in (TIME, GAME, RESOLVED):
         return _first(_ahead(_sides(settings), stocks, last_posts))
     return []
+
+
+def is_tied(
+    settings: Settings, end: GameEndPayload | None, scores: Sequence[PlayerScore], last_frame: int | None
+) -> bool:
+    """Whether a game of time mode ended with several sides in the first place, so that sudden death decides it."""
+    if end is None or settings.in_game_mode != TIME_MODE or end.game_end_method in _QUIT or len(_sides(settings)) == 1:
+        return False
+    first = {p.player_index for p in end.placements if p.position == 0}
+    if sum(1 for side in _sides(settings) if first & {*side}) > 1:
+        return True
+    if _best_score(settings, scores):
+        return False
+    if not _has_placements(end):
+        return True
+    # The score of a game that was cut short before any fall means nothing.
+    played_seconds = max(0, last_frame or 0) / FRAMES_PER_SECOND
+    counted = any(each.falls for each in scores) or played_seconds >= settings.starting_timer_seconds
+    return counted and (settings.is_teams or first == {max(scores, key=_rank).player_index})
+
+
+def score_values(scores: Sequence[PlayerScore], *, tied: bool) -> dict[str, Any]:
+    """The members of `game_end` for games without stocks."""
+    if not scores:
+        return {}
+    return {"scores": list(scores), "tied": True} if tied else {"scores": list(scores)}
 
 
 def duration_seconds(last_frame: int | None) -> float | None:
@@ -75,10 +117,16 @@ def duration_seconds(last_frame: int | None) -> float | None:
 
 
 def standings(settings: Settings, last_posts: Mapping[int, Any]) -> dict[int, dict[str, Any]]:
-    """Stocks and percent at the end, by player index. Players that were out by then have 0 stocks. Empty without a
-    frame."""
+    """Stocks and percent at the end, by player index. Players that were out by then have 0 stocks. Modes without
+    stocks have only percent. Empty without a frame."""
     if not last_posts:
         return {}
+    if not settings.takes_stocks:
+        return {
+            p.player_index: {"percent": last_posts[p.player_index].percent}
+            for p in settings.players
+            if p.player_index in last_posts
+        }
     return {
         p.player_index: {"stocks": post.stocks_remaining, "percent": post.percent}
         if (post := last_posts.get(p.player_index)) is not None
@@ -114,6 +162,32 @@ def _ahead(sides: list[list[int]], stocks: Mapping[int, int], last_posts: Mappin
     ranks = [(sum(stocks[p] for p in side), -sum(percent(p) for p in side)) for side in sides]
     best = max(ranks)
     return sides[ranks.index(best)] if ranks.count(best) == 1 else []
+
+
+def _has_placements(end: GameEndPayload) -> bool:
+    return any(placement.position is not UNSET for placement in end.placements)
+
+
+def _placed_first(settings: Settings, end: GameEndPayload) -> list[Placement]:
+    """The side of the player in the first place, with the places of all its players."""
+    best = next((p.player_index for p in end.placements if p.position == 0), None)
+    return [p for side in _sides(settings) if best in side for p in end.placements if p.player_index in side]
+
+
+def _best_score(settings: Settings, scores: Sequence[PlayerScore]) -> list[int]:
+    """The side with the highest sum of scores; empty for a tie and in modes without scores."""
+    by_index = {each.player_index: each.score for each in scores if each.score is not UNSET}
+    sides = _sides(settings)
+    if len(sides) == 1 or len(by_index) < sum(map(len, sides)):
+        return []
+    sums = [sum(by_index[player] for player in side) for side in sides]
+    return sides[sums.index(max(sums))] if sums.count(max(sums)) == 1 else []
+
+
+def _rank(player: PlayerScore) -> tuple[int, int, int, int]:
+    """The order in which the game places players: by score, KOs, falls, and port."""
+    score = 0 if player.score is UNSET else player.score
+    return score, player.kos, -player.falls, -player.player_index
 
 
 def _first(players: list[int]) -> list[Placement]:

@@ -7,13 +7,15 @@ from typing import Any
 
 import msgspec
 
-from slpstream.formats.slippi.names import character_name, stage_name, teams
+from slpstream.formats.slippi.game_start import STOCK_MODE
+from slpstream.formats.slippi.names import character_name, in_game_modes, stage_name, teams
 from slpstream.formats.slippi.result import GAME, RESOLVED, TIME
 from slpstream.model.events import GameEnd
 from slpstream.model.summary import Ending, GameSummary, PlayerSummary, Thing, given
 
 _CPU = 1
 _RANKED = "mode.ranked"
+_MODE_SHIFT = 5
 _ENDINGS: Mapping[int, Ending] = {TIME: "time", GAME: "finished", RESOLVED: "finished"}
 """By Game End method. With any other method (0 before 2.0.0, 7) a player has quit."""
 
@@ -25,6 +27,7 @@ class _Player(msgspec.Struct, rename="camel"):
     port: int | None = None
     type: int = 0
     start_stocks: int | None = None
+    stamina_mode: bool = False
     character_id: int | None = None
     character_color: int | None = None
     team_id: int | None = None
@@ -44,6 +47,7 @@ class _Settings(msgspec.Struct, rename="camel"):
     slp_version: str = ""
     stage_id: int | None = None
     game_mode: int | None = None
+    in_game_mode: int = STOCK_MODE
     is_teams: bool = False
     match_info: _Match = _Match()
 
@@ -57,17 +61,32 @@ class _GameEnd(msgspec.Struct, rename="camel"):
     lras_initiator_index: int | None = None
 
 
+class _Score(msgspec.Struct, rename="camel"):
+    player_index: int
+    score: int | None = None
+
+
+class _EndValues(msgspec.Struct):
+    """The members of `game_end` that games without stocks have."""
+
+    scores: list[_Score] = []
+    tied: bool = False
+
+
 def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | None) -> GameSummary:
     """Summarise a game; see `slpstream.formats.interface.Describe`."""
     setup = msgspec.convert(settings, _Settings)
     game_end = _GameEnd()
     winners: list[_Winner] = []
+    values = _EndValues()
     if end is not None:
+        values = msgspec.convert(msgspec.to_builtins(end.values), _EndValues)
         game_end = msgspec.convert(end.game_end or {}, _GameEnd)
         winners = msgspec.convert(end.winners, list[_Winner])
     method, quitter = game_end.game_end_method, game_end.lras_initiator_index
     session_id = setup.match_info.session_id
     metadata = metadata or {}
+    scores = {each.player_index: each.score for each in values.scores}
     started_at = metadata.get("startAt")
     return GameSummary(
         version=setup.slp_version,
@@ -76,10 +95,13 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
             _player(
                 player,
                 is_teams=setup.is_teams,
+                takes_stocks=setup.in_game_mode == STOCK_MODE,
+                score=scores.get(player.player_index),
                 names=_names(metadata, player.player_index),
             )
             for player in setup.players
         ],
+        mode=_mode(setup),
         is_teams=setup.is_teams,
         versus=True,
         match_id=session_id if session_id.startswith(_RANKED) else "",
@@ -87,11 +109,22 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
         ending=None if method is None else _ENDINGS.get(method, "quit"),
         quitter=quitter if any(player.player_index == quitter for player in setup.players) else None,
         winners=[winner.player_index for winner in winners],
+        tied=values.tied,
         setup=given(settings, "stageId", "gameMode", "isTeams"),
     )
 
 
-def _player(player: _Player, *, is_teams: bool, names: Mapping[str, str]) -> PlayerSummary:
+def _mode(setup: _Settings) -> str:
+    """The mode in a word; empty for stock mode."""
+    if setup.in_game_mode == STOCK_MODE:
+        return "stamina" if any(player.stamina_mode for player in setup.players) else ""
+    number = setup.in_game_mode >> _MODE_SHIFT
+    return in_game_modes().get(number) or f"mode {number}"
+
+
+def _player(
+    player: _Player, *, is_teams: bool, takes_stocks: bool, score: int | None, names: Mapping[str, str]
+) -> PlayerSummary:
     name = player.display_name
     if not name and not player.nametag:  # the metadata has the names of netplay games from before 3.9.0
         name = names.get("netplay", "")
@@ -107,7 +140,8 @@ def _player(player: _Player, *, is_teams: bool, names: Mapping[str, str]) -> Pla
         team=player.team_id,
         team_name=teams().get(-1 if player.team_id is None else player.team_id, "") if is_teams else "",
         human=player.type != _CPU,
-        start_stocks=player.start_stocks,
+        start_stocks=player.start_stocks if takes_stocks else None,
+        score=score,
         setup=given(values, *values),
     )
 

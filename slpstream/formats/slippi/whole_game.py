@@ -94,7 +94,9 @@ class WholeGame:
     def _late(self) -> list[Event]:
         """The events after the frames."""
         head = self._head
-        if head.reader.stage is not Stage.EVENTS:  # the raw array ends with Game Start
+        settings = head.reader.settings
+        counts_falls = settings is not None and not settings.takes_stocks  # which takes all frames
+        if head.reader.stage is not Stage.EVENTS or counts_falls:  # or the raw array ends with Game Start
             reader = head.reader.copy()
             return [*head.events, *reader.feed(self.data[head.at :]), *reader.finish()]
         stop = self.index.stop

@@ -45,7 +45,7 @@ applyOptions();
 loadNames(drawSoon);
 const client = connect({
   stations: [station],
-  topics: shows.has("combo") ? ["game", "frame", "event"] : ["game", "frame"],
+  topics: shows.has("combo") || shows.has("stocks") ? ["game", "frame", "event"] : ["game", "frame"],
   fields: [...FIELDS, ...(shows.has("controller") ? CONTROLLER_FIELDS : [])],
   protocol: options.delta ? "delta" : "json",
   token: options.token,

@@ -1,7 +1,7 @@
 /** Draws one player of the overlay into a copy of the template, changing only what differs. */
 
 import { swatch } from "./costumes.js";
-import { damageColour, stocksText } from "./slippi.js";
+import { damageColour, pointsText, stocksText } from "./slippi.js";
 
 /**
  * @typedef {import("./slippi.js").Player} Player
@@ -69,12 +69,19 @@ function drawSwatch(box, { characterId, costume }) {
 }
 
 /**
+ * The stocks, or the score in a game without stocks.
  * @param {HTMLElement} line
  * @param {Player} player
  */
-function drawStocks(line, { stocks, startStocks }) {
-  line.hidden = stocks === null;
-  const key = `${stocks}/${startStocks}`;
+function drawStocks(line, { stocks, startStocks, points }) {
+  line.hidden = stocks === null && points === null;
+  line.classList.toggle("points", points !== null);
+  const key = points === null ? `${stocks}/${startStocks}` : `${points} points`;
+  if (points !== null && line.dataset.key !== key) {
+    line.dataset.key = key;
+    setText(find(".text", line), pointsText(points));
+    find(".icons", line).replaceChildren(pointsText(points));
+  }
   if (stocks === null || line.dataset.key === key) {
     return;
   }

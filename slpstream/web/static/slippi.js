@@ -35,6 +35,7 @@ import { loadTables } from "./tables.js";
  * @property {string} team            Name of the team, which is its colour. Empty without teams.
  * @property {number | null} stocks   `null` if the game has no stocks, or the replay lacks the value.
  * @property {number} startStocks
+ * @property {number | null} points   Score in the game; `null` if unknown, and unless it is played for a score.
  * @property {string} connectCode     Empty when unknown.
  * @property {number | null | undefined} percent  As the game displays it, without decimals; `null` if the replay lacks the
  *     value, `undefined` for games without percent.
@@ -45,6 +46,7 @@ export const FIELDS = Object.freeze(["post.percent", "post.stocksRemaining", "po
 
 export const FORMAT = "slippi";
 
+const TIME_MODE = 0;
 const STOCK_MODE = 32;
 const COUNTING_DOWN = 2;
 const COUNTING_UP = 3;
@@ -103,6 +105,7 @@ export function gamePlayers(game, set = null) {
       team: isTeams ? teamOf(setup.teamId) : "",
       stocks: inGameMode === STOCK_MODE ? (post.stocksRemaining ?? null) : null,
       startStocks: setup.startStocks,
+      points: inGameMode === TIME_MODE && game.scores !== null ? (game.scores.get(setup.playerIndex) ?? 0) : null,
       percent: typeof post.percent === "number" ? Math.floor(post.percent) : null,
     };
   });
@@ -170,6 +173,7 @@ export function playerOfSet({ playerIndex = 0, port = playerIndex + 1, name, con
     team: teamOf(team),
     stocks: null,
     startStocks: 0,
+    points: null,
     percent: null,
   };
 }
@@ -183,9 +187,9 @@ export function resultText(game, set = null) {
   if (game.end === null) {
     return "";
   }
-  const { winners, gameEnd } = game.end;
+  const { winners, gameEnd, tied } = game.end;
   const won = gamePlayers(game, set).filter((player) => winners.some(({ playerIndex }) => playerIndex === player.index));
-  return outcomeText(won) || (gameEnd?.gameEndMethod === NO_CONTEST ? "No contest" : "Game over");
+  return outcomeText(won) || (tied ? "Tie" : gameEnd?.gameEndMethod === NO_CONTEST ? "No contest" : "Game over");
 }
 
 /** @param {number} seconds */
@@ -227,4 +231,9 @@ function css(channels) {
 /** @param {number} stocks */
 export function stocksText(stocks) {
   return stocks === 1 ? "1 stock" : `${stocks} stocks`;
+}
+
+/** @param {number} points */
+export function pointsText(points) {
+  return `Score ${points < 0 ? "−" : ""}${Math.abs(points)}`;
 }

@@ -48,6 +48,7 @@
  * @property {number | null} frame          Number of the newest frame; `null` before the first one.
  * @property {Map<number, Record<string, any>>} players
  *     By player index: the newest frame with this player. Eliminated players keep their last frame.
+ * @property {Map<number, number> | null} scores  Scores in the game by player index; empty unless it is played for a score.
  * @property {GameResult | null} end        `null` while the game is running.
  *
  * @typedef {object} GameResult
@@ -55,6 +56,7 @@
  * @property {{playerIndex: number, position: number}[]} winners  Empty if there is no winner, or if it is unknown.
  * @property {Record<string, any> | null} gameEnd
  * @property {number | null} durationSeconds
+ * @property {boolean} tied                 Several sides came first.
  *
  * @typedef {object} StreamOptions
  * @property {string} station               Name of a station, or `*` for all.
@@ -452,15 +454,23 @@ export class StationView {
         if (message.frame) {
           addFrame(this.game, message.frame);
         }
+        addScores(this.game, message.stats?.extra?.players);
         break;
       case "frame":
         if (this.#isCurrent(message)) {
           addFrame(/** @type {Game} */ (this.game), message.frame);
         }
         break;
+      case "event":
+      case "stats":
+        if (this.#isCurrent(message)) {
+          addScores(/** @type {Game} */ (this.game), message.scores ?? message.stats?.extra?.players);
+        }
+        break;
       case "game_end":
         if (this.#isCurrent(message)) {
           /** @type {Game} */ (this.game).end = gameResult(message);
+          addScores(/** @type {Game} */ (this.game), message.scores);
         }
         break;
       case "lagged":
@@ -495,6 +505,7 @@ function newGame(message, summary) {
     summary: message.summary ?? summary,
     frame: null,
     players: new Map(),
+    scores: new Map(),
     end: null,
   };
 }
@@ -511,11 +522,23 @@ function addFrame(game, frame) {
 }
 
 /**
+ * @param {Game} game
+ * @param {{playerIndex: number, score?: number}[]} [scores]
+ */
+function addScores(game, scores = []) {
+  for (const { playerIndex, score } of scores) {
+    if (typeof score === "number") {
+      game.scores?.set(playerIndex, score);
+    }
+  }
+}
+
+/**
  * @param {any} message
  * @returns {GameResult}
  */
-function gameResult({ reason, winners, gameEnd, durationSeconds }) {
-  return { reason, winners: winners ?? [], gameEnd: gameEnd ?? null, durationSeconds: durationSeconds ?? null };
+function gameResult({ reason, winners, gameEnd, durationSeconds, tied = false }) {
+  return { reason, winners: winners ?? [], gameEnd: gameEnd ?? null, durationSeconds: durationSeconds ?? null, tied };
 }
 
 /** A client that keeps a view of each station in its subscription. */

@@ -164,6 +164,15 @@ export {};
  * @property {{gameEndMethod: number, lrasInitiatorIndex?: number, placements?: {playerIndex: number, position: number}[]}} [gameEnd]
  * @property {number} [lastFrame]
  * @property {number} [durationSeconds]
+ * @property {PlayerScore[]} [scores]  Only of games without stocks.
+ * @property {boolean} [tied]          Several sides came first; sudden death follows.
+ *
+ * @typedef {object} PlayerScore
+ * @property {number} playerIndex
+ * @property {number} kos
+ * @property {number} falls
+ * @property {number} selfDestructs
+ * @property {number} [score]          Only in time mode.
  *
  * @typedef {Envelope & GameEndPayload} GameEndMessage
  *
@@ -177,6 +186,10 @@ export {};
  * @property {number} [percent]
  * @property {number} [change]
  * @property {number} [stocksRemaining]
+ * @property {number} [byPlayerIndex]
+ * @property {boolean} [selfDestruct]
+ * @property {Record<string, any>} [life]
+ * @property {PlayerScore[]} [scores]
  *
  * @typedef {Envelope & GameEventPayload} GameEventMessage
  *
@@ -207,13 +220,15 @@ export {};
  * @property {number} [team]           Meaningless without `isTeams`.
  * @property {string} [teamName]
  * @property {boolean} [human]         False for computer players.
- * @property {number} [startStocks]
+ * @property {number} [startStocks]     Only in games with stocks.
+ * @property {number} [score]          Score at the end of a game that is played for a score.
  * @property {Record<string, any>} [setup]  As in the settings.
  *
  * @typedef {object} GameSummary        A game in terms that are the same for every format.
  * @property {string} [version]        Version of the game or of the format.
  * @property {Thing} [place]           The stage, course or track.
  * @property {string} [rules]          A short description.
+ * @property {string} [mode]           `time`, `coin`, `bonus`, `stamina`, or `mode` and a number; absent for stock mode.
  * @property {PlayerSummary[]} [players]
  * @property {string} [who]            The participants in one line, where a list of players would not fit.
  * @property {boolean} [isTeams]
@@ -223,6 +238,7 @@ export {};
  * @property {"finished" | "time" | "quit"} [ending]
  * @property {number} [quitter]        Player index.
  * @property {number[]} [winners]      Player indexes.
+ * @property {boolean} [tied]          Several sides came first; sudden death follows.
  * @property {Record<string, any>} [setup]  Place and rules, as in the settings.
  */
 
@@ -275,6 +291,7 @@ export {};
  * @typedef {object} SetGame
  * @property {string} gameId
  * @property {number} [stageId]
+ * @property {string} [mode]           As in the summary.
  * @property {number} [durationSeconds]
  * @property {string} verdict          `playing`, `counted`, `handwarmer`, `quit`, `unfinished`, `no_winner`, `with_cpu`,
  *     `not_counted_by_operator`.
@@ -283,7 +300,7 @@ export {};
  * @property {number} [winner]         Index in `sides`.
  * @property {number[]} score          Score of each side after this game.
  * @property {{playerIndex: number, port: number, side: number, characterId?: number, characterColor?: number,
- *     stocks?: number, percent?: number}[]} players
+ *     stocks?: number, percent?: number, score?: number}[]} players
  * @property {{counts?: boolean, winner?: number, beginsSet?: boolean}} [operator]
  *
  * @typedef {object} SetScore          See `deploy/docs/sets.md`.

@@ -26,10 +26,10 @@ const NO_CHARACTER = -1;
  * @returns {Player[]}
  */
 export function summaryPlayers(game, set = null) {
-  const { players = [] } = game.summary ?? {};
+  const { players = [], mode = "" } = game.summary ?? {};
   const shown = players.length > MAX_PLAYERS ? players.filter(({ human = true }) => human) : players;
   return shown.map((player) => {
-    const { index, port = index + 1, name, tag, code = "", character = {}, teamName = "", startStocks } = player;
+    const { index, port = index + 1, name, tag, code = "", character = {}, teamName = "", startStocks, score } = player;
     const identity = { index, port, name: name || tag || `P${port}`, connectCode: code };
     return {
       ...identity,
@@ -40,7 +40,8 @@ export function summaryPlayers(game, set = null) {
       team: teamName,
       stocks: null,
       startStocks: startStocks ?? 0,
-      percent: startStocks === undefined ? undefined : null,
+      points: score ?? null,
+      percent: startStocks === undefined && mode === "" ? undefined : null,
     };
   });
 }
@@ -71,6 +72,9 @@ export function outcomeText(winners) {
  * @param {SetScore | null} [set]  The set that the game belongs to.
  */
 export function summaryOutcome(game, set = null) {
-  const winners = game.end === null ? [] : (game.summary?.winners ?? []);
-  return outcomeText(summaryPlayers(game, set).filter(({ index }) => winners.includes(index)));
+  if (game.end === null) {
+    return "";
+  }
+  const { winners = [], tied = false } = game.summary ?? {};
+  return tied ? "Tie" : outcomeText(summaryPlayers(game, set).filter(({ index }) => winners.includes(index)));
 }

@@ -66,6 +66,8 @@ stages = rows_of(FOLDER, "stages", Stage)
 moves = rows_of(FOLDER, "moves", Move)
 teams = names_of(FOLDER, "enumerations", "teams")
 """By team id; they have a meaning only in a game of teams."""
+in_game_modes = names_of(FOLDER, "enumerations", "in_game_modes")
+"""By `in_game_mode`, shifted down by five."""
 
 
 def character_name(external_id: int) -> str | None:

@@ -40,6 +40,17 @@ const overall = (stats, index) => stats.overall?.find((/** @type {any} */ o) => 
 /** @type {(stats: Stats, index: number) => Record<string, any>} */
 const actions = (stats, index) => stats.actionCounts?.find((/** @type {any} */ a) => a.playerIndex === index) ?? {};
 
+/** @type {(stats: Stats, index: number) => Record<string, any>} */
+const extra = (stats, index) => stats.extra?.players?.find((/** @type {any} */ p) => p.playerIndex === index) ?? {};
+
+/** Further rows for games without stocks. @type {Row[]} */
+const FALL_ROWS = [
+  { name: "Score", value: (stats, i) => number(extra(stats, i).score) },
+  { name: "KOs", value: (stats, i) => number(extra(stats, i).kos) },
+  { name: "Falls", value: (stats, i) => number(extra(stats, i).falls) },
+  { name: "Self-destructs", value: (stats, i) => number(extra(stats, i).selfDestructs) },
+];
+
 /** The rows of the table. @type {Row[]} */
 const ROWS = [
   { name: "Kills", value: (stats, i) => number(overall(stats, i).killCount) },
@@ -77,7 +88,8 @@ export class GameSummary extends HTMLElement {
       cell.dataset.colour = player === null ? "" : colourOf(player);
       setText(cell, player?.name ?? "Player");
     });
-    fill(this.#body, ROWS, () => element("tr"), (row, { name, value }) => {
+    const falls = stats !== null && players.some(({ index }) => extra(stats, index).falls !== undefined);
+    fill(this.#body, falls ? [...FALL_ROWS, ...ROWS] : ROWS, () => element("tr"), (row, { name, value }) => {
       const values = players.map((player) => (stats === null ? "–" : value(stats, player.index)));
       fill(row, [name, ...values], () => element(row.children.length ? "td" : "th"), (cell, text) => {
         if (cell.tagName === "TH") {

@@ -25,8 +25,21 @@ export function gameOf(item, stats = null) {
     summary: item.summary ?? null,
     frame: item.lastFrame ?? stats?.lastFrame ?? null,
     players: new Map(stats === null ? unknownValues(settings) : lastLives(stats)),
-    end: over ? { reason: item.reason, winners, gameEnd: item.end?.gameEnd ?? null, durationSeconds } : null,
+    scores: new Map(scoresOf(item)),
+    end: over
+      ? { reason: item.reason, winners, gameEnd: item.end?.gameEnd ?? null, durationSeconds, tied: item.summary?.tied ?? false }
+      : null,
   });
+}
+
+/**
+ * Scores at the end of a game that is played for a score.
+ * @param {Item} item
+ * @returns {[number, number][]}
+ */
+function scoresOf(item) {
+  const players = item.summary?.players ?? [];
+  return players.filter((/** @type {any} */ { score }) => score !== undefined).map(({ index, score }) => [index, score]);
 }
 
 /**

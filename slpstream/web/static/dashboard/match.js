@@ -11,7 +11,8 @@
  * @typedef {import("../slpstream.js").StationView} StationView
  *
  * @typedef {{frame: number, percent: number}} Point
- * @typedef {{frame: number, percent: number, stocks: number}} Loss  A stock lost at `percent`, with `stocks` left.
+ * @typedef {{frame: number, percent: number, stocks: number | undefined}} Loss  A life lost at `percent`, with `stocks`
+ *     left; `undefined` in a game without stocks.
  */
 
 const MAX_FRAMES = 90;
@@ -23,12 +24,12 @@ export class PercentHistory {
   lastFrame = 0;
 
   /** @param {Message} event  An `event` message. */
-  take({ kind, frame, playerIndex, percent, stocksRemaining, stock }) {
+  take({ kind, frame, playerIndex, percent, stocksRemaining, stock, life }) {
     this.lastFrame = Math.max(this.lastFrame, frame ?? 0);
     if (kind === "percent_changed") {
       listOf(this.points, playerIndex).push({ frame, percent });
-    } else if (kind === "stock_lost") {
-      const lost = { frame, percent: stock?.endPercent ?? this.percent(playerIndex), stocks: stocksRemaining };
+    } else if (kind === "stock_lost" || kind === "fall") {
+      const lost = { frame, percent: (stock ?? life)?.endPercent ?? this.percent(playerIndex), stocks: stocksRemaining };
       listOf(this.losses, playerIndex).push(lost);
     }
   }
@@ -81,7 +82,8 @@ export class PercentHistory {
         }
       }
       if (stock.endFrame !== undefined && stock.endFrame !== null) {
-        listOf(history.losses, index).push({ frame: stock.endFrame, percent: finalPercent, stocks: stock.count - 1 });
+        const stocks = typeof stock.count === "number" ? stock.count - 1 : undefined;
+        listOf(history.losses, index).push({ frame: stock.endFrame, percent: finalPercent, stocks });
         points.push({ frame: stock.endFrame, percent: 0 });
       } else if (Number.isFinite(finalPercent)) {
         points.push({ frame: history.lastFrame, percent: finalPercent });
@@ -192,7 +194,7 @@ export class Match {
     this.#final.set(playerIndex, values);
     if (kind === "percent_changed") {
       values.percent = percent;
-    } else if (kind === "stock_lost" || kind === "player_spawned") {
+    } else if (stocksRemaining !== undefined && (kind === "stock_lost" || kind === "player_spawned")) {
       values.stocksRemaining = stocksRemaining;
     }
   }

@@ -76,7 +76,7 @@ export class Replay {
     const indexes = (game.settings.players ?? []).map((/** @type {any} */ player) => player.playerIndex);
     const entry = (/** @type {number} */ index) => frame?.players?.[index] ?? { post: { stocksRemaining: 0 } };
     const players = new Map(frame === null ? [] : indexes.map((/** @type {number} */ index) => [index, entry(index)]));
-    return { ...game, end: null, frame: frame?.frame ?? null, players };
+    return { ...game, end: null, frame: frame?.frame ?? null, players, scores: null }; // the scores are those at the end
   }
 
   /** Heights of the moving platforms, from the newest stage events up to the position. */

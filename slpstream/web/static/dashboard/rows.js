@@ -1,7 +1,7 @@
 /** Displays players and games, in cards, details and lists alike. */
 
 import { scoreOf } from "../set_score.js";
-import { FORMAT, clock, gamePlayers, resultText, stageName, stocksText } from "../slippi.js";
+import { FORMAT, clock, gamePlayers, pointsText, resultText, stageName, stocksText } from "../slippi.js";
 import { summaryOutcome, summaryPlayers, thingText } from "../summary.js";
 import { clone, colourOf, fill, find, setAttribute, setText } from "./dom.js";
 
@@ -47,8 +47,9 @@ function showPlayer(row, player, won, score) {
   const many = player.stocks !== null && player.stocks > MAX_DOTS;
   const [left, total] = [player.stocks ?? 0, Math.min(MAX_DOTS, player.startStocks ?? 0)];
   const dots = "●".repeat(left) + "○".repeat(Math.max(0, total - left));
-  setText(find(".dots", row), many ? `×${player.stocks}` : player.stocks === null ? "" : dots);
-  setText(find(".stocks .hidden", row), player.stocks === null ? "" : stocksText(player.stocks));
+  const points = player.points === null ? "" : pointsText(player.points);
+  setText(find(".dots", row), many ? `×${player.stocks}` : player.stocks === null ? points : dots);
+  setText(find(".stocks .hidden", row), player.stocks === null ? points : stocksText(player.stocks));
   setText(find(".percent", row), player.stocks === 0 ? "out" : percentText(player.percent));
 }
 

@@ -7,7 +7,7 @@
  * second.
  */
 
-import { gamePlayers, stageName, stageOutline, stocksText } from "../slippi.js";
+import { gamePlayers, pointsText, stageName, stageOutline, stocksText } from "../slippi.js";
 import { colourOf, setAttribute, resized, styleValue } from "./dom.js";
 import { OFF_STAGE_Y, ObservedGround } from "./stages.js";
 
@@ -155,7 +155,7 @@ export class StageView extends HTMLElement {
     const players = gamePlayers(game, this.set);
     const stage = stageOutline(game);
     this.#observe(frame, stage);
-    const camera = this.#moveCamera(frame, stage, width / height);
+    const camera = this.#moveCamera(frame, players, stage, width / height);
     const scale = width / (camera.right - camera.left);
     const toPixels = /** @type {ToPixels} */ ((x, y) => [(x - camera.left) * scale, (camera.top - y) * scale]);
     this.#drawStage(context, toPixels, stage, match);
@@ -198,15 +198,16 @@ export class StageView extends HTMLElement {
 
   /**
    * @param {Record<string, any> | null} frame
+   * @param {Player[]} players
    * @param {import("./stages.js").Outline | null} stage
    * @param {number} aspect
    */
-  #moveCamera(frame, stage, aspect) {
+  #moveCamera(frame, players, stage, aspect) {
     const blast = stage?.blast ?? UNKNOWN_BLAST;
     if (this.#reducedMotion.matches) {
       return (this.#camera = fitted(stage === null ? expanded(DEFAULT_BOX, 100) : expanded(blast, 4), aspect));
     }
-    const points = alive(frame).map(({ positionX, positionY }) => [positionX, positionY + BODY_UNITS / 2]);
+    const points = alive(frame, players).map(({ positionX, positionY }) => [positionX, positionY + BODY_UNITS / 2]);
     if (stage !== null) {
       points.push([-stage.edge * 0.8, -12], [stage.edge * 0.8, -12], [0, 48]);
     }
@@ -297,7 +298,7 @@ export class StageView extends HTMLElement {
       let before = null;
       for (let i = number - TRAIL_FRAMES; i <= number; i++) {
         const post = match.frames.get(i)?.players?.[player.index]?.post;
-        if (!post || isOut(post)) {
+        if (!post || isOut(post, player)) {
           before = null;
           continue;
         }
@@ -348,11 +349,11 @@ export class StageView extends HTMLElement {
     for (const player of players) {
       const colour = this.#style[colourOf(player)];
       const follower = frame.followers?.[player.index]?.post;
-      if (follower && !isOut(follower)) {
+      if (follower && !isOut(follower, player)) {
         this.#drawFighter(context, toPixels, follower, colour, scale * 0.75);
       }
       const post = frame.players?.[player.index]?.post;
-      if (!post || post.stocksRemaining === 0 || post.positionX === undefined) {
+      if (!post || hasNoStocks(post, player) || post.positionX === undefined) {
         continue;
       }
       const [x, y] = toPixels(post.positionX, post.positionY);
@@ -482,6 +483,9 @@ export function textAlternative(game, players, frame, stage) {
     if (stocks !== null) {
       parts.push(stocksText(stocks));
     }
+    if (player.points !== null) {
+      parts.push(pointsText(player.points));
+    }
     if (stocks !== 0 && post.positionX !== undefined) {
       parts.push(whereabouts(post, stage));
     }
@@ -507,16 +511,31 @@ function whereabouts(post, stage) {
   return `${post.isAirborne === true ? "in the air" : "on the ground"} ${side}${facing}`;
 }
 
-/** @param {Record<string, any>} post */
-function isOut(post) {
-  return post.positionX === undefined || post.stocksRemaining === 0 || isWithin(post.actionStateId, DYING);
+/**
+ * @param {Record<string, any>} post
+ * @param {Player} player
+ */
+function isOut(post, player) {
+  return post.positionX === undefined || hasNoStocks(post, player) || isWithin(post.actionStateId, DYING);
 }
 
-/** @param {Record<string, any> | null} frame */
-function alive(frame) {
-  return Object.values(frame?.players ?? {})
-    .map((entry) => entry.post)
-    .filter((post) => post && !isOut(post));
+/**
+ * Whether the player is out of the game. Without stocks, what the frame has as their number means nothing.
+ * @param {Record<string, any>} post
+ * @param {Player} player
+ */
+function hasNoStocks(post, player) {
+  return player.stocks !== null && post.stocksRemaining === 0;
+}
+
+/**
+ * @param {Record<string, any> | null} frame
+ * @param {Player[]} players
+ */
+function alive(frame, players) {
+  return players
+    .filter((player) => !isOut(frame?.players?.[player.index]?.post ?? {}, player))
+    .map((player) => frame?.players[player.index].post);
 }
 
 /**
