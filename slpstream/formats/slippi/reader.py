@@ -516,15 +516,22 @@ class SlippiReader:
         assembler.finish(end_offset, clean=reason != "error")
         last = assembler.last
         number = None if last is None else last.number
-        posts = {} if last is None else {index: p.post for index, p in last.entry.players.items() if p.post}
+        players = {} if last is None else last.entry.players
+        posts = {index: p.post for index, p in players.items() if p.post}
+        winners = result.winners(settings, payload, posts)
+        values = {}
+        if reason == "raw_length":  # the game has closed the file, so Game End was lost
+            winners = result.inferred_winners(settings, players)
+            values = {"basis": result.INFERRED} if winners else {}
         self._out.append(
             GameEnd(
                 end_offset,
                 reason,
                 payload,
-                result.winners(settings, payload, posts),
+                winners,
                 number,
                 result.duration_seconds(number),
+                values,
                 standings=result.standings(settings, posts),
             )
         )

@@ -2,14 +2,15 @@
 
 Source: the rules of slippi-js 9.1 (`getWinners`) without its bugs. A no contest without an initiator has no winner; a
 second Game End changes nothing; and before 3.13, which has no placements, stocks and then percent decide a game that
-ended neither by quitting nor by time.
+ended neither by quitting nor by time. Beyond slippi-js, the team of a player who quits loses, and the last frame can
+decide a game whose Game End was lost.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -17,8 +18,14 @@ from msgspec import UNSET, UnsetType
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.game_start import Settings
 
+INFERRED: Literal["inferred"] = "inferred"
+"""The `basis` of winners that the last frame shows, in a replay without Game End."""
+
 UNRESOLVED, TIME, GAME, RESOLVED, NO_CONTEST = 0, 1, 2, 3, 7
 _QUIT = (UNRESOLVED, NO_CONTEST)
+_STOCK_MODE = 0x20
+_OPPONENTS = 2
+"""Number of sides in a game in which one loses when the other wins."""
 
 
 class Placement(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -53,7 +60,7 @@ def winners(settings: Settings, end: GameEndPayload | None, last_posts: Mapping[
         return []
     players = [p.player_index for p in settings.players]
     if end.game_end_method in _QUIT:
-        return _first(_remaining(players, end.lras_initiator_index))
+        return _first(_remaining(settings, end.lras_initiator_index))
     stocks = {p: last_posts[p].stocks_remaining if p in last_posts else 0 for p in players}
     if not any(stocks.values()):
         return []
@@ -65,6 +72,22 @@ def winners(settings: Settings, end: GameEndPayload | None, last_posts: Mapping[
     if len(players) > 1 and end.game_end_method in (TIME, GAME, RESOLVED):
         return _first(_ahead(_sides(settings), stocks, last_posts))
     return []
+
+
+def inferred_winners(settings: Settings, last_players: Mapping[int, Any]) -> list[Placement]:
+    """The winners of a stock game whose Game End was lost: the only side with stocks in the last frame. Empty when that
+    does not decide.
+
+    `last_players` has the players of the last frame. Players that are not in it are out; a player without a Post-Frame
+    Update in it may have any number of stocks.
+    """
+    sides = _sides(settings)
+    if settings.in_game_mode != _STOCK_MODE or len(sides) < _OPPONENTS:
+        return []
+    if any(player.post is UNSET for player in last_players.values()):
+        return []
+    left = [side for side in sides if any(p in last_players and last_players[p].post.stocks_remaining for p in side)]
+    return _first(left[0]) if len(left) == 1 else []
 
 
 def duration_seconds(last_frame: int | None) -> float | None:
@@ -87,11 +110,11 @@ def standings(settings: Settings, last_posts: Mapping[int, Any]) -> dict[int, di
     }
 
 
-def _remaining(players: list[int], initiator: Any) -> list[int]:
-    """The one of two players that did not quit; empty when it is unknown who quit."""
-    if len(players) != 2 or initiator is UNSET or initiator not in players:
-        return []
-    return [p for p in players if p != initiator]
+def _remaining(settings: Settings, initiator: Any) -> list[int]:
+    """The one of two sides that did not quit; empty when it is unknown who quit."""
+    sides = _sides(settings)
+    stayed = [side for side in sides if initiator not in side]
+    return stayed[0] if len(sides) == _OPPONENTS and len(stayed) == 1 else []
 
 
 def _sides(settings: Settings) -> list[list[int]]:

@@ -8,11 +8,15 @@ from typing import Any
 import msgspec
 
 from slpstream.formats.slippi.names import character_name, stage_name, teams
-from slpstream.formats.slippi.result import GAME, RESOLVED, TIME
+from slpstream.formats.slippi.result import GAME, INFERRED, RESOLVED, TIME
 from slpstream.model.events import GameEnd
 from slpstream.model.summary import Ending, GameSummary, PlayerSummary, Thing, given
 
 _CPU = 1
+_VERSUS, _SUDDEN_DEATH = 2, 3
+"""Major and minor scene of a sudden death (observed)."""
+_SUDDEN_DEATH_STOCKS, _SUDDEN_DEATH_PERCENT = 1, 300
+_NO_TIMER = 0
 _RANKED = "mode.ranked"
 _ENDINGS: Mapping[int, Ending] = {TIME: "time", GAME: "finished", RESOLVED: "finished"}
 """By Game End method. With any other method (0 before 2.0.0, 7) a player has quit."""
@@ -28,6 +32,7 @@ class _Player(msgspec.Struct, rename="camel"):
     character_id: int | None = None
     character_color: int | None = None
     team_id: int | None = None
+    damage_spawn: int | None = None
     nametag: str = ""
     display_name: str = ""
     connect_code: str = ""
@@ -43,7 +48,9 @@ class _Settings(msgspec.Struct, rename="camel"):
     players: list[_Player]
     slp_version: str = ""
     stage_id: int | None = None
+    scene: int | None = None
     game_mode: int | None = None
+    timer_type: int | None = None
     is_teams: bool = False
     match_info: _Match = _Match()
 
@@ -66,12 +73,18 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
         game_end = msgspec.convert(end.game_end or {}, _GameEnd)
         winners = msgspec.convert(end.winners, list[_Winner])
     method, quitter = game_end.game_end_method, game_end.lras_initiator_index
+    inferred = end is not None and end.values.get("basis") == INFERRED
+    ending: Ending | None = "finished" if inferred else None
+    if method is not None:
+        ending = _ENDINGS.get(method, "quit")
+    sudden_death = _is_sudden_death(setup)
     session_id = setup.match_info.session_id
     metadata = metadata or {}
     started_at = metadata.get("startAt")
     return GameSummary(
         version=setup.slp_version,
         place=_thing("stage", setup.stage_id, stage_name),
+        rules="sudden death" if sudden_death else "",
         players=[
             _player(
                 player,
@@ -84,11 +97,24 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
         versus=True,
         match_id=session_id if session_id.startswith(_RANKED) else "",
         started_at=started_at if isinstance(started_at, str) else "",
-        ending=None if method is None else _ENDINGS.get(method, "quit"),
+        sudden_death=sudden_death,
+        ending=ending,
         quitter=quitter if any(player.player_index == quitter for player in setup.players) else None,
         winners=[winner.player_index for winner in winners],
+        basis=INFERRED if inferred else "",
         setup=given(settings, "stageId", "gameMode", "isTeams"),
     )
+
+
+def _is_sudden_death(setup: _Settings) -> bool:
+    """Whether the replay is a sudden death, which the game records apart from the game that it ends.
+
+    Before 3.7, which lacks the scenes, by the rules of a sudden death (guessed).
+    """
+    if setup.game_mode is not None:
+        return (setup.game_mode, setup.scene) == (_VERSUS, _SUDDEN_DEATH)
+    rules = (_SUDDEN_DEATH_STOCKS, _SUDDEN_DEATH_PERCENT)
+    return setup.timer_type == _NO_TIMER and {(p.start_stocks, p.damage_spawn) for p in setup.players} == {rules}
 
 
 def _player(player: _Player, *, is_teams: bool, names: Mapping[str, str]) -> PlayerSummary:

@@ -11,7 +11,7 @@ from functools import cached_property
 from msgspec import UNSET
 
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START, POST_FRAME
+from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frames import Frames
@@ -102,7 +102,8 @@ class WholeGame:
         return [*reader.feed(self.data[stop:]), *reader.finish()]
 
     def _last_frame(self) -> Frame | None:
-        """The last sending of the highest frame number, with what decides the winners: the Post-Frame Updates."""
+        """The last sending of the highest frame number, with what decides the winners: which players are in it, and
+        their Post-Frame Updates."""
         numbers = self.index.numbers
         if not len(numbers):
             return None
@@ -111,9 +112,11 @@ class WholeGame:
         entry = FrameEntry(number, 0, UNSET, {}, UNSET, UNSET, UNSET)
         for slot, offsets in self.index.slots.items():
             at = int(offsets[row])
-            if slot.command == POST_FRAME.command and not slot.follower and at != ABSENT:
-                size = self._payloads.sizes[slot.command]
-                entry.players[slot.player] = PlayerFrame(UNSET, POST_FRAME.layout(size).decode(self.data, at))
+            if slot.follower or at == ABSENT or slot.command not in (PRE_FRAME.command, POST_FRAME.command):
+                continue
+            player = entry.players.setdefault(slot.player, PlayerFrame())
+            if slot.command == POST_FRAME.command:
+                player.post = POST_FRAME.layout(self._payloads.sizes[slot.command]).decode(self.data, at)
         return Frame(self.index.stop, number, 0, entry)
 
 

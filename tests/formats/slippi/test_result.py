@@ -1,0 +1,105 @@
+"""The winners of games beyond the rules of slippi-js: a lost Game End."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from slpstream.api import open_replay
+from slpstream.formats.registry import describe
+from slpstream.formats.slippi.commands import GAME_END
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slippi.whole_game import WholeGame
+from slpstream.model.events import GameEnd, GameStart, first_of
+from tests.formats.slippi.agreement import assert_agree
+from tests.formats.slippi.built import Built, bookend, post, pre, start
+from tests.formats.slippi.logs import bytewise, logs_of
+from tests.shared_data import SLP, needs_shared
+
+RED_AND_BLUE = {0: 0, 1: 1, 2: 0, 3: 1}
+
+
+def without_game_end(
+    stocks: Mapping[int, int], *, cut_posts: int = 0, version: tuple[int, int, int] = (3, 18, 0), **rows: Any
+) -> Built:
+    """A game without Game End and with these stocks in the last frame; of that frame the last `cut_posts` updates are
+    missing."""
+    game = Built(version, characters=dict.fromkeys(range(max(stocks) + 1), 2), **rows)
+    game.frames(-123, -121)
+    posts = [post(-120, p, stocks_remaining=left) for p, left in stocks.items()]
+    game.add(start(-120), *[pre(-120, p) for p in stocks], *posts[: len(posts) - cut_posts])
+    return game if cut_posts else game.add(bookend(-120))
+
+
+def end_of(data: bytes) -> tuple[GameStart, GameEnd]:
+    reader = SlippiReader()
+    events = [*reader.feed(data), *reader.finish()]
+    begun, ended = first_of(GameStart, events), first_of(GameEnd, events)
+    assert begun is not None
+    assert ended is not None
+    return begun, ended
+
+
+@pytest.mark.parametrize(
+    ("game", "winners"),
+    [
+        (without_game_end({0: 0, 1: 2}), [1]),
+        (without_game_end({0: 0, 1: 2}, version=(1, 7, 1)), [1]),
+        (without_game_end({0: 1, 3: 0}), [0]),
+        (without_game_end({1: 2, 2: 0}), [1]),
+        (without_game_end({0: 1, 1: 2}), []),
+        (without_game_end({0: 0, 1: 0}), []),
+        (without_game_end({0: 2, 1: 0}, cut_posts=1), []),
+        (without_game_end({0: 0, 1: 2}, game_bitfield_1=0x02), []),
+    ],
+    ids=["stocks", "1.7", "others are out", "port 2", "undecided", "both are out", "cut frame", "time mode"],
+)
+@pytest.mark.parametrize("raw_length_bytes", [None, 0])
+def test_last_frame_decides_when_game_end_was_lost(
+    game: Built, winners: list[int], raw_length_bytes: int | None
+) -> None:
+    data = game.closed(raw_length_bytes=raw_length_bytes)
+    begun, end = end_of(data)
+    assert end.reason == "raw_length"
+    assert [winner.player_index for winner in end.winners] == winners
+    assert end.values == ({"basis": "inferred"} if winners else {})
+    summary = describe(begun, end)
+    assert (summary.winners, summary.ending, summary.basis) == (
+        (winners, "finished", "inferred") if winners else ([], None, "")
+    )
+    assert_agree(data)
+    assert logs_of(bytewise(data)).lines() == logs_of([data]).lines()
+
+
+def test_team_with_stocks_wins_when_game_end_was_lost() -> None:
+    game = without_game_end({1: 1, 3: 0}, is_teams=1)
+    for player, team in RED_AND_BLUE.items():
+        game.game_start = (
+            game.game_start[: 0x6E + 0x24 * player] + bytes([team]) + game.game_start[0x6F + 0x24 * player :]
+        )
+    game.parts[1] = game.game_start
+    assert [winner.player_index for winner in end_of(game.closed())[1].winners] == [1, 3]
+
+
+def test_file_that_breaks_off_decides_nothing() -> None:
+    _, end = end_of(without_game_end({0: 0, 1: 2}).so_far())
+    assert (end.reason, end.winners, end.values) == ("incomplete", [], {})
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["game", "v2.0", "ics2", "duplicate_game_end", "ffa_1p2p3p_winner_3p", "doubles"])
+def test_inferred_winners_are_those_of_the_real_game_end(name: str) -> None:
+    path = SLP / f"{name}.slp"
+    data = path.read_bytes()
+    begun, whole = end_of(data)
+    at = stop = data.rindex(b"U\x08metadata")
+    width = WholeGame(data)._payloads.widths[GAME_END.command]
+    while data[stop - width] == GAME_END.command:
+        stop -= width
+    cut = data[:11] + bytes(4) + data[15:stop] + data[at:]
+    _, end = end_of(cut)
+    assert end.reason == "raw_length"
+    assert [w.player_index for w in end.winners] == [w.player_index for w in whole.winners]
+    assert begun.game_id == open_replay(path).game_id
