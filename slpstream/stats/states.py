@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from slpstream.formats.slippi.ledge_grabs import LEDGE_CATCH
+
 HIT: Final = 0x01
 """Damaged, grabbed, or in a command grab. Opens conversions and combos."""
 HELD: Final = 0x02
@@ -33,7 +35,6 @@ DASH_ATTACK = 0x32
 FIRST_LANDING, LAST_LANDING = 0x46, 0x4A
 GRAB, DASH_GRAB, LAST_GRAB = 0xD4, 0xD6, 0xDE
 AIR_DODGE = 0xEC
-LEDGE_CATCH = 0xFC
 
 _DYING = range(0x0B)
 _DAMAGED = (*range(0x4B, 0x5C), 0x26, 0xB9, 0xC1)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum, auto
 from typing import ClassVar, Self
 
@@ -38,11 +38,15 @@ from slpstream.formats.slippi.game_start import (
     GameStartPayload,
     Settings,
 )
+from slpstream.formats.slippi.ledge_grabs import LedgeGrabs, have_limit
 from slpstream.model import events
 from slpstream.model.errors import FieldError, FormatError, FramingError
 from slpstream.model.events import EndReason, Event, Frame, GameEnd, GameStart
 
 FORMAT = "slippi"
+
+CountLedgeGrabs = Callable[[], Mapping[int, int]]
+"""Returns the ledge grabs of a game, by player index."""
 
 TakeEvent = Callable[["SlippiReader", bytes, int, int, int], None]
 """(reader, buffer, start, end, file offset of the end): takes the event `buffer[start:end]`.
@@ -104,6 +108,8 @@ class SlippiReader:
         self._diagnostics = DiagnosticLimiter()
         self._counts = [0] * 256
         self._decoders: FrameDecoders | None = None
+        self._ledge_grabs: LedgeGrabs | None = None
+        self._count_ledge_grabs: CountLedgeGrabs = dict
         self._out: list[Event] = []
 
     def copy(self) -> Self:
@@ -114,6 +120,8 @@ class SlippiReader:
         twin._counts = [0] * 256
         twin._decoders = None if self._decoders is None else self._decoders.copy()
         twin._out = []
+        if self._ledge_grabs is not None:
+            twin._ledge_grabs = self._ledge_grabs.copy()
         if self._scan is not None:
             twin._scan = self._scan.copy()
         if self._assembler is not None:
@@ -122,12 +130,14 @@ class SlippiReader:
         twin._bind()
         return twin
 
-    def behind_frames(self, offset: int, last: Frame | None) -> Self:
+    def behind_frames(self, offset: int, last: Frame | None, count_ledge_grabs: CountLedgeGrabs = dict) -> Self:
         """A copy of a reader that has read Game Start, placed at file offset `offset` after the frames.
 
-        For callers that find the frames in another way. `last` is the last frame before `offset`.
+        For callers that find the frames in another way. `last` is the last frame before `offset`, and
+        `count_ledge_grabs` is asked for the ledge grabs of the game, by player index, if they can decide it.
         """
         twin = self.copy()
+        twin._ledge_grabs, twin._count_ledge_grabs = None, count_ledge_grabs
         twin._base = offset
         if twin._assembler is not None:
             twin._assembler.last = last
@@ -201,6 +211,8 @@ class SlippiReader:
             work()
         except FormatError as error:
             self._fail(error)
+        if self._ledge_grabs is not None and not self._ended:
+            self._ledge_grabs.take(out)
         if self._held_start is not None and len(out) > self._held_index:
             out.insert(self._held_index, self._start_as_played(self._held_start, out[self._held_index]))
             self._held_start = None
@@ -449,6 +461,8 @@ class SlippiReader:
         bookend_size = payloads.size(commands.FRAME_BOOKEND.command) if payloads is not None else None
         self.game_start = payload
         self._settings = settings = payload.settings()
+        if have_limit(settings):
+            self._ledge_grabs = LedgeGrabs(player.player_index for player in settings.players)
         self._assembler = Assembler(
             self._diagnostics,
             bookends=bookend_size is not None,
@@ -518,7 +532,11 @@ class SlippiReader:
         number = None if last is None else last.number
         players = {} if last is None else last.entry.players
         posts = {index: p.post for index, p in players.items() if p.post}
-        winners = result.winners(settings, payload, posts)
+        ledge_grabs = self._ledge_grabs
+        if ledge_grabs is not None:
+            ledge_grabs.take(self._out)
+        counts = self._count_ledge_grabs if ledge_grabs is None else lambda: ledge_grabs.counts
+        winners = result.winners(settings, payload, posts, counts)
         values = {}
         if reason == "raw_length":  # the game has closed the file, so Game End was lost
             winners = result.inferred_winners(settings, players)

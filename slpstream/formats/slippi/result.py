@@ -2,14 +2,14 @@
 
 Source: the rules of slippi-js 9.1 (`getWinners`) without its bugs. A no contest without an initiator has no winner; a
 second Game End changes nothing; and before 3.13, which has no placements, stocks and then percent decide a game that
-ended neither by quitting nor by time. Beyond slippi-js, the team of a player who quits loses, and the last frame can
-decide a game whose Game End was lost.
+ended neither by quitting nor by time. Beyond slippi-js, the team of a player who quits loses, the last frame can
+decide a game whose Game End was lost, and ledge grabs can decide a timeout (see `ledge_grabs`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import msgspec
@@ -17,6 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.game_start import Settings
+from slpstream.formats.slippi.ledge_grabs import MAX_LEDGE_GRABS, have_limit
 
 INFERRED: Literal["inferred"] = "inferred"
 """The `basis` of winners that the last frame shows, in a replay without Game End."""
@@ -50,11 +51,17 @@ def game_end_payload(event: Any) -> GameEndPayload:
     return GameEndPayload(event.game_end_method, event.lras_initiator_index, placements)
 
 
-def winners(settings: Settings, end: GameEndPayload | None, last_posts: Mapping[int, Any]) -> list[Placement]:
+def winners(
+    settings: Settings,
+    end: GameEndPayload | None,
+    last_posts: Mapping[int, Any],
+    ledge_grabs: Callable[[], Mapping[int, int]] = dict,
+) -> list[Placement]:
     """The winners, several in teams; empty for a game without a known winner.
 
     They have their own positions in replays with placements, otherwise all have position 0. `last_posts` has the
-    Post-Frame Updates of the last frame by player index; players without stocks have none.
+    Post-Frame Updates of the last frame by player index; players without stocks have none. `ledge_grabs` is asked for
+    the ledge grabs of the game, by player index, if they can decide it.
     """
     if end is None:
         return []
@@ -64,6 +71,11 @@ def winners(settings: Settings, end: GameEndPayload | None, last_posts: Mapping[
     stocks = {p: last_posts[p].stocks_remaining if p in last_posts else 0 for p in players}
     if not any(stocks.values()):
         return []
+    if end.game_end_method == TIME and have_limit(settings):
+        grabs = ledge_grabs()
+        within = [player for player in players if grabs.get(player, 0) <= MAX_LEDGE_GRABS]
+        if len(within) == 1:
+            return _first(within)
     if end.game_end_method == TIME and len(players) == 2:
         return _first(_ahead([[player] for player in players], stocks, last_posts))
     if any(p.position is not UNSET for p in end.placements):

@@ -1,4 +1,4 @@
-"""The winners of games beyond the rules of slippi-js: a lost Game End."""
+"""The winners of games beyond the rules of slippi-js: a lost Game End, and the limit of ledge grabs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from slpstream.api import open_replay
 from slpstream.formats.registry import describe
 from slpstream.formats.slippi.commands import GAME_END
+from slpstream.formats.slippi.preview import read_preview
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.events import GameEnd, GameStart, first_of
@@ -103,3 +104,57 @@ def test_inferred_winners_are_those_of_the_real_game_end(name: str) -> None:
     assert end.reason == "raw_length"
     assert [w.player_index for w in end.winners] == [w.player_index for w in whole.winners]
     assert begun.game_id == open_replay(path).game_id
+
+
+FALL, LEDGE = 0x1D, 0xFC
+
+
+def timeout(grabs: tuple[int, int], *, stocks: tuple[int, int] = (1, 2), **rows: Any) -> bytes:
+    """A game that the time ends, with these ledge grabs; every third one is sent again by a rollback."""
+    game = Built(**({"major_scene": 8} | rows))
+    game.frame(-123, finalized=-124)
+    number = -122
+    for i in range(max(grabs)):
+        for state in (LEDGE, LEDGE, FALL):
+            states = [state if i < count else FALL for count in grabs]
+            # A frame that does not stay: its grabs do not count.
+            for sent in [[LEDGE, LEDGE], states] if i % 3 == 0 else [states]:
+                posts = [post(number, p, action_state_id=sent[p], stocks_remaining=stocks[p]) for p in (0, 1)]
+                game.add(start(number), pre(number, 0), pre(number, 1), *posts, bookend(number, number - 3))
+            number += 1
+    return game.end(1, placements=(0, 0, -1, -1)).closed({"lastFrame": number - 1})
+
+
+@pytest.mark.parametrize(
+    ("data", "winners"),
+    [
+        (timeout((45, 46)), [0]),
+        (timeout((46, 45)), [1]),
+        (timeout((45, 45)), [1]),
+        (timeout((46, 50)), [1]),
+        (timeout((46, 46), stocks=(1, 1)), []),
+        (timeout((3, 46), major_scene=2), [1]),
+        (timeout((3, 46), is_teams=1), [1]),
+        (timeout((3, 46), version=(3, 6, 0)), [1]),
+    ],
+    ids=["above", "above, with less stocks", "at the limit", "both", "both, even", "offline", "teams", "3.6"],
+)
+def test_ledge_grabs_decide_a_timeout_of_online_singles(data: bytes, winners: list[int]) -> None:
+    _, end = end_of(data)
+    assert [winner.player_index for winner in end.winners] == winners
+    assert_agree(data)
+    assert logs_of(bytewise(data)).lines() == logs_of([data]).lines()
+    preview = read_preview(data[:4096], data[-4096:], len(data) - 4096)
+    assert preview is None or preview.end.winners == end.winners
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["FodPlatforms", "Whispy", "ics2", "rollbackFrameTest", "duplicate_game_end"])
+def test_ledge_grabs_are_those_of_the_stats(name: str) -> None:
+    reader = SlippiReader()
+    reader.feed((SLP / f"{name}.slp").read_bytes())
+    assert reader._ledge_grabs is not None
+    counts = {p.player_index: p.ledgegrab_count for p in open_replay(SLP / f"{name}.slp").stats().action_counts}
+    assert reader._ledge_grabs.counts == counts
+    assert WholeGame((SLP / f"{name}.slp").read_bytes())._ledge_grabs() == counts
+    assert any(counts.values())
