@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from slpstream.formats.slippi.ledge_grabs import LEDGE_CATCH
+from slpstream.formats.slippi.commands import LEDGE_CATCH
 
 HIT: Final = 0x01
 """Damaged, grabbed, or in a command grab. Opens conversions and combos."""

@@ -13,10 +13,10 @@ from typing import Any
 
 from msgspec import UNSET
 
+from slpstream.formats.slippi.commands import LEDGE_CATCH
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, Settings
 from slpstream.model.events import Event, Frame, FrameFinalized
 
-LEDGE_CATCH = 0xFC
 MAX_LEDGE_GRABS = 45
 _PAIR = 2
 
