@@ -111,7 +111,7 @@ def _row(
     path: Path, format: str, start: Any, end: Any, metadata: Any, frames: int | None, diagnostics: Any
 ) -> dict[str, Any]:
     """The JSON object of a replay. `start` is anything with `game_id` and `settings`."""
-    return {
+    row = {
         "file": str(path).encode("utf-8", "replace").decode(),
         "format": format,
         "gameId": start.game_id,
@@ -126,6 +126,8 @@ def _row(
         **{name: end.values[name] for name in ("scores", "tied") if name in end.values},
         "diagnostics": diagnostics,
     }
+    basis = end.values.get("basis")
+    return {**row, "basis": basis} if end.winners and basis is not None else row
 
 
 def _draw_track(path: Path) -> None:
@@ -151,7 +153,8 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
         table.add_column(title, overflow="fold", justify="right" if title == "length" else "left")
     for row in rows:
         diagnostics = "".join(f"\n{d['code']} at {d['offset']}" for d in row["diagnostics"] or ())
-        length, end = length_text(row["durationSeconds"]), row["reason"] + diagnostics
+        inferred = ", winner inferred" if row.get("basis") == "inferred" else ""
+        length, end = length_text(row["durationSeconds"]), row["reason"] + inferred + diagnostics
         table.add_row(*map(Text, (printable(Path(row["file"]).name), *_game(row), length, end)))
     table_console().print(table)
 

@@ -28,6 +28,8 @@ APPLIED_AT_RELOAD = frozenset(
         "sets.best_of",
         "sets.handwarmer_seconds",
         "sets.handwarmer_stocks",
+        "sets.max_handwarmer_percent",
+        "sets.max_handwarmer_seconds",
         "sets.new_set_minutes",
         "sets.quit_counts",
         "stations",

@@ -183,6 +183,18 @@ class Sets(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
         int,
         Meta(ge=0, description="A game quit before any player has lost more stocks than this is a handwarmer."),
     ] = 1
+    max_handwarmer_seconds: Annotated[
+        float,
+        Meta(ge=0, description="A game quit later than this is no handwarmer, unless `handwarmer_seconds` is longer."),
+    ] = 120.0
+    max_handwarmer_percent: Annotated[
+        float,
+        Meta(
+            ge=0,
+            description="A game quit with a player above this percent is no handwarmer, unless `handwarmer_seconds` "
+            "makes it one.",
+        ),
+    ] = 100.0
     quit_counts: Annotated[
         bool, Meta(description="Count a game that was quit, and is not a handwarmer, for the players who did not quit.")
     ] = True

@@ -316,6 +316,8 @@ def _rules(config: Config) -> Rules:
         best_of=sets.best_of,
         handwarmer_seconds=sets.handwarmer_seconds,
         handwarmer_stocks=sets.handwarmer_stocks,
+        max_handwarmer_seconds=sets.max_handwarmer_seconds,
+        max_handwarmer_percent=sets.max_handwarmer_percent,
         quit_counts=sets.quit_counts,
         new_set_seconds=60 * sets.new_set_minutes,
     )

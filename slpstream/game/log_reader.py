@@ -115,11 +115,13 @@ class GrowingLogReader:
                 if pipeline.last_frame is None or pipeline.last_frame < number - 1
             ]
             index = max(before, default=0) // SLICE_BYTES
+        over = False
         while True:
             part = await self._slice(index)
             if part is None:
-                raise CursorGone(f"frame {number} is not in the game yet")
+                raise CursorGone(f"frame {number} is not in the game{'' if over else ' yet'}")
             for message in part.logs[mode]:
+                over = over or message.type == "game_end"
                 if message.frame is not None and message.frame >= number:
                     return Position(message.offset, message.count - 1)
             index += 1

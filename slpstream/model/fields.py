@@ -219,6 +219,7 @@ def _group_classes(title: str, fields: Sequence[Field]) -> dict[str, type[Any]]:
             title.replace(" ", "").replace("-", "") + group.title().replace("_", ""),
             [(name, Any, UNSET) for name in names],
             rename=_wire_names(names),
+            frozen=True,
             gc=False,
             module=__name__,
         )
@@ -230,7 +231,8 @@ def _event_class(title: str, fields: Sequence[Field], groups: Mapping[str, type[
     names = list(dict.fromkeys(field.name.partition(".")[0] for field in fields))
     return msgspec.defstruct(
         title.replace(" ", "").replace("-", ""),
-        [(name, Any, UNSET) for name in names],
+        # A nested object of which the event has no field is there, and empty, as in slippi-js.
+        [(name, Any, groups[name]() if name in groups else UNSET) for name in names],
         rename=_wire_names(names),
         gc=False,
         module=__name__,

@@ -82,6 +82,9 @@ class GameSummary(_Summary, frozen=True):
         bool, Meta(description="Players play against each other for points, so games are grouped into sets.")
     ] = False
     match_id: Annotated[str, Meta(description="Id of the match when the game itself counts one (ranked).")] = ""
+    sudden_death: Annotated[
+        bool, Meta(description="The sudden death that ends the game before it, and not a game of its own.")
+    ] = False
     started_at: Annotated[
         str, Meta(description="When it began, ISO 8601, as the file says; without a zone it is the console's clock.")
     ] = ""
@@ -92,6 +95,10 @@ class GameSummary(_Summary, frozen=True):
     quitter: Annotated[int | None, Meta(description="Player index of the player who quit.")] = None
     winners: Annotated[list[int], Meta(description="Player indices.")] = []
     tied: Annotated[bool, Meta(description="Several sides came first, and the game goes on to sudden death.")] = False
+    basis: Annotated[
+        Literal["", "inferred"],
+        Meta(description="`inferred`: the replay has no end, and its last frame shows the winners; else left out."),
+    ] = ""
     setup: Annotated[
         dict[str, Any], Meta(description="Place and rules exactly as the settings have them: `stageId`, `laps`, ...")
     ] = {}

@@ -16,6 +16,8 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     best_of: int = 3
     handwarmer_seconds: float = 30.0
     handwarmer_stocks: int = 1
+    max_handwarmer_seconds: float = 120.0
+    max_handwarmer_percent: float = 100.0
     quit_counts: bool = True
     new_set_seconds: float = 45 * 60.0
 
@@ -74,6 +76,17 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     """Player indices."""
     tied: bool = False
     """Several sides came first."""
+    inferred: bool = False
+    """The replay has no end, and its last frame shows the winners."""
+    sudden_death: bool = False
+    """A sudden death whose game is missing."""
+    sudden_deaths: Sequence[PlayedGame] = ()
+    """The sudden deaths that ended the game, in order: a tied one is followed by another."""
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the game and of its sudden deaths, in order."""
+        return [self.game_id, *(each.game_id for each in self.sudden_deaths)]
 
     def sides(self) -> list[list[Player]]:
         """The sides in the order of their first ports: the teams, or each player alone."""
@@ -91,10 +104,13 @@ def played_games(indexed: Iterable[IndexedGame], running: Collection[str]) -> li
 
     Games with a single side and games not played for points are left out. `running` has the ids of the games in
     progress.
+
+    A sudden death is part of the game that it ends. One whose game is missing takes the place of that game.
     """
     in_order = sorted(indexed, key=lambda game: (game.started_at_ms, game.mtime_ns or 0, game.game_id))
     games = [_played_game(game, running) for game in in_order if game.summary.versus]
-    return sorted((game for game in games if len(game.sides()) > 1), key=lambda game: game.in_progress)
+    versus = sorted((game for game in games if len(game.sides()) > 1), key=lambda game: game.in_progress)
+    return _with_sudden_deaths(versus)
 
 
 def break_seconds(before: PlayedGame, after: PlayedGame) -> float:
@@ -109,6 +125,25 @@ def break_seconds(before: PlayedGame, after: PlayedGame) -> float:
 def clock(seconds: float) -> str:
     """A duration as minutes and seconds: `1:32`."""
     return f"{int(seconds // 60)}:{int(seconds) % 60:02d}"
+
+
+def _with_sudden_deaths(games: Iterable[PlayedGame]) -> list[PlayedGame]:
+    found: list[PlayedGame] = []
+    for game in games:
+        if game.sudden_death and found and _ends_in(found[-1], game):
+            before = found[-1]
+            found[-1] = msgspec.structs.replace(before, sudden_deaths=(*before.sudden_deaths, game))
+        else:
+            found.append(game)
+    return found
+
+
+def _ends_in(game: PlayedGame, sudden_death: PlayedGame) -> bool:
+    """Whether a game ended in this sudden death, in which those of its players take part who were tied."""
+    last = game.sudden_deaths[-1] if game.sudden_deaths else game
+    # The replay of a game that time decided can name a winner all the same: the player with less damage.
+    tied = last.ending in ("time", None) or (last.ending == "finished" and not last.winners)
+    return tied and {p.index for p in sudden_death.players} <= {p.index for p in game.players}
 
 
 def _played_game(indexed: IndexedGame, running: Collection[str]) -> PlayedGame:
@@ -129,6 +164,8 @@ def _played_game(indexed: IndexedGame, running: Collection[str]) -> PlayedGame:
         quitter=summary.quitter,
         winners=summary.winners,
         tied=summary.tied,
+        inferred=summary.basis == "inferred",
+        sudden_death=summary.sudden_death,
     )
 
 

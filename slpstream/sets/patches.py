@@ -96,14 +96,15 @@ def _with_new_set(corrections: Corrections, current: Set) -> Corrections:
 
 
 def _with_games(corrections: Corrections, current: Set, patches: Mapping[str, GamePatch | None] | None) -> Corrections:
-    known = {game.game_id: game for game in current.all_games}
+    known = {game_id: game for game in current.all_games for game_id in game.ids}
     if patches is None:
         return _replace(corrections, games={game.game_id: NOTHING for game in current.games})
     changed: dict[str, GameCorrection] = {}
-    for game_id, patch in patches.items():
-        game = known.get(game_id)
+    for patched_id, patch in patches.items():
+        game = known.get(patched_id)
         if game is None:
-            raise ImpossibleCorrection(f"there is no game {game_id} in the newest sets of this station")
+            raise ImpossibleCorrection(f"there is no game {patched_id} in the newest sets of this station")
+        game_id = game.game_id  # corrections of a sudden death are those of its game
         if patch is None:
             changed[game_id] = NOTHING
             continue
@@ -112,7 +113,8 @@ def _with_games(corrections: Corrections, current: Set, patches: Mapping[str, Ga
         changes = {
             name: value for name in ("counts", "winner", "begins_set") if (value := getattr(patch, name)) is not UNSET
         }
-        changed[game_id] = msgspec.structs.replace(corrections.games.get(game_id, NOTHING), **changes)
+        before = changed.get(game_id, corrections.games.get(game_id, NOTHING))
+        changed[game_id] = msgspec.structs.replace(before, **changes)
     return _replace(corrections, games=changed)
 
 

@@ -77,6 +77,13 @@ class OperatorDecision(_Payload, kw_only=True, frozen=True):
     begins_set: bool | None = None
 
 
+class ScoredSuddenDeath(_Payload, kw_only=True, frozen=True):
+    """A sudden death in which a game of a set ended."""
+
+    game_id: Annotated[str, Meta(description="Id of its own replay.")]
+    duration_seconds: float | None = None
+
+
 class ScoredGame(_Payload, kw_only=True, frozen=True):
     """One game of a set."""
 
@@ -91,13 +98,19 @@ class ScoredGame(_Payload, kw_only=True, frozen=True):
     score: Annotated[list[int], Meta(description="The scores of all sides after it.")]
     players: list[GamePlayer]
     operator: OperatorDecision | None = None
+    sudden_deaths: Annotated[
+        list[ScoredSuddenDeath],
+        Meta(description="The sudden deaths that ended it, in order; the last one decides. They are no games."),
+    ] = []
 
 
 class SetScore(_Payload, kw_only=True, frozen=True):
     """The set that is being played, or that was played last, or that comes next."""
 
     set_id: Annotated[str | None, Meta(description="Id of its first game; left out before that.")] = None
-    game_id: Annotated[str | None, Meta(description="Its newest game: player indices are those of this game.")] = None
+    game_id: Annotated[
+        str | None, Meta(description="Its newest game or sudden death: player indices are those of this game.")
+    ] = None
     state: Annotated[Literal["upcoming", "running", "over"], Meta(description="`upcoming`: no game has begun.")]
     best_of: int
     wins_needed: int
@@ -117,7 +130,7 @@ def score_of(found: Set, corrections: Corrections) -> SetScore:
     players = [_player(member, place, side) for place, side in enumerate(found.sides) for member in side.members]
     return SetScore(
         set_id=found.games[0].game_id if found.entries else None,
-        game_id=None if last is None else last.game_id,
+        game_id=None if last is None else last.ids[-1],
         state="upcoming" if last is None else "over" if found.over else "running",
         best_of=found.best_of,
         wins_needed=found.wins_needed,
@@ -183,6 +196,10 @@ def _game(entry: SetGame, corrections: Corrections) -> ScoredGame:
             for player in team
         ],
         operator=None if correction == NOTHING else decision,
+        sudden_deaths=[
+            ScoredSuddenDeath(game_id=each.game_id, duration_seconds=each.duration_seconds)
+            for each in game.sudden_deaths
+        ],
     )
 
 

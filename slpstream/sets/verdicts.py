@@ -1,8 +1,9 @@
 """Decides whether a game counts and for which side: each game gets a verdict, and a sentence that gives the reason.
 
 The first of these questions that has an answer decides: What has the operator decided? Is the game in progress? Did it
-end? Are all players human? Was it played to its end? If a player quit, was it early (a handwarmer), and do quits count?
-Is the winner known? The winner is taken from `game_end` (slippi-js's rules).
+go to sudden death? Did it end? Are all players human? Was it played to its end? If a player quit, was it early (a
+handwarmer), and do quits count? Is the winner known? The winner is taken from `game_end` of the game, or of the sudden
+death that ended it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,15 @@ from slpstream.sets.corrections import GameCorrection
 from slpstream.sets.games import PlayedGame, Player, Rules, clock
 
 Verdict = Literal[
-    "playing", "counted", "handwarmer", "quit", "unfinished", "no_winner", "with_cpu", "not_counted_by_operator"
+    "playing",
+    "counted",
+    "handwarmer",
+    "quit",
+    "unfinished",
+    "no_winner",
+    "with_cpu",
+    "sudden_death",
+    "not_counted_by_operator",
 ]
 
 _ENDINGS: Mapping[Ending | None, str] = {"time": "decided by time", "finished": "played to its end"}
@@ -40,7 +49,7 @@ class Judgement(NamedTuple):
 def judge(game: PlayedGame, correction: GameCorrection, rules: Rules, *, newest: bool) -> Judgement:
     """The verdict on a game. `newest`: no later game has begun on the station."""
     sides = game.sides()
-    side = _side_of(game.winners, sides)
+    side = _side_of(_winners(game), sides)
     if correction.counts is False:
         return Judgement("not_counted_by_operator", "the operator says that it does not count", side)
     if correction.winner is not None:
@@ -49,6 +58,8 @@ def judge(game: PlayedGame, correction: GameCorrection, rules: Rules, *, newest:
             return Judgement("counted", "the operator says who won", named)
     if game.in_progress and newest:
         return Judgement("playing", "it is being played")
+    if game.sudden_deaths and game.sudden_deaths[-1].in_progress and newest:
+        return Judgement("playing", "sudden death is being played")
     if correction.counts:
         if side is None:
             return Judgement("no_winner", "the operator says that it counts, and nobody won")
@@ -58,6 +69,20 @@ def judge(game: PlayedGame, correction: GameCorrection, rules: Rules, *, newest:
         if answer is not None:
             return answer._replace(side=side)
     return Judgement("no_winner", "nobody won", side)
+
+
+def _sudden_death(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
+    if not all(player.human for player in game.players):
+        return None
+    if game.sudden_death:
+        return Judgement("sudden_death", "the sudden death of a game whose replay is missing")
+    if not game.sudden_deaths:
+        return None
+    if side is not None:
+        return Judgement("counted", "decided by sudden death")
+    ending = game.sudden_deaths[-1].ending
+    how = {"quit": "was quit", None: "has no end"}.get(ending, "had no winner")
+    return Judgement("no_winner", f"it went to sudden death, which {how}")
 
 
 def _unfinished(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
@@ -78,6 +103,8 @@ def _played(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | Non
     how = _ENDINGS.get(game.ending)
     if how is None:
         return None
+    if game.inferred:
+        how = "decided by its last frame, because its replay has no end"
     if side is not None:
         return Judgement("counted", how)
     if game.tied:
@@ -94,16 +121,33 @@ def _at_score(game: PlayedGame) -> str:
 
 
 def _handwarmer(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
+    if game.match_id:  # ranked games count from their first frame on
+        return None
     seconds = game.duration_seconds or 0.0
     if seconds < rules.handwarmer_seconds:
         return Judgement("handwarmer", f"quit after {clock(seconds)}, before {clock(rules.handwarmer_seconds)}")
+    if _few_stocks_lost(game, rules) and not _too_serious(game, rules):
+        lost = _max_stocks_lost(game)
+        stocks = f"more than {lost} stock{'s' if lost > 1 else ''}" if lost else "a stock"
+        return Judgement("handwarmer", f"quit after {clock(seconds)}, when nobody had lost {stocks}")
+    return None
+
+
+def _few_stocks_lost(game: PlayedGame, rules: Rules) -> bool:
+    """Whether no player has lost more stocks than in a handwarmer."""
     lost = _max_stocks_lost(game)
     min_start = min((p.start_stocks for p in game.players if p.start_stocks is not None), default=0)
     # Players who begin with no more stocks than that cannot lose more, so the rule does not apply.
-    if lost is not None and lost <= rules.handwarmer_stocks < min_start:
-        stocks = "a stock" if lost == 0 else f"more than {lost} stock{'s' if lost > 1 else ''}"
-        return Judgement("handwarmer", f"quit after {clock(seconds)}, when nobody had lost {stocks}")
-    return None
+    return lost is not None and lost <= rules.handwarmer_stocks < min_start
+
+
+def _too_serious(game: PlayedGame, rules: Rules) -> str:
+    """Why a game with few lost stocks is no handwarmer: it is too long, or a player has too much damage. Else empty."""
+    seconds = game.duration_seconds or 0.0
+    if seconds > rules.max_handwarmer_seconds:
+        return f"after more than {clock(rules.max_handwarmer_seconds)}"
+    percent = max((p.percent for p in game.players if p.percent is not None), default=0.0)
+    return f"at {percent:.0f} %" if percent > rules.max_handwarmer_percent else ""
 
 
 def _quit(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
@@ -114,12 +158,23 @@ def _quit(game: PlayedGame, side: int | None, rules: Rules) -> Judgement | None:
         return Judgement("quit", f"{how}, and quits do not count")
     if side is None:
         return Judgement("no_winner", f"{how}, and {'it is not known by whom' if quitter is None else 'nobody won'}")
-    return Judgement("counted", how)
+    if game.match_id:
+        return Judgement("counted", f"{how}, in a ranked match")
+    serious = _few_stocks_lost(game, rules) and _too_serious(game, rules)
+    return Judgement("counted", f"{how}, which is no handwarmer: {serious}" if serious else how)
 
 
 _QUESTIONS: Sequence[Callable[[PlayedGame, int | None, Rules], Judgement | None]] = (
-    _unfinished, _with_cpu, _played, _handwarmer, _quit,
+    _sudden_death, _unfinished, _with_cpu, _played, _handwarmer, _quit,
 )  # fmt: skip
+
+
+def _winners(game: PlayedGame) -> Sequence[int]:
+    """The winners. Once a game has gone to sudden death, only a sudden death that was played to its end has any."""
+    if not game.sudden_deaths:
+        return game.winners
+    last = game.sudden_deaths[-1]
+    return last.winners if last.ending == "finished" else ()
 
 
 def _side_of(winners: Sequence[int], sides: Sequence[Sequence[Player]]) -> int | None:

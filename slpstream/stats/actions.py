@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from slpstream.formats.slippi.commands import LEDGE_CATCH
 from slpstream.formats.slippi.names import landing_lag_frames
 from slpstream.stats.schema import ActionCounts, Attacks, EdgeCancels, GroundTechs, Successes, Throws
 from slpstream.stats.states import (
@@ -37,7 +38,6 @@ from slpstream.stats.states import (
     LANDING,
     LANDING_SPECIAL,
     LAST_GRAB,
-    LEDGE_CATCH,
     TEETER,
     TURN,
 )

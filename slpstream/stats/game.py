@@ -550,7 +550,8 @@ class SlippiStats:
         """Count the frame for the living player that is nearest to the middle of the stage."""
         if len(players) == PAIR:
             one, two = players
-            if one.alive and two.alive:
+            dying = (FLAGS[one.post.action_state_id] | FLAGS[two.post.action_state_id]) & DYING
+            if one.alive and two.alive and not dying:  # in a star KO, the stock is lost only after some time
                 one.positions.contested_frames += 1
                 two.positions.contested_frames += 1
                 nearer = abs(two.post.position_x) - abs(one.post.position_x)
@@ -561,22 +562,19 @@ class SlippiStats:
             return
         nearest = second = float("inf")
         holder = None
-        alive = 0
-        for player in players:
-            if player.alive:
-                alive += 1
-                x = player.post.position_x
-                if x < 0:
-                    x = -x
-                if x < nearest:
-                    nearest, second, holder = x, nearest, player
-                elif x < second:
-                    second = x
-        if alive < PAIR:
+        living = [player for player in players if player.alive and not FLAGS[player.post.action_state_id] & DYING]
+        for player in living:
+            x = player.post.position_x
+            if x < 0:
+                x = -x
+            if x < nearest:
+                nearest, second, holder = x, nearest, player
+            elif x < second:
+                second = x
+        if len(living) < PAIR:
             return
-        for player in players:
-            if player.alive:
-                player.positions.contested_frames += 1
+        for player in living:
+            player.positions.contested_frames += 1
         if holder is not None and second - nearest > CONTROL_MARGIN:
             holder.positions.control_frames += 1
 
@@ -597,7 +595,7 @@ class SlippiStats:
     def _player_extra(self, player: Player, last: int) -> PlayerExtra:
         positions = player.positions
         gauge = player.inputs.per_minute(last)
-        known = positions.edge is not None
+        known = positions.edge is not None and (player.post is None or player.post.is_airborne is not UNSET)
         return PlayerExtra(
             player_index=player.index,
             kill_moves=list(player.hits.kill_moves),

@@ -1,7 +1,7 @@
 """Positions of a player: frames in shield, at the ledge and off stage, recoveries, and stage control.
 
 From the Post-Frame Updates of frame -39 on: `action_state_id`, `position_x`, `position_y` and `is_airborne`. Before
-2.0, which lacks the last one, a player beyond the ledge counts as airborne.
+2.0, which lacks the last one, off stage and recoveries are not known.
 
 - Shield: guard states 0xB2, 0xB3, 0xB5 and 0xB6 (raising, holding, hit, reflecting).
 - Ledge: states 0xFC to 0x107.
@@ -10,7 +10,8 @@ From the Post-Frame Updates of frame -39 on: `action_state_id`, `position_x`, `p
 - Recovery: begins when a player is off stage during a conversion on that player. It succeeds at the ledge or on the
   ground of the stage, and fails with the loss of the stock.
 - Stage control: frames in which a player is nearer to the middle than every opponent, by more than 10 units, out of the
-  frames in which at least two players are alive.
+  frames in which at least two players are alive. In a star KO a player is no longer alive, although the stock is lost
+  only at its end.
 """
 
 from __future__ import annotations
@@ -18,9 +19,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from msgspec import UNSET
-
-from slpstream.stats.states import CONTROL, DYING, LEDGE, SHIELD
+from slpstream.stats.states import DYING, LEDGE, SHIELD
 
 BELOW = -10.0
 """A player lower than this, in game units, is below the stage, wherever the ledges are."""
@@ -65,7 +64,7 @@ class Positions:
         off_stage = (
             (x > edge or x < -edge or post.position_y < BELOW)
             and not flags & (DYING | LEDGE)
-            and post.is_airborne is not False
+            and post.is_airborne is True
         )
         self.off_stage = off_stage
         if off_stage:
@@ -75,11 +74,9 @@ class Positions:
                 self.recoveries += 1
         elif self.recovering and flags & DYING:
             self.recovering = False
-        elif self.recovering:
-            grounded = flags & CONTROL if post.is_airborne is UNSET else post.is_airborne is False
-            if flags & LEDGE or grounded:
-                self.recovering = False
-                self.recovered += 1
+        elif self.recovering and (flags & LEDGE or post.is_airborne is False):
+            self.recovering = False
+            self.recovered += 1
 
     def shield_or_ledge(self, flags: int) -> None:
         """Count a frame in shield or at the ledge."""

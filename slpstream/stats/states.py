@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from slpstream.formats.slippi.commands import LAST_DYING
+from slpstream.formats.slippi.commands import LAST_DYING, LEDGE_CATCH
 
 HIT: Final = 0x01
 """Damaged, grabbed, or in a command grab. Opens conversions and combos."""
@@ -35,7 +35,6 @@ DASH_ATTACK = 0x32
 FIRST_LANDING, LAST_LANDING = 0x46, 0x4A
 GRAB, DASH_GRAB, LAST_GRAB = 0xD4, 0xD6, 0xDE
 AIR_DODGE = 0xEC
-LEDGE_CATCH = 0xFC
 
 THROWING: Final = range(0xDB, 0xDF)
 THROWN: Final = range(0xEF, 0xF4)

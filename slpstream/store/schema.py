@@ -100,6 +100,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "ALTER TABLE games_with_summary RENAME TO games",
         "CREATE INDEX games_by_time ON games (started_at_ms, game_id)",
     ),
+    (
+        # Summaries tell sudden deaths from games. Summaries of rows that cannot be described stay as they are.
+        """UPDATE games SET summary =
+            coalesce(nullif(describe(format, settings, game_end, metadata), '{}'), summary)""",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

@@ -193,6 +193,23 @@ class StationReader:
             raise CursorGone("the game has ended before this place")
         return position
 
+    async def check_end(self, game: Game, position: Position) -> None:
+        """Raise `CursorGone` for a position past the end of an archived game that is over.
+
+        Nothing would ever follow it, whereas an archived game without an end can still grow.
+        """
+        messages, mode = game.log_reader.messages, self._mode
+        if not game.archived or position <= START:
+            return
+        if await messages(mode, position) or await messages(mode, Position(position.offset, position.count - 1)):
+            return
+        end, over = START, False
+        while found := await messages(mode, end):
+            over = over or any(message.type == "game_end" for message in found)
+            end = found[-1].position
+        if over and position > end:
+            raise CursorGone("the game has ended before this place")
+
     def position(self, game: Game) -> Position:
         """Where this reader is in a game."""
         position = self.positions.get(game) or self.resumed.get(game.game_id)

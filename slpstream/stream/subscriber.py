@@ -290,7 +290,9 @@ class StationDelivery:
         """Raises `NoSuchGame` and `CursorGone`."""
         game = await self.channel.locate(cursor.game_id)
         self._reader.from_game(game)
-        self._reader.positions[game] = await self._reader.position_of(game, cursor)
+        position = await self._reader.position_of(game, cursor)
+        await self._reader.check_end(game, position)
+        self._reader.positions[game] = position
 
     async def _begin_at(self, start: Start) -> None:
         channel = self.channel

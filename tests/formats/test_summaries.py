@@ -101,6 +101,28 @@ def test_ending_of_melee_games(method: int | None, ending: str | None) -> None:
     assert (summary.ending, summary.quitter) == (ending, None)
 
 
+SUDDEN_PLAYERS = [
+    {"playerIndex": index, "startStocks": 1, "damageSpawn": 300, "characterId": index} for index in range(2)
+]
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"gameMode": 2, "scene": 3}, True),
+        ({"gameMode": 2, "scene": 3, "timerType": 0, "players": SUDDEN_PLAYERS}, True),
+        ({"gameMode": 2, "scene": 2, "timerType": 0, "players": SUDDEN_PLAYERS}, False),
+        ({"gameMode": 8, "scene": 3}, False),
+        ({"gameMode": None, "timerType": 0, "players": SUDDEN_PLAYERS}, True),
+        ({"gameMode": None, "timerType": 2, "players": SUDDEN_PLAYERS}, False),
+        ({"gameMode": None, "timerType": 0}, False),
+    ],
+)
+def test_sudden_death_is_recognised(settings: dict[str, Any], expected: bool) -> None:
+    summary = describe(slippi(**settings))
+    assert (summary.sudden_death, summary.rules) == (expected, "sudden death" if expected else "")
+
+
 def test_metadata_names_only_players_without_a_name() -> None:
     names = {"0": {"names": {"netplay": "Ann", "code": "ANN#9"}}, "3": {"names": {"netplay": "Robert", "code": "x"}}}
     summary = describe(slippi(), None, {"startAt": "2023-11-14T22:13:20Z", "players": names})

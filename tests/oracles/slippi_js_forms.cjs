@@ -1,6 +1,6 @@
 // Brings the results of slippi-js into the form that is compared.
 //
-// Values that are absent, null or NaN are left out, and so are objects with only such values (the speeds of old replays).
+// Values that are absent, null or NaN are left out.
 // Arrays with holes (players, followers) become objects keyed by index, so that a hole is not a null.
 
 // Deletes absent values inside a value. Returns whether the value itself is absent.
@@ -11,9 +11,8 @@ function isAbsent(value) {
     value.forEach(isAbsent);
     return false;
   }
-  const keys = Object.keys(value);
-  for (const key of keys) if (isAbsent(value[key])) delete value[key];
-  return keys.length > 0 && Object.keys(value).length === 0;
+  for (const key of Object.keys(value)) if (isAbsent(value[key])) delete value[key];
+  return false;
 }
 
 const keyed = (list) => list && Object.fromEntries(Object.entries(list).filter(([, value]) => value != null));

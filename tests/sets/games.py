@@ -62,18 +62,22 @@ def replay(
     *,
     seconds: float,
     minute: float,
-    method: int = GAME,
+    method: int | None = GAME,
     quitter: int = -1,
     percent: Mapping[int, float] | None = None,
     stage: int = BATTLEFIELD,
     ended: bool = True,
     session: str = "",
+    sudden_death: bool = False,
 ) -> bytes:
     """A replay of these players, by player index.
 
     `left` has the stocks at the end, `minute` is the minute of the day at which the game began. Without `ended` there
-    is no Game End, as when the console is switched off.
+    is no end at all, as when the console is switched off; without a `method` Game End alone is missing. A
+    `sudden_death` begins with one stock and 300 %, without a timer, in a scene of its own.
     """
+    stocks_at_start = 1 if sudden_death else STOCKS
+    rows = {"minor_scene": 3, "game_bitfield_1": 0x30} if sudden_death else {}
     teams = len({seat.team for seat in seats.values()}) > 1
     setups = [
         PlayerSetup(
@@ -85,22 +89,29 @@ def replay(
             nametag=seat.tag,
             display_name=seat.name,
             connect_code=seat.code,
-            start_stocks=STOCKS,
+            start_stocks=stocks_at_start,
+            damage_spawn=300 if sudden_death else 0,
         )
         for index, seat in sorted(seats.items())
     ]
     writer = ReplayWriter(VERSION)
     opening = game_start(
-        VERSION, players=setups, stage_id=stage, is_teams=teams, random_seed=round(minute * 60), session_id=session
+        VERSION,
+        players=setups,
+        stage_id=stage,
+        is_teams=teams,
+        random_seed=round(minute * 60),
+        session_id=session,
+        **rows,
     )
     parts = [writer.open(), writer.event(opening)]
     last = FIRST_PLAYABLE_FRAME + round(seconds * FRAMES_PER_SECOND)
-    phases = 2 * STOCKS
+    phases = 2 * stocks_at_start
     length = last + 1 - FIRST_FRAME
     first = FIRST_FRAME
     for phase in range(1, phases + 1):
         end = FIRST_FRAME + length * phase // phases if phase < phases else last
-        stocks = {i: max(left[i], STOCKS - phase * STOCKS // phases) for i in seats}
+        stocks = {i: max(left[i], stocks_at_start - phase * stocks_at_start // phases) for i in seats}
         parts.append(_equal_frames(writer, first, end, seats, stocks, {}))
         first = end
     parts.append(_equal_frames(writer, last, last + 1, seats, left, percent or {}))
@@ -110,7 +121,8 @@ def replay(
             best = seats[ranking[0]].team
             ranking.sort(key=lambda i: seats[i].team != best)
         placements = [ranking.index(i) if i in seats else -1 for i in range(4)]
-        parts.append(writer.end(method, lras_initiator=quitter, placements=tuple(placements)))  # type: ignore[arg-type]
+        if method is not None:
+            parts.append(writer.end(method, lras_initiator=quitter, placements=tuple(placements)))  # type: ignore[arg-type]
         began = datetime.fromtimestamp(DAY + 60 * minute, UTC).isoformat().replace("+00:00", "Z")
         parts.append(writer.close({"startAt": began, "lastFrame": last, "players": {}, "playedOn": "dolphin"}))
         return writer.header() + b"".join(parts)[container.HEADER_BYTES :]

@@ -157,6 +157,45 @@ def doubles(folder: Folder, station: CorrectedGames) -> None:
     station.games = folder.games()
 
 
+def sudden_death(folder: Folder, station: CorrectedGames) -> None:
+    """A game goes to sudden death twice, because the first ends in a tie. In the third game, the sudden death is quit,
+    so the operator decides the game."""
+    seats = {0: ANN, 1: BOB}
+    percent = {0: 31.0, 1: 30.0}
+    folder.add(0, replay(seats, {0: 1, 1: 1}, seconds=90, minute=0, method=TIME, percent=percent))
+    folder.add(2, replay(seats, {0: 0, 1: 0}, seconds=4, minute=2, sudden_death=True))
+    folder.add(3, replay(seats, {0: 1, 1: 0}, seconds=5, minute=3, sudden_death=True))
+    station.games = folder.games()
+    assert [len(each.games) for each in station.sets()] == [1]
+    folder.add(5, replay(seats, {0: 0, 1: 2}, seconds=80, minute=5))
+    folder.add(10, replay(seats, {0: 1, 1: 1}, seconds=90, minute=10, method=TIME, percent=percent))
+    folder.add(12, replay(seats, {0: 1, 1: 1}, seconds=2, minute=12, method=NO_CONTEST, quitter=1, sudden_death=True))
+    station.games = folder.games()
+    assert [side.score for side in station.set.sides] == [1, 1]
+    quit_id = station.games[-1].sudden_deaths[-1].game_id
+    station.correct(games={quit_id: {"winner": 0}})
+
+
+def late_quits(folder: Folder, station: CorrectedGames) -> None:
+    """Quits with few stocks lost: by damage and by time no handwarmers. Then a team quits; the other one wins."""
+    seats = {0: ANN, 1: BOB}
+    folder.add(
+        0, replay(seats, {0: 3, 1: 3}, seconds=75, minute=0, method=NO_CONTEST, quitter=1, percent={0: 120.0, 1: 154.0})
+    )
+    folder.add(5, replay(seats, {0: 4, 1: 4}, seconds=167, minute=5, method=NO_CONTEST, quitter=0))
+    teams = {0: ANN._replace(team=0), 1: BOB._replace(team=1), 2: Seat("Cyd", team=0), 3: Seat("Dee", team=1)}
+    folder.add(10, replay(teams, {0: 2, 1: 2, 2: 0, 3: 2}, seconds=90, minute=10, method=NO_CONTEST, quitter=2))
+    station.games = folder.games()
+
+
+def lost_game_end(folder: Folder, station: CorrectedGames) -> None:
+    """The recorder loses Game End: the last frame decides one game, and leaves another undecided."""
+    seats = {0: ANN, 1: BOB}
+    folder.add(0, replay(seats, {0: 0, 1: 2}, seconds=80, minute=0, method=None))
+    folder.add(5, replay(seats, {0: 1, 1: 2}, seconds=80, minute=5, method=None))
+    station.games = folder.games()
+
+
 def others_sit_down(folder: Folder, station: CorrectedGames) -> None:
     """The winner stays and another opponent comes; after a long break the same two begin another set."""
     eve = Seat("Eve", "EVE#5", "EVE")
@@ -170,7 +209,7 @@ SCENES: Mapping[str, Callable[[Folder, CorrectedGames], None]] = {
     scene.__name__: scene
     for scene in (
         best_of_three, best_of_five, port_swap, port_swap_by_tags, port_swap_by_the_operator, no_names_at_all, quits,
-        quits_that_do_not_count, handwarmers, doubles, others_sit_down,
+        quits_that_do_not_count, handwarmers, sudden_death, late_quits, lost_game_end, doubles, others_sit_down,
     )
 }  # fmt: skip
 
@@ -193,7 +232,7 @@ def test_sets(name: str, tmp_path: Path) -> None:
 
 
 @needs_shared
-def test_real_games_that_were_quit_early_do_not_count(tmp_path: Path) -> None:
+def test_real_games_that_were_quit_early_count_only_in_a_ranked_match(tmp_path: Path) -> None:
     """Two unranked games of one session and a ranked tiebreak from the day before."""
     folder = Folder(tmp_path / "main")
     for name, started in (
@@ -211,5 +250,6 @@ def test_real_games_that_were_quit_early_do_not_count(tmp_path: Path) -> None:
     # 0 disables the time limit only: without a lost stock it is still a handwarmer.
     station.rules = Rules(handwarmer_seconds=0, handwarmer_stocks=0)
     judged = [entry.judgement for each in station.sets() for entry in each.entries]
-    assert [judgement.verdict for judgement in judged] == ["handwarmer"] * 3
-    assert judged[0].reason == "quit after 0:03, when nobody had lost a stock"
+    assert [judgement.verdict for judgement in judged] == ["counted", "handwarmer", "handwarmer"]
+    assert judged[0].reason == "port 2 quit after 0:03, in a ranked match"
+    assert judged[1].reason == "quit after 0:01, when nobody had lost a stock"

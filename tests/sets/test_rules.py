@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import pytest
 
-from slpstream.sets import ImpossibleCorrection, PlayedGame, Player, Rules, newest_set, since_break
+from slpstream.model.summary import GameSummary, IndexedGame, PlayerSummary
+from slpstream.sets import ImpossibleCorrection, PlayedGame, Player, Rules, newest_set, played_games, since_break
 from slpstream.sets.corrections import NOTHING, Corrections, GameCorrection
 from slpstream.sets.patches import MAX_KEPT
 from slpstream.sets.verdicts import judge
@@ -315,3 +317,74 @@ def test_corrections_are_bounded() -> None:
     station.correct(games={station.games[0].game_id: {"counts": False}})
     assert len(station.corrections.games) == MAX_KEPT
     assert station.corrections.games[station.games[0].game_id].counts is False
+
+
+def indexed(number: int, ports: str = "01", *, winners: str = "", **summary: Any) -> IndexedGame:
+    """A game in the index, played to its end by the players at these indices unless `summary` differs."""
+    values: dict[str, Any] = {"ending": "finished", "versus": True} | summary
+    players = [PlayerSummary(index=int(index), start_stocks=4) for index in ports]
+    found = GameSummary(players=players, winners=[int(index) for index in winners], **values)
+    return IndexedGame(f"{number:032x}", found, {}, 1_000_000 * number, duration_seconds=400.0, reason="game_end")
+
+
+def verdicts(*games: IndexedGame, running: Collection[str] = ()) -> list[tuple[str, int | None]]:
+    """Verdict and winning side of each game of the newest set."""
+    station = station_with(*played_games(games, running))
+    return [(entry.judgement.verdict, entry.winner) for entry in station.set.entries]
+
+
+TIED: dict[str, Any] = {"ending": "time"}
+SUDDEN: dict[str, Any] = {"sudden_death": True}
+
+
+@pytest.mark.parametrize(
+    ("games", "expected"),
+    [
+        ((indexed(1, **TIED), indexed(2, winners="1", **SUDDEN)), [("counted", 1)]),
+        ((indexed(1, **TIED, winners="0"), indexed(2, winners="1", **SUDDEN)), [("counted", 1)]),
+        ((indexed(1, ending=None), indexed(2, winners="1", **SUDDEN)), [("counted", 1)]),
+        ((indexed(1), indexed(2, winners="0", **SUDDEN)), [("counted", 0)]),
+        ((indexed(1, **TIED), indexed(2, **SUDDEN), indexed(3, winners="0", **SUDDEN)), [("counted", 0)]),
+        ((indexed(1, "013", **TIED), indexed(2, "13", winners="3", **SUDDEN)), [("counted", 2)]),
+        ((indexed(1, **TIED), indexed(2, **SUDDEN)), [("no_winner", None)]),
+        ((indexed(1, **TIED), indexed(2, winners="1", **SUDDEN, ending="quit")), [("no_winner", None)]),
+        ((indexed(1, **TIED, winners="0"), indexed(2, **SUDDEN, ending=None)), [("no_winner", None)]),
+        ((indexed(1, winners="0"), indexed(2, winners="1", **SUDDEN)), [("counted", 0), ("sudden_death", 1)]),
+        ((indexed(1, winners="1", **SUDDEN),), [("sudden_death", 1)]),
+    ],
+)
+def test_sudden_death_decides_the_game_before_it(
+    games: Sequence[IndexedGame], expected: list[tuple[str, int | None]]
+) -> None:
+    assert verdicts(*games) == expected
+
+
+def test_game_is_played_until_its_sudden_death_is_over() -> None:
+    games = indexed(1, **TIED, winners="0"), indexed(2, ending=None, **SUDDEN)._replace(reason=None)
+    assert verdicts(*games, running=[games[1].game_id]) == [("playing", None)]
+
+
+def test_correction_of_a_sudden_death_is_one_of_its_game() -> None:
+    game, sudden_death = indexed(1, **TIED), indexed(2, **SUDDEN)
+    station = station_with(*played_games((game, sudden_death), ()))
+    station.correct(games={sudden_death.game_id: {"winner": 1}, game.game_id: {"beginsSet": True}})
+    assert station.corrections.games == {game.game_id: GameCorrection(winner=1, begins_set=True)}
+    assert scores(station) == [0, 1]
+    station.correct(games={sudden_death.game_id: None})
+    assert scores(station) == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict", "reason"),
+    [
+        ({"duration_seconds": 167.0}, "counted", "after more than 2:00"),
+        ({"duration_seconds": 120.0}, "handwarmer", "nobody had lost more than 1 stock"),
+        ({"players": seats("", "", stocks=3, percent=154.0)}, "counted", "at 154 %"),
+        ({"players": seats("", "", stocks=3, percent=100.0)}, "handwarmer", "nobody had lost more than 1 stock"),
+        ({"match_id": "mode.ranked-1", "duration_seconds": 3.0}, "counted", "ranked"),
+    ],
+)
+def test_handwarmers_are_short_and_harmless_and_not_ranked(values: dict[str, Any], verdict: str, reason: str) -> None:
+    found = judge(game(**(QUIT | {"players": seats("", "", stocks=3)} | values)), NOTHING, Rules(), newest=True)
+    assert found.verdict == verdict
+    assert reason in found.reason

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from slpstream.formats.slippi.game_start import GameStartPayload
 from slpstream.formats.slippi.names import landing_lag_frames
@@ -222,6 +224,23 @@ def test_positions() -> None:
     player = scene.run()[0].extra.players[0]
     assert (player.shield_frames, player.ledge_frames, player.off_stage_frames) == (10, 5, 14 + 1)
     assert (player.recoveries.count, player.recoveries.total) == (1, 2)
+
+
+def test_off_stage_is_unknown_without_the_airborne_flag() -> None:
+    scene = Scene(first=-39).frames(9, a={"position_x": 90.0, "is_airborne": UNSET}, b={"is_airborne": UNSET})
+    for player in scene.run()[0].extra.players:
+        assert player.off_stage_frames is UNSET
+        assert player.recoveries is UNSET
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_player_in_a_star_ko_controls_no_stage(count: int) -> None:
+    """The stock is lost only at the end of the star KO."""
+    others: dict[str, Any] = {name: {"position_x": 50.0} for name in "bcd"[: count - 1]}
+    scene = Scene(count, first=-39).frames(3, **others).frames(7, a={"action_state_id": 0x04})
+    found = scene.run()[0].extra.players
+    assert (found[0].stage_control.count, found[0].stage_control.total) == (3, 3)
+    assert {player.stage_control.total for player in found[1:]} == {3 if count == 2 else 10}
 
 
 def test_stage_control() -> None:

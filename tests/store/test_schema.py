@@ -113,6 +113,26 @@ def test_migration_describes_games_of_older_versions(tmp_path: Path) -> None:
     assert damaged_game == others == GameSummary()
 
 
+def test_migration_finds_sudden_deaths(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    open_database(path, migrations=MIGRATIONS[:3]).close()
+    settings = json.dumps({**json.loads(OLD_SETTINGS), "scene": 3, "gameMode": 2})
+    with closing(sqlite3.connect(path)) as connection:
+        for number, (kind, text) in enumerate((("slippi", settings), ("of a package that is gone", "{}"))):
+            row = (samples.game_id(number), kind, b"%d" % number, '{"versus":true}', text)
+            connection.execute(
+                "INSERT INTO games (game_id, started_at_ms, format, station, path, summary, rate, settings) "
+                "VALUES (?, 5, ?, 'main', ?, ?, '[60,1]', ?)",
+                row,
+            )
+            connection.execute("INSERT INTO tags VALUES ('station', 'main', 5, ?)", row[:1])
+        connection.commit()
+    with closing(open_database(path, describe=describe_stored)) as database:
+        summaries = {game.game_id: game.summary for game in database.played("main", 10)}
+    assert summaries[samples.game_id(0)].sudden_death
+    assert summaries[samples.game_id(1)] == GameSummary(versus=True)
+
+
 def test_failed_migration_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:

@@ -191,6 +191,23 @@ async def test_cursor_of_an_archived_game_delivers_all_later_games() -> None:
         assert client.lines == lines(older) + lines(old) + lines(live)
 
 
+async def test_cursor_past_the_end_of_an_archived_game_is_gone() -> None:
+    """In a game without an end, which can still grow, it is a place to wait at."""
+    old, unfinished = FakeLog(2, batches=6), FakeLog(1, batches=6, ended=False)
+    station = FakeStation()
+    station.archived(unfinished, old)
+    for log, expected in ((old, CursorGone), (unfinished, type(None))):
+        end = log.whole()[-1].position
+        for position in (end._replace(offset=end.offset + 1), end._replace(count=end.count + 1), (1 << 40, 0)):
+            cursor = str(Cursor(log.game_id, "live", Position(*position)))
+            async with Client().subscribed(hub_of(station), subscription(cursor=cursor)) as client:
+                await settle()
+                assert isinstance(client.error, expected)
+        async with Client().subscribed(hub_of(station), subscription(cursor=cursor_of(log.whole()[-1]))) as client:
+            await settle()
+            assert client.error is None
+
+
 async def test_archived_game_is_read_only_once() -> None:
     """Otherwise a subscriber of a busy station might never become live."""
     station, old, live = FakeStation(), FakeLog(1, batches=6), FakeLog(2, batches=40)

@@ -113,11 +113,13 @@ class History:
             if near is None:
                 break
             position = near
+        over = False
         while True:
             found = await self.messages(game_id, position)
             if not found:
-                raise CursorGone(f"frame {number} is not in the game yet")
+                raise CursorGone(f"frame {number} is not in the game{'' if over else ' yet'}")
             for message in found:
+                over = over or message.type == "game_end"
                 if message.frame is not None and message.frame >= number:
                     return just_before(message.position)
             position = found[-1].position

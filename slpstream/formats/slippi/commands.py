@@ -18,6 +18,8 @@ MESSAGE_SPLITTER = 0x10
 GECKO_LIST = 0x3D
 
 FIRST_FRAME = -123
+LEDGE_CATCH = 0xFC
+"""The action state in which a character grabs a ledge."""
 FIRST_PLAYABLE_FRAME = -39
 FRAMES_PER_SECOND = 60
 LAST_DYING = 0x0A

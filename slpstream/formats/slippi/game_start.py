@@ -6,7 +6,7 @@ payload, and the writer changes single fields in it.
 
 `settings` has the form of slippi-js's `GameStartType` with the differences that the contract names: the eight player
 flags come from the player bitfield at 0x71, and `damageStart`, `damageSpawn`, `dashbackFix` and `shieldDropFix` are
-added.
+added. `stadiumFrozen` is concluded from other fields.
 """
 
 from __future__ import annotations
@@ -32,6 +32,10 @@ TIME_MODE, STOCK_MODE = 0x00, 0x20
 EXACT_CHARACTER_SINCE = (1, 6, 0)
 """Before this version Game Start has Zelda for a player that begins as Sheik; frame -123 has the right one."""
 
+_ONLINE_SINCE = (3, 0, 0)
+_FLAG_ONLINE_SINCE = (3, 19, 0)
+"""Since this version `is_frozen_ps` is right in online games, too."""
+
 _ZELDA, _SHEIK = 18, 19
 _EXTERNAL_OF_INTERNAL = {7: _SHEIK, 19: _ZELDA}
 
@@ -55,7 +59,7 @@ FIELDS = (
     Field("damage_ratio", 0x35, F32, "0.1.0", "Damage ratio."),
     Field("random_seed", 0x13D, U32, "0.1.0", "Random seed before the game."),
     Field("is_pal", 0x1A1, BOOL, "1.5.0", "PAL version."),
-    Field("is_frozen_ps", 0x1A2, BOOL, "2.0.0", "Pokemon Stadium does not transform."),
+    Field("is_frozen_ps", 0x1A2, BOOL, "2.0.0", "Pokemon Stadium does not transform; see `stadiumFrozen`."),
     Field("minor_scene", 0x1A3, U8, "3.7.0", "2 in game; 1 and 3 occur, too."),
     Field("major_scene", 0x1A4, U8, "3.7.0", "2 versus, 8 online, 15 target test, 32 home-run contest."),
     Field("language", 0x2BD, U8, "3.12.0", "0 Japanese, 1 English."),
@@ -204,6 +208,7 @@ class Settings(msgspec.Struct, rename=lambda name: _RENAME.get(name) or camel(na
     random_seed: int
     is_pal: bool | UnsetType
     is_frozen_ps: bool | UnsetType
+    stadium_frozen: bool | UnsetType
     match_info: MatchInfo
 
     @property
@@ -291,8 +296,23 @@ class GameStartPayload:
             random_seed=get("random_seed"),
             is_pal=get("is_pal"),
             is_frozen_ps=get("is_frozen_ps"),
+            stadium_frozen=self._stadium_frozen(),
             match_info=MatchInfo(session_id, get("game_number"), get("tiebreaker_number"), session_id),
         )
+
+    def _stadium_frozen(self) -> bool | UnsetType:
+        """Whether Pokemon Stadium does not transform in this game; `UNSET` when the replay does not show it.
+
+        Before 3.19 the flag is that of offline games: online, Stadium was frozen whatever it says (observed). Replays
+        from 3.0 to 3.6 do not show whether they are of online games; earlier ones are not (guessed).
+        """
+        flag: bool | UnsetType = self.get("is_frozen_ps")
+        scene = self.major_scene
+        if flag is UNSET or flag or self.version >= _FLAG_ONLINE_SINCE:
+            return flag
+        if scene is None:
+            return UNSET if self.version >= _ONLINE_SINCE else flag
+        return scene == MAJOR_SCENE_ONLINE
 
     def _player(self, index: int) -> PlayerSettings:
         def get(name: str) -> Any:

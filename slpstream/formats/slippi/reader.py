@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import copy
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import IntEnum, auto
 from typing import ClassVar, Self
 
@@ -39,11 +39,15 @@ from slpstream.formats.slippi.game_start import (
     GameStartPayload,
     Settings,
 )
+from slpstream.formats.slippi.ledge_grabs import LedgeGrabs, have_limit
 from slpstream.model import events
 from slpstream.model.errors import FieldError, FormatError, FramingError
 from slpstream.model.events import EndReason, Event, Frame, GameEnd, GameStart
 
 FORMAT = "slippi"
+
+CountLedgeGrabs = Callable[[], Mapping[int, int]]
+"""Returns the ledge grabs of a game, by player index."""
 
 TakeEvent = Callable[["SlippiReader", bytes, int, int, int], None]
 """(reader, buffer, start, end, file offset of the end): takes the event `buffer[start:end]`.
@@ -108,6 +112,8 @@ class SlippiReader:
         self._falls: FinalFalls | None = None
         """The falls of a game that takes no stocks; `None` for other games."""
         self._falls_taken = 0
+        self._ledge_grabs: LedgeGrabs | None = None
+        self._count_ledge_grabs: CountLedgeGrabs = dict
         self._out: list[Event] = []
 
     def copy(self) -> Self:
@@ -119,6 +125,7 @@ class SlippiReader:
         twin._decoders = None if self._decoders is None else self._decoders.copy()
         twin._out = []
         twin._falls = None if self._falls is None else self._falls.copy()
+        twin._ledge_grabs = None if self._ledge_grabs is None else self._ledge_grabs.copy()
         if self._scan is not None:
             twin._scan = self._scan.copy()
         if self._assembler is not None:
@@ -127,12 +134,14 @@ class SlippiReader:
         twin._bind()
         return twin
 
-    def behind_frames(self, offset: int, last: Frame | None) -> Self:
+    def behind_frames(self, offset: int, last: Frame | None, count_ledge_grabs: CountLedgeGrabs = dict) -> Self:
         """A copy of a reader that has read Game Start, placed at file offset `offset` after the frames.
 
-        For callers that find the frames in another way. `last` is the last frame before `offset`.
+        For callers that find the frames in another way. `last` is the last frame before `offset`, and
+        `count_ledge_grabs` is asked for the ledge grabs of the game, by player index, if they can decide it.
         """
         twin = self.copy()
+        twin._ledge_grabs, twin._count_ledge_grabs = None, count_ledge_grabs
         twin._base = offset
         if twin._assembler is not None:
             twin._assembler.last = last
@@ -208,6 +217,8 @@ class SlippiReader:
             self._fail(error)
         if self._falls is not None:
             self._take_falls(self._falls)
+        if self._ledge_grabs is not None and not self._ended:
+            self._ledge_grabs.take(out)
         if self._held_start is not None and len(out) > self._held_index:
             out.insert(self._held_index, self._start_as_played(self._held_start, out[self._held_index]))
             self._held_start = None
@@ -456,6 +467,8 @@ class SlippiReader:
         bookend_size = payloads.size(commands.FRAME_BOOKEND.command) if payloads is not None else None
         self.game_start = payload
         self._settings = settings = payload.settings()
+        if have_limit(settings):
+            self._ledge_grabs = LedgeGrabs(player.player_index for player in settings.players)
         self._assembler = Assembler(
             self._diagnostics,
             bookends=bookend_size is not None,
@@ -524,21 +537,31 @@ class SlippiReader:
         assembler.finish(end_offset, clean=reason != "error")
         last = assembler.last
         number = None if last is None else last.number
-        posts = {} if last is None else {index: p.post for index, p in last.entry.players.items() if p.post}
+        players = {} if last is None else last.entry.players
+        posts = {index: p.post for index, p in players.items() if p.post}
+        ledge_grabs = self._ledge_grabs
+        if ledge_grabs is not None:
+            ledge_grabs.take(self._out)
+        counts = self._count_ledge_grabs if ledge_grabs is None else lambda: ledge_grabs.counts
         scores: list[PlayerScore] = []
         if self._falls is not None:
             self._take_falls(self._falls)
             scores = self._falls.counter.scores()
         tied = result.is_tied(settings, payload, scores, number)
+        winners = [] if tied else result.winners(settings, payload, posts, counts, scores)
+        values = result.score_values(scores, tied=tied)
+        if reason == "raw_length":  # the game has closed the file, so Game End was lost
+            winners = result.inferred_winners(settings, players)
+            values |= {"basis": result.INFERRED} if winners else {}
         self._out.append(
             GameEnd(
                 end_offset,
                 reason,
                 payload,
-                [] if tied else result.winners(settings, payload, posts, scores),
+                winners,
                 number,
                 result.duration_seconds(number),
-                result.score_values(scores, tied=tied),
+                values,
                 standings=result.standings(settings, posts),
             )
         )

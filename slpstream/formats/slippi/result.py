@@ -2,7 +2,8 @@
 
 Source: the rules of slippi-js 9.1 (`getWinners`) without its bugs. A no contest without an initiator has no winner; a
 second Game End changes nothing; and before 3.13, which has no placements, stocks and then percent decide a game that
-ended neither by quitting nor by time.
+ended neither by quitting nor by time. Beyond slippi-js, the team of a player who quits loses, the last frame can
+decide a game whose Game End was lost, and ledge grabs can decide a timeout (see `ledge_grabs`).
 
 In modes without stocks the placements decide, or else the score of time mode. The game ranks players with the same
 score by KOs, falls and port, and then plays sudden death: placements that follow this order among the first are a tie
@@ -13,8 +14,8 @@ mode the placements decide, or else who has stocks left (guessed: no replay of i
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -22,9 +23,16 @@ from msgspec import UNSET, UnsetType
 from slpstream.formats.slippi.commands import FIRST_PLAYABLE_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.falls import PlayerScore
 from slpstream.formats.slippi.game_start import TIME_MODE, Settings
+from slpstream.formats.slippi.ledge_grabs import MAX_LEDGE_GRABS, have_limit
+
+INFERRED: Literal["inferred"] = "inferred"
+"""The `basis` of winners that the last frame shows, in a replay without Game End."""
 
 UNRESOLVED, TIME, GAME, RESOLVED, NO_CONTEST = 0, 1, 2, 3, 7
 _QUIT = (UNRESOLVED, NO_CONTEST)
+_STOCK_MODE = 0x20
+_OPPONENTS = 2
+"""Number of sides in a game in which one loses when the other wins."""
 
 
 class Placement(msgspec.Struct, rename="camel", frozen=True, gc=False):
@@ -53,19 +61,21 @@ def winners(
     settings: Settings,
     end: GameEndPayload | None,
     last_posts: Mapping[int, Any],
+    ledge_grabs: Callable[[], Mapping[int, int]] = dict,
     scores: Sequence[PlayerScore] = (),
 ) -> list[Placement]:
     """The winners, several in teams; empty for a game without a known winner.
 
     They have their own positions in replays with placements, otherwise all have position 0. `last_posts` has the
-    Post-Frame Updates of the last frame by player index; players without stocks have none. `scores` are those of a game
-    that takes no stocks.
+    Post-Frame Updates of the last frame by player index; players without stocks have none. `ledge_grabs` is asked for
+    the ledge grabs of the game, by player index, if they can decide it. `scores` are those of a game that takes no
+    stocks.
     """
     if end is None:
         return []
     players = [p.player_index for p in settings.players]
     if end.game_end_method in _QUIT:
-        return _first(_remaining(players, end.lras_initiator_index))
+        return _first(_remaining(settings, end.lras_initiator_index))
     if not settings.takes_stocks:
         return _placed_first(settings, end) if _has_placements(end) else _first(_best_score(settings, scores))
     stocks = {p: last_posts[p].stocks_remaining if p in last_posts else 0 for p in players}
@@ -74,6 +84,11 @@ def winners(
         return _placed_first(settings, end) if _has_placements(end) else _first(left[0] if len(left) == 1 else [])
     if not any(stocks.values()) and any(player.start_stocks for player in settings.players):
         return []
+    if end.game_end_method == TIME and have_limit(settings):
+        grabs = ledge_grabs()
+        within = [player for player in players if grabs.get(player, 0) <= MAX_LEDGE_GRABS]
+        if len(within) == 1:
+            return _first(within)
     if end.game_end_method == TIME and len(players) == 2:
         return _first(_ahead([[player] for player in players], stocks, last_posts))
     if _has_placements(end):
@@ -109,6 +124,22 @@ def score_values(scores: Sequence[PlayerScore], *, tied: bool) -> dict[str, Any]
     return {"scores": list(scores), "tied": True} if tied else {"scores": list(scores)}
 
 
+def inferred_winners(settings: Settings, last_players: Mapping[int, Any]) -> list[Placement]:
+    """The winners of a stock game whose Game End was lost: the only side with stocks in the last frame. Empty when that
+    does not decide.
+
+    `last_players` has the players of the last frame. Players that are not in it are out; a player without a Post-Frame
+    Update in it may have any number of stocks.
+    """
+    sides = _sides(settings)
+    if settings.in_game_mode != _STOCK_MODE or len(sides) < _OPPONENTS:
+        return []
+    if any(player.post is UNSET for player in last_players.values()):
+        return []
+    left = [side for side in sides if any(p in last_players and last_players[p].post.stocks_remaining for p in side)]
+    return _first(left[0]) if len(left) == 1 else []
+
+
 def duration_seconds(last_frame: int | None) -> float | None:
     """Length of the playable part in seconds; players have control from frame -39 on."""
     if last_frame is None:
@@ -135,11 +166,11 @@ def standings(settings: Settings, last_posts: Mapping[int, Any]) -> dict[int, di
     }
 
 
-def _remaining(players: list[int], initiator: Any) -> list[int]:
-    """The one of two players that did not quit; empty when it is unknown who quit."""
-    if len(players) != 2 or initiator is UNSET or initiator not in players:
-        return []
-    return [p for p in players if p != initiator]
+def _remaining(settings: Settings, initiator: Any) -> list[int]:
+    """The one of two sides that did not quit; empty when it is unknown who quit."""
+    sides = _sides(settings)
+    stayed = [side for side in sides if initiator not in side]
+    return stayed[0] if len(sides) == _OPPONENTS and len(stayed) == 1 else []
 
 
 def _sides(settings: Settings) -> list[list[int]]:

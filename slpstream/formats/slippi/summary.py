@@ -9,11 +9,15 @@ import msgspec
 
 from slpstream.formats.slippi.game_start import STOCK_MODE
 from slpstream.formats.slippi.names import character_name, in_game_modes, stage_name, teams
-from slpstream.formats.slippi.result import GAME, RESOLVED, TIME
+from slpstream.formats.slippi.result import GAME, INFERRED, RESOLVED, TIME
 from slpstream.model.events import GameEnd
 from slpstream.model.summary import Ending, GameSummary, PlayerSummary, Thing, given
 
 _CPU = 1
+_VERSUS, _SUDDEN_DEATH = 2, 3
+"""Major and minor scene of a sudden death (observed)."""
+_SUDDEN_DEATH_STOCKS, _SUDDEN_DEATH_PERCENT = 1, 300
+_NO_TIMER = 0
 _RANKED = "mode.ranked"
 _MODE_SHIFT = 5
 _ENDINGS: Mapping[int, Ending] = {TIME: "time", GAME: "finished", RESOLVED: "finished"}
@@ -31,6 +35,7 @@ class _Player(msgspec.Struct, rename="camel"):
     character_id: int | None = None
     character_color: int | None = None
     team_id: int | None = None
+    damage_spawn: int | None = None
     nametag: str = ""
     display_name: str = ""
     connect_code: str = ""
@@ -46,8 +51,10 @@ class _Settings(msgspec.Struct, rename="camel"):
     players: list[_Player]
     slp_version: str = ""
     stage_id: int | None = None
+    scene: int | None = None
     game_mode: int | None = None
     in_game_mode: int = STOCK_MODE
+    timer_type: int | None = None
     is_teams: bool = False
     match_info: _Match = _Match()
 
@@ -84,6 +91,11 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
         game_end = msgspec.convert(end.game_end or {}, _GameEnd)
         winners = msgspec.convert(end.winners, list[_Winner])
     method, quitter = game_end.game_end_method, game_end.lras_initiator_index
+    inferred = end is not None and end.values.get("basis") == INFERRED
+    ending: Ending | None = "finished" if inferred else None
+    if method is not None:
+        ending = _ENDINGS.get(method, "quit")
+    sudden_death = _is_sudden_death(setup)
     session_id = setup.match_info.session_id
     metadata = metadata or {}
     scores = {each.player_index: each.score for each in values.scores}
@@ -91,6 +103,7 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
     return GameSummary(
         version=setup.slp_version,
         place=_thing("stage", setup.stage_id, stage_name),
+        rules="sudden death" if sudden_death else "",
         players=[
             _player(
                 player,
@@ -106,10 +119,12 @@ def describe(settings: Any, end: GameEnd | None, metadata: Mapping[str, Any] | N
         versus=True,
         match_id=session_id if session_id.startswith(_RANKED) else "",
         started_at=started_at if isinstance(started_at, str) else "",
-        ending=None if method is None else _ENDINGS.get(method, "quit"),
+        sudden_death=sudden_death,
+        ending=ending,
         quitter=quitter if any(player.player_index == quitter for player in setup.players) else None,
         winners=[winner.player_index for winner in winners],
         tied=values.tied,
+        basis=INFERRED if inferred else "",
         setup=given(settings, "stageId", "gameMode", "isTeams"),
     )
 
@@ -120,6 +135,17 @@ def _mode(setup: _Settings) -> str:
         return "stamina" if any(player.stamina_mode for player in setup.players) else ""
     number = setup.in_game_mode >> _MODE_SHIFT
     return in_game_modes().get(number) or f"mode {number}"
+
+
+def _is_sudden_death(setup: _Settings) -> bool:
+    """Whether the replay is a sudden death, which the game records apart from the game that it ends.
+
+    Before 3.7, which lacks the scenes, by the rules of a sudden death (guessed).
+    """
+    if setup.game_mode is not None:
+        return (setup.game_mode, setup.scene) == (_VERSUS, _SUDDEN_DEATH)
+    rules = (_SUDDEN_DEATH_STOCKS, _SUDDEN_DEATH_PERCENT)
+    return setup.timer_type == _NO_TIMER and {(p.start_stocks, p.damage_spawn) for p in setup.players} == {rules}
 
 
 def _player(

@@ -6,17 +6,21 @@ agree about a game, and about what is wrong with it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
+from itertools import repeat
+from typing import Any
 
 from msgspec import UNSET
 
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START, POST_FRAME
+from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frames import Frames
 from slpstream.formats.slippi.framing import EventPayloads, read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.game_start import size_at
+from slpstream.formats.slippi.ledge_grabs import LedgeGrabs
 from slpstream.formats.slippi.offsets import ABSENT, FrameIndex
 from slpstream.formats.slippi.preview import Head, read_head
 from slpstream.formats.slippi.reader import Stage
@@ -100,11 +104,26 @@ class WholeGame:
             reader = head.reader.copy()
             return [*head.events, *reader.feed(self.data[head.at :]), *reader.finish()]
         stop = self.index.stop
-        reader = head.reader.behind_frames(stop, self._last_frame())
+        reader = head.reader.behind_frames(stop, self._last_frame(), self._ledge_grabs)
         return [*reader.feed(self.data[stop:]), *reader.finish()]
 
+    def _ledge_grabs(self) -> dict[int, int]:
+        """The ledge grabs of each player, by player index."""
+        grabs = LedgeGrabs(self.frames.players)
+        for index, character in self.frames.players.items():
+            post = character.post
+            states, present = post["action_state_id"].tolist(), post.present.tolist()
+            counters: Iterable[Any] = repeat(UNSET)
+            if "action_state_counter" in post.fields:
+                counters = post["action_state_counter"].tolist()
+            for is_present, state, counter in zip(present, states, counters, strict=False):
+                if is_present:
+                    grabs.add(index, state, counter)
+        return grabs.counts
+
     def _last_frame(self) -> Frame | None:
-        """The last sending of the highest frame number, with what decides the winners: the Post-Frame Updates."""
+        """The last sending of the highest frame number, with what decides the winners: which players are in it, and
+        their Post-Frame Updates."""
         numbers = self.index.numbers
         if not len(numbers):
             return None
@@ -113,9 +132,11 @@ class WholeGame:
         entry = FrameEntry(number, 0, UNSET, {}, UNSET, UNSET, UNSET)
         for slot, offsets in self.index.slots.items():
             at = int(offsets[row])
-            if slot.command == POST_FRAME.command and not slot.follower and at != ABSENT:
-                size = self._payloads.sizes[slot.command]
-                entry.players[slot.player] = PlayerFrame(UNSET, POST_FRAME.layout(size).decode(self.data, at))
+            if slot.follower or at == ABSENT or slot.command not in (PRE_FRAME.command, POST_FRAME.command):
+                continue
+            player = entry.players.setdefault(slot.player, PlayerFrame())
+            if slot.command == POST_FRAME.command:
+                player.post = POST_FRAME.layout(self._payloads.sizes[slot.command]).decode(self.data, at)
         return Frame(self.index.stop, number, 0, entry)
 
 

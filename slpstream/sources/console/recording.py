@@ -7,6 +7,7 @@ blocking calls, and is used in worker threads only.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -20,7 +21,10 @@ from msgspec import Struct
 
 from slpstream.formats.slippi.commands import FIRST_FRAME, FRAMES_PER_SECOND
 from slpstream.formats.slippi.container import HEADER_BYTES, MAGIC, raw_length
+from slpstream.formats.slippi.framing import width_of_event_payloads
+from slpstream.formats.slippi.game_start import GameStartPayload
 from slpstream.formats.slippi.writer import RawWriter
+from slpstream.model.errors import FieldError
 from slpstream.sources.console.event_framer import Characters, GameBegan, GameEvents, GameFramer
 
 RESUME_FILE = ".resume.json"
@@ -187,10 +191,7 @@ class Recording:
         values: dict[str, Any] = {"startAt": self.started_at}
         if self.last_frame is not None:
             values["lastFrame"] = self.last_frame
-        values["players"] = {
-            str(index): {"characters": {str(character): count for character, count in used.items()}}
-            for index, used in sorted(self.characters.items())
-        }
+        values["players"] = self._players()
         values["playedOn"] = played_on
         if nick:
             values["consoleNick"] = nick
@@ -200,6 +201,24 @@ class Recording:
         self.append(element)
         self.closing = True
         return element
+
+    def _players(self) -> dict[str, dict[str, Any]]:
+        """The players of the metadata, like those that the file writer of slippi-js writes: `characters` and `names`.
+
+        All players of Game Start are listed; names that it does not have are empty.
+        """
+        names: dict[int, dict[str, str]] = {}
+        with contextlib.suppress(FieldError):  # a Game Start that is too small is recorded all the same
+            width = width_of_event_payloads(self.head, 0, 0) or 0
+            for player in GameStartPayload(self.head[width:]).settings().players:
+                names[player.player_index] = {"netplay": player.display_name, "code": player.connect_code}
+        return {
+            str(index): {
+                "characters": {str(character): count for character, count in self.characters.get(index, {}).items()},
+                **({"names": names[index]} if index in names else {}),
+            }
+            for index in sorted({*self.characters, *names})
+        }
 
     def write(self, data: bytes, offset: int, point: ResumePoint | None, last: bool) -> int:
         """Create the file if necessary and write `data` at `offset`. Call it in a worker thread.

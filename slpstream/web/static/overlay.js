@@ -116,7 +116,7 @@ function draw(now) {
   bestOf.hidden = phase === "waiting" || bestOf.textContent === "" || !shows.has("score");
   if (game !== null) {
     setText(find(".stage", match), melee ? stageName(game) : thingText(game.summary?.place));
-    setText(find(".clock", match), melee ? clock(game) : "");
+    setText(find(".clock", match), game.summary?.suddenDeath ? "Sudden death" : melee ? clock(game) : "");
     setText(find(".outcome", result), melee ? resultText(game, view.set) : summaryOutcome(game, view.set) || "Game over");
     setText(find(".length", result), game.end?.durationSeconds == null ? "" : minutesText(game.end.durationSeconds));
   }

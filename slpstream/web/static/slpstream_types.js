@@ -173,6 +173,7 @@ export {};
  * @property {number} falls
  * @property {number} selfDestructs
  * @property {number} [score]          Only in time mode.
+ * @property {"inferred"} [basis]  The replay has no Game End, and its last frame shows the winners.
  *
  * @typedef {Envelope & GameEndPayload} GameEndMessage
  *
@@ -234,11 +235,13 @@ export {};
  * @property {boolean} [isTeams]
  * @property {boolean} [versus]        Games are grouped into sets.
  * @property {string} [matchId]
+ * @property {boolean} [suddenDeath]   The end of the game before it, not a game of its own.
  * @property {string} [startedAt]
  * @property {"finished" | "time" | "quit"} [ending]
  * @property {number} [quitter]        Player index.
  * @property {number[]} [winners]      Player indexes.
  * @property {boolean} [tied]          Several sides came first; sudden death follows.
+ * @property {"inferred"} [basis]      The replay has no end, and its last frame shows the winners.
  * @property {Record<string, any>} [setup]  Place and rules, as in the settings.
  */
 
@@ -294,7 +297,7 @@ export {};
  * @property {string} [mode]           As in the summary.
  * @property {number} [durationSeconds]
  * @property {string} verdict          `playing`, `counted`, `handwarmer`, `quit`, `unfinished`, `no_winner`, `with_cpu`,
- *     `not_counted_by_operator`.
+ *     `sudden_death`, `not_counted_by_operator`.
  * @property {boolean} counts
  * @property {string} reason           The verdict in words.
  * @property {number} [winner]         Index in `sides`.
@@ -302,10 +305,11 @@ export {};
  * @property {{playerIndex: number, port: number, side: number, characterId?: number, characterColor?: number,
  *     stocks?: number, percent?: number, score?: number}[]} players
  * @property {{counts?: boolean, winner?: number, beginsSet?: boolean}} [operator]
+ * @property {{gameId: string, durationSeconds?: number}[]} [suddenDeaths]  The sudden deaths that ended it, in order.
  *
  * @typedef {object} SetScore          See `deploy/docs/sets.md`.
  * @property {string} [setId]
- * @property {string} [gameId]         The newest game of the set.
+ * @property {string} [gameId]         The newest game or sudden death of the set.
  * @property {"upcoming" | "running" | "over"} [state]
  * @property {number} [bestOf]
  * @property {number} [winsNeeded]

@@ -196,6 +196,7 @@ def compare_settings(theirs: Json, ours: Json, data: bytes) -> None:
         assert {name: player.pop(name) for name in FLAGS} == flags(bits)
         for name in EXTRA_PLAYER:
             player.pop(name, None)
+    ours.pop("stadiumFrozen", None)
     assert list(differences(theirs, ours, "settings")) == []
 
 
@@ -433,6 +434,12 @@ DISAGREED: Mapping[str, tuple[Ending, list[int], list[int], str]] = {
     "game, 3.12": (Ending(TWO, version=V3_12), [], [0], NO_PLACEMENTS),
     "game, equal stocks, 3.12": (Ending({0: (1, 9.0), 1: (1, 3.0)}, version=V3_12), [], [1], NO_PLACEMENTS),
     "teams, 3.12": (Ending(FOUR, teams={0: 0, 1: 1, 2: 0, 3: 1}, version=V3_12), [], [1, 3], NO_PLACEMENTS),
+    "no contest in teams": (
+        Ending(FOUR, NO_CONTEST, initiator=2, teams={0: 0, 1: 1, 2: 0, 3: 1}),
+        [],
+        [1, 3],
+        "the team of the player who quits loses; slippi-js knows quits only in games of two players",
+    ),
     "timeout, even": (Ending(EVEN, TIME, (0, 0, -1, -1)), [0, 1], [], SUDDEN_DEATH),
     "timeout, even in whole percent": (Ending({0: (1, 50.9), 1: (1, 50.1)}, TIME), [1], [], SUDDEN_DEATH),
 }

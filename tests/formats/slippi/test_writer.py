@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi import container, metadata
 from slpstream.formats.slippi.commands import (
@@ -39,6 +41,7 @@ from tests.formats.slippi.writer import (
     Version,
     encode_event,
     game_start,
+    size_of_table_at,
     sizes_at,
     split,
 )
@@ -422,6 +425,34 @@ def test_raw_length_counts_what_was_written() -> None:
     assert end.reason == "game_end"
     assert end.game_end.placements[0].position == 0
     assert next(e for e in out if isinstance(e, events.Metadata)).metadata == {"playedOn": "dolphin"}
+
+
+@pytest.mark.parametrize(
+    ("version", "major_scene", "flag", "frozen"),
+    [
+        ((3, 18, 0), 8, False, True),
+        ((3, 18, 0), 8, True, True),
+        ((3, 18, 0), 2, False, False),
+        ((3, 18, 0), 2, True, True),
+        ((3, 19, 0), 8, False, False),
+        ((3, 6, 0), 8, False, UNSET),
+        ((3, 6, 0), 8, True, True),
+        ((2, 0, 0), 2, False, False),
+        ((1, 7, 1), 2, True, UNSET),
+    ],
+)
+def test_stadium_was_frozen_in_online_games_whatever_the_flag_is(
+    version: tuple[int, int, int], major_scene: int, flag: bool, frozen: bool | UnsetType
+) -> None:
+    players = [PlayerSetup(index=0, character_id=2)]
+    event = game_start(version, players=players, stage_id=3, major_scene=major_scene, is_frozen_ps=flag)
+    assert GameStartPayload(event).settings().stadium_frozen is frozen
+
+
+@pytest.mark.parametrize(("version", "speeds"), [((3, 4, 0), b"{}"), ((2, 0, 0), b"{}"), ((3, 5, 0), b'{"airX":0.0')])
+def test_speeds_that_a_version_lacks_are_an_empty_object(version: tuple[int, int, int], speeds: bytes) -> None:
+    data = POST_FRAME.layout(size_of_table_at(POST_FRAME, version)).decode(bytes(100), 0)
+    assert b'"selfInducedSpeeds":' + speeds in msgspec.json.encode(data)
 
 
 def test_raw_writer_takes_bytes_as_they_come() -> None:

@@ -117,8 +117,8 @@ async def test_metadata(tmp_path: Path, autojump_clock: object) -> None:
     assert metadata["consoleNick"] == "Wohnzimmer"
     assert metadata["playedOn"] == "nintendont"
     assert metadata["lastFrame"] == theirs["lastFrame"]
-    characters = {index: player["characters"] for index, player in theirs["players"].items()}
-    assert {index: player["characters"] for index, player in metadata["players"].items()} == characters
+    assert metadata["players"] == theirs["players"]
+    assert [player["names"]["code"] for player in metadata["players"].values()] == ["VIXN#101", "ALTE#202"]
 
 
 @needs_shared

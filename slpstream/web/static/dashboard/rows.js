@@ -72,11 +72,11 @@ function isKnown(game) {
  * @param {Game} game
  */
 export function placeName(game) {
-  if (isKnown(game)) {
-    return stageName(game);
+  const place = isKnown(game) ? stageName(game) : thingText(game.summary?.place);
+  if (game.format === FORMAT) {
+    return game.summary?.suddenDeath ? `${place} · sudden death` : place;
   }
-  const place = thingText(game.summary?.place);
-  return game.format === FORMAT ? place : [game.format.toUpperCase(), place].filter(Boolean).join(" · ");
+  return [game.format.toUpperCase(), place].filter(Boolean).join(" · ");
 }
 
 /** @param {Game} game */

@@ -51,7 +51,8 @@ export class SetPanel {
   scoreOf(gameId) {
     const set = this.#set;
     const { games, gameId: newest } = set ?? {};
-    return games === undefined || newest === undefined || games.some((game) => game.gameId === gameId) ? set : null;
+    const ids = games?.flatMap((game) => [game, ...(game.suddenDeaths ?? [])]).map((game) => game.gameId);
+    return ids === undefined || newest === undefined || ids.includes(gameId ?? "") ? set : null;
   }
 
   /**

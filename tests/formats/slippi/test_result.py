@@ -1,0 +1,160 @@
+"""The winners of games beyond the rules of slippi-js: a lost Game End, and the limit of ledge grabs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from slpstream.api import open_replay
+from slpstream.formats.registry import describe
+from slpstream.formats.slippi.commands import GAME_END
+from slpstream.formats.slippi.preview import read_preview
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.formats.slippi.whole_game import WholeGame
+from slpstream.model.events import GameEnd, GameStart, first_of
+from tests.formats.slippi.agreement import assert_agree
+from tests.formats.slippi.built import Built, bookend, post, pre, start
+from tests.formats.slippi.logs import bytewise, logs_of
+from tests.shared_data import SLP, needs_shared
+
+RED_AND_BLUE = {0: 0, 1: 1, 2: 0, 3: 1}
+
+
+def without_game_end(
+    stocks: Mapping[int, int], *, cut_posts: int = 0, version: tuple[int, int, int] = (3, 18, 0), **rows: Any
+) -> Built:
+    """A game without Game End and with these stocks in the last frame; of that frame the last `cut_posts` updates are
+    missing."""
+    game = Built(version, characters=dict.fromkeys(range(max(stocks) + 1), 2), **rows)
+    game.frames(-123, -121)
+    posts = [post(-120, p, stocks_remaining=left) for p, left in stocks.items()]
+    game.add(start(-120), *[pre(-120, p) for p in stocks], *posts[: len(posts) - cut_posts])
+    return game if cut_posts else game.add(bookend(-120))
+
+
+def end_of(data: bytes) -> tuple[GameStart, GameEnd]:
+    reader = SlippiReader()
+    events = [*reader.feed(data), *reader.finish()]
+    begun, ended = first_of(GameStart, events), first_of(GameEnd, events)
+    assert begun is not None
+    assert ended is not None
+    return begun, ended
+
+
+@pytest.mark.parametrize(
+    ("game", "winners"),
+    [
+        (without_game_end({0: 0, 1: 2}), [1]),
+        (without_game_end({0: 0, 1: 2}, version=(1, 7, 1)), [1]),
+        (without_game_end({0: 1, 3: 0}), [0]),
+        (without_game_end({1: 2, 2: 0}), [1]),
+        (without_game_end({0: 1, 1: 2}), []),
+        (without_game_end({0: 0, 1: 0}), []),
+        (without_game_end({0: 2, 1: 0}, cut_posts=1), []),
+        (without_game_end({0: 0, 1: 2}, game_bitfield_1=0x02), []),
+    ],
+    ids=["stocks", "1.7", "others are out", "port 2", "undecided", "both are out", "cut frame", "time mode"],
+)
+@pytest.mark.parametrize("raw_length_bytes", [None, 0])
+def test_last_frame_decides_when_game_end_was_lost(
+    game: Built, winners: list[int], raw_length_bytes: int | None
+) -> None:
+    data = game.closed(raw_length_bytes=raw_length_bytes)
+    begun, end = end_of(data)
+    assert end.reason == "raw_length"
+    assert [winner.player_index for winner in end.winners] == winners
+    assert end.values.get("basis") == ("inferred" if winners else None)
+    summary = describe(begun, end)
+    assert (summary.winners, summary.ending, summary.basis) == (
+        (winners, "finished", "inferred") if winners else ([], None, "")
+    )
+    assert_agree(data)
+    assert logs_of(bytewise(data)).lines() == logs_of([data]).lines()
+
+
+def test_team_with_stocks_wins_when_game_end_was_lost() -> None:
+    game = without_game_end({1: 1, 3: 0}, is_teams=1)
+    for player, team in RED_AND_BLUE.items():
+        game.game_start = (
+            game.game_start[: 0x6E + 0x24 * player] + bytes([team]) + game.game_start[0x6F + 0x24 * player :]
+        )
+    game.parts[1] = game.game_start
+    assert [winner.player_index for winner in end_of(game.closed())[1].winners] == [1, 3]
+
+
+def test_file_that_breaks_off_decides_nothing() -> None:
+    _, end = end_of(without_game_end({0: 0, 1: 2}).so_far())
+    assert (end.reason, end.winners, end.values) == ("incomplete", [], {})
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["game", "v2.0", "ics2", "duplicate_game_end", "ffa_1p2p3p_winner_3p", "doubles"])
+def test_inferred_winners_are_those_of_the_real_game_end(name: str) -> None:
+    path = SLP / f"{name}.slp"
+    data = path.read_bytes()
+    begun, whole = end_of(data)
+    at = stop = data.rindex(b"U\x08metadata")
+    width = WholeGame(data)._payloads.widths[GAME_END.command]
+    while data[stop - width] == GAME_END.command:
+        stop -= width
+    cut = data[:11] + bytes(4) + data[15:stop] + data[at:]
+    _, end = end_of(cut)
+    assert end.reason == "raw_length"
+    assert [w.player_index for w in end.winners] == [w.player_index for w in whole.winners]
+    assert begun.game_id == open_replay(path).game_id
+
+
+FALL, LEDGE = 0x1D, 0xFC
+
+
+def timeout(grabs: tuple[int, int], *, stocks: tuple[int, int] = (1, 2), **rows: Any) -> bytes:
+    """A game that the time ends, with these ledge grabs; every third one is sent again by a rollback."""
+    game = Built(**({"major_scene": 8} | rows))
+    game.frame(-123, finalized=-124)
+    number = -122
+    for i in range(max(grabs)):
+        for state in (LEDGE, LEDGE, FALL):
+            states = [state if i < count else FALL for count in grabs]
+            # A frame that does not stay: its grabs do not count.
+            for sent in [[LEDGE, LEDGE], states] if i % 3 == 0 else [states]:
+                posts = [post(number, p, action_state_id=sent[p], stocks_remaining=stocks[p]) for p in (0, 1)]
+                game.add(start(number), pre(number, 0), pre(number, 1), *posts, bookend(number, number - 3))
+            number += 1
+    return game.end(1, placements=(0, 0, -1, -1)).closed({"lastFrame": number - 1})
+
+
+@pytest.mark.parametrize(
+    ("data", "winners"),
+    [
+        (timeout((45, 46)), [0]),
+        (timeout((46, 45)), [1]),
+        (timeout((45, 45)), [1]),
+        (timeout((46, 50)), [1]),
+        (timeout((46, 46), stocks=(1, 1)), []),
+        (timeout((3, 46), major_scene=2), [1]),
+        (timeout((3, 46), is_teams=1), [1]),
+        (timeout((3, 46), version=(3, 6, 0)), [1]),
+    ],
+    ids=["above", "above, with less stocks", "at the limit", "both", "both, even", "offline", "teams", "3.6"],
+)
+def test_ledge_grabs_decide_a_timeout_of_online_singles(data: bytes, winners: list[int]) -> None:
+    _, end = end_of(data)
+    assert [winner.player_index for winner in end.winners] == winners
+    assert_agree(data)
+    assert logs_of(bytewise(data)).lines() == logs_of([data]).lines()
+    preview = read_preview(data[:4096], data[-4096:], len(data) - 4096)
+    assert preview is None or preview.end.winners == end.winners
+
+
+@needs_shared
+@pytest.mark.parametrize("name", ["FodPlatforms", "Whispy", "ics2", "rollbackFrameTest", "duplicate_game_end"])
+def test_ledge_grabs_are_those_of_the_stats(name: str) -> None:
+    reader = SlippiReader()
+    reader.feed((SLP / f"{name}.slp").read_bytes())
+    assert reader._ledge_grabs is not None
+    counts = {p.player_index: p.ledgegrab_count for p in open_replay(SLP / f"{name}.slp").stats().action_counts}
+    assert reader._ledge_grabs.counts == counts
+    assert WholeGame((SLP / f"{name}.slp").read_bytes())._ledge_grabs() == counts
+    assert any(counts.values())
