@@ -106,7 +106,7 @@ class IndexedGame(NamedTuple):
     said_at_ms: int | None = None
     """When it began according to its file, Unix time."""
     mtime_ns: int | None = None
-    """Modification time of its newest file."""
+    """Modification time of the file that has most of it."""
     duration_seconds: float | None = None
     reason: str | None = None
     """As in `game_end`; `None` while the game has no end."""

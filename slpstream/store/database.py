@@ -68,10 +68,12 @@ class FileRow(NamedTuple):
     station: str
     mtime_ns: int
     size_bytes: int
+    completeness: int | None
+    """See `Entry.completeness`; `None` if the file must be read again."""
 
 
 class StoredGame(NamedTuple):
-    """One game with its files, newest first."""
+    """One game with its files; the one that has most of the game comes first."""
 
     row: GameRow
     details: GameDetails
@@ -85,6 +87,10 @@ class Page(NamedTuple):
     next: GameKey | None
     """The `cursor` of the next page; `None` on the last one."""
 
+
+_MOST_FIRST = "ORDER BY completeness DESC, size_bytes DESC, mtime_ns DESC"
+"""Of several files with the same game, the first one in this order counts: a copy that was cut off or is damaged does
+not hide the whole file, however new it is."""
 
 _ROW = ", ".join(f"g.{name}" for name in GameRow._fields)
 _PLAYED = ", ".join("f.mtime_ns" if name == "mtime_ns" else f"g.{name}" for name in IndexedGame._fields)
@@ -212,16 +218,22 @@ class Database:
             if found is None:
                 return None
             files = reader.execute(
-                "SELECT path, station, mtime_ns, size_bytes FROM files WHERE game_id = ? ORDER BY mtime_ns DESC",
+                f"SELECT {', '.join(FileRow._fields)} FROM files WHERE game_id = ? {_MOST_FIRST}",  # noqa: S608 -- the names of our columns
                 (game_id,),
             ).fetchall()
         width = len(GameRow._fields)
         return StoredGame(GameRow(*found[:width]), GameDetails(*found[width:]), [FileRow(*file) for file in files])
 
     def known_files(self, station: str) -> dict[bytes, tuple[int, int]]:
-        """The files of a station that were read: modification time in nanoseconds and size in bytes, by path."""
+        """The files of a station that were read: modification time in nanoseconds and size in bytes, by path.
+
+        Files that must be read again have the size -1.
+        """
         with self._reader() as reader:
-            rows = reader.execute("SELECT path, mtime_ns, size_bytes FROM files WHERE station = ?", (station,))
+            rows = reader.execute(
+                "SELECT path, mtime_ns, iif(completeness IS NULL, -1, size_bytes) FROM files WHERE station = ?",
+                (station,),
+            )
             return {path: (mtime_ns, size_bytes) for path, mtime_ns, size_bytes in rows}
 
     def played(self, station: str, limit: int) -> list[IndexedGame]:
@@ -283,12 +295,17 @@ _standings = msgspec.json.Decoder(dict[int, Standing]).decode
 
 def _put(writer: sqlite3.Connection, entry: Entry) -> None:
     record = entry.record
-    before = writer.execute("SELECT game_id FROM files WHERE path = ?", (entry.path,)).fetchone()
+    before = writer.execute(
+        "SELECT game_id, size_bytes, completeness FROM files WHERE path = ?", (entry.path,)
+    ).fetchone()
     game_id = None if record is None else record.game_id
+    completeness = entry.completeness
+    if before is not None and before[0] == game_id and before[1] <= entry.size_bytes:
+        completeness = max(completeness, before[2] or 0)  # the file is being read from its beginning once more
     writer.execute(
-        "INSERT OR REPLACE INTO files (path, station, game_id, mtime_ns, size_bytes, problem)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (entry.path, entry.station, game_id, entry.mtime_ns, entry.size_bytes, entry.problem),
+        "INSERT OR REPLACE INTO files (path, station, game_id, mtime_ns, size_bytes, problem, completeness)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (entry.path, entry.station, game_id, entry.mtime_ns, entry.size_bytes, entry.problem, completeness),
     )
     if before is not None and before[0] not in (None, game_id):
         _refresh(writer, before[0])
@@ -297,15 +314,13 @@ def _put(writer: sqlite3.Connection, entry: Entry) -> None:
 
 
 def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> None:
-    """Write a game, unless it is known from a newer file. Unknown values do not replace known ones."""
-    columns = ", ".join(f"g.{name}" for name in _RECORD_COLUMNS)
+    """Write a game, unless another file has more of it. Unknown values do not replace known ones."""
     known = writer.execute(
-        f"SELECT {columns}, f.path, f.mtime_ns FROM games g LEFT JOIN files f ON f.path = g.path WHERE g.game_id = ?",  # noqa: S608
+        f"SELECT {', '.join(_RECORD_COLUMNS)} FROM games WHERE game_id = ?",  # noqa: S608 -- the names of our columns
         (record.game_id,),
     ).fetchone()
-    values = dict.fromkeys(_RECORD_COLUMNS) if known is None else dict(zip(_RECORD_COLUMNS, known, strict=False))
-    newest = known is None or known[-2] in (None, entry.path) or entry.mtime_ns >= known[-1]
-    if newest:
+    values = dict.fromkeys(_RECORD_COLUMNS) if known is None else dict(zip(_RECORD_COLUMNS, known, strict=True))
+    if known is None or _files(writer, record.game_id)[0][0] == entry.path:
         keep_summary = knows_less(record, values["reason"], values["metadata"])
         for name in _RECORD_COLUMNS:
             value = _column(getattr(record, name))
@@ -313,6 +328,12 @@ def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> N
                 values[name] = value
         _write_game(writer, record.game_id, values, entry)
     _refresh(writer, record.game_id)
+
+
+def _files(writer: sqlite3.Connection, game_id: str) -> list[tuple[bytes, str]]:
+    """Path and station of the files of a game; the one that counts comes first."""
+    found = writer.execute(f"SELECT path, station FROM files WHERE game_id = ? {_MOST_FIRST}", (game_id,))  # noqa: S608 -- a constant
+    return found.fetchall()
 
 
 def _column(value: Any) -> Any:
@@ -335,14 +356,12 @@ def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any]
 
 
 def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
-    """Update the newest file and the search terms of a game after its files have changed.
+    """Update the file that counts and the search terms of a game after its files have changed.
 
     A game without files is deleted.
     """
     writer.execute("DELETE FROM tags WHERE game_id = ?", (game_id,))
-    files = writer.execute(
-        "SELECT path, station FROM files WHERE game_id = ? ORDER BY mtime_ns DESC", (game_id,)
-    ).fetchall()
+    files = _files(writer, game_id)
     if not files:
         writer.execute("DELETE FROM games WHERE game_id = ?", (game_id,))
         return
@@ -352,7 +371,7 @@ def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
     if row is None:
         return
     started_at_ms, format_, summary, path = row
-    if path not in {file[0] for file in files}:
+    if path != files[0][0]:
         writer.execute("UPDATE games SET path = ?, station = ? WHERE game_id = ?", (*files[0], game_id))
     tags = {("format", format_), *(("station", station) for _, station in files)}
     tags |= {("player", term) for term in search_terms(_summary(summary).players)}

@@ -20,13 +20,13 @@ FILE_NAME = "games.sqlite3"
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
-        # A game according to its newest file. Small columns come first: a list of games reads no further.
+        # A game according to the file that has most of it. Small columns come first: a list of games reads no further.
         """CREATE TABLE games (
             game_id TEXT PRIMARY KEY NOT NULL, -- 32 hex digits
             started_at_ms INTEGER NOT NULL,    -- Unix time
             format TEXT NOT NULL,
             station TEXT NOT NULL,
-            path BLOB NOT NULL,                -- its newest file
+            path BLOB NOT NULL,                -- the file that counts
             said_at_ms INTEGER,                -- when it began, according to the file
             reason TEXT,                       -- how it ended; NULL while it has not
             last_frame INTEGER,
@@ -99,6 +99,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "DROP TABLE games",
         "ALTER TABLE games_with_summary RENAME TO games",
         "CREATE INDEX games_by_time ON games (started_at_ms, game_id)",
+    ),
+    (
+        # `Entry.completeness`, by which the file that counts is chosen; NULL for a file that must be read again for it.
+        "ALTER TABLE files ADD COLUMN completeness INTEGER",
+        """UPDATE files SET completeness = CASE
+            WHEN game_id IS NULL THEN 0
+            WHEN (SELECT count(*) FROM files f WHERE f.game_id = files.game_id) > 1 THEN NULL
+            ELSE (SELECT (ifnull(g.reason, 'incomplete') NOT IN ('incomplete', 'error')) + (g.metadata IS NOT NULL)
+                FROM games g WHERE g.game_id = files.game_id)
+            END""",
     ),
 )
 VERSION = len(MIGRATIONS)

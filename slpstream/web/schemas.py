@@ -49,7 +49,7 @@ class GameItem(Schema, kw_only=True):
 
     game_id: GameId
     format: str
-    station: Annotated[str, Meta(description="The station of the game's newest file.")]
+    station: Annotated[str, Meta(description="The station of the first of the game's files.")]
     started_at: Moment
     in_progress: Annotated[bool, Meta(description="The game is being played now.")]
     players: list[Player]
@@ -119,7 +119,13 @@ class Game(GameItem, kw_only=True):
     stats_summary: Annotated[
         Any, Meta(description="`overall` and the plain values of the last stats; left out until they are computed.")
     ] = None
-    files: Annotated[list[GameFile], Meta(description="Newest first; the newest is served as the replay.")]
+    files: Annotated[
+        list[GameFile],
+        Meta(
+            description="The file that has most of the game comes first and is served as the replay: one with the end "
+            "and the metadata before others, then the larger one, then the newer one."
+        ),
+    ]
     links: GameLinks
 
 

@@ -16,7 +16,7 @@ from slpstream.daemon.station.followed_file import GamesByFile
 from slpstream.daemon.station.station import Station
 from slpstream.game.log_reader import GrowingLogReader, archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
-from slpstream.model.messages import START, Cursor, Position
+from slpstream.model.messages import START, Cursor, LogMessage, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.stream import Game, LogConsumer
 from slpstream.stream.log_consumer import ConsumerOffset
@@ -91,6 +91,44 @@ async def test_archive_forgets_removed_files(tmp_path: Path, monkeypatch: pytest
     listing.append(files[1])
     assert len(await archive.games_from(ids[0])) == 3
     assert peeked[3:] == ["Game_1.slp"], "nothing about the removed file was cached"
+
+
+@pytest.mark.trio
+async def test_of_several_files_with_a_game_the_one_that_holds_most_counts(tmp_path: Path) -> None:
+    """Copies that were cut off are newer than the whole files."""
+    paths = [tmp_path / f"Game_{number}.slp" for number in range(4)]
+    ids = [write_game(path, number) for number, path in enumerate(paths)]
+    for number in (1, 2):
+        copy = tmp_path / f"copy of {number}.slp"
+        copy.write_bytes(paths[number].read_bytes()[: 9000 - 1000 * number])
+        os.utime(copy, (1_000_010 + number,) * 2)
+    async with quick_station(tmp_path) as station:
+        await until(lambda: len(names(station)) == 6)
+        whole = {path.name: [line.json() for line in messages(path)] for path in paths}
+        for number in (2, 1, 0):
+            game = await station.channel.locate(ids[number])
+            assert len(await every_message(game)) == len(whole[f"Game_{number}.slp"])
+        assert [game.game_id for game in station.channel.games] == ids
+
+
+@pytest.mark.trio
+async def test_cursor_finds_the_largest_file_of_an_unfinished_game(tmp_path: Path) -> None:
+    data = synthetic_match(seed=1, frames=130)
+    for number, size_bytes in enumerate((6000, 9000, 7000, 5000)):
+        path = tmp_path / f"cut_{number}.slp"
+        path.write_bytes(data[:size_bytes])
+        os.utime(path, (1_000_000 + number,) * 2)
+    async with quick_station(tmp_path) as station:
+        await until(lambda: len(names(station)) == 4)
+        game = await station.channel.locate(peek_game_id(tmp_path / "cut_0.slp") or "")
+        assert game.order[2] == "cut_1.slp"
+
+
+async def every_message(game: Game) -> list[LogMessage]:
+    found: list[LogMessage] = []
+    while messages := await game.log_reader.messages("live", found[-1].position if found else START):
+        found += messages
+    return found
 
 
 @pytest.mark.trio

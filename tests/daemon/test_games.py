@@ -319,3 +319,20 @@ def test_games_of_other_formats_are_served(tmp_path: Path, mtime: int | None) ->
             assert status_of(daemon, f"/v1/games/{game_id}/stats") == 404
             with urllib.request.urlopen(f"{daemon.url}/v1/games/{game_id}/replay", timeout=10) as response:
                 assert response.read() in data_by_name.values()
+
+
+def test_newer_copy_that_was_cut_off_does_not_hide_the_whole_file(tmp_path: Path) -> None:
+    whole = write_old(tmp_path, "whole.slp", FINISHED)
+    with running(tmp_path) as daemon:
+        daemon.wait_ready()
+        write_old(tmp_path, "cut.slp", FINISHED[: len(FINISHED) // 2], OLD + 600)
+        daemon.until(lambda: [len(game["files"]) for game in all_games(daemon)] == [2])
+        [item] = all_games(daemon)
+        assert item["reason"] == "game_end"
+        base = f"/v1/games/{item['gameId']}"
+        assert [file["name"] for file in daemon.get(base)["files"]] == ["whole.slp", "cut.slp"]
+        with urllib.request.urlopen(f"{daemon.url}{base}/replay", timeout=10) as response:
+            assert response.read() == FINISHED
+        assert daemon.get(f"{base}/stats") == lines(whole, "stats")[-1]["stats"]
+        last = lines(whole, "frame")[-1]["frame"]["frame"]
+        assert [frame["frame"] for frame in daemon.get(f"{base}/frames?from={last}")["frames"]] == [last]

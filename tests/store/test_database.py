@@ -196,6 +196,44 @@ def test_game_in_two_files_is_described_by_the_newest_file(database: Database) -
     assert ids(database, GamesQuery(player="ann")) == []
 
 
+WHOLE_GAME = (samples.start(1), samples.end(), samples.metadata())
+CUT_OFF = (samples.start(1), msgspec.structs.replace(samples.end(7.0), reason="incomplete", last_frame=300))
+
+
+@pytest.mark.parametrize("cut_first", [True, False])
+def test_newer_copy_that_was_cut_off_does_not_hide_the_whole_file(database: Database, cut_first: bool) -> None:
+    whole = samples.entry(1, path="/a/whole.slp", at=samples.DAY_ONE, events=WHOLE_GAME)
+    cut = samples.entry(1, path="/b/cut.slp", at=samples.DAY_ONE + 100, station="side", events=CUT_OFF)
+    cut.size_bytes = 600
+    for entry in (cut, whole) if cut_first else (whole, cut):
+        database.put([entry])
+    game = database.game(samples.game_id(1))
+    assert game is not None
+    assert [file.path for file in game.files] == [b"/a/whole.slp", b"/b/cut.slp"]
+    assert (game.row.station, game.row.reason, game.row.duration_seconds) == ("main", "game_end", 30.0)
+    [listed] = database.played("side", 10)
+    assert (listed.reason, listed.mtime_ns) == ("game_end", whole.mtime_ns)
+
+
+def test_of_two_unfinished_files_the_larger_one_counts(database: Database) -> None:
+    more = samples.entry(1, path="/a/more.slp", events=CUT_OFF)
+    less = samples.entry(1, path="/a/less.slp", at=samples.DAY_ONE + 500, events=CUT_OFF)
+    less.size_bytes = more.size_bytes - 1
+    database.put([more, less])
+    game = database.game(samples.game_id(1))
+    assert game is not None
+    assert [file.path for file in game.files] == [b"/a/more.slp", b"/a/less.slp"]
+
+
+def test_whole_file_that_is_read_from_its_beginning_still_counts(database: Database) -> None:
+    database.put([samples.entry(1, path="/a/whole.slp", events=WHOLE_GAME)])
+    cut = samples.entry(1, path="/b/cut.slp", at=samples.DAY_ONE + 100, events=CUT_OFF)
+    database.put([cut, samples.entry(1, path="/a/whole.slp", events=WHOLE_GAME[:1])])
+    game = database.game(samples.game_id(1))
+    assert game is not None
+    assert (game.files[0].path, game.row.reason) == (b"/a/whole.slp", "game_end")
+
+
 def test_file_with_another_game_replaces_the_first_game(database: Database) -> None:
     database.put([samples.entry(1, path="/a.slp")])
     database.put([samples.entry(2, path="/a.slp")])

@@ -113,6 +113,25 @@ def test_migration_describes_games_of_older_versions(tmp_path: Path) -> None:
     assert damaged_game == others == GameSummary()
 
 
+def test_files_of_older_versions_are_read_again_where_their_completeness_matters(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    ended = {"reason": "game_end"}
+    old_database(path, 2, {"slippi": ended | {"metadata": "{}"}, "gci": {"reason": "incomplete"}, "mk8": ended})
+    with closing(sqlite3.connect(path)) as connection:
+        for number, name in ((0, "whole"), (1, "cut"), (2, "one"), (2, "other")):
+            connection.execute(
+                "INSERT INTO files VALUES (?, 'main', ?, 7, 100, NULL)", (name.encode(), samples.game_id(number))
+            )
+        connection.commit()
+    with closing(open_database(path)) as database:
+        sizes = {name: size_bytes for name, (_, size_bytes) in database.known_files("main").items()}
+        assert sizes == {b"whole": 100, b"cut": 100, b"one": -1, b"other": -1}
+        for number, completeness in ((0, 2), (1, 0), (2, None)):
+            game = database.game(samples.game_id(number))
+            assert game is not None
+            assert {file.completeness for file in game.files} == {completeness}
+
+
 def test_failed_migration_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:
