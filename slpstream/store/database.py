@@ -128,6 +128,12 @@ class Database:
         while self._idle:
             self._idle.pop().close()
 
+    def check_writable(self) -> None:
+        """Write something that changes nothing."""
+        with self._writing:
+            version: int = self._writer.execute("PRAGMA user_version").fetchone()[0]
+            self._writer.execute(f"PRAGMA user_version = {version}")
+
     def put(self, entries: Iterable[Entry]) -> None:
         """Store files and their games in one transaction."""
         with self._transaction() as writer:

@@ -113,6 +113,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 )
 VERSION = len(MIGRATIONS)
 
+
+class NewerVersion(ConfigError):
+    """The database belongs to a newer slpstream."""
+
+
 DescribeStored = Callable[[str, str, str | None, str | None], str]
 """(format name, settings, payload of `game_end`, metadata) to the summary of a game from an older index.
 
@@ -136,11 +141,18 @@ def open_database(
     Blocks, possibly for a while.
 
     `on_damage` is called with the new path of a damaged database and what was wrong with it. `describe` summarises the
-    games of a database that is older than summaries. Raises `ConfigError` for a database of a newer version, and
+    games of a database that is older than summaries. Raises `NewerVersion` for a database of a newer version, and
     `OSError` or `sqlite3.OperationalError` if the folder is not writable.
     """
     prepare(path, migrations, on_damage=on_damage, describe=describe)
-    return Database(path)
+    database = Database(path)
+    try:
+        # A database on a full or read-only disk can be opened; only writing shows that nothing can be kept in it.
+        database.check_writable()
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 def prepare(
@@ -179,7 +191,7 @@ def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: Desc
         connection.execute("PRAGMA journal_mode = WAL")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(migrations):
-            raise ConfigError(
+            raise NewerVersion(
                 str(path),
                 "",
                 f"has version {version}, but this slpstream knows versions up to {len(migrations)}: "
