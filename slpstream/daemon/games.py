@@ -197,6 +197,7 @@ def _item(row: GameRow, running: set[str]) -> dict[str, Any]:
         "format": row.format,
         "station": row.station,
         "started_at": timestamp(row.started_at_ms / 1000),
+        "arrived_at": None if row.arrived_at_ms is None else timestamp(row.arrived_at_ms / 1000),
         "in_progress": row.game_id in running,
         "reason": row.reason,
         "last_frame": row.last_frame,

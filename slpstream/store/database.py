@@ -42,6 +42,11 @@ class GameRow(NamedTuple):
 
     game_id: str
     started_at_ms: int
+    """When it began by its own time: that of its file, or else of the last write to it."""
+    listed_at_ms: int
+    """Its place in lists."""
+    arrived_at_ms: int | None
+    """When the daemon saw its first bytes arrive; `None` for games that were not seen to arrive."""
     format: str
     station: str
     reason: str | None
@@ -157,9 +162,9 @@ class Database:
     def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
         """Remove old games from the index and return their number.
 
-        Removes the games that began before `before_ms` (Unix time), then the oldest games while more than `max_bytes`
-        are in use. `None` disables a limit. Games in `spared` stay. The files of removed games remain known, so that
-        they are not read again.
+        Removes the games whose place in lists is before `before_ms` (Unix time), then the oldest games while more than
+        `max_bytes` are in use. `None` disables a limit. Games in `spared` stay. The files of removed games remain
+        known, so that they are not read again.
         """
         expired = 0
         if before_ms is not None:
@@ -178,8 +183,8 @@ class Database:
         older = (1 << 63) - 1 if before_ms is None else before_ms
         with self._transaction() as writer:
             rows = writer.execute(
-                f"SELECT game_id FROM games WHERE started_at_ms < ? AND game_id NOT IN ({', '.join('?' * len(spared))})"  # noqa: S608 -- only question marks are put in
-                " ORDER BY started_at_ms, game_id LIMIT ?",
+                f"SELECT game_id FROM games WHERE listed_at_ms < ? AND game_id NOT IN ({', '.join('?' * len(spared))})"  # noqa: S608 -- only question marks are put in
+                " ORDER BY listed_at_ms, game_id LIMIT ?",
                 (older, *spared, limit),
             ).fetchall()
             for row in rows:
@@ -215,7 +220,7 @@ class Database:
             rows = [GameRow(*row) for row in reader.execute(statement, values)]
         more = len(rows) > query.limit
         rows = rows[: query.limit]
-        return Page(rows, GameKey((rows[-1].started_at_ms, rows[-1].game_id)) if more else None)
+        return Page(rows, GameKey((rows[-1].listed_at_ms, rows[-1].game_id)) if more else None)
 
     def game(self, game_id: str) -> StoredGame | None:
         """One game; `None` if it is not known."""
@@ -248,7 +253,7 @@ class Database:
             rows = reader.execute(
                 f"SELECT {_PLAYED} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- the names of our columns
                 " LEFT JOIN files f ON f.path = g.path WHERE t.kind = 'station' AND t.value = ?"
-                " ORDER BY t.started_at_ms DESC, t.game_id DESC LIMIT ?",
+                " ORDER BY t.listed_at_ms DESC, t.game_id DESC LIMIT ?",
                 (station, limit),
             )
             return [
@@ -321,11 +326,12 @@ def _put(writer: sqlite3.Connection, entry: Entry) -> None:
 
 def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> None:
     """Write a game, unless another file has more of it. Unknown values do not replace known ones."""
+    columns = ("arrived_at_ms", "listed_at_ms", *_RECORD_COLUMNS)
     known = writer.execute(
-        f"SELECT {', '.join(_RECORD_COLUMNS)} FROM games WHERE game_id = ?",  # noqa: S608 -- the names of our columns
+        f"SELECT {', '.join(columns)} FROM games WHERE game_id = ?",  # noqa: S608 -- the names of our columns
         (record.game_id,),
     ).fetchone()
-    values = dict.fromkeys(_RECORD_COLUMNS) if known is None else dict(zip(_RECORD_COLUMNS, known, strict=True))
+    values: dict[str, Any] = dict.fromkeys(columns) if known is None else dict(zip(columns, known, strict=True))
     if known is None or _files(writer, record.game_id)[0][0] == entry.path:
         keep_summary = knows_less(record, values["reason"], values["metadata"])
         for name in _RECORD_COLUMNS:
@@ -333,6 +339,8 @@ def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> N
             if value is not None and not (name == "summary" and keep_summary):
                 values[name] = value
         _write_game(writer, record.game_id, values, entry)
+    if entry.arrived_at_ms is not None and values["arrived_at_ms"] is None:
+        _place(writer, record.game_id, entry.arrived_at_ms)
     _refresh(writer, record.game_id)
 
 
@@ -350,14 +358,30 @@ def _column(value: Any) -> Any:
 
 
 def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any], entry: Entry) -> None:
-    names = ("game_id", "started_at_ms", "station", "path", *_RECORD_COLUMNS)
+    names = ("game_id", "started_at_ms", "listed_at_ms", "arrived_at_ms", "station", "path", *_RECORD_COLUMNS)
     # A game ends with the last write to its file.
     ended_ms = entry.mtime_ns // 1_000_000
     started_ms = values["said_at_ms"] or ended_ms - round(1000 * (values["duration_seconds"] or 0))
     row = {**values, "game_id": game_id, "started_at_ms": started_ms, "station": entry.station, "path": entry.path}
+    if values["arrived_at_ms"] is None:
+        row["listed_at_ms"] = started_ms
     writer.execute(
         f"INSERT OR REPLACE INTO games ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",  # noqa: S608
         [row[name] for name in names],
+    )
+
+
+def _place(writer: sqlite3.Connection, game_id: str, arrived_at_ms: int) -> None:
+    """Store when a game arrived and list it there, but never before a game that arrived earlier.
+
+    Games are thus listed in the order in which they arrived, even if the clock is set back in between.
+    """
+    last_ms: int | None = writer.execute(
+        "SELECT max(listed_at_ms) FROM games WHERE arrived_at_ms IS NOT NULL AND game_id != ?", (game_id,)
+    ).fetchone()[0]
+    listed_at_ms = arrived_at_ms if last_ms is None else max(arrived_at_ms, last_ms + 1)
+    writer.execute(
+        "UPDATE games SET arrived_at_ms = ?, listed_at_ms = ? WHERE game_id = ?", (arrived_at_ms, listed_at_ms, game_id)
     )
 
 
@@ -372,18 +396,18 @@ def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
         writer.execute("DELETE FROM games WHERE game_id = ?", (game_id,))
         return
     row = writer.execute(
-        "SELECT started_at_ms, format, summary, path FROM games WHERE game_id = ?", (game_id,)
+        "SELECT listed_at_ms, format, summary, path FROM games WHERE game_id = ?", (game_id,)
     ).fetchone()
     if row is None:
         return
-    started_at_ms, format_, summary, path = row
+    listed_at_ms, format_, summary, path = row
     if path != files[0][0]:
         writer.execute("UPDATE games SET path = ?, station = ? WHERE game_id = ?", (*files[0], game_id))
     tags = {("format", format_), *(("station", station) for _, station in files)}
     tags |= {("player", term) for term in search_terms(_summary(summary).players)}
     writer.executemany(
-        "INSERT INTO tags (kind, value, started_at_ms, game_id) VALUES (?, ?, ?, ?)",
-        [(kind, value, started_at_ms, game_id) for kind, value in tags],
+        "INSERT INTO tags (kind, value, listed_at_ms, game_id) VALUES (?, ?, ?, ?)",
+        [(kind, value, listed_at_ms, game_id) for kind, value in tags],
     )
 
 
@@ -412,16 +436,16 @@ def _page_statement(query: GamesQuery) -> tuple[str, list[Any]]:
     for tag in tags[1:]:
         conditions.append(
             "EXISTS (SELECT 1 FROM tags o WHERE o.kind = ? AND o.value = ?"  # noqa: S608 -- only `by` is put in
-            f" AND o.started_at_ms = {by}.started_at_ms AND o.game_id = {by}.game_id)"
+            f" AND o.listed_at_ms = {by}.listed_at_ms AND o.game_id = {by}.game_id)"
         )
         values += tag
     for comparison, bound in ((">=", query.since), ("<", query.until)):
         if bound is not UNSET:
-            conditions.append(f"{by}.started_at_ms {comparison} ?")
+            conditions.append(f"{by}.listed_at_ms {comparison} ?")
             values.append(bound)
     if query.cursor is not UNSET:
-        conditions.append(f"({by}.started_at_ms, {by}.game_id) < (?, ?)")
+        conditions.append(f"({by}.listed_at_ms, {by}.game_id) < (?, ?)")
         values += query.cursor
     where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
-    statement = f"SELECT {_ROW} FROM {source} {where}ORDER BY {by}.started_at_ms DESC, {by}.game_id DESC LIMIT ?"  # noqa: S608 -- the values are bound
+    statement = f"SELECT {_ROW} FROM {source} {where}ORDER BY {by}.listed_at_ms DESC, {by}.game_id DESC LIMIT ?"  # noqa: S608 -- the values are bound
     return statement, [*values, query.limit + 1]

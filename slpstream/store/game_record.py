@@ -105,6 +105,8 @@ class Entry(msgspec.Struct, kw_only=True):
     size_bytes: int
     record: GameRecord | None = None
     problem: str | None = None
+    arrived_at_ms: int | None = None
+    """When the first bytes of the file were seen to arrive, Unix time; `None` for files that were there before."""
 
     @property
     def completeness(self) -> int:
@@ -118,7 +120,8 @@ class Entry(msgspec.Struct, kw_only=True):
         """This entry, updated by a later read of the same file."""
         if self.record is None or later.record is None or self.record.game_id != later.record.game_id:
             return later
-        return msgspec.structs.replace(later, record=self.record.updated(later.record))
+        arrived_at_ms = later.arrived_at_ms if self.arrived_at_ms is None else self.arrived_at_ms
+        return msgspec.structs.replace(later, record=self.record.updated(later.record), arrived_at_ms=arrived_at_ms)
 
 
 def search_terms(players: Iterable[PlayerSummary]) -> set[str]:

@@ -99,9 +99,24 @@ class GameIndex:
         """Number of old files that were not read yet."""
         return self._waiting + sum(len(files) for files in list(self._listed.values()))
 
-    def played(self, station: str, path: Path, mtime_ns: int, size_bytes: int, record: GameRecord) -> None:
-        """Store the record of the game in a file. Returns at once."""
-        entry = Entry(station=station, path=path_key(path), mtime_ns=mtime_ns, size_bytes=size_bytes, record=record)
+    def played(
+        self,
+        station: str,
+        path: Path,
+        mtime_ns: int,
+        size_bytes: int,
+        record: GameRecord,
+        arrived_at_ms: int | None = None,
+    ) -> None:
+        """Store the record of the game in a file, and when it was seen to arrive. Returns at once."""
+        entry = Entry(
+            station=station,
+            path=path_key(path),
+            mtime_ns=mtime_ns,
+            size_bytes=size_bytes,
+            record=record,
+            arrived_at_ms=arrived_at_ms,
+        )
         if self.waiting_files:
             self._reported.add(entry.path)
         known = self._pending.get(entry.path)

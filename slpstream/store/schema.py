@@ -110,6 +110,39 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
                 FROM games g WHERE g.game_id = files.game_id)
             END""",
     ),
+    (
+        # When the daemon saw the game arrive, and its place in lists, which follows from that where it is known. The
+        # table is rebuilt, because lists read these columns, which must therefore come before the large ones.
+        """CREATE TABLE games_with_arrival (
+            game_id TEXT PRIMARY KEY NOT NULL,
+            started_at_ms INTEGER NOT NULL,
+            listed_at_ms INTEGER NOT NULL,     -- its place in lists
+            arrived_at_ms INTEGER,             -- Unix time; NULL when not seen to arrive
+            format TEXT NOT NULL,
+            station TEXT NOT NULL,
+            path BLOB NOT NULL,
+            said_at_ms INTEGER,
+            reason TEXT,
+            last_frame INTEGER,
+            duration_seconds REAL,
+            summary TEXT NOT NULL,             -- JSON from here on
+            rate TEXT NOT NULL,
+            game_end TEXT,
+            standings TEXT,
+            metadata TEXT,
+            stats TEXT,
+            settings TEXT NOT NULL
+        ) STRICT""",
+        """INSERT INTO games_with_arrival
+            SELECT game_id, started_at_ms, started_at_ms, NULL, format, station, path, said_at_ms, reason, last_frame,
+                duration_seconds, summary, rate, game_end, standings, metadata, stats, settings
+            FROM games""",
+        "DROP TABLE games",
+        "ALTER TABLE games_with_arrival RENAME TO games",
+        "CREATE INDEX games_by_time ON games (listed_at_ms, game_id)",
+        "CREATE INDEX games_by_arrival ON games (listed_at_ms) WHERE arrived_at_ms IS NOT NULL",
+        "ALTER TABLE tags RENAME COLUMN started_at_ms TO listed_at_ms",
+    ),
 )
 VERSION = len(MIGRATIONS)
 

@@ -50,7 +50,16 @@ class GameItem(Schema, kw_only=True):
     game_id: GameId
     format: str
     station: Annotated[str, Meta(description="The station of the first of the game's files.")]
-    started_at: Moment
+    started_at: Annotated[
+        Moment, Meta(description="When it began by its own time: the clock of the console, or the file.")
+    ]
+    arrived_at: Annotated[
+        Moment | None,
+        Meta(
+            description="When this daemon saw its first bytes arrive, by its own clock; left out for games that it did "
+            "not see arrive. Lists are ordered by this time where it is known, and by `startedAt` otherwise."
+        ),
+    ] = None
     in_progress: Annotated[bool, Meta(description="The game is being played now.")]
     players: list[Player]
     setup: Annotated[

@@ -7,8 +7,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -278,17 +276,6 @@ def test_unwritable_state_folder_keeps_the_index_in_memory(tmp_path: Path) -> No
         daemon.wait_ready()
         daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == 1)
         assert [line for line in daemon.lines if "for this run alone" in line["event"]]
-
-
-def test_index_of_a_newer_version_is_a_configuration_error(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    command = [sys.executable, "-m", "slpstream", "serve", str(tmp_path), "--port", "0"]
-    environment = {**os.environ, "STATE_DIRECTORY": str(tmp_path)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20, check=False)
-    assert done.returncode == 78
-    assert "has version 99" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize("mtime", [OLD, *slow(None)], ids=["old", "new"])

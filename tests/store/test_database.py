@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 import pytest
@@ -85,6 +86,55 @@ def test_start_time_in_the_metadata_takes_precedence(database: Database) -> None
         ]
     )
     assert ids(database) == [1, 2]
+
+
+def arrived(number: int, second: int, **values: Any) -> Entry:
+    """The entry of a game that arrived this many seconds after game 0 was played; its console's clock is wrong."""
+    events = (samples.start(number), samples.end(), samples.metadata(f"20{40 - number}-01-01T00:00:00Z"))
+    entry = samples.entry(number, events=events, **values)
+    entry.arrived_at_ms = 1000 * (samples.DAY_ONE + second)
+    return entry
+
+
+def test_games_are_listed_in_the_order_in_which_they_arrived(database: Database) -> None:
+    database.put([arrived(number, 100 * number) for number in range(4)])
+    database.put([samples.entry(9, at=samples.DAY_ONE + 250 + 30)])
+    assert ids(database) == ids(database, GamesQuery(station="main"), limit=2) == [3, 9, 2, 1, 0]
+    since = GamesQuery(since=StartTime(1000 * (samples.DAY_ONE + 200)))
+    assert ids(database, since) == [3, 9, 2]
+    [newest, *_] = database.page(ALL).games
+    assert (newest.arrived_at_ms, newest.started_at_ms) == (1000 * (samples.DAY_ONE + 300), 2_114_380_800_000)
+    [newest_played, *_] = database.played("main", 1)
+    assert newest_played.arrived_at_ms == 1000 * (samples.DAY_ONE + 300)
+
+
+def test_clock_that_is_set_back_does_not_change_the_order_of_arrival(database: Database) -> None:
+    for number, second in enumerate((500, 600, 100, 100, 650)):
+        database.put([arrived(number, second)])
+    assert ids(database) == [4, 3, 2, 1, 0]
+    times = [game.arrived_at_ms for game in database.page(ALL).games]
+    assert times == [1000 * (samples.DAY_ONE + second) for second in (650, 100, 100, 600, 500)]
+
+
+def test_arrival_is_kept_when_a_file_is_read_again_or_copied(database: Database) -> None:
+    first = arrived(1, 100)
+    database.put([first, arrived(2, 200)])
+    later = arrived(1, 900)
+    again = msgspec.structs.replace(first, arrived_at_ms=None, mtime_ns=first.mtime_ns + 1)
+    copy = msgspec.structs.replace(again, path=b"/replays/copy.slp", size_bytes=first.size_bytes + 1)
+    for entry in (later, again, copy):
+        database.put([entry])
+    database.remove([first.path])
+    assert ids(database) == [2, 1]
+    game = database.game(samples.game_id(1))
+    assert game is not None
+    assert game.row.arrived_at_ms == first.arrived_at_ms
+
+
+def test_games_expire_by_their_arrival(database: Database) -> None:
+    database.put([arrived(number, 100 * number) for number in range(4)])
+    assert database.expire(before_ms=1000 * (samples.DAY_ONE + 200), max_bytes=None) == 2
+    assert ids(database) == [3, 2]
 
 
 Game = tuple[int, frozenset[str], str, int]

@@ -113,6 +113,23 @@ def test_migration_describes_games_of_older_versions(tmp_path: Path) -> None:
     assert damaged_game == others == GameSummary()
 
 
+def test_older_versions_keep_their_order_and_the_decisions_of_operators(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    old_database(path, 2, {"slippi": {"started_at_ms": 7_000}, "gci": {"started_at_ms": 9_000}, "mk8": {}})
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("INSERT INTO corrections VALUES ('main', '{\"games\":{}}')")
+        connection.commit()
+    with closing(open_database(path)) as database:
+        assert [game.format for game in database.page(GamesQuery()).games] == ["gci", "slippi", "mk8"]
+        assert len(database.played("main", 10)) == 3
+        assert {game.arrived_at_ms for game in database.page(GamesQuery()).games} == {None}
+        assert database.corrections() == {"main": b'{"games":{}}'}
+        arrived = samples.entry(9)
+        arrived.arrived_at_ms = 8_000
+        database.put([arrived])
+        assert [game.listed_at_ms for game in database.page(GamesQuery()).games] == [9_000, 8_000, 7_000, 5]
+
+
 def test_files_of_older_versions_are_read_again_where_their_completeness_matters(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     ended = {"reason": "game_end"}

@@ -254,7 +254,8 @@ class Station:
 
     def _follow(self, file: TailedFile, *, existed: bool) -> FollowedFile:
         pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
-        followed = self._followed[file] = FollowedFile(file, pipeline, existed=existed)
+        seen_at_ms = round(1000 * self._shared.wall_clock())
+        followed = self._followed[file] = FollowedFile(file, pipeline, existed=existed, seen_at_ms=seen_at_ms)
         return followed
 
     def _by_path(self, path: Path) -> FollowedFile | None:
@@ -396,7 +397,9 @@ class Station:
         if followed.described is not None and self._shared.index is not None and (changed or over):
             file = followed.file
             record = record_of(followed.described)
-            self._shared.index.played(self.id, file.path, file.mtime_ns, file.size_bytes, record)
+            self._shared.index.played(
+                self.id, file.path, file.mtime_ns, file.size_bytes, record, followed.arrived_at_ms
+            )
 
     def _begin(self, followed: FollowedFile, start: GameStart) -> None:
         file = followed.file

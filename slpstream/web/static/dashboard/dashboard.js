@@ -11,7 +11,7 @@ import { Stream } from "../slpstream.js";
 import { Daemon } from "./daemon.js";
 import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
 import { GameDetail, StationDetail } from "./detail.js";
-import { gameOf } from "./listed_game.js";
+import { gameOf, timesOf } from "./listed_game.js";
 import { Match } from "./match.js";
 import { loadAttackNames } from "./attacks.js";
 import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
@@ -233,8 +233,9 @@ function drawGames() {
     const result = players.length ? resultOf(game) : "";
     setText(find(".facts", row), [result, placeName(game), stationName(item.station)].filter(Boolean).join(" · "));
     const time = find("time", row);
-    setAttribute(time, "datetime", item.startedAt ?? "");
-    setText(time, item.startedAt ? `· ${timeOfDay(item.startedAt)}` : "");
+    const { moment, own } = timesOf(item);
+    setAttribute(time, "datetime", moment);
+    setText(time, moment ? `· ${timeOfDay(moment)}${own ? ` (own clock: ${timeOfDay(own)})` : ""}` : "");
   });
 }
 

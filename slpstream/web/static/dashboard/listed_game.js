@@ -29,6 +29,20 @@ export function gameOf(item, stats = null) {
   });
 }
 
+/** Clocks that differ by less than this agree, in milliseconds. */
+const SAME_TIME_MS = 60_000;
+
+/**
+ * When a game was played: when it arrived if that is known, else its own time. `own` is its own time where it differs.
+ * @param {Item} item
+ * @returns {{moment: string, own: string}}
+ */
+export function timesOf({ arrivedAt, startedAt }) {
+  const moment = arrivedAt ?? startedAt ?? "";
+  const differs = startedAt && Math.abs(Date.parse(moment) - Date.parse(startedAt)) > SAME_TIME_MS;
+  return { moment, own: differs ? startedAt : "" };
+}
+
 /**
  * Players without values, which are displayed as a dash instead of the values at the start of the game.
  * @param {Record<string, any>} settings
