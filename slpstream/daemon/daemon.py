@@ -197,16 +197,23 @@ class Daemon:
         return await self.sets.correct(station, patch, is_current)
 
     def not_ready(self) -> list[str]:
-        """Folders that cannot be read, stations whose folder was not searched yet, outputs that cannot write, and the
-        index when it keeps nothing."""
+        """Folders and stations that cannot be read, outputs that cannot write, and the index when it keeps nothing."""
         trouble = None if self._index is None else self._index.trouble
         return [
             *([] if trouble is None else [f"index of games: {trouble}"]),
             *(f"folder {folder}: cannot be read" for folder in sorted(self._subfolders.unreadable)),
-            *(f"station {s.id}: {s.describe()['reason']}" for s in self.running.stations if not s.ready),
+            *(
+                f"station {s.id}: {s.describe()['reason']}"
+                for s in self.running.stations
+                if not (s.ready or s.starting)
+            ),
             *self.outputs.not_ready(),
             *([self._broker_sink.problem] if self._broker_sink is not None and self._broker_sink.problem else []),
         ]
+
+    def starting(self) -> list[str]:
+        """The stations whose folder has not been searched yet."""
+        return [station.id for station in self.running.stations if station.starting]
 
     def render_metrics(self) -> bytes:
         """The Prometheus page."""

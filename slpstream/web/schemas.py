@@ -152,6 +152,10 @@ class Station(Schema, kw_only=True):
     name: str
     state: Annotated[str, Meta(description="`idle`, `playing`, `stalled` or `offline`.")]
     reason: str
+    starting: Annotated[
+        bool,
+        Meta(description="The station is `offline` only because its folder has not been searched yet; else left out."),
+    ] = False
     subscribers: int
     files: Annotated[dict[str, int], Meta(description="`inProgress` and `finished`.")]
     degraded: Annotated[Any, Meta(description="Why changes may be noticed late.")] = None
@@ -195,3 +199,6 @@ class Readiness(Schema, kw_only=True):
 
     status: Annotated[str, Meta(description="`ready` or `not ready`.")]
     missing: Annotated[list[str], Meta(description="The parts that do not work, for people.")]
+    starting: Annotated[
+        list[str], Meta(description="Stations whose folder has not been searched yet; left out when there are none.")
+    ] = []

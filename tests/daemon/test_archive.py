@@ -11,15 +11,17 @@ import pytest
 import trio
 
 from slpstream.api import messages
+from slpstream.config import Watch
 from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.followed_file import GamesByFile
-from slpstream.daemon.station.station import Station
+from slpstream.daemon.station.station import SharedServices, Station
 from slpstream.game.log_reader import GrowingLogReader, archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
 from slpstream.model.messages import START, Cursor, LogMessage, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.stream import Game, LogConsumer
 from slpstream.stream.log_consumer import ConsumerOffset
+from slpstream.system.metrics import Metrics
 from tests.running_station import running_station, until
 from tests.synthetic.match import synthetic_match
 
@@ -54,6 +56,28 @@ async def test_finished_files_are_listed_under_their_current_names(tmp_path: Pat
         (tmp_path / "Game_2.slp").write_bytes(synthetic_match(seed=5, frames=300))
         await until(lambda: len(station.channel.games) == 4)
         await until(lambda: sorted(names(station)) == ["Game_2.slp", "sub/moved.slp"])
+
+
+@pytest.mark.trio
+async def test_station_is_starting_until_its_folder_was_searched(tmp_path: Path) -> None:
+    def starting(station: Station) -> tuple[object, object]:
+        return station.describe().get("starting"), station.channel.state_message().get("starting")
+
+    async with quick_station(tmp_path) as station:
+        assert starting(station) == (None, None)
+        assert station.state == "idle"
+    async with quick_station(tmp_path / "missing") as station:
+        await until(lambda: station.describe()["reason"] == "the folder is missing")
+        assert starting(station) == (None, None)
+    watch, shared = Watch(), SharedServices(trio.CapacityLimiter(1))
+    station = Station(
+        "new", tmp_path, name="", notifications=None, metrics=Metrics().station("new"), watch=watch, ring_bytes=1,
+        shared=shared,
+    )  # fmt: skip
+    assert starting(station) == (True, True)
+    assert not station.ready
+    station.set_reachable("no route to the console")
+    assert starting(station) == (None, None)
 
 
 @pytest.mark.trio

@@ -124,6 +124,11 @@ class Station:
         return self.channel.settled and self.state != "offline"
 
     @property
+    def starting(self) -> bool:
+        """Whether the folder has not been searched yet and no trouble is known."""
+        return self._state.starting
+
+    @property
     def active_files(self) -> int:
         """Number of files that are followed."""
         return len(self._followed)
@@ -156,6 +161,8 @@ class Station:
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self._followed), "finished": len(self._archived_files())},
         }
+        if self.starting:
+            description["starting"] = True
         if self.notifications is not None and self.notifications.degraded:
             description["degraded"] = self.notifications.degraded
         if game is not None:

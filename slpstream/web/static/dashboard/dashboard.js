@@ -125,7 +125,8 @@ function countText(stations) {
 /** @param {Station} station */
 function stateOf(station) {
   const view = feed.station(station.id);
-  return feed.connection === "open" && view.state !== "unknown" ? view.state : station.state;
+  const { state, starting } = feed.connection === "open" && view.state !== "unknown" ? view : station;
+  return starting ? "starting" : state;
 }
 
 /**
@@ -165,7 +166,7 @@ function drawCard(card, station) {
  * @param {string} state
  */
 function noteOf(station, game, set, state) {
-  const reason = state === "playing" || state === "idle" ? "" : station.reason;
+  const reason = ["playing", "idle", "starting"].includes(state) ? "" : station.reason;
   const result = game === null ? "" : resultOf(game, set);
   const noGame = game === null && state === "idle" ? "No game yet" : "";
   return [reason, result, noGame, station.degraded].filter(Boolean).join(" · ");

@@ -128,7 +128,8 @@ export class StationDetail {
   draw(daemon) {
     const described = daemon.stations.find(({ id }) => id === this.#station);
     const view = this.#match.view;
-    const state = this.#feed.connection === "open" && view.state !== "unknown" ? view.state : (described?.state ?? "");
+    const live = this.#feed.connection === "open" && view.state !== "unknown" ? view : described;
+    const state = live?.starting ? "starting" : (live?.state ?? "");
     const root = this.#root;
     const name = described?.name ?? this.#station;
     setText(find("#detail-title", root), name);
@@ -137,7 +138,7 @@ export class StationDetail {
     setText(find(".state", root), state);
     find(".state", root).dataset.state = state;
     const exists = described !== undefined || daemon.health.state !== "ready";
-    const reason = state === "idle" || state === "playing" ? "" : (described?.reason ?? "");
+    const reason = ["idle", "playing", "starting"].includes(state) ? "" : (described?.reason ?? "");
     const lag = daemon.lag(this.#station);
     setText(find(".lag", root), lag === "" || state !== "playing" ? "" : `lag ${lag}`);
     this.#setPanel.draw(daemon, view.set);
