@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -144,6 +144,18 @@ class Database:
         with self._transaction() as writer:
             for entry in entries:
                 _put(writer, entry)
+
+    def correct_arrivals(self, arrivals: Mapping[str, int]) -> None:
+        """Store other arrivals of games, by game id in order of arrival, and list the games there."""
+        with self._transaction() as writer:
+            known = [
+                game_id
+                for game_id in arrivals
+                if writer.execute("UPDATE games SET arrived_at_ms = NULL WHERE game_id = ?", (game_id,)).rowcount
+            ]
+            for game_id in known:
+                _place(writer, game_id, arrivals[game_id])
+                _refresh(writer, game_id)
 
     def remove(self, paths: Iterable[bytes]) -> None:
         """Remove deleted files, and games that have no file left."""

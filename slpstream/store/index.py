@@ -21,6 +21,7 @@ import trio
 
 from slpstream.model.errors import ConfigError
 from slpstream.model.summary import IndexedGame
+from slpstream.store.arrivals import Arrivals
 from slpstream.store.backfill import OldFile, Read, path_key, read_entry
 from slpstream.store.database import Database, Page, StoredGame, is_damage
 from slpstream.store.game_record import Entry, GameRecord
@@ -50,9 +51,10 @@ class GameIndex:
         on_error: Callable[[], None] = lambda: None,
         on_change: Callable[[str | None], None] = lambda station: None,
         temporary: str | None = None,
+        arrivals: Arrivals | None = None,
     ) -> None:
         """`read` reads old files; with `None` they are not indexed. `temporary` is why the database is lost at the end
-        of this run; with `None` it is kept.
+        of this run; with `None` it is kept. `arrivals` has the clocks; by default they are those of the machine.
 
         `on_error` is called whenever SQLite fails. `on_change` is called with the station whose games have changed, or
         with `None` if the station is not known. Neither call may block.
@@ -66,6 +68,7 @@ class GameIndex:
         self._failing: str | None = None
         self._corrections: dict[str, bytes] | None = None
         """The corrections of all stations, once they were read. Unlike games, no file can restore them."""
+        self._arrivals = arrivals or Arrivals()
         self._limiter = trio.CapacityLimiter(_THREADS)
         self._recovery = trio.Lock()
         self._pending: dict[bytes, Entry | None] = {}
@@ -117,6 +120,8 @@ class GameIndex:
             record=record,
             arrived_at_ms=arrived_at_ms,
         )
+        if arrived_at_ms is not None:
+            self._arrivals.note(record.game_id, arrived_at_ms)
         if self.waiting_files:
             self._reported.add(entry.path)
         known = self._pending.get(entry.path)
@@ -219,6 +224,11 @@ class GameIndex:
             self._idle.set()
 
     async def _flush(self) -> None:
+        corrected = self._arrivals.corrected()
+        if corrected:
+            self._log.warning("clock was set; arrivals of games are corrected", games=len(corrected))
+            await self._change(partial(self._database.correct_arrivals, corrected))
+            self._on_change(None)
         while self._pending:
             pending, self._pending = self._pending, {}
             await self._change(partial(_store, self._database, pending))
