@@ -94,7 +94,7 @@ class Page(NamedTuple):
 
 
 _MOST_FIRST = "ORDER BY completeness DESC, size_bytes DESC, mtime_ns DESC"
-"""Of several files with the same game, the first one in this order counts: a copy that was cut off or is damaged does
+"""If several files hold the same game, the first one in this order counts: a copy that was cut off or is damaged does
 not hide the whole file, however new it is."""
 
 _ROW = ", ".join(f"g.{name}" for name in GameRow._fields)

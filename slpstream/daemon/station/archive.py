@@ -1,8 +1,8 @@
 """The games of a station that are over: which files hold them, and how an old cursor finds its game.
 
 Games from before this daemon started are known, but not streamed. A file's game id is read when a game is
-asked for, newest file first, and only until the wanted game is found. Of several files with the same game, the one that
-holds most counts, so older files are searched too where the newer ones are not whole.
+asked for, newest file first, and only until the wanted game is found. If several files hold the same
+game, the one that holds most counts, so older files are searched too where the newer ones are not whole.
 """
 
 from __future__ import annotations
