@@ -38,7 +38,7 @@ from slpstream.game.replay_check import ReplayCheck
 from slpstream.model.errors import ConfigError
 from slpstream.sets import Rules, SetPatch, SetScore
 from slpstream.sources.tail import Watcher
-from slpstream.store import FILE_NAME, Database, GameIndex, open_database
+from slpstream.store import FILE_NAME, Database, GameIndex, NewerVersion, open_database
 from slpstream.stream import Hub
 from slpstream.system import logs
 from slpstream.system.logs import get_logger
@@ -77,6 +77,7 @@ class Daemon:
         self._broker_sink = fanout.make_sink(config.fanout, self.hub, self.metrics) if config.fanout.url else None
         self.running = RunningStations(self.hub)
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
+        self._index: GameIndex | None = None
         self._web: WebServer | None = None
         self._replay_check: ReplayCheck | None = None
         self.sets = StationSets(self.hub, _rules(config))
@@ -123,18 +124,19 @@ class Daemon:
         """Runs until `stop` or a signal. `task_status` receives the port once requests are answered."""
         config, service = self._config, self.service
         with service.listening(), ExitStack() as temporary:
-            database = await trio.to_thread.run_sync(self._open_database, temporary)
+            database, state, trouble = await trio.to_thread.run_sync(self._open_database, temporary)
             temporary.callback(self.outputs.close)
-            await trio.to_thread.run_sync(self.outputs.open, database.path.parent)
+            await trio.to_thread.run_sync(self.outputs.open, state)
             async with (
                 Watcher(polling_only=config.watch.polling_only) as watcher,
                 service.background(handle_signals=handle_signals) as background,
             ):
-                index = GameIndex(
+                self._index = index = GameIndex(
                     database,
                     (lambda path: record_of(read_game(path))) if config.store.index_old_files else None,
                     on_error=self.metrics.counter("slpstream_index_errors_total").inc,
                     on_change=self.sets.changed,
+                    temporary=trouble,
                 )
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
@@ -195,23 +197,34 @@ class Daemon:
         return await self.sets.correct(station, patch, is_current)
 
     def not_ready(self) -> list[str]:
-        """Folders that cannot be read, stations whose folder was not searched yet, outputs that cannot write."""
+        """Folders and stations that cannot be read, outputs that cannot write, and the index when it keeps nothing."""
+        trouble = None if self._index is None else self._index.trouble
         return [
+            *([] if trouble is None else [f"index of games: {trouble}"]),
             *(f"folder {folder}: cannot be read" for folder in sorted(self._subfolders.unreadable)),
-            *(f"station {s.id}: {s.describe()['reason']}" for s in self.running.stations if not s.ready),
+            *(
+                f"station {s.id}: {s.describe()['reason']}"
+                for s in self.running.stations
+                if not (s.ready or s.starting)
+            ),
             *self.outputs.not_ready(),
             *([self._broker_sink.problem] if self._broker_sink is not None and self._broker_sink.problem else []),
         ]
+
+    def starting(self) -> list[str]:
+        """The stations whose folder has not been searched yet."""
+        return [station.id for station in self.running.stations if station.starting]
 
     def render_metrics(self) -> bytes:
         """The Prometheus page."""
         return self.metrics.render()
 
-    def _open_database(self, temporary: ExitStack) -> Database:
-        """Opens the index of games, in a temporary folder if the default one cannot be written to. Raises
-        `ConfigError`."""
-        store = self._config.store
-        folder = state_folder(store.folder)
+    def _open_database(self, temporary: ExitStack) -> tuple[Database, Path, str | None]:
+        """Opens the index of games, in a temporary folder if its own cannot be used: streaming does not need it.
+
+        Returns also the folder for other state, and why the index is temporary. Raises `ConfigError`.
+        """
+        folder = state_folder(self._config.store.folder)
 
         def warn(aside: Path, what: str) -> None:
             self._log.warning(
@@ -219,12 +232,14 @@ class Daemon:
             )
 
         try:
-            return open_database(folder / FILE_NAME, on_damage=warn, describe=describe_stored)
+            return open_database(folder / FILE_NAME, on_damage=warn, describe=describe_stored), folder, None
+        except NewerVersion as error:
+            what, state = error.expected, folder
         except (OSError, sqlite3.Error) as error:
-            if store.folder:
-                raise ConfigError("configuration", "store.folder", f"cannot be used: {error}") from error
-            self._log.warning("game index is kept for this run alone", folder=str(folder), what=str(error))
-        return open_database(_temporary_folder(temporary) / FILE_NAME)
+            what, state = str(error), None
+        self._log.warning("game index is kept for this run alone", folder=str(folder), what=what)
+        database = _temporary_database(temporary)
+        return database, state or database.path.parent, f"{folder / FILE_NAME} {what}"
 
     def _make_station(
         self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter, wanted: StationConfig
@@ -323,11 +338,12 @@ def _rules(config: Config) -> Rules:
     )
 
 
-def _temporary_folder(temporary: ExitStack) -> Path:
-    """A folder that is deleted with `temporary`, in memory if the whole disk is read-only. Raises `ConfigError`."""
+def _temporary_database(temporary: ExitStack) -> Database:
+    """An index that is deleted with `temporary`, in memory if all disks are read-only or full. Raises `ConfigError`."""
     for place in (None, "/dev/shm"):  # noqa: S108 -- TemporaryDirectory chooses an unpredictable name in it
         try:
-            return Path(temporary.enter_context(tempfile.TemporaryDirectory(prefix="slpstream-", dir=place)))
-        except OSError as error:
+            folder = temporary.enter_context(tempfile.TemporaryDirectory(prefix="slpstream-", dir=place))
+            return open_database(Path(folder) / FILE_NAME)
+        except (OSError, sqlite3.Error) as error:
             what = error
     raise ConfigError("configuration", "store.folder", f"nothing can be written to: {what}") from what

@@ -22,7 +22,7 @@ from slpstream.game.log_reader import archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, SourceError
 from slpstream.model.messages import START, LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
-from slpstream.store import FileRow, GameIndex, GameRow, GamesQuery, StoredGame
+from slpstream.store import WHOLE, FileRow, GameIndex, GameRow, GamesQuery, StoredGame
 from slpstream.stream import Game, Hub
 from slpstream.system.files import modified_ns
 from slpstream.web import schemas
@@ -83,7 +83,7 @@ class DaemonGames:
 
     async def stats(self, game_id: str) -> EncodedStats | None:
         """A game's stats; `None` if the game is unknown or has none."""
-        running = self._live(game_id)
+        running = await self._in_memory(game_id)
         if running is not None and running.in_progress:
             newest = running.newest_stats
             return None if newest is None else EncodedStats(stats_of(newest), final=False)
@@ -116,7 +116,7 @@ class DaemonGames:
         return body
 
     async def replay(self, game_id: str) -> ReplayFile | None:
-        """A game's newest file that still contains it; `None` if no file does."""
+        """The file that has most of a game, of those that still contain it; `None` if no file does."""
         found = await self._find(game_id)
         for file in () if found is None else found.files:
             opened = await trio.to_thread.run_sync(_open, file, game_id, limiter=self._limiter)
@@ -132,7 +132,16 @@ class DaemonGames:
     def _live(self, game_id: str) -> Game | None:
         """The game as a station has it in memory; `None` if none has."""
         games = [game for channel in self._hub.channels.values() for game in channel.games if game.game_id == game_id]
-        return max(games, key=lambda game: (game.in_progress, game.order), default=None)
+        return max(games, key=lambda game: (game.ended and not game.lost, game.in_progress, game.order), default=None)
+
+    async def _in_memory(self, game_id: str) -> Game | None:
+        """The game as a station has it in memory; `None` if none has, or if a file has more of it."""
+        live = self._live(game_id)
+        if live is None or live.lost:
+            return None
+        found = None if live.ended else await self._find(game_id)
+        whole = found is not None and any(file.completeness == WHOLE for file in found.files)
+        return None if whole else live
 
     async def _find(self, game_id: str) -> StoredGame | None:
         """The game as the index has it; `None` if it does not."""
@@ -144,8 +153,8 @@ class DaemonGames:
 
     async def _log(self, game_id: str) -> Game | None:
         """The log of a game, of a station or from a file; `None` if it cannot be read."""
-        live = self._live(game_id)
-        if live is not None and not live.lost:
+        live = await self._in_memory(game_id)
+        if live is not None:
             return live
         found = await self._find(game_id)
         for file in () if found is None else found.files:
@@ -188,6 +197,7 @@ def _item(row: GameRow, running: set[str]) -> dict[str, Any]:
         "format": row.format,
         "station": row.station,
         "started_at": timestamp(row.started_at_ms / 1000),
+        "arrived_at": None if row.arrived_at_ms is None else timestamp(row.arrived_at_ms / 1000),
         "in_progress": row.game_id in running,
         "reason": row.reason,
         "last_frame": row.last_frame,

@@ -139,7 +139,7 @@ class StationSets:
             correct = partial(corrected, before, patch, partial(newest_set, games, rules=self._rules))
             after = await trio.to_thread.run_sync(correct, limiter=self._limiter)
             if after != before and not await index.keep_corrections(station, encode(after)):
-                raise StoreError("the index of games cannot be written to")
+                raise StoreError(f"the correction cannot be kept; index of games: {index.trouble}")
             self._log.info("set corrected", station=station, said=msgspec.to_builtins(patch))
             found, after, games = await self._make(index, station)
             self._publish(station, found, after, games)

@@ -118,12 +118,14 @@ class IndexedGame(NamedTuple):
     summary: GameSummary
     standings: Mapping[int, Standing]
     """By player index; empty when they are not known (yet)."""
-    started_at_ms: int
+    listed_at_ms: int
     """The place of the game in lists, Unix time."""
+    arrived_at_ms: int | None = None
+    """When the daemon saw its first bytes arrive, Unix time; `None` for games that were not seen to arrive."""
     said_at_ms: int | None = None
     """When it began according to its file, Unix time."""
     mtime_ns: int | None = None
-    """Modification time of its newest file."""
+    """Modification time of the file that has most of it."""
     duration_seconds: float | None = None
     reason: str | None = None
     """As in `game_end`; `None` while the game has no end."""

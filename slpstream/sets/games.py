@@ -47,8 +47,9 @@ class Player(msgspec.Struct, frozen=True, kw_only=True):
 class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     """One game.
 
-    Its times come from two clocks, which are never compared with each other: the console's (`said_at_ms`) and that of
-    the machine that wrote the file (`written_at_ms`). Both are Unix times in milliseconds.
+    Its times come from three clocks, which are never compared with each other: the daemon's (`arrived_at_ms`), the
+    console's (`said_at_ms`), and that of the machine that wrote the file (`written_at_ms`). All are Unix times in
+    milliseconds.
     """
 
     game_id: str
@@ -59,6 +60,8 @@ class PlayedGame(msgspec.Struct, frozen=True, kw_only=True):
     is_teams: bool = False
     match_id: str = ""
     """The ranked match to which the replay assigns this game; empty for other games."""
+    arrived_at_ms: int | None = None
+    """When the daemon saw its first bytes arrive; `None` when it did not see that."""
     said_at_ms: int | None = None
     """When it began according to its file."""
     written_at_ms: int = 0
@@ -107,15 +110,17 @@ def played_games(indexed: Iterable[IndexedGame], running: Collection[str]) -> li
 
     A sudden death is part of the game that it ends. One whose game is missing takes the place of that game.
     """
-    in_order = sorted(indexed, key=lambda game: (game.started_at_ms, game.mtime_ns or 0, game.game_id))
+    in_order = sorted(indexed, key=lambda game: (game.listed_at_ms, game.mtime_ns or 0, game.game_id))
     games = [_played_game(game, running) for game in in_order if game.summary.versus]
     versus = sorted((game for game in games if len(game.sides()) > 1), key=lambda game: game.in_progress)
     return _with_sudden_deaths(versus)
 
 
 def break_seconds(before: PlayedGame, after: PlayedGame) -> float:
-    """The time between two games, by the console's clock where both games have it."""
+    """The time between two games: by their arrival where both have it, else likewise by the console's clock."""
     length_ms = 1000 * (before.duration_seconds or 0.0)
+    if before.arrived_at_ms is not None and after.arrived_at_ms is not None:
+        return (after.arrived_at_ms - before.arrived_at_ms - length_ms) / 1000
     if before.said_at_ms is not None and after.said_at_ms is not None:
         return (after.said_at_ms - before.said_at_ms - length_ms) / 1000
     after_ms = 1000 * (after.duration_seconds or 0.0)
@@ -155,8 +160,9 @@ def _played_game(indexed: IndexedGame, running: Collection[str]) -> PlayedGame:
         mode=summary.mode,
         is_teams=summary.is_teams,
         match_id=summary.match_id,
+        arrived_at_ms=indexed.arrived_at_ms,
         said_at_ms=indexed.said_at_ms,
-        written_at_ms=indexed.started_at_ms if indexed.mtime_ns is None else indexed.mtime_ns // 1_000_000,
+        written_at_ms=indexed.listed_at_ms if indexed.mtime_ns is None else indexed.mtime_ns // 1_000_000,
         duration_seconds=indexed.duration_seconds,
         in_progress=indexed.reason is None and indexed.game_id in running,
         reason=indexed.reason,

@@ -5,13 +5,14 @@ to sets are only in the database; `reindex` keeps them.
 """
 
 from slpstream.store.database import Database, FileRow, GameRow, Page, StoredGame
-from slpstream.store.game_record import Entry, GameRecord
+from slpstream.store.game_record import WHOLE, Entry, GameRecord
 from slpstream.store.games_query import GameKey, GamesQuery, StartTime
 from slpstream.store.index import GameIndex
-from slpstream.store.schema import FILE_NAME, open_database
+from slpstream.store.schema import FILE_NAME, NewerVersion, open_database
 
 __all__ = [
     "FILE_NAME",
+    "WHOLE",
     "Database",
     "Entry",
     "FileRow",
@@ -20,6 +21,7 @@ __all__ = [
     "GameRecord",
     "GameRow",
     "GamesQuery",
+    "NewerVersion",
     "Page",
     "StartTime",
     "StoredGame",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sqlite3
 import threading
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +42,11 @@ class GameRow(NamedTuple):
 
     game_id: str
     started_at_ms: int
+    """When it began by its own time: that of its file, or else of the last write to it."""
+    listed_at_ms: int
+    """Its place in lists."""
+    arrived_at_ms: int | None
+    """When the daemon saw its first bytes arrive; `None` for games that were not seen to arrive."""
     format: str
     station: str
     reason: str | None
@@ -68,10 +73,12 @@ class FileRow(NamedTuple):
     station: str
     mtime_ns: int
     size_bytes: int
+    completeness: int | None
+    """See `Entry.completeness`; `None` if the file must be read again."""
 
 
 class StoredGame(NamedTuple):
-    """One game with its files, newest first."""
+    """One game with its files; the one that has most of the game comes first."""
 
     row: GameRow
     details: GameDetails
@@ -85,6 +92,10 @@ class Page(NamedTuple):
     next: GameKey | None
     """The `cursor` of the next page; `None` on the last one."""
 
+
+_MOST_FIRST = "ORDER BY completeness DESC, size_bytes DESC, mtime_ns DESC"
+"""If several files hold the same game, the first one in this order counts: a copy that was cut off or is damaged does
+not hide the whole file, however new it is."""
 
 _ROW = ", ".join(f"g.{name}" for name in GameRow._fields)
 _PLAYED = ", ".join("f.mtime_ns" if name == "mtime_ns" else f"g.{name}" for name in IndexedGame._fields)
@@ -122,11 +133,29 @@ class Database:
         while self._idle:
             self._idle.pop().close()
 
+    def check_writable(self) -> None:
+        """Write something that changes nothing."""
+        with self._writing:
+            version: int = self._writer.execute("PRAGMA user_version").fetchone()[0]
+            self._writer.execute(f"PRAGMA user_version = {version}")
+
     def put(self, entries: Iterable[Entry]) -> None:
         """Store files and their games in one transaction."""
         with self._transaction() as writer:
             for entry in entries:
                 _put(writer, entry)
+
+    def correct_arrivals(self, arrivals: Mapping[str, int]) -> None:
+        """Store other arrivals of games, by game id in order of arrival, and list the games there."""
+        with self._transaction() as writer:
+            known = [
+                game_id
+                for game_id in arrivals
+                if writer.execute("UPDATE games SET arrived_at_ms = NULL WHERE game_id = ?", (game_id,)).rowcount
+            ]
+            for game_id in known:
+                _place(writer, game_id, arrivals[game_id])
+                _refresh(writer, game_id)
 
     def remove(self, paths: Iterable[bytes]) -> None:
         """Remove deleted files, and games that have no file left."""
@@ -145,9 +174,9 @@ class Database:
     def expire(self, *, before_ms: int | None, max_bytes: int | None, spared: Collection[str] = ()) -> int:
         """Remove old games from the index and return their number.
 
-        Removes the games that began before `before_ms` (Unix time), then the oldest games while more than `max_bytes`
-        are in use. `None` disables a limit. Games in `spared` stay. The files of removed games remain known, so that
-        they are not read again.
+        Removes the games whose place in lists is before `before_ms` (Unix time), then the oldest games while more than
+        `max_bytes` are in use. `None` disables a limit. Games in `spared` stay. The files of removed games remain
+        known, so that they are not read again.
         """
         expired = 0
         if before_ms is not None:
@@ -166,8 +195,8 @@ class Database:
         older = (1 << 63) - 1 if before_ms is None else before_ms
         with self._transaction() as writer:
             rows = writer.execute(
-                f"SELECT game_id FROM games WHERE started_at_ms < ? AND game_id NOT IN ({', '.join('?' * len(spared))})"  # noqa: S608 -- only question marks are put in
-                " ORDER BY started_at_ms, game_id LIMIT ?",
+                f"SELECT game_id FROM games WHERE listed_at_ms < ? AND game_id NOT IN ({', '.join('?' * len(spared))})"  # noqa: S608 -- only question marks are put in
+                " ORDER BY listed_at_ms, game_id LIMIT ?",
                 (older, *spared, limit),
             ).fetchall()
             for row in rows:
@@ -203,7 +232,7 @@ class Database:
             rows = [GameRow(*row) for row in reader.execute(statement, values)]
         more = len(rows) > query.limit
         rows = rows[: query.limit]
-        return Page(rows, GameKey((rows[-1].started_at_ms, rows[-1].game_id)) if more else None)
+        return Page(rows, GameKey((rows[-1].listed_at_ms, rows[-1].game_id)) if more else None)
 
     def game(self, game_id: str) -> StoredGame | None:
         """One game; `None` if it is not known."""
@@ -212,16 +241,22 @@ class Database:
             if found is None:
                 return None
             files = reader.execute(
-                "SELECT path, station, mtime_ns, size_bytes FROM files WHERE game_id = ? ORDER BY mtime_ns DESC",
+                f"SELECT {', '.join(FileRow._fields)} FROM files WHERE game_id = ? {_MOST_FIRST}",  # noqa: S608 -- the names of our columns
                 (game_id,),
             ).fetchall()
         width = len(GameRow._fields)
         return StoredGame(GameRow(*found[:width]), GameDetails(*found[width:]), [FileRow(*file) for file in files])
 
     def known_files(self, station: str) -> dict[bytes, tuple[int, int]]:
-        """The files of a station that were read: modification time in nanoseconds and size in bytes, by path."""
+        """The files of a station that were read: modification time in nanoseconds and size in bytes, by path.
+
+        Files that must be read again have the size -1.
+        """
         with self._reader() as reader:
-            rows = reader.execute("SELECT path, mtime_ns, size_bytes FROM files WHERE station = ?", (station,))
+            rows = reader.execute(
+                "SELECT path, mtime_ns, iif(completeness IS NULL, -1, size_bytes) FROM files WHERE station = ?",
+                (station,),
+            )
             return {path: (mtime_ns, size_bytes) for path, mtime_ns, size_bytes in rows}
 
     def played(self, station: str, limit: int) -> list[IndexedGame]:
@@ -230,7 +265,7 @@ class Database:
             rows = reader.execute(
                 f"SELECT {_PLAYED} FROM tags t CROSS JOIN games g ON g.game_id = t.game_id"  # noqa: S608 -- the names of our columns
                 " LEFT JOIN files f ON f.path = g.path WHERE t.kind = 'station' AND t.value = ?"
-                " ORDER BY t.started_at_ms DESC, t.game_id DESC LIMIT ?",
+                " ORDER BY t.listed_at_ms DESC, t.game_id DESC LIMIT ?",
                 (station, limit),
             )
             return [
@@ -283,12 +318,17 @@ _standings = msgspec.json.Decoder(dict[int, Standing]).decode
 
 def _put(writer: sqlite3.Connection, entry: Entry) -> None:
     record = entry.record
-    before = writer.execute("SELECT game_id FROM files WHERE path = ?", (entry.path,)).fetchone()
+    before = writer.execute(
+        "SELECT game_id, size_bytes, completeness FROM files WHERE path = ?", (entry.path,)
+    ).fetchone()
     game_id = None if record is None else record.game_id
+    completeness = entry.completeness
+    if before is not None and before[0] == game_id and before[1] <= entry.size_bytes:
+        completeness = max(completeness, before[2] or 0)  # the file is being read from its beginning once more
     writer.execute(
-        "INSERT OR REPLACE INTO files (path, station, game_id, mtime_ns, size_bytes, problem)"
-        " VALUES (?, ?, ?, ?, ?, ?)",
-        (entry.path, entry.station, game_id, entry.mtime_ns, entry.size_bytes, entry.problem),
+        "INSERT OR REPLACE INTO files (path, station, game_id, mtime_ns, size_bytes, problem, completeness)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (entry.path, entry.station, game_id, entry.mtime_ns, entry.size_bytes, entry.problem, completeness),
     )
     if before is not None and before[0] not in (None, game_id):
         _refresh(writer, before[0])
@@ -297,22 +337,29 @@ def _put(writer: sqlite3.Connection, entry: Entry) -> None:
 
 
 def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> None:
-    """Write a game, unless it is known from a newer file. Unknown values do not replace known ones."""
-    columns = ", ".join(f"g.{name}" for name in _RECORD_COLUMNS)
+    """Write a game, unless another file has more of it. Unknown values do not replace known ones."""
+    columns = ("arrived_at_ms", "listed_at_ms", *_RECORD_COLUMNS)
     known = writer.execute(
-        f"SELECT {columns}, f.path, f.mtime_ns FROM games g LEFT JOIN files f ON f.path = g.path WHERE g.game_id = ?",  # noqa: S608
+        f"SELECT {', '.join(columns)} FROM games WHERE game_id = ?",  # noqa: S608 -- the names of our columns
         (record.game_id,),
     ).fetchone()
-    values = dict.fromkeys(_RECORD_COLUMNS) if known is None else dict(zip(_RECORD_COLUMNS, known, strict=False))
-    newest = known is None or known[-2] in (None, entry.path) or entry.mtime_ns >= known[-1]
-    if newest:
+    values: dict[str, Any] = dict.fromkeys(columns) if known is None else dict(zip(columns, known, strict=True))
+    if known is None or _files(writer, record.game_id)[0][0] == entry.path:
         keep_summary = knows_less(record, values["reason"], values["metadata"])
         for name in _RECORD_COLUMNS:
             value = _column(getattr(record, name))
             if value is not None and not (name == "summary" and keep_summary):
                 values[name] = value
         _write_game(writer, record.game_id, values, entry)
+    if entry.arrived_at_ms is not None and values["arrived_at_ms"] is None:
+        _place(writer, record.game_id, entry.arrived_at_ms)
     _refresh(writer, record.game_id)
+
+
+def _files(writer: sqlite3.Connection, game_id: str) -> list[tuple[bytes, str]]:
+    """Path and station of the files of a game; the one that counts comes first."""
+    found = writer.execute(f"SELECT path, station FROM files WHERE game_id = ? {_MOST_FIRST}", (game_id,))  # noqa: S608 -- a constant
+    return found.fetchall()
 
 
 def _column(value: Any) -> Any:
@@ -323,42 +370,56 @@ def _column(value: Any) -> Any:
 
 
 def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any], entry: Entry) -> None:
-    names = ("game_id", "started_at_ms", "station", "path", *_RECORD_COLUMNS)
+    names = ("game_id", "started_at_ms", "listed_at_ms", "arrived_at_ms", "station", "path", *_RECORD_COLUMNS)
     # A game ends with the last write to its file.
     ended_ms = entry.mtime_ns // 1_000_000
     started_ms = values["said_at_ms"] or ended_ms - round(1000 * (values["duration_seconds"] or 0))
     row = {**values, "game_id": game_id, "started_at_ms": started_ms, "station": entry.station, "path": entry.path}
+    if values["arrived_at_ms"] is None:
+        row["listed_at_ms"] = started_ms
     writer.execute(
         f"INSERT OR REPLACE INTO games ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",  # noqa: S608
         [row[name] for name in names],
     )
 
 
+def _place(writer: sqlite3.Connection, game_id: str, arrived_at_ms: int) -> None:
+    """Store when a game arrived and list it there, but never before a game that arrived earlier.
+
+    Games are thus listed in the order in which they arrived, even if the clock is set back in between.
+    """
+    last_ms: int | None = writer.execute(
+        "SELECT max(listed_at_ms) FROM games WHERE arrived_at_ms IS NOT NULL AND game_id != ?", (game_id,)
+    ).fetchone()[0]
+    listed_at_ms = arrived_at_ms if last_ms is None else max(arrived_at_ms, last_ms + 1)
+    writer.execute(
+        "UPDATE games SET arrived_at_ms = ?, listed_at_ms = ? WHERE game_id = ?", (arrived_at_ms, listed_at_ms, game_id)
+    )
+
+
 def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
-    """Update the newest file and the search terms of a game after its files have changed.
+    """Update the file that counts and the search terms of a game after its files have changed.
 
     A game without files is deleted.
     """
     writer.execute("DELETE FROM tags WHERE game_id = ?", (game_id,))
-    files = writer.execute(
-        "SELECT path, station FROM files WHERE game_id = ? ORDER BY mtime_ns DESC", (game_id,)
-    ).fetchall()
+    files = _files(writer, game_id)
     if not files:
         writer.execute("DELETE FROM games WHERE game_id = ?", (game_id,))
         return
     row = writer.execute(
-        "SELECT started_at_ms, format, summary, path FROM games WHERE game_id = ?", (game_id,)
+        "SELECT listed_at_ms, format, summary, path FROM games WHERE game_id = ?", (game_id,)
     ).fetchone()
     if row is None:
         return
-    started_at_ms, format_, summary, path = row
-    if path not in {file[0] for file in files}:
+    listed_at_ms, format_, summary, path = row
+    if path != files[0][0]:
         writer.execute("UPDATE games SET path = ?, station = ? WHERE game_id = ?", (*files[0], game_id))
     tags = {("format", format_), *(("station", station) for _, station in files)}
     tags |= {("player", term) for term in search_terms(_summary(summary).players)}
     writer.executemany(
-        "INSERT INTO tags (kind, value, started_at_ms, game_id) VALUES (?, ?, ?, ?)",
-        [(kind, value, started_at_ms, game_id) for kind, value in tags],
+        "INSERT INTO tags (kind, value, listed_at_ms, game_id) VALUES (?, ?, ?, ?)",
+        [(kind, value, listed_at_ms, game_id) for kind, value in tags],
     )
 
 
@@ -387,16 +448,16 @@ def _page_statement(query: GamesQuery) -> tuple[str, list[Any]]:
     for tag in tags[1:]:
         conditions.append(
             "EXISTS (SELECT 1 FROM tags o WHERE o.kind = ? AND o.value = ?"  # noqa: S608 -- only `by` is put in
-            f" AND o.started_at_ms = {by}.started_at_ms AND o.game_id = {by}.game_id)"
+            f" AND o.listed_at_ms = {by}.listed_at_ms AND o.game_id = {by}.game_id)"
         )
         values += tag
     for comparison, bound in ((">=", query.since), ("<", query.until)):
         if bound is not UNSET:
-            conditions.append(f"{by}.started_at_ms {comparison} ?")
+            conditions.append(f"{by}.listed_at_ms {comparison} ?")
             values.append(bound)
     if query.cursor is not UNSET:
-        conditions.append(f"({by}.started_at_ms, {by}.game_id) < (?, ?)")
+        conditions.append(f"({by}.listed_at_ms, {by}.game_id) < (?, ?)")
         values += query.cursor
     where = f"WHERE {' AND '.join(conditions)} " if conditions else ""
-    statement = f"SELECT {_ROW} FROM {source} {where}ORDER BY {by}.started_at_ms DESC, {by}.game_id DESC LIMIT ?"  # noqa: S608 -- the values are bound
+    statement = f"SELECT {_ROW} FROM {source} {where}ORDER BY {by}.listed_at_ms DESC, {by}.game_id DESC LIMIT ?"  # noqa: S608 -- the values are bound
     return statement, [*values, query.limit + 1]

@@ -23,6 +23,12 @@ _LATEST = datetime.max.replace(tzinfo=UTC)
 """The last moment of the year 9999. A time of that year with a zone west of Greenwich can be later."""
 
 
+_NO_END = ("incomplete", "error")
+"""The reasons of games whose file does not have their end."""
+WHOLE = 2
+"""The `Entry.completeness` of a file with the end and the metadata of its game."""
+
+
 class GameRecord(msgspec.Struct, kw_only=True):
     """One game. `None` means not known (yet); `bytes` are JSON."""
 
@@ -99,12 +105,23 @@ class Entry(msgspec.Struct, kw_only=True):
     size_bytes: int
     record: GameRecord | None = None
     problem: str | None = None
+    arrived_at_ms: int | None = None
+    """When the first bytes of the file were seen to arrive, Unix time; `None` for files that were there before."""
+
+    @property
+    def completeness(self) -> int:
+        """How complete the game in the file is: a point each for a regular end and for metadata, so at most `WHOLE`."""
+        record = self.record
+        if record is None:
+            return 0
+        return (record.reason is not None and record.reason not in _NO_END) + (record.metadata is not None)
 
     def updated(self, later: Entry) -> Entry:
         """This entry, updated by a later read of the same file."""
         if self.record is None or later.record is None or self.record.game_id != later.record.game_id:
             return later
-        return msgspec.structs.replace(later, record=self.record.updated(later.record))
+        arrived_at_ms = later.arrived_at_ms if self.arrived_at_ms is None else self.arrived_at_ms
+        return msgspec.structs.replace(later, record=self.record.updated(later.record), arrived_at_ms=arrived_at_ms)
 
 
 def search_terms(players: Iterable[PlayerSummary]) -> set[str]:

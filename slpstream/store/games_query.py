@@ -32,7 +32,7 @@ class StartTime(int):
 
 
 class GameKey(tuple[int, str]):
-    """A game's place in the list, which is sorted newest first: start time in Unix milliseconds, and game id."""
+    """A game's place in the list, which is sorted newest first: Unix time in milliseconds, and game id."""
 
     __slots__ = ()
 
@@ -65,10 +65,12 @@ class GamesQuery(msgspec.Struct, forbid_unknown_fields=True, kw_only=True, froze
     ] = UNSET
     format: Annotated[_Name | UnsetType, Meta(description="Only games of this format: `slippi`, `gci`, ...")] = UNSET
     since: Annotated[
-        _Time | UnsetType, Meta(description="Only games that began at this time or later; RFC 3339, or a day.")
+        _Time | UnsetType,
+        Meta(description="Only games that arrived or else began at this time or later; RFC 3339, or a day."),
     ] = UNSET
     until: Annotated[
-        _Time | UnsetType, Meta(description="Only games that began before this time; RFC 3339, or a day.")
+        _Time | UnsetType,
+        Meta(description="Only games that arrived or else began before this time; RFC 3339, or a day."),
     ] = UNSET
     limit: Annotated[int, Meta(ge=1, le=MAX_GAMES, description="Maximum number of games.")] = 50
     cursor: Annotated[

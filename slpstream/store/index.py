@@ -9,6 +9,7 @@ logged and counted, and streaming continues. Games that could not be written are
 
 from __future__ import annotations
 
+import math
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ import trio
 
 from slpstream.model.errors import ConfigError
 from slpstream.model.summary import IndexedGame
+from slpstream.store.arrivals import Arrivals
 from slpstream.store.backfill import OldFile, Read, path_key, read_entry
 from slpstream.store.database import Database, Page, StoredGame, is_damage
 from slpstream.store.game_record import Entry, GameRecord
@@ -30,6 +32,8 @@ from slpstream.system.logs import get_logger
 _THREADS = 4
 _FILES_PER_BATCH = 50
 _FLUSH_SECONDS = 2.0
+_RETRY_SECONDS = 10.0
+"""How often a database that fails is tried while there is nothing to write."""
 _MIN_PAUSE_SECONDS = 0.002
 """Minimum pause between two old files, which must not delay live games."""
 
@@ -46,8 +50,11 @@ class GameIndex:
         *,
         on_error: Callable[[], None] = lambda: None,
         on_change: Callable[[str | None], None] = lambda station: None,
+        temporary: str | None = None,
+        arrivals: Arrivals | None = None,
     ) -> None:
-        """`read` reads old files; with `None` they are not indexed.
+        """`read` reads old files; with `None` they are not indexed. `temporary` is why the database is lost at the end
+        of this run; with `None` it is kept. `arrivals` has the clocks; by default they are those of the machine.
 
         `on_error` is called whenever SQLite fails. `on_change` is called with the station whose games have changed, or
         with `None` if the station is not known. Neither call may block.
@@ -56,8 +63,12 @@ class GameIndex:
         self._read = read
         self._on_error = on_error
         self._on_change = on_change
+        self.temporary = temporary
+        """Why the index is lost at the end of this run; `None` if it is kept."""
+        self._failing: str | None = None
         self._corrections: dict[str, bytes] | None = None
         """The corrections of all stations, once they were read. Unlike games, no file can restore them."""
+        self._arrivals = arrivals or Arrivals()
         self._limiter = trio.CapacityLimiter(_THREADS)
         self._recovery = trio.Lock()
         self._pending: dict[bytes, Entry | None] = {}
@@ -80,13 +91,37 @@ class GameIndex:
             return 0
 
     @property
+    def trouble(self) -> str | None:
+        """Why nothing can be kept in the index, for people; `None` if all is well."""
+        if self.temporary is not None:
+            return f"it is kept for this run alone: {self.temporary}"
+        return None if self._failing is None else f"it does not work: {self._failing}"
+
+    @property
     def waiting_files(self) -> int:
         """Number of old files that were not read yet."""
         return self._waiting + sum(len(files) for files in list(self._listed.values()))
 
-    def played(self, station: str, path: Path, mtime_ns: int, size_bytes: int, record: GameRecord) -> None:
-        """Store the record of the game in a file. Returns at once."""
-        entry = Entry(station=station, path=path_key(path), mtime_ns=mtime_ns, size_bytes=size_bytes, record=record)
+    def played(
+        self,
+        station: str,
+        path: Path,
+        mtime_ns: int,
+        size_bytes: int,
+        record: GameRecord,
+        arrived_at_ms: int | None = None,
+    ) -> None:
+        """Store the record of the game in a file, and when it was seen to arrive. Returns at once."""
+        entry = Entry(
+            station=station,
+            path=path_key(path),
+            mtime_ns=mtime_ns,
+            size_bytes=size_bytes,
+            record=record,
+            arrived_at_ms=arrived_at_ms,
+        )
+        if arrived_at_ms is not None:
+            self._arrivals.note(record.game_id, arrived_at_ms)
         if self.waiting_files:
             self._reported.add(entry.path)
         known = self._pending.get(entry.path)
@@ -148,13 +183,15 @@ class GameIndex:
         return self._corrections
 
     async def keep_corrections(self, station: str, corrections: bytes) -> bool:
-        """Store the corrections to the sets of a station. Returns False if the database fails."""
+        """Store the corrections to the sets of a station. Returns False if they cannot be kept; `trouble` is why."""
+        if self.temporary is not None:
+            return False
 
         def keep() -> bool:
             self._database.keep_corrections(station, corrections)
             return True
 
-        if await self.corrections() is None or not await self._call(keep):
+        if await self.corrections() is None or not await self._change(keep):
             return False
         self._corrections = {**(self._corrections or {}), station: corrections}
         return True
@@ -177,15 +214,32 @@ class GameIndex:
 
     async def _write(self) -> None:
         while True:
-            await self._work.wait()
+            with trio.move_on_after(math.inf if self._failing is None else _RETRY_SECONDS) as waiting:
+                await self._work.wait()
+            if waiting.cancelled_caught:
+                await self._change(lambda: self._database.check_writable())
+                continue
             self._work = trio.Event()
             await self._flush()
             self._idle.set()
 
     async def _flush(self) -> None:
+        corrected = self._arrivals.corrected()
+        if corrected:
+            self._log.warning("clock was set; arrivals of games are corrected", games=len(corrected))
+            await self._change(partial(self._database.correct_arrivals, corrected))
+            self._on_change(None)
         while self._pending:
             pending, self._pending = self._pending, {}
-            await self._call(partial(_store, self._database, pending))
+            await self._change(partial(_store, self._database, pending))
+
+    async def _change(self, work: Callable[[], T]) -> T | None:
+        """The same as `_call` for work that writes: its success shows that the database works again."""
+        outcome = await self._call(lambda: (work(),))
+        if outcome is None:
+            return None
+        self._failing = None
+        return outcome[0]
 
     async def _call(self, work: Callable[[], T]) -> T | None:
         """Run blocking work in one of the index's threads; `None` if SQLite fails."""
@@ -194,6 +248,7 @@ class GameIndex:
             return await trio.to_thread.run_sync(work, limiter=self._limiter)
         except sqlite3.Error as error:
             self._on_error()
+            self._failing = str(error)
             self._log.error("game index failed", file=str(database.path), what=str(error))
             if is_damage(error) or database.closed:
                 async with self._recovery:  # several calls may fail at once

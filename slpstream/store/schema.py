@@ -20,13 +20,13 @@ FILE_NAME = "games.sqlite3"
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
-        # A game according to its newest file. Small columns come first: a list of games reads no further.
+        # A game according to the file that has most of it. Small columns come first: a list of games reads no further.
         """CREATE TABLE games (
             game_id TEXT PRIMARY KEY NOT NULL, -- 32 hex digits
             started_at_ms INTEGER NOT NULL,    -- Unix time
             format TEXT NOT NULL,
             station TEXT NOT NULL,
-            path BLOB NOT NULL,                -- its newest file
+            path BLOB NOT NULL,                -- the file that counts
             said_at_ms INTEGER,                -- when it began, according to the file
             reason TEXT,                       -- how it ended; NULL while it has not
             last_frame INTEGER,
@@ -105,8 +105,56 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """UPDATE games SET summary =
             coalesce(nullif(describe(format, settings, game_end, metadata), '{}'), summary)""",
     ),
+    (
+        # `Entry.completeness`, by which the file that counts is chosen; NULL for a file that must be read again for it.
+        "ALTER TABLE files ADD COLUMN completeness INTEGER",
+        """UPDATE files SET completeness = CASE
+            WHEN game_id IS NULL THEN 0
+            WHEN (SELECT count(*) FROM files f WHERE f.game_id = files.game_id) > 1 THEN NULL
+            ELSE (SELECT (ifnull(g.reason, 'incomplete') NOT IN ('incomplete', 'error')) + (g.metadata IS NOT NULL)
+                FROM games g WHERE g.game_id = files.game_id)
+            END""",
+    ),
+    (
+        # When the daemon saw the game arrive, and its place in lists, which follows from that where it is known. The
+        # table is rebuilt, because lists read these columns, which must therefore come before the large ones.
+        """CREATE TABLE games_with_arrival (
+            game_id TEXT PRIMARY KEY NOT NULL,
+            started_at_ms INTEGER NOT NULL,
+            listed_at_ms INTEGER NOT NULL,     -- its place in lists
+            arrived_at_ms INTEGER,             -- Unix time; NULL when not seen to arrive
+            format TEXT NOT NULL,
+            station TEXT NOT NULL,
+            path BLOB NOT NULL,
+            said_at_ms INTEGER,
+            reason TEXT,
+            last_frame INTEGER,
+            duration_seconds REAL,
+            summary TEXT NOT NULL,             -- JSON from here on
+            rate TEXT NOT NULL,
+            game_end TEXT,
+            standings TEXT,
+            metadata TEXT,
+            stats TEXT,
+            settings TEXT NOT NULL
+        ) STRICT""",
+        """INSERT INTO games_with_arrival
+            SELECT game_id, started_at_ms, started_at_ms, NULL, format, station, path, said_at_ms, reason, last_frame,
+                duration_seconds, summary, rate, game_end, standings, metadata, stats, settings
+            FROM games""",
+        "DROP TABLE games",
+        "ALTER TABLE games_with_arrival RENAME TO games",
+        "CREATE INDEX games_by_time ON games (listed_at_ms, game_id)",
+        "CREATE INDEX games_by_arrival ON games (listed_at_ms) WHERE arrived_at_ms IS NOT NULL",
+        "ALTER TABLE tags RENAME COLUMN started_at_ms TO listed_at_ms",
+    ),
 )
 VERSION = len(MIGRATIONS)
+
+
+class NewerVersion(ConfigError):
+    """The database belongs to a newer slpstream."""
+
 
 DescribeStored = Callable[[str, str, str | None, str | None], str]
 """(format name, settings, payload of `game_end`, metadata) to the summary of a game from an older index.
@@ -131,11 +179,18 @@ def open_database(
     Blocks, possibly for a while.
 
     `on_damage` is called with the new path of a damaged database and what was wrong with it. `describe` summarises the
-    games of a database that is older than summaries. Raises `ConfigError` for a database of a newer version, and
+    games of a database that is older than summaries. Raises `NewerVersion` for a database of a newer version, and
     `OSError` or `sqlite3.OperationalError` if the folder is not writable.
     """
     prepare(path, migrations, on_damage=on_damage, describe=describe)
-    return Database(path)
+    database = Database(path)
+    try:
+        # A database on a full or read-only disk can be opened; only writing shows that nothing can be kept in it.
+        database.check_writable()
+    except BaseException:
+        database.close()
+        raise
+    return database
 
 
 def prepare(
@@ -174,7 +229,7 @@ def _prepare(path: Path, migrations: tuple[tuple[str, ...], ...], describe: Desc
         connection.execute("PRAGMA journal_mode = WAL")
         version: int = connection.execute("PRAGMA user_version").fetchone()[0]
         if version > len(migrations):
-            raise ConfigError(
+            raise NewerVersion(
                 str(path),
                 "",
                 f"has version {version}, but this slpstream knows versions up to {len(migrations)}: "

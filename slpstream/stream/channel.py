@@ -63,7 +63,7 @@ class Channel(StationGames):
         super().__init__(station, locate, kept_games=kept_games)
         self._groups: dict[Hashable, list[LiveSubscriber]] = {}
         self._group_bases: dict[Hashable, DeltaBases] = {}  # the newest messages that each group was sent
-        self._state: dict[str, Any] = {"state": "offline", "reason": "starting"}
+        self._state: dict[str, Any] = {"state": "offline", "reason": "starting", "starting": True}
         self._set: dict[str, Any] | None = None
 
     @property

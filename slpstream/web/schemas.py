@@ -49,8 +49,17 @@ class GameItem(Schema, kw_only=True):
 
     game_id: GameId
     format: str
-    station: Annotated[str, Meta(description="The station of the game's newest file.")]
-    started_at: Moment
+    station: Annotated[str, Meta(description="The station of the first of the game's files.")]
+    started_at: Annotated[
+        Moment, Meta(description="When it began by its own time: the clock of the console, or the file.")
+    ]
+    arrived_at: Annotated[
+        Moment | None,
+        Meta(
+            description="When this daemon saw its first bytes arrive, by its own clock; left out for games that it did "
+            "not see arrive. Lists are ordered by this time where it is known, and by `startedAt` otherwise."
+        ),
+    ] = None
     in_progress: Annotated[bool, Meta(description="The game is being played now.")]
     players: list[Player]
     setup: Annotated[
@@ -119,7 +128,13 @@ class Game(GameItem, kw_only=True):
     stats_summary: Annotated[
         Any, Meta(description="`overall` and the plain values of the last stats; left out until they are computed.")
     ] = None
-    files: Annotated[list[GameFile], Meta(description="Newest first; the newest is served as the replay.")]
+    files: Annotated[
+        list[GameFile],
+        Meta(
+            description="The file that has most of the game comes first and is served as the replay: one with the end "
+            "and the metadata before others, then the larger one, then the newer one."
+        ),
+    ]
     links: GameLinks
 
 
@@ -137,6 +152,10 @@ class Station(Schema, kw_only=True):
     name: str
     state: Annotated[str, Meta(description="`idle`, `playing`, `stalled` or `offline`.")]
     reason: str
+    starting: Annotated[
+        bool,
+        Meta(description="The station is `offline` only because its folder has not been searched yet; else left out."),
+    ] = False
     subscribers: int
     files: Annotated[dict[str, int], Meta(description="`inProgress` and `finished`.")]
     degraded: Annotated[Any, Meta(description="Why changes may be noticed late.")] = None
@@ -180,3 +199,6 @@ class Readiness(Schema, kw_only=True):
 
     status: Annotated[str, Meta(description="`ready` or `not ready`.")]
     missing: Annotated[list[str], Meta(description="The parts that do not work, for people.")]
+    starting: Annotated[
+        list[str], Meta(description="Stations whose folder has not been searched yet; left out when there are none.")
+    ] = []

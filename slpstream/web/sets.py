@@ -60,6 +60,7 @@ def endpoints(stations: Stations) -> list[Endpoint]:
                 412: "The set does not have the ETag in `If-Match`.",
                 413: "The body is too long.",
                 415: "The body is not JSON.",
+                503: "The correction cannot be kept, because the index of games cannot be written to.",
             },
             headers={"If-Match": "The ETag of the set that the operator saw."},
         ),

@@ -31,6 +31,9 @@ class Stations(Protocol):
     def not_ready(self) -> list[str]:
         """The parts that do not work, with the reason, for people; empty if all work."""
 
+    def starting(self) -> list[str]:
+        """The ids of stations that are starting; they are not ready, but nothing is wrong with them."""
+
     def render_metrics(self) -> bytes:
         """The Prometheus page. Called in a worker thread."""
 
@@ -64,11 +67,10 @@ def endpoints(stations: Stations) -> list[Endpoint]:
         return await json_response(request, schemas.Health(status="ok"))
 
     async def readyz(request: Request, _: NoParameters) -> Response:
-        missing = stations.not_ready()
-        status = "not ready" if missing else "ready"
-        return await json_response(
-            request, schemas.Readiness(status=status, missing=missing), status=503 if missing else 200
-        )
+        missing, starting = stations.not_ready(), stations.starting()
+        ready = not missing and not starting
+        readiness = schemas.Readiness(status="ready" if ready else "not ready", missing=missing, starting=starting)
+        return await json_response(request, readiness, status=200 if ready else 503)
 
     async def metrics_page(request: Request, _: NoParameters) -> Response:
         page = await trio.to_thread.run_sync(stations.render_metrics)

@@ -18,7 +18,8 @@ from slpstream.api import read_game
 from slpstream.cli import main
 from slpstream.game.record import record_of
 from slpstream.model.errors import FormatError, SourceError
-from slpstream.store import FILE_NAME, GamesQuery, open_database
+from slpstream.store import FILE_NAME, Entry, GamesQuery, open_database
+from slpstream.store.backfill import path_key
 from tests.shared_data import needs_shared, replays
 from tests.synthetic.match import synthetic_match
 
@@ -85,6 +86,27 @@ def test_stats_are_indexed_on_request_and_kept(setup: Path, tmp_path: Path) -> N
     done = reindex(tmp_path, setup)
     assert done.stdout.startswith("2 files: 2 games, 0 broken; ")
     assert stations(tmp_path) == [("setup", "game_end", True)] * 2
+
+
+def test_arrival_times_and_the_decisions_of_operators_are_kept(setup: Path, tmp_path: Path) -> None:
+    state = tmp_path / "state"
+    reindex(state, setup)
+    path = setup / "deep" / "0.slp"
+    status = path.stat()
+    record = record_of(read_game(path))
+    entry = Entry(
+        station="setup", path=path_key(path), mtime_ns=status.st_mtime_ns, size_bytes=status.st_size, record=record,
+        arrived_at_ms=1_800_000_000_000,
+    )  # fmt: skip
+    with closing(open_database(state / FILE_NAME)) as database:
+        database.put([entry])
+        database.keep_corrections("setup", b"{}")
+    reindex(state, setup)
+    with closing(open_database(state / FILE_NAME)) as database:
+        [newest, *others] = database.page(GamesQuery()).games
+        assert (newest.game_id, newest.arrived_at_ms) == (record.game_id, 1_800_000_000_000)
+        assert [game.arrived_at_ms for game in others] == [None, None]
+        assert database.corrections() == {"setup": b"{}"}
 
 
 def test_stations_of_a_configuration_are_indexed(setup: Path, tmp_path: Path) -> None:

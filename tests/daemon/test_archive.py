@@ -11,15 +11,17 @@ import pytest
 import trio
 
 from slpstream.api import messages
+from slpstream.config import Watch
 from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.followed_file import GamesByFile
-from slpstream.daemon.station.station import Station
+from slpstream.daemon.station.station import SharedServices, Station
 from slpstream.game.log_reader import GrowingLogReader, archived_game, peek_game_id
 from slpstream.model.errors import CursorGone, NoSuchGame
-from slpstream.model.messages import START, Cursor, Position
+from slpstream.model.messages import START, Cursor, LogMessage, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.stream import Game, LogConsumer
 from slpstream.stream.log_consumer import ConsumerOffset
+from slpstream.system.metrics import Metrics
 from tests.running_station import running_station, until
 from tests.synthetic.match import synthetic_match
 
@@ -57,6 +59,28 @@ async def test_finished_files_are_listed_under_their_current_names(tmp_path: Pat
 
 
 @pytest.mark.trio
+async def test_station_is_starting_until_its_folder_was_searched(tmp_path: Path) -> None:
+    def starting(station: Station) -> tuple[object, object]:
+        return station.describe().get("starting"), station.channel.state_message().get("starting")
+
+    async with quick_station(tmp_path) as station:
+        assert starting(station) == (None, None)
+        assert station.state == "idle"
+    async with quick_station(tmp_path / "missing") as station:
+        await until(lambda: station.describe()["reason"] == "the folder is missing")
+        assert starting(station) == (None, None)
+    watch, shared = Watch(), SharedServices(trio.CapacityLimiter(1))
+    station = Station(
+        "new", tmp_path, name="", notifications=None, metrics=Metrics().station("new"), watch=watch, ring_bytes=1,
+        shared=shared,
+    )  # fmt: skip
+    assert starting(station) == (True, True)
+    assert not station.ready
+    station.set_reachable("no route to the console")
+    assert starting(station) == (None, None)
+
+
+@pytest.mark.trio
 async def test_cursor_finds_a_renamed_game_but_not_a_removed_one(tmp_path: Path) -> None:
     ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(2)]
     async with quick_station(tmp_path) as station:
@@ -91,6 +115,44 @@ async def test_archive_forgets_removed_files(tmp_path: Path, monkeypatch: pytest
     listing.append(files[1])
     assert len(await archive.games_from(ids[0])) == 3
     assert peeked[3:] == ["Game_1.slp"], "nothing about the removed file was cached"
+
+
+@pytest.mark.trio
+async def test_of_several_files_with_a_game_the_one_that_holds_most_counts(tmp_path: Path) -> None:
+    """Copies that were cut off are newer than the whole files."""
+    paths = [tmp_path / f"Game_{number}.slp" for number in range(4)]
+    ids = [write_game(path, number) for number, path in enumerate(paths)]
+    for number in (1, 2):
+        copy = tmp_path / f"copy of {number}.slp"
+        copy.write_bytes(paths[number].read_bytes()[: 9000 - 1000 * number])
+        os.utime(copy, (1_000_010 + number,) * 2)
+    async with quick_station(tmp_path) as station:
+        await until(lambda: len(names(station)) == 6)
+        whole = {path.name: [line.json() for line in messages(path)] for path in paths}
+        for number in (2, 1, 0):
+            game = await station.channel.locate(ids[number])
+            assert len(await every_message(game)) == len(whole[f"Game_{number}.slp"])
+        assert [game.game_id for game in station.channel.games] == ids
+
+
+@pytest.mark.trio
+async def test_cursor_finds_the_largest_file_of_an_unfinished_game(tmp_path: Path) -> None:
+    data = synthetic_match(seed=1, frames=130)
+    for number, size_bytes in enumerate((6000, 9000, 7000, 5000)):
+        path = tmp_path / f"cut_{number}.slp"
+        path.write_bytes(data[:size_bytes])
+        os.utime(path, (1_000_000 + number,) * 2)
+    async with quick_station(tmp_path) as station:
+        await until(lambda: len(names(station)) == 4)
+        game = await station.channel.locate(peek_game_id(tmp_path / "cut_0.slp") or "")
+        assert game.order[2] == "cut_1.slp"
+
+
+async def every_message(game: Game) -> list[LogMessage]:
+    found: list[LogMessage] = []
+    while messages := await game.log_reader.messages("live", found[-1].position if found else START):
+        found += messages
+    return found
 
 
 @pytest.mark.trio

@@ -7,8 +7,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -280,17 +278,6 @@ def test_unwritable_state_folder_keeps_the_index_in_memory(tmp_path: Path) -> No
         assert [line for line in daemon.lines if "for this run alone" in line["event"]]
 
 
-def test_index_of_a_newer_version_is_a_configuration_error(tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    command = [sys.executable, "-m", "slpstream", "serve", str(tmp_path), "--port", "0"]
-    environment = {**os.environ, "STATE_DIRECTORY": str(tmp_path)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20, check=False)
-    assert done.returncode == 78
-    assert "has version 99" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.parametrize("mtime", [OLD, *slow(None)], ids=["old", "new"])
 def test_games_of_other_formats_are_served(tmp_path: Path, mtime: int | None) -> None:
     data_by_name = {name: data for name, data in other_games().items() if len(data) < 60_000}
@@ -319,3 +306,20 @@ def test_games_of_other_formats_are_served(tmp_path: Path, mtime: int | None) ->
             assert status_of(daemon, f"/v1/games/{game_id}/stats") == 404
             with urllib.request.urlopen(f"{daemon.url}/v1/games/{game_id}/replay", timeout=10) as response:
                 assert response.read() in data_by_name.values()
+
+
+def test_newer_copy_that_was_cut_off_does_not_hide_the_whole_file(tmp_path: Path) -> None:
+    whole = write_old(tmp_path, "whole.slp", FINISHED)
+    with running(tmp_path) as daemon:
+        daemon.wait_ready()
+        write_old(tmp_path, "cut.slp", FINISHED[: len(FINISHED) // 2], OLD + 600)
+        daemon.until(lambda: [len(game["files"]) for game in all_games(daemon)] == [2])
+        [item] = all_games(daemon)
+        assert item["reason"] == "game_end"
+        base = f"/v1/games/{item['gameId']}"
+        assert [file["name"] for file in daemon.get(base)["files"]] == ["whole.slp", "cut.slp"]
+        with urllib.request.urlopen(f"{daemon.url}{base}/replay", timeout=10) as response:
+            assert response.read() == FINISHED
+        assert daemon.get(f"{base}/stats") == lines(whole, "stats")[-1]["stats"]
+        last = lines(whole, "frame")[-1]["frame"]["frame"]
+        assert [frame["frame"] for frame in daemon.get(f"{base}/frames?from={last}")["frames"]] == [last]

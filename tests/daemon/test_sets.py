@@ -273,3 +273,34 @@ def test_set_from_file_to_websocket_and_after_a_restart(tmp_path: Path) -> None:
     with running(folder.path, state=state) as daemon:
         daemon.wait_ready()
         daemon.until(lambda: daemon.get("/v1/stations/main/set") == before)
+
+
+def test_wrong_clock_of_a_console_changes_neither_order_nor_set(tmp_path: Path) -> None:
+    """The console goes back by ten hours after the first game, as after a change of its battery."""
+    folder, state = tmp_path / "main", tmp_path / "state"
+    folder.mkdir()
+    seats = {0: Seat(name="Ann", code="ANN#1"), 1: Seat(name="Bob", code="BOB#2")}
+    games = [replay(seats, {0: 2, 1: 0}, seconds=70, minute=minute) for minute in (600, 0)]
+    with running(folder, state=state) as daemon:
+        daemon.wait_ready()
+        for number, data in enumerate(games):
+            with (folder / f"Game_{number}.slp").open("wb", buffering=0) as file:
+                for part in (data[:3000], data[3000:]):
+                    file.write(part)
+                    time.sleep(0.3)
+            daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == number + 1)  # noqa: B023
+        daemon.until(lambda: daemon.get("/v1/stations/main/set")["score"] == [2, 0])
+        listed = daemon.get("/v1/games")["games"]
+    [second, first] = listed
+    assert first["startedAt"] > second["startedAt"]
+    assert first["arrivedAt"] < second["arrivedAt"]
+    score = daemon_set_after_restart(folder, state, listed)
+    assert (score["state"], score["winner"], len(score["games"])) == ("over", 0, 2)
+
+
+def daemon_set_after_restart(folder: Path, state: Path, listed: Any) -> Any:
+    """The set in another daemon, which must list the same games."""
+    with running(folder, state=state) as daemon:
+        daemon.wait_ready()
+        assert daemon.get("/v1/games")["games"] == listed
+        return daemon.get("/v1/stations/main/set")

@@ -23,7 +23,7 @@ def indexed(number: int, data: bytes) -> IndexedGame:
         game_id=str(number),
         summary=game.summary(),
         standings=standings,
-        started_at_ms=started_at_ms,
+        listed_at_ms=started_at_ms,
         duration_seconds=game.end.duration_seconds,
         reason=game.end.reason,
     )

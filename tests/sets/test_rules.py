@@ -52,6 +52,15 @@ QUIT: dict[str, Any] = {"ending": "quit", "quitter": 1}
 CPU = [Player(index=0, port=1), Player(index=1, port=2, human=False)]
 
 
+def test_break_is_measured_by_arrival_where_it_is_known() -> None:
+    """The console's clock jumps by hours between the games, or hides a break."""
+    hours = 240 * MINUTE_MS
+    first = game(0, arrived_at_ms=0, said_at_ms=hours)
+    assert len(station_with(first, game(1, arrived_at_ms=5 * MINUTE_MS, said_at_ms=3 * hours)).sets()) == 1
+    assert len(station_with(first, game(1, arrived_at_ms=hours, said_at_ms=hours + 5 * MINUTE_MS)).sets()) == 2
+    assert len(station_with(first, game(1, said_at_ms=hours + 5 * MINUTE_MS)).sets()) == 1
+
+
 @pytest.mark.parametrize(
     ("values", "correction", "verdict"),
     [

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import msgspec
 import pytest
@@ -85,6 +86,55 @@ def test_start_time_in_the_metadata_takes_precedence(database: Database) -> None
         ]
     )
     assert ids(database) == [1, 2]
+
+
+def arrived(number: int, second: int, **values: Any) -> Entry:
+    """The entry of a game that arrived this many seconds after game 0 was played; its console's clock is wrong."""
+    events = (samples.start(number), samples.end(), samples.metadata(f"20{40 - number}-01-01T00:00:00Z"))
+    entry = samples.entry(number, events=events, **values)
+    entry.arrived_at_ms = 1000 * (samples.DAY_ONE + second)
+    return entry
+
+
+def test_games_are_listed_in_the_order_in_which_they_arrived(database: Database) -> None:
+    database.put([arrived(number, 100 * number) for number in range(4)])
+    database.put([samples.entry(9, at=samples.DAY_ONE + 250 + 30)])
+    assert ids(database) == ids(database, GamesQuery(station="main"), limit=2) == [3, 9, 2, 1, 0]
+    since = GamesQuery(since=StartTime(1000 * (samples.DAY_ONE + 200)))
+    assert ids(database, since) == [3, 9, 2]
+    [newest, *_] = database.page(ALL).games
+    assert (newest.arrived_at_ms, newest.started_at_ms) == (1000 * (samples.DAY_ONE + 300), 2_114_380_800_000)
+    [newest_played, *_] = database.played("main", 1)
+    assert newest_played.arrived_at_ms == 1000 * (samples.DAY_ONE + 300)
+
+
+def test_clock_that_is_set_back_does_not_change_the_order_of_arrival(database: Database) -> None:
+    for number, second in enumerate((500, 600, 100, 100, 650)):
+        database.put([arrived(number, second)])
+    assert ids(database) == [4, 3, 2, 1, 0]
+    times = [game.arrived_at_ms for game in database.page(ALL).games]
+    assert times == [1000 * (samples.DAY_ONE + second) for second in (650, 100, 100, 600, 500)]
+
+
+def test_arrival_is_kept_when_a_file_is_read_again_or_copied(database: Database) -> None:
+    first = arrived(1, 100)
+    database.put([first, arrived(2, 200)])
+    later = arrived(1, 900)
+    again = msgspec.structs.replace(first, arrived_at_ms=None, mtime_ns=first.mtime_ns + 1)
+    copy = msgspec.structs.replace(again, path=b"/replays/copy.slp", size_bytes=first.size_bytes + 1)
+    for entry in (later, again, copy):
+        database.put([entry])
+    database.remove([first.path])
+    assert ids(database) == [2, 1]
+    game = database.game(samples.game_id(1))
+    assert game is not None
+    assert game.row.arrived_at_ms == first.arrived_at_ms
+
+
+def test_games_expire_by_their_arrival(database: Database) -> None:
+    database.put([arrived(number, 100 * number) for number in range(4)])
+    assert database.expire(before_ms=1000 * (samples.DAY_ONE + 200), max_bytes=None) == 2
+    assert ids(database) == [3, 2]
 
 
 Game = tuple[int, frozenset[str], str, int]
@@ -194,6 +244,44 @@ def test_game_in_two_files_is_described_by_the_newest_file(database: Database) -
     database.remove([b"/b/old.slp", b"/never/was.slp"])
     assert database.game(samples.game_id(1)) is None
     assert ids(database, GamesQuery(player="ann")) == []
+
+
+WHOLE_GAME = (samples.start(1), samples.end(), samples.metadata())
+CUT_OFF = (samples.start(1), msgspec.structs.replace(samples.end(7.0), reason="incomplete", last_frame=300))
+
+
+@pytest.mark.parametrize("cut_first", [True, False])
+def test_newer_copy_that_was_cut_off_does_not_hide_the_whole_file(database: Database, cut_first: bool) -> None:
+    whole = samples.entry(1, path="/a/whole.slp", at=samples.DAY_ONE, events=WHOLE_GAME)
+    cut = samples.entry(1, path="/b/cut.slp", at=samples.DAY_ONE + 100, station="side", events=CUT_OFF)
+    cut.size_bytes = 600
+    for entry in (cut, whole) if cut_first else (whole, cut):
+        database.put([entry])
+    game = database.game(samples.game_id(1))
+    assert game is not None
+    assert [file.path for file in game.files] == [b"/a/whole.slp", b"/b/cut.slp"]
+    assert (game.row.station, game.row.reason, game.row.duration_seconds) == ("main", "game_end", 30.0)
+    [listed] = database.played("side", 10)
+    assert (listed.reason, listed.mtime_ns) == ("game_end", whole.mtime_ns)
+
+
+def test_of_two_unfinished_files_the_larger_one_counts(database: Database) -> None:
+    more = samples.entry(1, path="/a/more.slp", events=CUT_OFF)
+    less = samples.entry(1, path="/a/less.slp", at=samples.DAY_ONE + 500, events=CUT_OFF)
+    less.size_bytes = more.size_bytes - 1
+    database.put([more, less])
+    game = database.game(samples.game_id(1))
+    assert game is not None
+    assert [file.path for file in game.files] == [b"/a/more.slp", b"/a/less.slp"]
+
+
+def test_whole_file_that_is_read_from_its_beginning_still_counts(database: Database) -> None:
+    database.put([samples.entry(1, path="/a/whole.slp", events=WHOLE_GAME)])
+    cut = samples.entry(1, path="/b/cut.slp", at=samples.DAY_ONE + 100, events=CUT_OFF)
+    database.put([cut, samples.entry(1, path="/a/whole.slp", events=WHOLE_GAME[:1])])
+    game = database.game(samples.game_id(1))
+    assert game is not None
+    assert (game.files[0].path, game.row.reason) == (b"/a/whole.slp", "game_end")
 
 
 def test_file_with_another_game_replaces_the_first_game(database: Database) -> None:

@@ -14,6 +14,7 @@ import trio
 from slpstream.model.errors import FormatError, Unreadable
 from slpstream.model.events import Event
 from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, GamesQuery, open_database
+from slpstream.store.arrivals import Arrivals
 from tests.store import samples
 
 pytestmark = pytest.mark.trio
@@ -138,6 +139,39 @@ async def test_full_disk_does_not_stop_the_index(tmp_path: Path, monkeypatch: py
         assert errors == [1]
         played(index, 2, samples.start(2))
         assert await ids(index) == [2]
+
+
+@pytest.mark.parametrize("step_seconds", [50 * 365 * 86_400, -7200], ids=["forward", "back"])
+async def test_arrivals_follow_a_clock_that_is_set(tmp_path: Path, step_seconds: int) -> None:
+    clock = SettableClock(1_700_000_000.0)
+    changed: list[str | None] = []
+    arrivals = Arrivals(wall_clock=lambda: clock.wall, steady_clock=lambda: clock.steady)
+    index = GameIndex(open_database(tmp_path / FILE_NAME), None, on_change=changed.append, arrivals=arrivals)
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(index.run)
+            for number in range(4):
+                if number == 2:
+                    clock.wall += step_seconds
+                entry = samples.record(samples.start(number))
+                path = Path(f"/replays/{number}.slp")
+                index.played("main", path, 0, 10, entry, round(1000 * clock.wall))
+                assert await ids(index) == list(range(number, -1, -1))
+                clock.pass_time(300)
+            assert None in changed, "the sets of all stations are made again"
+            times = [game.arrived_at_ms for game in reversed(await index.played_on("main", 10))]
+            nursery.cancel_scope.cancel()
+    assert times == [1_700_000_000_000 + 1000 * (step_seconds + 300 * number) for number in range(4)]
+
+
+class SettableClock:
+    def __init__(self, wall: float) -> None:
+        self.wall = wall
+        self.steady = 7.0
+
+    def pass_time(self, seconds: float) -> None:
+        self.wall += seconds
+        self.steady += seconds
 
 
 async def fill(folder: Path) -> None:

@@ -133,6 +133,42 @@ def test_migration_finds_sudden_deaths(tmp_path: Path) -> None:
     assert summaries[samples.game_id(1)] == GameSummary(versus=True)
 
 
+def test_older_versions_keep_their_order_and_the_decisions_of_operators(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    old_database(path, 2, {"slippi": {"started_at_ms": 7_000}, "gci": {"started_at_ms": 9_000}, "mk8": {}})
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("INSERT INTO corrections VALUES ('main', '{\"games\":{}}')")
+        connection.commit()
+    with closing(open_database(path)) as database:
+        assert [game.format for game in database.page(GamesQuery()).games] == ["gci", "slippi", "mk8"]
+        assert len(database.played("main", 10)) == 3
+        assert {game.arrived_at_ms for game in database.page(GamesQuery()).games} == {None}
+        assert database.corrections() == {"main": b'{"games":{}}'}
+        arrived = samples.entry(9)
+        arrived.arrived_at_ms = 8_000
+        database.put([arrived])
+        assert [game.listed_at_ms for game in database.page(GamesQuery()).games] == [9_000, 8_000, 7_000, 5]
+
+
+def test_files_of_older_versions_are_read_again_where_their_completeness_matters(tmp_path: Path) -> None:
+    path = tmp_path / FILE_NAME
+    ended = {"reason": "game_end"}
+    old_database(path, 2, {"slippi": ended | {"metadata": "{}"}, "gci": {"reason": "incomplete"}, "mk8": ended})
+    with closing(sqlite3.connect(path)) as connection:
+        for number, name in ((0, "whole"), (1, "cut"), (2, "one"), (2, "other")):
+            connection.execute(
+                "INSERT INTO files VALUES (?, 'main', ?, 7, 100, NULL)", (name.encode(), samples.game_id(number))
+            )
+        connection.commit()
+    with closing(open_database(path)) as database:
+        sizes = {name: size_bytes for name, (_, size_bytes) in database.known_files("main").items()}
+        assert sizes == {b"whole": 100, b"cut": 100, b"one": -1, b"other": -1}
+        for number, completeness in ((0, 2), (1, 0), (2, None)):
+            game = database.game(samples.game_id(number))
+            assert game is not None
+            assert {file.completeness for file in game.files} == {completeness}
+
+
 def test_failed_migration_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / FILE_NAME
     with closing(open_database(path)) as database:

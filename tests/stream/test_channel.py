@@ -961,4 +961,5 @@ async def test_initial_state_is_offline() -> None:
         "station": "side",
         "state": "offline",
         "reason": "starting",
+        "starting": True,
     }

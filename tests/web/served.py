@@ -38,6 +38,7 @@ class FakeStations:
 
     def __init__(self) -> None:
         self.missing: list[str] = []
+        self.now_starting: list[str] = []
         self.corrections = Corrections()
         self.full = False
 
@@ -50,6 +51,9 @@ class FakeStations:
 
     def not_ready(self) -> list[str]:
         return self.missing
+
+    def starting(self) -> list[str]:
+        return self.now_starting
 
     def render_metrics(self) -> bytes:
         return b"slpstream_fake 1.0\n"

@@ -395,6 +395,28 @@ def test_recent_games(browser: Browser, tmp_path: Path) -> None:
         watched.check(daemon.url)
 
 
+def test_recent_games_show_both_times_where_they_differ(browser: Browser, tmp_path: Path) -> None:
+    described = msgspec.to_builtins(schemas.described(DescribedGame.of_payloads("0", {}, None).summary()))
+    item = {"format": "gci", "station": "main", "inProgress": False, "reason": "game_end", **described}
+    times = {
+        "0" * 32: {"arrivedAt": "2025-02-03T14:05:06Z", "startedAt": "2001-12-24T03:04:05Z"},
+        "1" * 32: {"arrivedAt": "2025-02-03T14:05:06Z", "startedAt": "2025-02-03T14:05:00Z"},
+        "2" * 32: {"startedAt": "2001-12-24T03:04:05Z"},
+    }
+    games = [{"gameId": game_id, **item, **moments} for game_id, moments in times.items()]
+    with running(tmp_path) as daemon, open_page(browser, viewport=WIDE) as watched:
+        page = watched.page
+        page.route(re.compile(re.escape(daemon.url) + r"/v1/games(\?.*)?$"), fulfil({"games": games}))
+        page.goto(f"{daemon.url}/")
+        shown = page.locator(".games .game time")
+        expect(shown).to_have_count(3)
+        expect(shown.nth(0)).to_contain_text("2025")
+        expect(shown.nth(0)).to_contain_text(re.compile(r"own clock: .*2001"))
+        for place in (1, 2):
+            expect(shown.nth(place)).not_to_contain_text("own clock")
+        expect(shown.nth(2)).to_contain_text("2001")
+
+
 def fulfil(answer: Any) -> Any:
     """Responds to a request with JSON."""
     return lambda route: route.fulfill(json=answer)

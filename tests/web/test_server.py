@@ -48,6 +48,13 @@ async def test_health() -> None:
         assert (await server.ask("/healthz")).status == 200
 
 
+async def test_starting_stations_are_not_listed_as_not_working() -> None:
+    async with served() as server:
+        server.fake.now_starting = ["main"]
+        ready = await server.ask("/readyz")
+        assert (ready.status, ready.json) == (503, {"status": "not ready", "missing": [], "starting": ["main"]})
+
+
 async def test_metrics() -> None:
     async with served() as server:
         answer = await server.ask("/metrics")

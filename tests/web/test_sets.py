@@ -5,8 +5,10 @@ Determinism: the matches are synthetic, and a test waits for what the pages show
 
 from __future__ import annotations
 
+import json
 import os
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -112,3 +114,25 @@ def test_names_of_the_next_players_are_shown_before_their_first_game(browser: Br
         expect(watched.page.locator(".name")).to_have_text(["Ann", "Bob <b>"])
         watched.check(daemon.url)
         operating.check(daemon.url)
+
+
+def test_overlay_shows_who_has_won_the_set(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "main"
+    folder.mkdir()
+    with running(folder) as daemon, open_page(browser) as watched:
+        daemon.wait_ready()
+        watched.page.goto(f"{daemon.url}/overlay/main")
+        expect(watched.page.locator(".status")).to_have_text("waiting for a game")
+        (folder / "Game_1.slp").write_bytes(synthetic_match(seed=6, stocks=1))
+        expect(watched.page.locator(".best-of")).to_have_text("Best of 3")
+        body = json.dumps({"bestOf": 1}).encode()
+        kind = {"content-type": "application/merge-patch+json"}
+        address = f"{daemon.url}/v1/stations/main/set"
+        request = urllib.request.Request(address, body, kind, method="PATCH")
+        daemon.until(lambda: daemon.get("/v1/stations/main/set")["games"] != [])
+        with urllib.request.urlopen(request, timeout=10) as response:
+            won = json.load(response)
+        assert won["state"] == "over"
+        name = won["sides"][won["winner"]]["name"]
+        expect(watched.page.locator(".best-of")).to_have_text(f"{name} wins the set 1–0")
+        watched.check(daemon.url)

@@ -77,6 +77,10 @@ class Gateway:
         """Why nothing arrives from the broker. A station whose daemon is silent does not make the gateway unready."""
         return [] if self.feed.problem is None else [self.feed.problem]
 
+    def starting(self) -> list[str]:
+        """Always empty: the daemons of the stations know whether these are starting."""
+        return []
+
     def render_metrics(self) -> bytes:
         """The Prometheus page."""
         return self.metrics.render()

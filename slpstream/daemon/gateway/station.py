@@ -336,6 +336,8 @@ class GatewayStation:
             "subscribers": channel.subscribers,
             "files": {"inProgress": 0, "finished": 0},
         }
+        if state.get("starting"):
+            description["starting"] = True
         if game is not None:
             snapshot = channel.snapshot(game, "live")
             shown = ("gameId", "format", "settings", "summary", "cursor")

@@ -20,8 +20,12 @@ from slpstream.stream import Game
 class FollowedFile:
     """A file that is being read, with its pipeline and, once the game has begun, its game."""
 
-    def __init__(self, file: TailedFile, pipeline: Pipeline, *, existed: bool) -> None:
-        """`existed`: the file is older than the station, so it is live only once it has been read to its end."""
+    def __init__(self, file: TailedFile, pipeline: Pipeline, *, existed: bool, seen_at_ms: int) -> None:
+        """`existed`: the file is older than the station, so it is live only once it has been read to its end.
+
+        `seen_at_ms` is the wall clock, in Unix milliseconds.
+        """
+        self._seen_at_ms = None if existed else seen_at_ms
         self.file = file
         self.pipeline = pipeline
         self.existed = existed
@@ -38,6 +42,12 @@ class FollowedFile:
         self.playing = False
         """For a file written in one go: whether it is being read and published."""
         self._keep_checkpoint: Callable[[Pipeline], None] | None = None
+
+    @property
+    def arrived_at_ms(self) -> int | None:
+        """When the first bytes were seen to arrive, Unix time; `None` for a file that was there before, or is written
+        in one go."""
+        return None if self.written_whole else self._seen_at_ms
 
     @property
     def has_unread_bytes(self) -> bool:

@@ -9,6 +9,8 @@ from slpstream.model.messages import timestamp
 from slpstream.stream import Channel, StationState
 from slpstream.system.logs import get_logger
 
+_STARTING = "starting"
+
 
 class StateMachine:
     """The state of one station, sent to its subscribers whenever it changes."""
@@ -17,7 +19,7 @@ class StateMachine:
         self._channel = channel
         self._wall_clock = wall_clock
         self._log = get_logger()
-        self._reason = "starting"
+        self._reason = _STARTING
         self._remark: str | None = None
         self.state: StationState = "offline"
         self.game_id: str | None = None
@@ -27,6 +29,11 @@ class StateMachine:
     def reason(self) -> str:
         """Why the station is in its state, for people."""
         return self._reason if self._remark is None else f"{self._reason}; {self._remark}"
+
+    @property
+    def starting(self) -> bool:
+        """Whether the station is offline only because it has not looked at its folder yet."""
+        return self.state == "offline" and self._reason == _STARTING
 
     def change(self, state: StationState, reason: str, game_id: str | None = None) -> None:
         """Enter a state; does nothing if the station is in it, for this reason and game, already."""
@@ -42,6 +49,8 @@ class StateMachine:
 
     def _announce(self) -> None:
         payload: dict[str, Any] = {"state": self.state, "reason": self.reason, "at": timestamp(self._wall_clock())}
+        if self.starting:
+            payload["starting"] = True
         if self.game_id is not None:
             payload["gameId"] = self.game_id
         self._log.info("station", state=self.state, reason=self._reason, game_id=self.game_id)

@@ -124,6 +124,11 @@ class Station:
         return self.channel.settled and self.state != "offline"
 
     @property
+    def starting(self) -> bool:
+        """Whether the folder has not been searched yet and no trouble is known."""
+        return self._state.starting
+
+    @property
     def active_files(self) -> int:
         """Number of files that are followed."""
         return len(self._followed)
@@ -156,6 +161,8 @@ class Station:
             "subscribers": self.channel.subscribers,
             "files": {"inProgress": len(self._followed), "finished": len(self._archived_files())},
         }
+        if self.starting:
+            description["starting"] = True
         if self.notifications is not None and self.notifications.degraded:
             description["degraded"] = self.notifications.degraded
         if game is not None:
@@ -254,7 +261,8 @@ class Station:
 
     def _follow(self, file: TailedFile, *, existed: bool) -> FollowedFile:
         pipeline = Pipeline(of_name(file.path.name).new_reader(file.path.name), MODES)
-        followed = self._followed[file] = FollowedFile(file, pipeline, existed=existed)
+        seen_at_ms = round(1000 * self._shared.wall_clock())
+        followed = self._followed[file] = FollowedFile(file, pipeline, existed=existed, seen_at_ms=seen_at_ms)
         return followed
 
     def _by_path(self, path: Path) -> FollowedFile | None:
@@ -396,7 +404,9 @@ class Station:
         if followed.described is not None and self._shared.index is not None and (changed or over):
             file = followed.file
             record = record_of(followed.described)
-            self._shared.index.played(self.id, file.path, file.mtime_ns, file.size_bytes, record)
+            self._shared.index.played(
+                self.id, file.path, file.mtime_ns, file.size_bytes, record, followed.arrived_at_ms
+            )
 
     def _begin(self, followed: FollowedFile, start: GameStart) -> None:
         file = followed.file

@@ -10,7 +10,7 @@ import { drawCard, setText } from "./overlay_card.js";
 import { readOptions } from "./overlay_options.js";
 import { OverlayState } from "./overlay_state.js";
 import { Playout } from "./playout.js";
-import { lengthText } from "./set_score.js";
+import { lengthText, wonText } from "./set_score.js";
 import { FIELDS, FORMAT, clock, gamePlayers, loadNames, minutesText, playerOfSet, resultText, stageName } from "./slippi.js";
 import { connect } from "./slpstream.js";
 import { summaryOutcome, summaryPlayers, thingText } from "./summary.js";
@@ -112,7 +112,7 @@ function draw(now) {
   overlay.dataset.phase = phase;
   match.hidden = game === null || phase === "between" || !(shows.has("stage") || shows.has("timer"));
   result.hidden = phase !== "result";
-  setText(bestOf, lengthText(view.set));
+  setText(bestOf, wonText(view.set) || lengthText(view.set));
   bestOf.hidden = phase === "waiting" || bestOf.textContent === "" || !shows.has("score");
   if (game !== null) {
     setText(find(".stage", match), melee ? stageName(game) : thingText(game.summary?.place));
@@ -190,7 +190,7 @@ function statusText() {
     const shown = view.game.format === FORMAT || view.game.summary?.players !== undefined;
     return shown ? "" : `no overlay for this game yet (${view.game.format})`;
   }
-  return view.state === "offline" ? "station offline" : "waiting for a game";
+  return view.state === "offline" && !view.starting ? "station offline" : "waiting for a game";
 }
 
 /** @param {string} text */

@@ -59,3 +59,19 @@ export function nameOf(set, player) {
 export function lengthText(set) {
   return set?.bestOf === undefined ? "" : `Best of ${set.bestOf}`;
 }
+
+/**
+ * Who has won the set, and the score of the winner first; empty while it is not over, and for a tie.
+ * @param {SetScore | null} set
+ */
+export function wonText(set) {
+  const { state, winner, sides = [] } = set ?? {};
+  if (state !== "over" || winner === undefined || sides[winner] === undefined) {
+    return "";
+  }
+  const { name, players = [] } = sides[winner];
+  const ports = players.map((index) => set?.players.find(({ playerIndex }) => playerIndex === index)?.port ?? index + 1);
+  const who = name ?? ports.map((port) => `Port ${port}`).join(" & ");
+  const others = sides.filter((_, i) => i !== winner).map(({ score }) => score);
+  return `${who} ${players.length > 1 ? "win" : "wins"} the set ${[sides[winner].score, ...others].join("–")}`;
+}

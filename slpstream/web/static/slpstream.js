@@ -403,6 +403,8 @@ export class StationView {
     /** @type {"unknown" | import("./slpstream_types.js").StationState} */
     this.state = "unknown";
     this.reason = "";
+    /** Whether the station is `offline` only because the daemon has not searched its folder yet. */
+    this.starting = false;
     /** The game that `state` refers to; empty without a game. */
     this.stateGameId = "";
     /** The summary of that game. @type {import("./slpstream_types.js").GameSummary | null} */
@@ -438,6 +440,7 @@ export class StationView {
       case "station":
         this.state = message.state;
         this.reason = message.reason ?? "";
+        this.starting = message.starting ?? false;
         this.stateGameId = message.gameId ?? "";
         this.stateSummary = message.summary ?? null;
         if (this.#isCurrent(message) && this.stateSummary !== null) {

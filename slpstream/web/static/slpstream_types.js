@@ -266,6 +266,7 @@ export {};
  * @property {string} station
  * @property {StationState} state
  * @property {string} [reason]
+ * @property {boolean} [starting]     The station is `offline` only because its folder has not been searched yet.
  * @property {string} [gameId]
  * @property {GameSummary} [summary]  Summary of the game so far.
  * @property {string} [at]            Wall-clock time.

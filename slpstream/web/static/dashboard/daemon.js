@@ -135,7 +135,8 @@ export class Daemon {
     }
     this.stations = stations.body.stations;
     const ready = await this.get("readyz");
-    this.#setHealth(ready.body.status, ready.body.status, ready.body.missing);
+    const { status, missing, starting } = ready.body;
+    this.#setHealth(status, missing.length === 0 && starting ? "starting" : status, missing);
     this.#readMetrics(await (await this.#fetch("metrics")).text());
     if (!this.#hasNoGames && (this.#gamesStale || this.#round % ROUNDS_PER_GAMES === 0)) {
       this.#gamesStale = false;

@@ -11,7 +11,7 @@ import { Stream } from "../slpstream.js";
 import { Daemon } from "./daemon.js";
 import { clone, fill, find, setAttribute, setText, element } from "./dom.js";
 import { GameDetail, StationDetail } from "./detail.js";
-import { gameOf } from "./listed_game.js";
+import { gameOf, timesOf } from "./listed_game.js";
 import { Match } from "./match.js";
 import { loadAttackNames } from "./attacks.js";
 import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
@@ -125,7 +125,8 @@ function countText(stations) {
 /** @param {Station} station */
 function stateOf(station) {
   const view = feed.station(station.id);
-  return feed.connection === "open" && view.state !== "unknown" ? view.state : station.state;
+  const { state, starting } = feed.connection === "open" && view.state !== "unknown" ? view : station;
+  return starting ? "starting" : state;
 }
 
 /**
@@ -165,7 +166,7 @@ function drawCard(card, station) {
  * @param {string} state
  */
 function noteOf(station, game, set, state) {
-  const reason = state === "playing" || state === "idle" ? "" : station.reason;
+  const reason = ["playing", "idle", "starting"].includes(state) ? "" : station.reason;
   const result = game === null ? "" : resultOf(game, set);
   const noGame = game === null && state === "idle" ? "No game yet" : "";
   return [reason, result, noGame, station.degraded].filter(Boolean).join(" · ");
@@ -233,8 +234,9 @@ function drawGames() {
     const result = players.length ? resultOf(game) : "";
     setText(find(".facts", row), [result, placeName(game), stationName(item.station)].filter(Boolean).join(" · "));
     const time = find("time", row);
-    setAttribute(time, "datetime", item.startedAt ?? "");
-    setText(time, item.startedAt ? `· ${timeOfDay(item.startedAt)}` : "");
+    const { moment, own } = timesOf(item);
+    setAttribute(time, "datetime", moment);
+    setText(time, moment ? `· ${timeOfDay(moment)}${own ? ` (own clock: ${timeOfDay(own)})` : ""}` : "");
   });
 }
 

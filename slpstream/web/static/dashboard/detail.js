@@ -5,7 +5,7 @@ import { Stream } from "../slpstream.js";
 import { clone, find, setAttribute, setText } from "./dom.js";
 import { GameSummary } from "./game_summary.js";
 import { InstantReplay, STAGE_FIELDS } from "./instant_replay.js";
-import { gameOf } from "./listed_game.js";
+import { gameOf, timesOf } from "./listed_game.js";
 import { Match, PercentHistory } from "./match.js";
 import { SetPanel } from "./set_panel.js";
 import { clockText, placeName, playersOf, resultOf, showPlayers, whoText, winnersOf } from "./rows.js";
@@ -128,7 +128,8 @@ export class StationDetail {
   draw(daemon) {
     const described = daemon.stations.find(({ id }) => id === this.#station);
     const view = this.#match.view;
-    const state = this.#feed.connection === "open" && view.state !== "unknown" ? view.state : (described?.state ?? "");
+    const live = this.#feed.connection === "open" && view.state !== "unknown" ? view : described;
+    const state = live?.starting ? "starting" : (live?.state ?? "");
     const root = this.#root;
     const name = described?.name ?? this.#station;
     setText(find("#detail-title", root), name);
@@ -137,7 +138,7 @@ export class StationDetail {
     setText(find(".state", root), state);
     find(".state", root).dataset.state = state;
     const exists = described !== undefined || daemon.health.state !== "ready";
-    const reason = state === "idle" || state === "playing" ? "" : (described?.reason ?? "");
+    const reason = ["idle", "playing", "starting"].includes(state) ? "" : (described?.reason ?? "");
     const lag = daemon.lag(this.#station);
     setText(find(".lag", root), lag === "" || state !== "playing" ? "" : `lag ${lag}`);
     this.#setPanel.draw(daemon, view.set);
@@ -243,7 +244,9 @@ export class GameDetail {
     setText(find("#detail-title", root), players.length ? whoText(game, players) : placeName(game));
     setText(find(".stage", root), [station, placeName(game)].filter(Boolean).join(" · "));
     setText(find(".clock", root), typeof item.durationSeconds === "number" ? minutesText(item.durationSeconds) : "");
-    setText(find(".when", root), item.startedAt ? new Date(item.startedAt).toLocaleString() : "");
+    const { moment, own } = timesOf(item);
+    const ownText = own ? ` (own clock: ${new Date(own).toLocaleString()})` : "";
+    setText(find(".when", root), moment ? new Date(moment).toLocaleString() + ownText : "");
     setText(find(".result", root), players.length ? resultOf(game) : "");
     const melee = game.format === FORMAT;
     const summary = /** @type {GameSummary} */ (find("game-summary", root));

@@ -32,6 +32,20 @@ export function gameOf(item, stats = null) {
   });
 }
 
+/** Clocks that differ by less than this agree, in milliseconds. */
+const SAME_TIME_MS = 60_000;
+
+/**
+ * When a game was played: when it arrived if that is known, else its own time. `own` is its own time where it differs.
+ * @param {Item} item
+ * @returns {{moment: string, own: string}}
+ */
+export function timesOf({ arrivedAt, startedAt }) {
+  const moment = arrivedAt ?? startedAt ?? "";
+  const differs = startedAt && Math.abs(Date.parse(moment) - Date.parse(startedAt)) > SAME_TIME_MS;
+  return { moment, own: differs ? startedAt : "" };
+}
+
 /**
  * Scores at the end of a game that is played for a score.
  * @param {Item} item
