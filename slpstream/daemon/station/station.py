@@ -22,7 +22,7 @@ from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile, GamesByFile, unwritten_file
 from slpstream.daemon.station.state import StateMachine
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Reader
-from slpstream.formats.registry import choose, formats, of_name, suffixes
+from slpstream.formats.registry import choose, formats, is_finished, of_name, suffixes
 from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, ReadUnwritten
 from slpstream.game.pipeline import Batch, Pipeline
@@ -176,6 +176,7 @@ class Station:
             self.folder,
             suffixes=suffixes(),
             rewritable_bytes=max(format_.rewritable_bytes for format_ in formats()),
+            is_finished=is_finished,
             notifications=self.notifications,
             poll_seconds=self._watch.poll_seconds,
             scan_seconds=self._watch.scan_seconds,

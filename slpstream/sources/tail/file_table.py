@@ -12,7 +12,7 @@ stamped with the number of the newest scan, and a finding never overrides an ent
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from slpstream.sources.tail.arrival import Arrival
@@ -124,13 +124,13 @@ class FileTable:
         if entry is not None and entry.file is file:
             self._add_arrival(Arrival(path, entry.stat, existed=True, header=entry.header))
 
-    def list_arrivals_before(self, mtime_ns: float) -> tuple[TailedFile, ...]:
-        """List the arrivals that were last written before a time. The others stay, ordered from oldest to newest."""
+    def list_arrivals(self, paths: Collection[str]) -> tuple[TailedFile, ...]:
+        """List the arrivals at these paths. The others stay, ordered from oldest to newest."""
         arrivals = sorted(self.arrivals.values(), key=lambda arrival: (arrival.stat.mtime_ns, arrival.path))
         self.arrivals.clear()
         listed: list[TailedFile] = []
         for arrival in arrivals:
-            if arrival.stat.mtime_ns < mtime_ns:
+            if arrival.path in paths:
                 file = TailedFile(Path(arrival.path), *arrival.stat)
                 self.list_file(file, None)
                 listed.append(file)

@@ -84,6 +84,7 @@ class Driver:
         read_bytes: int = 65536,
         now: float = 0.0,
         suffixes: tuple[str, ...] = (".slp",),
+        is_finished: Callable[[str, bytes], bool] | None = None,
     ) -> None:
         self.root = root
         self.now = now
@@ -92,6 +93,7 @@ class Driver:
             root,
             suffixes=suffixes,
             rewritable_bytes=REWRITABLE,
+            is_finished=is_finished,
             notifications=notifications,
             read_bytes=read_bytes,
             wall_clock=lambda: WALL_CLOCK + self.now,

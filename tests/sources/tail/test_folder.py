@@ -110,6 +110,63 @@ def test_first_scan_lists_old_files_and_follows_recent_ones(root: Path, start: S
     assert driver.root_present()
 
 
+def is_finished(name: str, head: bytes) -> bool:
+    return head == FINAL
+
+
+def test_finished_files_from_the_future_are_listed_and_running_ones_are_followed(root: Path, start: Start) -> None:
+    finished = [write(root / f"finished{age}.slp", FINAL + b"x", age=-3600 + age) for age in range(3)]
+    running = write(root / "running.slp", HEADER + b"running", age=-3600)
+    left = write(root / "left.slp", HEADER + b"left", age=-3600 + 61)
+    local = write(root / "local.slp", HEADER + b"local", age=30)
+    driver = start(is_finished=is_finished)
+    events = driver.step(0.0)
+    assert isinstance(events[0], Scanned)
+    assert {file.path for file in events[0].files} == {*finished, left}
+    assert [event.file.path for event in events if isinstance(event, Opened)] == [local, running]
+    assert isinstance(events[-1], Settled)
+
+
+def test_game_that_is_listed_because_of_its_time_is_followed_when_it_grows(root: Path, start: Start) -> None:
+    write(root / "fast_clock.slp", HEADER, age=-36000)
+    game = write(root / "game.slp", HEADER, age=-3600)
+    driver = start(is_finished=is_finished)
+    driver.step(0.0)
+    assert game not in driver.live()
+    append(game, b"more")
+    driver.step(6.0)
+    assert bytes(driver.live()[game].data) == HEADER + b"more"
+
+
+def test_times_in_the_future_are_compared_with_each_other_if_the_format_is_unknown(root: Path, start: Start) -> None:
+    newest = write(root / "newest.slp", FINAL, age=-3600)
+    older = write(root / "older.slp", FINAL, age=-3600 + 61)
+    driver = start()
+    events = driver.step(0.0)
+    assert [file.path for file in driver.scanned[0].files] == [older]
+    assert [event.file.path for event in events if isinstance(event, Opened)] == [newest]
+
+
+def test_files_of_the_last_minute_are_followed_even_if_finished(root: Path, start: Start) -> None:
+    recent = write(root / "recent.slp", FINAL, age=10)
+    driver = start(is_finished=is_finished)
+    driver.step(0.0)
+    assert list(driver.live()) == [recent]
+
+
+def test_unreadable_file_from_the_future_is_refused(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(root / "a.slp", FINAL, age=-3600)
+
+    def refuse(path: str, flags: int) -> int:
+        raise OSError(errno.EIO, "broken")
+
+    monkeypatch.setattr(os, "open", refuse)
+    driver = start(is_finished=is_finished)
+    driver.step(0.0)
+    assert [event.path for event in driver.refused] == [path]
+    assert driver.settled
+
+
 def test_empty_folder_is_scanned_and_settled(start: Start) -> None:
     assert start().step(0.0) == [Scanned(()), Settled()]
 
