@@ -195,14 +195,30 @@ class FolderTail:
 
         Does nothing if the file is not open.
         """
-        tail = next((tail for tail in self._table.open if tail.file is file), None)
+        tail = self._open_tail(file)
         if tail is None:
             return
         self._drop(tail)
         self._events = deque(event for event in self._events if getattr(event, "file", None) is not file)
         if not self._table.is_taken(tail.path):  # otherwise another file has its path now
-            self._table.list_file(file, tail.head.header)
+            # The growth of a file that was set aside is ignored, so more than its header tells whether it is the same.
+            head = tail.head.delivered if tail.set_aside else tail.head.header
+            self._table.list_file(file, head, set_aside=tail.set_aside)
             self._released.append((self._now + COARSE_SECONDS, file))
+
+    def set_aside(self, file: TailedFile) -> None:
+        """Stop reading a file whose further bytes do not matter, however many they are. It counts as caught up.
+
+        It stays open until it is released. From now on, and after its release, only a truncation, a replacement or
+        other first bytes make it a file to read again, not its growth. Does nothing if the file is not open.
+        """
+        tail = self._open_tail(file)
+        if tail is not None and not tail.set_aside:
+            tail.set_aside = True
+            self._due[tail] = True
+
+    def _open_tail(self, file: TailedFile) -> FileTail | None:
+        return next((tail for tail in self._table.open if tail.file is file), None)
 
     async def _wait(self) -> None:
         """Wait until there is something to do. Always executes a checkpoint."""
