@@ -273,7 +273,8 @@ async def test_unwatched_notifications_cost_nothing(root: Path) -> None:
                 while len(observers()) > idle:
                     await trio.sleep(0.001)
             assert not watcher._roots
-            assert watcher._inotify is None or not watcher._inotify._watches
+            inotify = watcher._system.inotify
+            assert inotify is None or not inotify._watches
 
 
 async def test_polling_alone_finds_everything(root: Path) -> None:
@@ -388,6 +389,56 @@ async def test_polling_when_no_observer_can_be_started(
         async with consuming(tail_of(root, notifications, poll=0.02, scan=0.1)) as consumer:
             append(root / "a.slp", b"one")
             await consumer.until_data("a.slp", b"one")
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), RuntimeError("no thread")])
+async def test_notifications_begin_when_the_observer_can_be_started(
+    root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    tries = 0
+
+    def none_left() -> BaseObserver:
+        nonlocal tries
+        tries += 1
+        raise error
+
+    monkeypatch.setattr(watcher_module, "Observer", none_left)
+    async with Watcher() as watcher:
+        tail = tail_of(root, watcher.watch(root), poll=NEVER, scan=0.05)
+        async with consuming(tail) as consumer:
+            threads = threading.active_count()
+            notifications = tail._notifications
+            while tries < 5:
+                await trio.sleep(0.01)
+            assert notifications.degraded
+            assert threading.active_count() <= threads, "a failure costs no thread"
+            monkeypatch.setattr(watcher_module, "Observer", Observer)
+            while notifications.degraded:
+                await trio.sleep(0.01)
+            tail._scan_seconds = NEVER
+            await trio.sleep(0.2)
+            append(root / "a.slp", b"one")
+            await consumer.until_data("a.slp", b"one")
+            append(root / "a.slp", b"two")
+            await consumer.until_data("a.slp", b"onetwo")
+    assert not observers()
+
+
+@on_linux
+async def test_appends_come_from_inotify_once_an_instance_is_left(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left() -> InotifyReader:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), scan=0.05)) as consumer:
+        append(root / "a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
+        monkeypatch.setattr(watcher_module, "InotifyReader", InotifyReader)
+        while watcher._system.inotify is None or not watcher._system.inotify._watches:
+            await trio.sleep(0.01)
+        append(root / "a.slp", b"two")
+        await consumer.until_data("a.slp", b"onetwo")
+        assert consumer.tail._notifications.degraded is None
 
 
 @on_linux
@@ -551,8 +602,8 @@ async def test_events_after_the_end_of_the_event_loop_are_dropped(root: Path) ->
 
     await trio.to_thread.run_sync(lambda: trio.run(other_loop))
     assert token is not None
-    watched = watcher_module._WatchedRoot(str(root), Observer(), None, Timers(), token)
+    system = watcher_module._System(on_inotify=lambda: None)
+    watched = watcher_module._WatchedRoot(str(root), system, Timers(), token)
     notifications = watched.add_listener()
     watched._report(str(root / "a.slp"))
     assert notifications.take().paths == {str(root / "a.slp")}
-    watched._observer.stop()
