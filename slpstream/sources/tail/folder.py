@@ -47,7 +47,7 @@ _MAX_OPENING: Final = 16
 _MAX_MISSED_SCANS: Final = 2
 # Scans on request (when folders come and go) are this many times their own duration apart.
 _SCAN_GAP: Final = 4
-# A missing folder is looked for this often; it costs one stat.
+# A missing folder is looked for this often; it costs one stat. A scan that finds no thread is tried again as often.
 _MISSING_SECONDS: Final = 1.0
 # Without notifications, the modification times of the folders reveal new names long before the next scan.
 _FOLDERS_SECONDS: Final = 1.0
@@ -312,7 +312,9 @@ class FolderTail:
             return result, files_at_rest(result.findings, wall_clock(), idle_seconds, look)
 
         self._scanning = trio.Event()
-        self._threads.start(scan, self._scan_done)
+        if not self._threads.start(scan, self._scan_done):
+            self._scanning = None
+            self._next_scan = self._now + _MISSING_SECONDS
 
     def _scan_done(self, outcome: Outcome[tuple[ScanResult, frozenset[str]]]) -> None:
         self._scan_outcome = outcome

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _STOP_SECONDS: Final = 5.0
+_SPARE_THREADS: Final = 64
+"""When no more threads can be started, so many of the watched roots are polled instead."""
+_TOO_MANY: Final = "no notifications: no threads left for more folders"
 _NAME_EVENTS: Final[list[type[FileSystemEvent]]] = [
     FileCreatedEvent,
     FileMovedEvent,
@@ -144,6 +147,10 @@ class _System:
         self.inotify: InotifyReader | None = None
         self.trouble: str | None = None
         """The reason why there is no observer."""
+        self.watched: dict[_WatchedRoot, None] = {}
+        """The roots that the observer watches, in the order in which that began."""
+        self.max_watched = sys.maxsize
+        """How many they may be: each takes a thread."""
         self._on_inotify = on_inotify
         self._lock = threading.Lock()
         self._stopped = False
@@ -165,6 +172,16 @@ class _System:
                 with contextlib.suppress(OSError):  # without it, watchdog reports appends too
                     self.inotify = InotifyReader()
                     self._on_inotify()
+
+    def spare_threads(self) -> None:
+        """No thread can be started any more: stop watching some roots, because everything else needs threads too."""
+        with self._lock:
+            self.max_watched = min(self.max_watched, max(0, len(self.watched) - _SPARE_THREADS))
+            surplus = list(self.watched)[self.max_watched :]
+            for root in surplus:
+                self.watched.pop(root, None)
+        for root in surplus:
+            root.give_up(_TOO_MANY)
 
     def stop(self) -> None:
         """Stop both for ever. The inotify instance must not be read any more."""
@@ -268,12 +285,27 @@ class _WatchedRoot(FileSystemEventHandler):
                 self._unwatch()
                 self._real_root, self._identity, self._inotify = real_root, identity, system.inotify
                 event_types = _ALL_EVENTS if self._inotify is None else _NAME_EVENTS
+                if len(system.watched) >= system.max_watched:
+                    self._set_degraded(_TOO_MANY)
+                    return
                 try:
                     self._watch = system.observer.schedule(self, real_root, recursive=True, event_filter=event_types)
                 except _CANNOT_WATCH as error:
                     self._set_degraded(_reason_of(error))
+                    if isinstance(error, RuntimeError) and not isinstance(error, RecursionError):
+                        system.spare_threads()
                     return
+                system.watched[self] = None
             self._set_degraded(None)
+
+    def give_up(self, reason: str) -> None:
+        """Stop watching the root, without waiting for a thread that is in `watch_root`."""
+        watch, observer = self._watch, self._system.observer
+        self._emitter_ended = True
+        if watch is not None and observer is not None:
+            with contextlib.suppress(KeyError):
+                observer.unschedule(watch)
+        self._set_degraded(reason)
 
     def _report(self, path: str | bytes) -> None:
         if self._real_root != self._root:
@@ -306,6 +338,7 @@ class _WatchedRoot(FileSystemEventHandler):
             with contextlib.suppress(KeyError):  # a stopped observer has forgotten all watches
                 self._system.observer.unschedule(self._watch)
             self._watch = None
+        self._system.watched.pop(self, None)
         self._emitter_ended = False
 
     def _set_degraded(self, reason: str | None) -> None:

@@ -53,9 +53,10 @@ class InlineThreads:
         self.calls += 1
         return work()
 
-    def start(self, work: Callable[[], T], deliver: Callable[[outcome.Outcome[T]], None]) -> None:
+    def start(self, work: Callable[[], T], deliver: Callable[[outcome.Outcome[T]], None]) -> bool:
         self.calls += 1
         deliver(outcome.capture(work))
+        return True
 
 
 class Record:
