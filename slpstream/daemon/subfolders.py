@@ -3,12 +3,15 @@
 A new subfolder is noticed within a second, because the modification time of its parent changes. The station of a
 subfolder that vanishes stays `offline` for a while before it is removed, because tools rename and restore folders.
 While the parent folder cannot be read, nothing is known about its subfolders and all stations stay.
+
+Links that lead out of the parent folder, or to a folder that is followed anyway, are refused. They would show files
+that are not meant to be shown, or each game twice.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +33,8 @@ class Listing(NamedTuple):
     """Subfolders in the order of their names, each with its real path, links resolved."""
     unreadable: frozenset[Path]
     """Parent folders that could not be read."""
+    refused: Mapping[Path, str]
+    """Links that are not followed, each with the reason."""
 
 
 def expand(stations: Sequence[StationConfig]) -> list[StationConfig]:
@@ -44,6 +49,7 @@ def list_subfolders(roots: Sequence[Path]) -> Listing:
     """The subfolders of some folders, without hidden ones. Blocks."""
     folders: dict[Path, Path] = {}
     unreadable: set[Path] = set()
+    refused: dict[Path, str] = {}
     for root in roots:
         try:
             with os.scandir(root) as entries:
@@ -51,8 +57,27 @@ def list_subfolders(roots: Sequence[Path]) -> Listing:
         except OSError:
             unreadable.add(root)
             continue
-        folders |= {root / name: real_path(root / name) for name in names}
-    return Listing(folders, frozenset(unreadable))
+        real_root = real_path(root)
+        found = {root / name: real_path(root / name) for name in names}
+        plain = {folder: real for folder, real in found.items() if real == real_root / folder.name}
+        accepted = dict(plain)
+        for folder in [folder for folder in found if folder not in plain]:
+            reason = _trouble_with_link(found[folder], real_root, accepted.values())
+            if reason is None:
+                accepted[folder] = found[folder]
+            else:
+                refused[folder] = reason
+        folders |= {folder: accepted[folder] for folder in found if folder in accepted}
+    return Listing(folders, frozenset(unreadable), refused)
+
+
+def _trouble_with_link(target: Path, real_root: Path, followed: Iterable[Path]) -> str | None:
+    """The reason not to follow a link below `real_root` to `target`, or `None`. All paths are resolved."""
+    if not target.is_relative_to(real_root):
+        return "a link out of the folder"
+    if target == real_root or any(target.is_relative_to(other) or other.is_relative_to(target) for other in followed):
+        return "a link to a folder that is followed already"
+    return None
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:
@@ -115,6 +140,7 @@ class Subfolders:
         """Set after the first look at the folders."""
         self.unreadable: frozenset[Path] = frozenset()
         """Parent folders that could not be read."""
+        self._refused: Mapping[Path, str] = {}
         self._seen: dict[Path, tuple[Path, float]] = {}
         """Subfolders, with their real path and the time when they were last seen."""
         self._times: list[int | None] = []
@@ -151,6 +177,11 @@ class Subfolders:
         for root in sorted(found.unreadable - self.unreadable):
             self._log.warning("folder of stations cannot be read", folder=str(root))
         self.unreadable = found.unreadable
+        for folder, reason in sorted(found.refused.items()):
+            self._seen.pop(folder, None)
+            if self._refused.get(folder) != reason:
+                self._log.warning("subfolder refused", folder=str(folder), what=reason)
+        self._refused = found.refused
         for folder, real in found.folders.items():
             self._seen[folder] = (real, now)
         for folder, (real, seen_at) in list(self._seen.items()):

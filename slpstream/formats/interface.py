@@ -149,6 +149,9 @@ class Format(NamedTuple):
     names: Path | None = None
     """Folder with the format's tables of names (`slpstream.formats.name_tables`). Its JSON files are served to pages as
     `/static/names/{format}/`."""
+    is_finished: Callable[[bytes], bool] | None = None
+    """Whether the first `rewritable_bytes` of a file show that the game has finished writing it. Without it only the
+    time of a file's last change tells."""
 
     def new_reader(self, name: str = "", *, strict: bool = False, personal: bool = False) -> Reader:
         """Return a reader for a file of this name."""

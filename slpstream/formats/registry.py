@@ -90,6 +90,17 @@ def of_name(name: str, head: bytes = b"", size_bytes: int | None = None) -> Form
     return choose(name, head, size_bytes) or choose(name) or formats()[0]
 
 
+def is_finished(name: str, head: bytes) -> bool:
+    """Whether the name of a file and its first `rewritable_bytes` show that the game has finished writing it.
+
+    Files that the game writes in one go count as finished.
+    """
+    format_ = choose(name)
+    if format_ is None:
+        return False
+    return format_.written_whole or (format_.is_finished is not None and format_.is_finished(head))
+
+
 def format_called(name: str) -> Format | None:
     """The format with this name; `None` when it is not installed."""
     return next((format_ for format_ in formats() if format_.name == name), None)

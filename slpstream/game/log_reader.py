@@ -166,6 +166,9 @@ class GrowingLogReader:
             file.seek(pipeline.bytes_read)
             for i in range(pipeline.bytes_read // SLICE_BYTES, index + 1):
                 offset = pipeline.bytes_read
+                if pipeline.exhausted:
+                    cache.ahead[offset] = pipeline
+                    return None
                 at_border = offset == i * SLICE_BYTES and i % _SLICES_PER_CHECKPOINT == 0
                 if i and at_border and offset not in cache.checkpoints:
                     cache.checkpoints[offset] = pipeline.copy()

@@ -220,6 +220,7 @@ class Pipeline:
         """Highest frame number so far."""
         self.ended = False
         """The log has its `game_end`."""
+        self._fed_after_close = False
 
     def copy(self) -> Self:
         """An independent pipeline in the same state."""
@@ -239,8 +240,15 @@ class Pipeline:
         """Whether further bytes cannot change the logs."""
         return self.reader.closed
 
+    @property
+    def exhausted(self) -> bool:
+        """Whether the rest of the file need not be read. The first bytes after the end can still cause a diagnostic."""
+        return self._fed_after_close or self.failure is not None
+
     def feed(self, data: bytes) -> Batch:
         """Take the next bytes of the file."""
+        if self.ended and self.closed:
+            self._fed_after_close = True
         self.bytes_read += len(data)
         return self._batch(self.reader.feed(data))
 

@@ -83,7 +83,7 @@ class ReplayCheck:
 
         try:
             with await trio.to_thread.run_sync(open_regular, game.path) as file:
-                while data := await trio.to_thread.run_sync(file.read, _SLICE_BYTES):
+                while not pipeline.exhausted and (data := await trio.to_thread.run_sync(file.read, _SLICE_BYTES)):
                     await trio.to_thread.run_sync(lambda data=data: compare(pipeline.feed(data)))  # type: ignore[misc]
         except OSError as error:
             self._report(game, "unreadable", error.strerror or "cannot be read")

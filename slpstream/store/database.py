@@ -102,10 +102,15 @@ _PLAYED = ", ".join("f.mtime_ns" if name == "mtime_ns" else f"g.{name}" for name
 _DETAILS = ", ".join(f"g.{name}" for name in GameDetails._fields)
 
 
-def connect(path: Path) -> sqlite3.Connection:
+def connect(path: Path, *pragmas: str) -> sqlite3.Connection:
     """Open a connection that any thread may use, one at a time. Transactions are explicit."""
     connection = sqlite3.connect(path, timeout=_BUSY_MILLISECONDS / 1000, isolation_level=None, check_same_thread=False)
-    connection.execute("PRAGMA synchronous = NORMAL")
+    try:
+        for pragma in ("synchronous = NORMAL", *pragmas):
+            connection.execute(f"PRAGMA {pragma}")
+    except BaseException:
+        connection.close()  # at once, since Windows does not rename a damaged file while it is open
+        raise
     return connection
 
 
@@ -298,8 +303,7 @@ class Database:
         try:
             reader = self._idle.pop()
         except IndexError:
-            reader = connect(self.path)
-            reader.execute("PRAGMA query_only = ON")
+            reader = connect(self.path, "query_only = ON")
         try:
             yield reader
         except BaseException:

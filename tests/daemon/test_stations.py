@@ -9,12 +9,13 @@ from typing import cast
 
 import pytest
 import trio
+from structlog.testing import capture_logs
 from trio.testing import wait_all_tasks_blocked
 
 from slpstream.config import StationConfig
 from slpstream.daemon.station.station import Station
 from slpstream.daemon.stations import RunningStation, RunningStations
-from slpstream.daemon.subfolders import Subfolders, expand
+from slpstream.daemon.subfolders import Subfolders, expand, list_subfolders
 from slpstream.stream import Channel, Hub
 
 pytestmark = pytest.mark.trio
@@ -230,8 +231,57 @@ async def test_expand_lists_the_present_subfolders(tmp_path: Path) -> None:
     stations = expand([config("*", str(tmp_path)), config("main", "/main"), config("*", "/nowhere")])
     assert [(station.id, station.folder) for station in stations] == [
         ("main", "/main"),
-        ("link", str(tmp_path / "link")),
+        ("one", str(tmp_path / "one")),
     ]
+
+
+async def test_links_to_followed_folders_and_out_of_the_folder_are_refused(tmp_path: Path) -> None:
+    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
+    for folder in (root / "one" / "deep", root / ".hidden", elsewhere):
+        folder.mkdir(parents=True)
+    links = {
+        "a": (root, "a link to a folder that is followed already"),
+        "b": (root / "one", "a link to a folder that is followed already"),
+        "c": (root / "one" / "deep", "a link to a folder that is followed already"),
+        "d": (elsewhere, "a link out of the folder"),
+        "e": (tmp_path, "a link out of the folder"),
+        "y": (root / ".hidden", None),
+        "z": (root / ".hidden", "a link to a folder that is followed already"),
+    }
+    for name, (target, _) in links.items():
+        (root / name).symlink_to(target)
+    (tmp_path / "entry").symlink_to(root)
+    for entry in (root, tmp_path / "entry"):
+        found = list_subfolders([entry])
+        assert found.folders == {entry / "one": root / "one", entry / "y": root / ".hidden"}
+        assert found.refused == {entry / name: reason for name, (_, reason) in links.items() if reason is not None}
+
+
+async def test_refused_link_is_logged_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.daemon.subfolders._LOOK_SECONDS", 0.01)
+    root = tmp_path / "root"
+    (root / "one").mkdir(parents=True)
+    (root / "two").mkdir()
+    async with running_stations() as stations, trio.open_nursery() as nursery:
+        subfolders = Subfolders(stations.running, scan_seconds=0.02)
+        subfolders.configure([config("*", str(root))])
+        nursery.start_soon(subfolders.run)
+        one = {"one": str(root / "one")}
+        await until({**one, "two": str(root / "two")}, stations)
+        with capture_logs() as logs:
+            (root / "two").rmdir()
+            (root / "two").symlink_to(tmp_path)  # not followed for a moment longer
+            await until(one, stations)
+            await trio.sleep(0.2)
+        assert [line for line in logs if line["event"] == "subfolder refused"] == [
+            {
+                "event": "subfolder refused",
+                "log_level": "warning",
+                "folder": str(root / "two"),
+                "what": "a link out of the folder",
+            }
+        ]
+        nursery.cancel_scope.cancel()
 
 
 async def test_link_loop_is_an_unreadable_folder(tmp_path: Path) -> None:

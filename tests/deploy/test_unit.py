@@ -166,6 +166,14 @@ def test_unit_uses_notifications_and_a_watchdog() -> None:
     assert values("RestrictAddressFamilies") == ["AF_UNIX AF_INET AF_INET6"]
 
 
+def test_units_start_after_the_clock_was_synchronised() -> None:
+    for unit in (UNIT, (DEPLOY / "slpstream-gateway.service").read_text(encoding="utf-8")):
+        ordering = dict(settings(unit))
+        assert "time-sync.target" in ordering["After"].split()
+        assert "time-sync.target" in ordering["Wants"].split()
+    assert "systemd-time-wait-sync" in INSTALL
+
+
 def test_reload_sends_sighup() -> None:
     assert values("ExecReload") == ["/bin/kill -HUP $MAINPID"]
     assert "systemctl reload slpstream" in INSTALL

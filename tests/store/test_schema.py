@@ -192,6 +192,24 @@ def test_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     assert path.read_bytes() == before
 
 
+@pytest.fixture
+def renames_like_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is open in this process cannot be renamed."""
+    descriptors = Path("/proc/self/fd")
+    if not descriptors.is_dir():
+        return
+    rename = Path.rename
+
+    def rename_closed(path: Path, target: Path) -> Path:
+        opened = [link.readlink() for link in descriptors.iterdir() if link.is_symlink()]
+        if path in opened:
+            raise PermissionError(13, "The process cannot access the file because it is being used", str(path))
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", rename_closed)
+
+
+@pytest.mark.usefixtures("renames_like_windows")
 @pytest.mark.parametrize("damage", ["text", "cut", "overwritten"])
 def test_damaged_database_is_set_aside(tmp_path: Path, damage: str) -> None:
     path = tmp_path / FILE_NAME

@@ -15,6 +15,7 @@ from slpstream.model.events import Diagnostic, Event, StatsUpdate
 from slpstream.model.messages import FramesMode, Position
 from slpstream.sources.tail import FileIdentity, TailedFile
 from slpstream.stream import Game
+from slpstream.system.files import WHOLE_FILE_BYTES
 
 
 class FollowedFile:
@@ -41,6 +42,8 @@ class FollowedFile:
         """For a file written in one go: its size when it was considered complete."""
         self.playing = False
         """For a file written in one go: whether it is being read and published."""
+        self.set_aside_bytes: int | None = None
+        """The last known size of a file that is no longer read, whatever it grows to."""
         self._keep_checkpoint: Callable[[Pipeline], None] | None = None
 
     @property
@@ -54,7 +57,12 @@ class FollowedFile:
         """Whether the file has bytes that have not been read."""
         if self.written_whole:
             return self.played_size_bytes != self.file.size_bytes
-        return self.pipeline.bytes_read < self.file.size_bytes
+        return self.set_aside_bytes is None and self.pipeline.bytes_read < self.file.size_bytes
+
+    @property
+    def is_exhausted(self) -> bool:
+        """Whether the rest of the file cannot change its log, or it is too long for a file written in one go."""
+        return self.file.size_bytes > WHOLE_FILE_BYTES if self.written_whole else self.pipeline.exhausted
 
     @property
     def ahead_of_disk(self) -> bool:

@@ -22,7 +22,7 @@ from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile, GamesByFile, unwritten_file
 from slpstream.daemon.station.state import StateMachine
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Reader
-from slpstream.formats.registry import choose, formats, of_name, suffixes
+from slpstream.formats.registry import choose, formats, is_finished, of_name, suffixes
 from slpstream.game.described import DescribedGame
 from slpstream.game.log_reader import MODES, ReadUnwritten
 from slpstream.game.pipeline import Batch, Pipeline
@@ -183,6 +183,7 @@ class Station:
             self.folder,
             suffixes=suffixes(),
             rewritable_bytes=max(format_.rewritable_bytes for format_ in formats()),
+            is_finished=is_finished,
             notifications=self.notifications,
             poll_seconds=self._watch.poll_seconds,
             scan_seconds=self._watch.scan_seconds,
@@ -277,6 +278,7 @@ class Station:
         followed.grown_at = trio.current_time()
         if followed.written_whole:  # read when it has come to rest
             self._counters.count_bytes(len(data))
+            self._set_aside_if_exhausted(followed)
             return
         pipeline = followed.pipeline
         if offset == 0 and pipeline.bytes_read:  # read before it reached the disk, except for later rewrites
@@ -289,7 +291,9 @@ class Station:
             followed.keep_checkpoint()
             if self.on_bytes is not None:
                 self.on_bytes(followed, offset, data)
-            self._release_if_done(followed)
+            if pipeline.closed:
+                self._set_aside_if_exhausted(followed)
+                self._release_if_done(followed)
 
     def _rewritten(self, event: Rewritten) -> None:
         followed = self._followed.get(event.file)
@@ -484,6 +488,12 @@ class Station:
         if self._followed.get(file) is followed:
             self._release_if_done(followed)
 
+    def _set_aside_if_exhausted(self, followed: FollowedFile) -> None:
+        """Stop reading a file once nothing more can come of it: a hole can make it a terabyte long."""
+        if self._tail is not None and followed.is_exhausted:
+            followed.set_aside_bytes = followed.file.size_bytes
+            self._tail.set_aside(followed.file)
+
     def _release_if_done(self, followed: FollowedFile) -> None:
         """Release a file that is closed and whose game is complete: thousands can be copied in at once."""
         pipeline = followed.pipeline
@@ -498,6 +508,10 @@ class Station:
         If one of them grows, it is read again and its log goes on. The current game stays: it may be paused.
         """
         now = trio.current_time()
+        for followed in self._followed.values():
+            size_bytes = followed.file.size_bytes
+            if followed.set_aside_bytes is not None and followed.set_aside_bytes != size_bytes:
+                followed.set_aside_bytes, followed.grown_at = size_bytes, now
         quiet = [f for f in self._followed.values() if not (f.has_unread_bytes or f.existed)]
         quiet.sort(key=lambda followed: followed.grown_at)
         broken = [f for f in quiet if f.pipeline.failure is not None]

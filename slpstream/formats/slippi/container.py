@@ -28,6 +28,11 @@ def raw_length(header: bytes) -> int:
     return max(0, int.from_bytes(header[len(MAGIC) : HEADER_BYTES], "big", signed=True))
 
 
+def is_finished(data: bytes) -> bool:
+    """Whether `data` begins with a header whose raw length is set. Some finished files keep the 0."""
+    return data.startswith(MAGIC) and len(data) >= HEADER_BYTES and raw_length(data) > 0
+
+
 def header(raw_length_bytes: int) -> bytes:
     """The header, 15 bytes."""
     return MAGIC + raw_length_bytes.to_bytes(4, "big")

@@ -26,4 +26,5 @@ FORMAT = Format(
     preview=read_preview,
     describe=describe,
     stats="slpstream.stats.game:SlippiStats",
+    is_finished=container.is_finished,
 )

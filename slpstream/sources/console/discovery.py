@@ -14,6 +14,7 @@ _MAGIC = b"SLIP_READY"
 _MAC_BYTES = 6
 _NICK_BYTES = 32
 _MAX_DATAGRAM_BYTES = 2048
+_ERROR_SECONDS = 0.1
 
 
 class Call(Struct, frozen=True):
@@ -55,7 +56,10 @@ async def next_call(socket: trio.socket.SocketType) -> Call:
         try:
             datagram, address = await socket.recvfrom(_MAX_DATAGRAM_BYTES)
         except OSError:
-            continue  # an ICMP error caused by an earlier datagram; the socket still works
+            # An ICMP error caused by an earlier datagram, or on Windows a datagram that is too long. The socket still
+            # works. Without a pause, an error that stays would take all of the processor.
+            await trio.sleep(_ERROR_SECONDS)
+            continue
         call = read_call(datagram, str(address[0]))
         if call is not None:
             return call

@@ -8,13 +8,21 @@ from slpstream.sources.tail.scan import FileStat
 class Arrival:
     """A file name that is waiting to be opened."""
 
-    __slots__ = ("at_start", "existed", "header", "path", "stat", "version")
+    __slots__ = ("at_start", "existed", "header", "path", "set_aside", "stat", "version")
 
-    def __init__(self, path: str, stat: FileStat, *, existed: bool, header: bytes | None = None) -> None:
+    def __init__(
+        self, path: str, stat: FileStat, *, existed: bool, header: bytes | None = None, set_aside: bool = False
+    ) -> None:
         self.path = path
         self.stat = stat
         self.existed = existed
         self.at_start = False
         self.version = 0
         self.header = header
-        """If given, open the file only when its first bytes are no longer these."""
+        """If given, open the file only when its size has changed or its first bytes are no longer these."""
+        self.set_aside = set_aside
+        """Growth is no change of size in this sense."""
+
+    def is_changed_by_size(self, size_bytes: int) -> bool:
+        """Whether the size that the file has now is reason enough to open it."""
+        return size_bytes < self.stat.size_bytes or (size_bytes > self.stat.size_bytes and not self.set_aside)

@@ -12,7 +12,7 @@ stamped with the number of the newest scan, and a finding never overrides an ent
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from slpstream.sources.tail.arrival import Arrival
@@ -28,11 +28,13 @@ class ListedFile:
     `header` holds its first bytes at the time of its release, or `None` if they were never read.
     """
 
-    __slots__ = ("file", "header", "stat", "version")
+    __slots__ = ("file", "header", "set_aside", "stat", "version")
 
-    def __init__(self, file: TailedFile, header: bytes | None, version: int) -> None:
+    def __init__(self, file: TailedFile, header: bytes | None, version: int, *, set_aside: bool) -> None:
         self.file = file
         self.header = header
+        self.set_aside = set_aside
+        """Growth alone is no reason to open it again."""
         self.stat = FileStat(file.identity, file.size_bytes, file.mtime_ns)
         self.version = version
 
@@ -82,10 +84,10 @@ class FileTable:
         key = key_of(file.identity, str(file.path))
         return key in self._open_by_key or key in self._listed_by_key
 
-    def list_file(self, file: TailedFile, header: bytes | None) -> None:
+    def list_file(self, file: TailedFile, header: bytes | None, *, set_aside: bool = False) -> None:
         """Add a file to the listed ones."""
         path = str(file.path)
-        self.listed[path] = ListedFile(file, header, self.version)
+        self.listed[path] = ListedFile(file, header, self.version, set_aside=set_aside)
         self._listed_by_key[key_of(file.identity, path)] = path
 
     def unlist(self, path: str) -> ListedFile | None:
@@ -122,15 +124,15 @@ class FileTable:
         path = str(file.path)
         entry = self.listed.get(path)
         if entry is not None and entry.file is file:
-            self._add_arrival(Arrival(path, entry.stat, existed=True, header=entry.header))
+            self._check_header(entry, path, entry.stat)
 
-    def list_arrivals_before(self, mtime_ns: float) -> tuple[TailedFile, ...]:
-        """List the arrivals that were last written before a time. The others stay, ordered from oldest to newest."""
+    def list_arrivals(self, paths: Collection[str]) -> tuple[TailedFile, ...]:
+        """List the arrivals at these paths. The others stay, ordered from oldest to newest."""
         arrivals = sorted(self.arrivals.values(), key=lambda arrival: (arrival.stat.mtime_ns, arrival.path))
         self.arrivals.clear()
         listed: list[TailedFile] = []
         for arrival in arrivals:
-            if arrival.stat.mtime_ns < mtime_ns:
+            if arrival.path in paths:
                 file = TailedFile(Path(arrival.path), *arrival.stat)
                 self.list_file(file, None)
                 listed.append(file)
@@ -212,20 +214,25 @@ class FileTable:
         elif key in unlisted and unlisted[key].stat == stat:
             moved = unlisted[key]
             moved.file.path = Path(path)
-            self.list_file(moved.file, moved.header)
+            self.list_file(moved.file, moved.header, set_aside=moved.set_aside)
         elif self._listed_by_key.get(key, path) == path:
             self._add_arrival(Arrival(path, stat, existed=False))
 
     def _reconcile_listed(self, entry: ListedFile, path: str, stat: FileStat) -> None:
-        if stat.size_bytes != entry.file.size_bytes:
+        size_bytes = entry.file.size_bytes
+        if stat.size_bytes < size_bytes or (stat.size_bytes > size_bytes and not entry.set_aside):
             self._add_arrival(Arrival(path, stat, existed=True))
-        elif stat.mtime_ns != entry.file.mtime_ns:
+        elif (stat.size_bytes, stat.mtime_ns) != (size_bytes, entry.file.mtime_ns):
             # The file was touched. Only its header can show whether it changed, and a file that was never read has no
             # header to compare with.
             entry.stat = stat
-            entry.file.mtime_ns = stat.mtime_ns
+            entry.file.size_bytes, entry.file.mtime_ns = stat.size_bytes, stat.mtime_ns
             if entry.header is not None:
-                self._add_arrival(Arrival(path, stat, existed=True, header=entry.header))
+                self._check_header(entry, path, stat)
+
+    def _check_header(self, entry: ListedFile, path: str, stat: FileStat) -> None:
+        """Have a listed file opened again if its first bytes have changed."""
+        self._add_arrival(Arrival(path, stat, existed=True, header=entry.header, set_aside=entry.set_aside))
 
     def _forget_key(self, tail: FileTail) -> None:
         key = key_of(tail.file.identity, tail.path)

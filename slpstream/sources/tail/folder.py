@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Final, Self
 import trio
 
 from slpstream.model.errors import Replaced, SourceError, Unreadable, Vanished
+from slpstream.sources.tail.age import FirstLook, IsFinished, files_at_rest
 from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import Lost, Opened, Refused, Scanned, Settled, TailedFile, TailEvent
 from slpstream.sources.tail.file_table import FileTable
@@ -46,7 +47,7 @@ _MAX_OPENING: Final = 16
 _MAX_MISSED_SCANS: Final = 2
 # Scans on request (when folders come and go) are this many times their own duration apart.
 _SCAN_GAP: Final = 4
-# A missing folder is looked for this often; it costs one stat.
+# A missing folder is looked for this often; it costs one stat. A scan that finds no thread is tried again as often.
 _MISSING_SECONDS: Final = 1.0
 # Without notifications, the modification times of the folders reveal new names long before the next scan.
 _FOLDERS_SECONDS: Final = 1.0
@@ -65,6 +66,7 @@ class FolderTail:
         *,
         suffixes: tuple[str, ...],
         rewritable_bytes: int,
+        is_finished: IsFinished | None = None,
         notifications: Notifications | None,
         poll_seconds: float = 0.1,
         scan_seconds: float = 5.0,
@@ -73,10 +75,14 @@ class FolderTail:
         wall_clock: Callable[[], float] = time.time,
         threads: Threads | None = None,
     ) -> None:
-        """`suffixes` are in lower case. A writer may change the first `rewritable_bytes` of a file at any time."""
+        """`suffixes` are in lower case. A writer may change the first `rewritable_bytes` of a file at any time.
+
+        `is_finished` is asked about files whose modification times lie in the future, which say nothing.
+        """
         self._root = os.fspath(root)
         self._suffixes = suffixes
         self._rewritable_bytes = rewritable_bytes
+        self._is_finished = is_finished
         self._notifications = notifications if notifications is not None else Notifications("polling was asked for")
         self._poll_seconds = poll_seconds
         self._scan_seconds = scan_seconds
@@ -112,7 +118,7 @@ class FolderTail:
         self._scan_began = 0.0
         self._scan_allowed = 0.0
         self._scan_version = 0
-        self._scan_outcome: Outcome[ScanResult] | None = None
+        self._scan_outcome: Outcome[tuple[ScanResult, frozenset[str]]] | None = None
         self._scanning: trio.Event | None = None
         self._folders: dict[str, int] = {}
         self._root_identity: FileIdentity | None = None
@@ -189,14 +195,30 @@ class FolderTail:
 
         Does nothing if the file is not open.
         """
-        tail = next((tail for tail in self._table.open if tail.file is file), None)
+        tail = self._open_tail(file)
         if tail is None:
             return
         self._drop(tail)
         self._events = deque(event for event in self._events if getattr(event, "file", None) is not file)
         if not self._table.is_taken(tail.path):  # otherwise another file has its path now
-            self._table.list_file(file, tail.head.header)
+            # The growth of a file that was set aside is ignored, so more than its header tells whether it is the same.
+            head = tail.head.delivered if tail.set_aside else tail.head.header
+            self._table.list_file(file, head, set_aside=tail.set_aside)
             self._released.append((self._now + COARSE_SECONDS, file))
+
+    def set_aside(self, file: TailedFile) -> None:
+        """Stop reading a file whose further bytes do not matter, however many they are. It counts as caught up.
+
+        It stays open until it is released. From now on, and after its release, only a truncation, a replacement or
+        other first bytes make it a file to read again, not its growth. Does nothing if the file is not open.
+        """
+        tail = self._open_tail(file)
+        if tail is not None and not tail.set_aside:
+            tail.set_aside = True
+            self._due[tail] = True
+
+    def _open_tail(self, file: TailedFile) -> FileTail | None:
+        return next((tail for tail in self._table.open if tail.file is file), None)
 
     async def _wait(self) -> None:
         """Wait until there is something to do. Always executes a checkpoint."""
@@ -222,9 +244,9 @@ class FolderTail:
         if now >= self._next_scan and self._scanning is None and self._scan_outcome is None:
             self._start_scan()
         if self._scan_outcome is not None:
-            scan = self._scan_outcome.unwrap()
+            scan, old_files = self._scan_outcome.unwrap()
             self._scan_outcome = None
-            self._take_scan(scan)
+            self._take_scan(scan, old_files)
         if self._to_examine and not self._first_scan:
             await self._examine_paths()
         if self._notifications.degraded is not None and now >= self._next_folders and self._scanning is None:
@@ -277,24 +299,31 @@ class FolderTail:
         self._scan_version = self._table.next_version()
         known = self._table.known_files()
         notifications, root, suffixes = self._notifications, self._root, self._suffixes
+        judge_by_age, idle_seconds, wall_clock = self._judge_by_age, self._idle_seconds, self._wall_clock
+        rewritable_bytes, is_finished = self._rewritable_bytes, self._is_finished
 
-        def scan() -> ScanResult:
+        def scan() -> tuple[ScanResult, frozenset[str]]:
             notifications.watch_root()  # before the scan, so that no name can come in between unnoticed
             result = scan_tree(root, suffixes, known)
             notifications.watch_folders(result.folders)
-            return result
+            if not judge_by_age:
+                return result, frozenset()
+            look = None if is_finished is None else FirstLook(root, rewritable_bytes, is_finished)
+            return result, files_at_rest(result.findings, wall_clock(), idle_seconds, look)
 
         self._scanning = trio.Event()
-        self._threads.start(scan, self._scan_done)
+        if not self._threads.start(scan, self._scan_done):
+            self._scanning = None
+            self._next_scan = self._now + _MISSING_SECONDS
 
-    def _scan_done(self, outcome: Outcome[ScanResult]) -> None:
+    def _scan_done(self, outcome: Outcome[tuple[ScanResult, frozenset[str]]]) -> None:
         self._scan_outcome = outcome
         if self._scanning is not None:
             self._scanning.set()
             self._scanning = None
         self._notifications.wake()
 
-    def _take_scan(self, scan: ScanResult) -> None:
+    def _take_scan(self, scan: ScanResult, old_files: Collection[str]) -> None:
         self._scan_allowed = self._now + _SCAN_GAP * (self._now - self._scan_began)
         moved = self._root_identity is not None and scan.root != self._root_identity and scan.root_error is None
         if moved:
@@ -311,7 +340,7 @@ class FolderTail:
         listed: tuple[TailedFile, ...] = ()
         if scan.root is not None and not moved and self._judge_by_age:
             self._judge_by_age = False
-            listed = self._list_old_files()
+            listed = self._list_old_files(old_files)
         if self._first_scan or listed:
             self._events.append(Scanned(listed))
         self._first_scan = False
@@ -334,9 +363,9 @@ class FolderTail:
             tail.missed_scans = _MAX_MISSED_SCANS
         self._judge_by_age = True
 
-    def _list_old_files(self) -> tuple[TailedFile, ...]:
+    def _list_old_files(self, old_files: Collection[str]) -> tuple[TailedFile, ...]:
         """List the files that are no longer being written. The others are left to be opened, oldest first."""
-        listed = self._table.list_arrivals_before((self._wall_clock() - self._idle_seconds) * 1e9)
+        listed = self._table.list_arrivals(old_files)
         for arrival in self._table.arrivals.values():
             arrival.existed = arrival.at_start = self._first_scan
         return listed

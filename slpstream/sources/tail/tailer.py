@@ -64,6 +64,7 @@ class FileTail:
         "offset",
         "path",
         "read_at",
+        "set_aside",
         "version",
     )
 
@@ -78,6 +79,8 @@ class FileTail:
         self.read_at = -math.inf
         """The time of the last read."""
         self.at_start = False
+        self.set_aside = False
+        """Whether reads only check that this is still the same file, and take no further bytes."""
         self.missed_scans = 0
         """The number of full scans in a row that have not found the file since it left its path."""
         self.given_up = False
@@ -121,7 +124,7 @@ class FileTail:
         """Read in the event loop. `None` if that would block; the read must then run in a thread."""
         descriptor = self._descriptor
         try:
-            count = os.preadv(descriptor, (chunk,), self.offset, _NOWAIT)
+            count = 0 if self.set_aside else os.preadv(descriptor, (chunk,), self.offset, _NOWAIT)
             data = bytes(chunk[:count])
             head_bytes = min(self.head.limit, self.offset + count)
             count = os.preadv(descriptor, (scratch,), 0, _NOWAIT)
@@ -139,7 +142,7 @@ class FileTail:
 
     def read(self, limit: int) -> ReadResult:
         """Read at most `limit` bytes after the delivered ones. Blocks. Raises `OSError`."""
-        data = self._pread(self.offset, limit)
+        data = b"" if self.set_aside else self._pread(self.offset, limit)
         head = self._pread(0, min(self.head.limit, self.offset + len(data)))
         return ReadResult(data, head, os.fstat(self._descriptor))
 
@@ -179,7 +182,7 @@ class FileTail:
             self._last_status = current_status
             self._changed_at = now
             file.size_bytes, file.mtime_ns = current_status
-        self.has_unread_bytes = end < size
+        self.has_unread_bytes = end < size and not self.set_aside
         if self.has_unread_bytes:
             self._caught_up = False
         elif not self._caught_up:
@@ -205,7 +208,7 @@ def open_arrival(arrival: Arrival, real_root: str, rewritable_bytes: int) -> Fil
     `None` when the file is gone, or when only a changed header would matter and it has not changed.
     """
     tail = open_file(arrival.path, real_root, rewritable_bytes)
-    if not isinstance(tail, FileTail) or arrival.header is None or tail.file.size_bytes != arrival.stat.size_bytes:
+    if not isinstance(tail, FileTail) or arrival.header is None or arrival.is_changed_by_size(tail.file.size_bytes):
         return tail
     try:
         header = tail.read(len(arrival.header)).data

@@ -1,13 +1,15 @@
 """Blocking calls in worker threads.
 
 Opening, stat-ing and scanning can hang on a sleeping disk or a network share, so they never run in the event loop.
+Threads can be scarce (systemd's `TasksMax`, with a thousand folders): work then waits until one can be started.
+
 `Threads` is an interface so that a test can run the same code inline, thousands of times, without threads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 import trio
 
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from outcome import Outcome
 
 T = TypeVar("T")
+_RETRY_SECONDS: Final = 1.0
 
 
 class Threads(Protocol):
@@ -27,8 +30,11 @@ class Threads(Protocol):
         """
         ...
 
-    def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> None:
-        """Start `work` and return at once. `deliver` is called in the event loop with the outcome."""
+    def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> bool:
+        """Start `work` and return at once. `deliver` is called in the event loop with the outcome.
+
+        Returns false, without starting anything, if no thread can be started now.
+        """
         ...
 
 
@@ -37,9 +43,22 @@ class TrioThreads:
 
     async def run(self, work: Callable[[], T]) -> T:
         """See `Threads.run`."""
-        return await trio.to_thread.run_sync(work)
+        begun = False
 
-    def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> None:
+        def begin() -> T:
+            nonlocal begun
+            begun = True
+            return work()
+
+        while True:
+            try:
+                return await trio.to_thread.run_sync(begin)
+            except RuntimeError:
+                if begun:
+                    raise  # by `work`
+            await trio.sleep(_RETRY_SECONDS)
+
+    def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> bool:
         """See `Threads.start`."""
         token = trio.lowlevel.current_trio_token()
 
@@ -49,4 +68,8 @@ class TrioThreads:
             except trio.RunFinishedError:
                 return  # the event loop has ended, and with it the receiver
 
-        trio.lowlevel.start_thread_soon(work, deliver_soon)
+        try:
+            trio.lowlevel.start_thread_soon(work, deliver_soon)
+        except RuntimeError:
+            return False
+        return True

@@ -3,7 +3,7 @@
 One watchdog `Observer` serves all roots, since a user has only 128 inotify instances. It reports names that come and
 go; on Linux, appends take the shorter way through `InotifyReader`. The observer's thread does as little as possible:
 it adds a path to a set, and wakes trio if the set was empty. Whatever fails here (a missing folder, no inotify watches
-left, a root that was deleted and recreated) degrades a root to polling, and every scan tries again.
+or instances left, a root that was deleted and recreated) degrades a root to polling, and every scan tries again.
 
 Only events that matter to a reader are subscribed to. This narrows the inotify mask, so that opening and closing files
 here causes no events.
@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -43,6 +44,9 @@ if TYPE_CHECKING:
     from watchdog.observers.api import BaseObserver, ObservedWatch
 
 _STOP_SECONDS: Final = 5.0
+_SPARE_THREADS: Final = 64
+"""When no more threads can be started, so many of the watched roots are polled instead."""
+_TOO_MANY: Final = "no notifications: no threads left for more folders"
 _NAME_EVENTS: Final[list[type[FileSystemEvent]]] = [
     FileCreatedEvent,
     FileMovedEvent,
@@ -66,9 +70,8 @@ class Watcher:
     def __init__(self, *, polling_only: bool = False) -> None:
         """`polling_only` is for folders about which the system reports nothing, or too much."""
         self._polling_only = polling_only
-        self._reason = "polling was asked for"
-        self._observer: BaseObserver | None = None
-        self._inotify: InotifyReader | None = None
+        self._system = _System(self._on_inotify)
+        self._inotify_started = trio.Event()
         self._timers = Timers()
         self._scope: trio.CancelScope | None = None
         self._ended = trio.Event()
@@ -78,10 +81,9 @@ class Watcher:
     async def __aenter__(self) -> Self:
         self._token = trio.lowlevel.current_trio_token()
         if not self._polling_only:
-            await trio.to_thread.run_sync(self._start)
-            if self._observer is not None:
-                self._scope = trio.CancelScope()
-                trio.lowlevel.spawn_system_task(self._run, self._scope)
+            await trio.to_thread.run_sync(self._system.start)
+            self._scope = trio.CancelScope()
+            trio.lowlevel.spawn_system_task(self._run, self._scope)
         return self
 
     async def __aexit__(
@@ -93,21 +95,19 @@ class Watcher:
                 await self._ended.wait()
                 for root in self._roots.values():
                     root.detach_all()
-            if self._inotify is not None:
-                self._inotify.close()
-            await trio.to_thread.run_sync(self._stop, abandon_on_cancel=True)
+            await trio.to_thread.run_sync(self._system.stop, abandon_on_cancel=True)
 
     def watch(self, root: Path) -> Notifications:
         """Notifications about everything below a folder, which need not exist yet.
 
         Watching begins when `Notifications.watch_root` is first called.
         """
-        if self._observer is None or self._token is None:
-            return Notifications(self._reason)
+        if self._polling_only or self._token is None:
+            return Notifications("polling was asked for")
         name = os.fspath(root)
         watched = self._roots.get(name)
         if watched is None:
-            watched = _WatchedRoot(name, self._observer, self._inotify, self._timers, self._token)
+            watched = _WatchedRoot(name, self._system, self._timers, self._token)
             self._roots[name] = watched
         return watched.add_listener()
 
@@ -116,32 +116,82 @@ class Watcher:
         for name, watched in list(self._roots.items()):
             if watched.remove_listener(notifications):
                 del self._roots[name]
-        if self._inotify is not None:
-            self._inotify.watch(notifications, ())
+        if self._system.inotify is not None:
+            self._system.inotify.watch(notifications, ())
 
-    def _start(self) -> None:
-        try:
-            observer = Observer()
-            observer.start()
-        except _CANNOT_WATCH as error:
-            self._reason = _reason_of(error)
-            return
-        self._observer = observer
-        with contextlib.suppress(OSError):  # without it, watchdog reports appends too
-            self._inotify = InotifyReader()
-
-    def _stop(self) -> None:
-        if self._observer is not None:
-            self._observer.stop()
-            self._observer.join()
+    def _on_inotify(self) -> None:
+        """Have the event loop read the inotify instance. Called in a thread."""
+        if self._token is not None:
+            with contextlib.suppress(trio.RunFinishedError):
+                self._token.run_sync_soon(self._inotify_started.set)
 
     async def _run(self, scope: trio.CancelScope) -> None:
         with scope:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._timers.run)
-                if self._inotify is not None:
-                    nursery.start_soon(self._inotify.run)
+                await self._inotify_started.wait()
+                if self._system.inotify is not None:
+                    nursery.start_soon(self._system.inotify.run)
         self._ended.set()
+
+
+class _System:
+    """The observer and the inotify instance of the process, started once the system has room for them.
+
+    All methods block; call them in a thread.
+    """
+
+    def __init__(self, on_inotify: Callable[[], None]) -> None:
+        """`on_inotify` is called, in the same thread, when there is an inotify instance to read."""
+        self.observer: BaseObserver | None = None
+        self.inotify: InotifyReader | None = None
+        self.trouble: str | None = None
+        """The reason why there is no observer."""
+        self.watched: dict[_WatchedRoot, None] = {}
+        """The roots that the observer watches, in the order in which that began."""
+        self.max_watched = sys.maxsize
+        """How many they may be: each takes a thread."""
+        self._on_inotify = on_inotify
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    def start(self) -> None:
+        """Start what could not be started before. This costs one system call when it fails."""
+        with self._lock:
+            if self._stopped:
+                return
+            if self.observer is None:
+                try:
+                    observer = Observer()
+                    observer.start()
+                except _CANNOT_WATCH as error:
+                    self.trouble = _reason_of(error)
+                    return
+                self.observer, self.trouble = observer, None
+            if self.inotify is None and sys.platform == "linux":
+                with contextlib.suppress(OSError):  # without it, watchdog reports appends too
+                    self.inotify = InotifyReader()
+                    self._on_inotify()
+
+    def spare_threads(self) -> None:
+        """No thread can be started any more: stop watching some roots, because everything else needs threads too."""
+        with self._lock:
+            self.max_watched = min(self.max_watched, max(0, len(self.watched) - _SPARE_THREADS))
+            surplus = list(self.watched)[self.max_watched :]
+            for root in surplus:
+                self.watched.pop(root, None)
+        for root in surplus:
+            root.give_up(_TOO_MANY)
+
+    def stop(self) -> None:
+        """Stop both for ever. The inotify instance must not be read any more."""
+        with self._lock:
+            self._stopped = True
+            if self.inotify is not None:
+                self.inotify.close()
+            if self.observer is not None:
+                self.observer.stop()
+                self.observer.join()
 
 
 class _WatchedRoot(FileSystemEventHandler):
@@ -153,16 +203,15 @@ class _WatchedRoot(FileSystemEventHandler):
     def __init__(
         self,
         root: str,
-        observer: BaseObserver,
-        inotify: InotifyReader | None,
+        system: _System,
         timers: Timers,
         token: trio.lowlevel.TrioToken,
     ) -> None:
         self._root = root
-        self._observer = observer
-        self._inotify = inotify
+        self._system = system
+        self._inotify: InotifyReader | None = None
+        """Reports appends, if there is one; otherwise watchdog does."""
         self._timers = timers
-        self._event_types = _ALL_EVENTS if inotify is None else _NAME_EVENTS
         self._token = token
         self._listeners: tuple[Notifications, ...] = ()
         self._lock = threading.Lock()
@@ -174,17 +223,15 @@ class _WatchedRoot(FileSystemEventHandler):
 
     def add_listener(self) -> Notifications:
         """Notifications for one more listener."""
-        notifications = Notifications("not watched yet", self._timers)
+        notifications = Notifications(self._system.trouble or "not watched yet", self._timers)
         notifications.watch_root = self.watch_root
-        inotify = self._inotify
-        if inotify is not None:
 
-            def watch_folders(folders: Iterable[str]) -> None:
-                failure = inotify.watch(notifications, folders)
-                if failure is not None:
-                    notifications.degraded = f"no notifications: {failure.strerror}"
+        def watch_folders(folders: Iterable[str]) -> None:
+            failure = None if self._inotify is None else self._inotify.watch(notifications, folders)
+            if failure is not None:
+                notifications.degraded = f"no notifications: {failure.strerror}"
 
-            notifications.watch_folders = watch_folders
+        notifications.watch_folders = watch_folders
         self._listeners += (notifications,)
         return notifications
 
@@ -228,17 +275,37 @@ class _WatchedRoot(FileSystemEventHandler):
                 self._unwatch()
                 self._set_degraded(f"the folder cannot be watched: {error.strerror}")
                 return
-            if not self._is_watched() or identity != self._identity or real_root != self._real_root:
+            system = self._system
+            system.start()
+            if system.observer is None:
+                self._set_degraded(system.trouble)
+                return
+            is_same = identity == self._identity and real_root == self._real_root and system.inotify is self._inotify
+            if not is_same or not self._is_watched():
                 self._unwatch()
-                self._real_root, self._identity = real_root, identity
+                self._real_root, self._identity, self._inotify = real_root, identity, system.inotify
+                event_types = _ALL_EVENTS if self._inotify is None else _NAME_EVENTS
+                if len(system.watched) >= system.max_watched:
+                    self._set_degraded(_TOO_MANY)
+                    return
                 try:
-                    self._watch = self._observer.schedule(
-                        self, real_root, recursive=True, event_filter=self._event_types
-                    )
+                    self._watch = system.observer.schedule(self, real_root, recursive=True, event_filter=event_types)
                 except _CANNOT_WATCH as error:
                     self._set_degraded(_reason_of(error))
+                    if isinstance(error, RuntimeError) and not isinstance(error, RecursionError):
+                        system.spare_threads()
                     return
+                system.watched[self] = None
             self._set_degraded(None)
+
+    def give_up(self, reason: str) -> None:
+        """Stop watching the root, without waiting for a thread that is in `watch_root`."""
+        watch, observer = self._watch, self._system.observer
+        self._emitter_ended = True
+        if watch is not None and observer is not None:
+            with contextlib.suppress(KeyError):
+                observer.unschedule(watch)
+        self._set_degraded(reason)
 
     def _report(self, path: str | bytes) -> None:
         if self._real_root != self._root:
@@ -261,16 +328,17 @@ class _WatchedRoot(FileSystemEventHandler):
             self._token.run_sync_soon(notifications.wake, idempotent=True)
 
     def _is_watched(self) -> bool:
-        if self._watch is None or self._emitter_ended:
+        if self._watch is None or self._emitter_ended or self._system.observer is None:
             return False
-        emitters = self._observer.emitters.copy()
+        emitters = self._system.observer.emitters.copy()
         return any(emitter.watch == self._watch and emitter.is_alive() for emitter in emitters)
 
     def _unwatch(self) -> None:
-        if self._watch is not None:
+        if self._watch is not None and self._system.observer is not None:
             with contextlib.suppress(KeyError):  # a stopped observer has forgotten all watches
-                self._observer.unschedule(self._watch)
+                self._system.observer.unschedule(self._watch)
             self._watch = None
+        self._system.watched.pop(self, None)
         self._emitter_ended = False
 
     def _set_degraded(self, reason: str | None) -> None:

@@ -53,9 +53,10 @@ class InlineThreads:
         self.calls += 1
         return work()
 
-    def start(self, work: Callable[[], T], deliver: Callable[[outcome.Outcome[T]], None]) -> None:
+    def start(self, work: Callable[[], T], deliver: Callable[[outcome.Outcome[T]], None]) -> bool:
         self.calls += 1
         deliver(outcome.capture(work))
+        return True
 
 
 class Record:
@@ -84,6 +85,7 @@ class Driver:
         read_bytes: int = 65536,
         now: float = 0.0,
         suffixes: tuple[str, ...] = (".slp",),
+        is_finished: Callable[[str, bytes], bool] | None = None,
     ) -> None:
         self.root = root
         self.now = now
@@ -92,6 +94,7 @@ class Driver:
             root,
             suffixes=suffixes,
             rewritable_bytes=REWRITABLE,
+            is_finished=is_finished,
             notifications=notifications,
             read_bytes=read_bytes,
             wall_clock=lambda: WALL_CLOCK + self.now,

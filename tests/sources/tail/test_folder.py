@@ -110,6 +110,63 @@ def test_first_scan_lists_old_files_and_follows_recent_ones(root: Path, start: S
     assert driver.root_present()
 
 
+def is_finished(name: str, head: bytes) -> bool:
+    return head == FINAL
+
+
+def test_finished_files_from_the_future_are_listed_and_running_ones_are_followed(root: Path, start: Start) -> None:
+    finished = [write(root / f"finished{age}.slp", FINAL + b"x", age=-3600 + age) for age in range(3)]
+    running = write(root / "running.slp", HEADER + b"running", age=-3600)
+    left = write(root / "left.slp", HEADER + b"left", age=-3600 + 61)
+    local = write(root / "local.slp", HEADER + b"local", age=30)
+    driver = start(is_finished=is_finished)
+    events = driver.step(0.0)
+    assert isinstance(events[0], Scanned)
+    assert {file.path for file in events[0].files} == {*finished, left}
+    assert [event.file.path for event in events if isinstance(event, Opened)] == [local, running]
+    assert isinstance(events[-1], Settled)
+
+
+def test_game_that_is_listed_because_of_its_time_is_followed_when_it_grows(root: Path, start: Start) -> None:
+    write(root / "fast_clock.slp", HEADER, age=-36000)
+    game = write(root / "game.slp", HEADER, age=-3600)
+    driver = start(is_finished=is_finished)
+    driver.step(0.0)
+    assert game not in driver.live()
+    append(game, b"more")
+    driver.step(6.0)
+    assert bytes(driver.live()[game].data) == HEADER + b"more"
+
+
+def test_times_in_the_future_are_compared_with_each_other_if_the_format_is_unknown(root: Path, start: Start) -> None:
+    newest = write(root / "newest.slp", FINAL, age=-3600)
+    older = write(root / "older.slp", FINAL, age=-3600 + 61)
+    driver = start()
+    events = driver.step(0.0)
+    assert [file.path for file in driver.scanned[0].files] == [older]
+    assert [event.file.path for event in events if isinstance(event, Opened)] == [newest]
+
+
+def test_files_of_the_last_minute_are_followed_even_if_finished(root: Path, start: Start) -> None:
+    recent = write(root / "recent.slp", FINAL, age=10)
+    driver = start(is_finished=is_finished)
+    driver.step(0.0)
+    assert list(driver.live()) == [recent]
+
+
+def test_unreadable_file_from_the_future_is_refused(root: Path, start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(root / "a.slp", FINAL, age=-3600)
+
+    def refuse(path: str, flags: int) -> int:
+        raise OSError(errno.EIO, "broken")
+
+    monkeypatch.setattr(os, "open", refuse)
+    driver = start(is_finished=is_finished)
+    driver.step(0.0)
+    assert [event.path for event in driver.refused] == [path]
+    assert driver.settled
+
+
 def test_empty_folder_is_scanned_and_settled(start: Start) -> None:
     assert start().step(0.0) == [Scanned(()), Settled()]
 
@@ -670,6 +727,102 @@ def test_no_event_follows_a_release(root: Path, start: Start) -> None:
         if isinstance(event, Opened):
             tail.release(event.file)
     assert [type(event) for event in delivered] == [Scanned, Opened, Settled]
+
+
+# Set aside.
+
+
+def set_aside(root: Path, start: Start) -> tuple[Driver, Path]:
+    """A tail that has read the first 64 bytes of a file of a terabyte and set it aside."""
+    path = root / "a.slp"
+    write(path, HEADER + b"begin")
+    os.truncate(path, 1 << 40)
+    driver = start(read_bytes=64)
+    driver.step()
+    driver.tail.set_aside(driver.only().file)
+    driver.tail.set_aside(driver.only().file)
+    driver.settle()
+    return driver, path
+
+
+def test_file_that_is_set_aside_is_caught_up_and_not_read_on(root: Path, start: Start) -> None:
+    driver, path = set_aside(root, start)
+    assert len(driver.only().data) == 64
+    assert driver.only().caught_up == 1
+    assert driver.settled
+    append(path, b"more")
+    driver.settle(6)
+    assert len(driver.only().data) == 64
+    assert driver.only().file.size_bytes == (1 << 40) + 4
+
+
+def test_new_file_does_not_wait_for_one_that_is_set_aside(root: Path, start: Start) -> None:
+    write(root / "long.slp", b"x" * 10_000)
+    driver = start(read_bytes=64)
+    driver.step()
+    long = driver.only()
+    write(root / "new.slp", b"new")
+    driver.step(6.0)
+    driver.step()
+    assert not driver.live()[root / "new.slp"].data, "it waits for the older file"
+    driver.tail.set_aside(long.file)
+    driver.settle()
+    assert bytes(driver.live()[root / "new.slp"].data) == b"new"
+
+
+@pytest.mark.parametrize("release", [False, True])
+@pytest.mark.parametrize("change", ["other head", "truncated", "replaced"])
+def test_file_that_was_set_aside_is_read_again_when_it_is_another(
+    root: Path, start: Start, change: str, release: bool
+) -> None:
+    driver, path = set_aside(root, start)
+    record = driver.only()
+    if release:
+        driver.tail.release(record.file)
+    if change == "other head":
+        rewrite(path, HEADER + b"other")
+    elif change == "truncated":
+        os.truncate(path, 17)
+    else:
+        write(root / "new.tmp", b"new").replace(path)
+    for _ in range(4):  # a file that was not set aside would be read on for ever
+        driver.step(6)
+    again = driver.only()
+    assert again is not record
+    with path.open("rb") as file:
+        assert bytes(again.data[:17]) == file.read(17)
+
+
+def test_released_file_that_was_set_aside_is_not_read_again_for_its_growth(root: Path, start: Start) -> None:
+    driver, path = set_aside(root, start)
+    driver.tail.release(driver.only().file)
+    for _ in range(3):
+        append(path, b"more")
+        driver.settle(6)
+    assert not driver.live()
+    (listed,) = driver.tail.listed
+    assert listed.size_bytes == (1 << 40) + 12
+    path.rename(root / "b.slp")
+    driver.settle(6)
+    append(root / "b.slp", b"more")
+    driver.settle(6)
+    assert not driver.live(), "neither after it was renamed"
+    os.truncate(root / "b.slp", 3)
+    driver.settle(6)
+    assert bytes(driver.only().data) == HEADER[:3]
+
+
+def test_released_file_that_was_set_aside_is_known_by_more_than_its_header(root: Path, start: Start) -> None:
+    """A game that is written over a damaged file has the same header while it runs."""
+    path = write(root / "a.slp", HEADER + b"damaged")
+    driver = start()
+    driver.step()
+    driver.tail.set_aside(driver.only().file)
+    driver.settle()
+    driver.tail.release(driver.only().file)
+    path.write_bytes(HEADER + b"another game")
+    driver.settle(6)
+    assert bytes(driver.only().data) == HEADER + b"another game"
 
 
 # Refused.

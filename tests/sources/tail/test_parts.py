@@ -112,9 +112,10 @@ class LateThreads(InlineThreads):
         super().__init__()
         self._deliver: Callable[[], None] = lambda: None
 
-    def start(self, work: Callable[[], T], deliver: Callable[[outcome.Outcome[T]], None]) -> None:
+    def start(self, work: Callable[[], T], deliver: Callable[[outcome.Outcome[T]], None]) -> bool:
         result = outcome.capture(work)
         self._deliver = lambda: deliver(result)
+        return True
 
     def finish(self) -> None:
         self._deliver()

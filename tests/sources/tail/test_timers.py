@@ -93,12 +93,13 @@ class SlowThreads(InlineThreads):
         super().__init__()
         self._nursery = nursery
 
-    def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> None:
+    def start(self, work: Callable[[], T], deliver: Callable[[Outcome[T]], None]) -> bool:
         async def scan() -> None:
             await trio.sleep(3)
             deliver(capture(work))
 
         self._nursery.start_soon(scan)
+        return True
 
 
 @pytest.mark.trio

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import shutil
 import struct
 import sys
@@ -38,6 +39,7 @@ from slpstream.sources.tail import (
 )
 from slpstream.sources.tail import watcher as watcher_module
 from slpstream.sources.tail.inotify import InotifyReader
+from slpstream.sources.tail.threads import TrioThreads
 from slpstream.sources.tail.timers import Timers
 from tests.sources.tail.driver import REWRITABLE
 
@@ -273,7 +275,8 @@ async def test_unwatched_notifications_cost_nothing(root: Path) -> None:
                 while len(observers()) > idle:
                     await trio.sleep(0.001)
             assert not watcher._roots
-            assert watcher._inotify is None or not watcher._inotify._watches
+            inotify = watcher._system.inotify
+            assert inotify is None or not inotify._watches
 
 
 async def test_polling_alone_finds_everything(root: Path) -> None:
@@ -337,6 +340,69 @@ async def test_polling_when_the_observer_cannot_start_a_thread(root: Path, monke
         await consumer.until_data("a.slp", b"one")
 
 
+async def test_threads_are_left_for_other_work_than_watching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watcher_module, "_SPARE_THREADS", 3)
+    real = BaseObserver.schedule
+    watched = 0
+
+    def schedule(*args: object, **options: object) -> object:
+        nonlocal watched
+        if watched == 6:
+            raise RuntimeError("can't start new thread")
+        watched += 1
+        return real(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(BaseObserver, "schedule", schedule)
+    async with Watcher() as watcher:
+        listeners: list[Notifications] = []
+        for number in range(9):
+            (tmp_path / str(number)).mkdir()
+            listeners.append(watcher.watch(tmp_path / str(number)))
+        for _ in range(2):  # at the second scan, no watch is tried again
+            for notifications in listeners:
+                await trio.to_thread.run_sync(notifications.watch_root)
+            working = [notifications.degraded is None for notifications in listeners]
+            assert working == [True] * 3 + [False] * 6
+            assert "threads" in (listeners[-1].degraded or "")
+            system = watcher._system
+            assert system.observer is not None
+            assert len(system.observer.emitters) == len(system.watched) == 3
+        await trio.to_thread.run_sync(watcher.unwatch, listeners[0])
+        await trio.to_thread.run_sync(listeners[8].watch_root)
+        assert "can't start" in (listeners[8].degraded or ""), "there is room for one, and the limit still holds"
+
+
+async def test_work_waits_until_a_thread_can_be_started(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.sources.tail.threads._RETRY_SECONDS", 0.02)
+    monkeypatch.setattr("slpstream.sources.tail.folder._MISSING_SECONDS", 0.02)
+    real = trio.lowlevel.start_thread_soon
+    failures, chance = 0, random.Random(1)
+
+    def start_thread_soon(*args: object, **options: object) -> None:
+        nonlocal failures
+        if chance.random() < 0.6:
+            failures += 1
+            raise RuntimeError("can't start new thread")
+        real(*args, **options)  # type: ignore[arg-type]
+
+    for module in (trio.lowlevel, trio._threads):
+        monkeypatch.setattr(module, "start_thread_soon", start_thread_soon)
+    append(root / "a.slp", b"one")
+    async with consuming(tail_of(root, None, poll=0.02, scan=0.05)) as consumer:
+        await consumer.until_data("a.slp", b"one")
+        append(root / "b.slp", b"two")
+        await consumer.until_data("b.slp", b"two")
+    assert failures
+
+
+async def test_runtime_errors_of_the_work_itself_are_raised() -> None:
+    def work() -> None:
+        raise RuntimeError("a bug")
+
+    with pytest.raises(RuntimeError, match="a bug"):
+        await TrioThreads().run(work)
+
+
 @asynccontextmanager
 async def nested_folders(root: Path, depth: int) -> AsyncIterator[None]:
     """Nested folders for the duration of the block. `shutil.rmtree` could not remove them: it is recursive too."""
@@ -388,6 +454,56 @@ async def test_polling_when_no_observer_can_be_started(
         async with consuming(tail_of(root, notifications, poll=0.02, scan=0.1)) as consumer:
             append(root / "a.slp", b"one")
             await consumer.until_data("a.slp", b"one")
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), RuntimeError("no thread")])
+async def test_notifications_begin_when_the_observer_can_be_started(
+    root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    tries = 0
+
+    def none_left() -> BaseObserver:
+        nonlocal tries
+        tries += 1
+        raise error
+
+    monkeypatch.setattr(watcher_module, "Observer", none_left)
+    async with Watcher() as watcher:
+        tail = tail_of(root, watcher.watch(root), poll=NEVER, scan=0.05)
+        async with consuming(tail) as consumer:
+            threads = threading.active_count()
+            notifications = tail._notifications
+            while tries < 5:
+                await trio.sleep(0.01)
+            assert notifications.degraded
+            assert threading.active_count() <= threads, "a failure costs no thread"
+            monkeypatch.setattr(watcher_module, "Observer", Observer)
+            while notifications.degraded:
+                await trio.sleep(0.01)
+            tail._scan_seconds = NEVER
+            await trio.sleep(0.2)
+            append(root / "a.slp", b"one")
+            await consumer.until_data("a.slp", b"one")
+            append(root / "a.slp", b"two")
+            await consumer.until_data("a.slp", b"onetwo")
+    assert not observers()
+
+
+@on_linux
+async def test_appends_come_from_inotify_once_an_instance_is_left(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none_left() -> InotifyReader:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), scan=0.05)) as consumer:
+        append(root / "a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
+        monkeypatch.setattr(watcher_module, "InotifyReader", InotifyReader)
+        while watcher._system.inotify is None or not watcher._system.inotify._watches:
+            await trio.sleep(0.01)
+        append(root / "a.slp", b"two")
+        await consumer.until_data("a.slp", b"onetwo")
+        assert consumer.tail._notifications.degraded is None
 
 
 @on_linux
@@ -551,8 +667,8 @@ async def test_events_after_the_end_of_the_event_loop_are_dropped(root: Path) ->
 
     await trio.to_thread.run_sync(lambda: trio.run(other_loop))
     assert token is not None
-    watched = watcher_module._WatchedRoot(str(root), Observer(), None, Timers(), token)
+    system = watcher_module._System(on_inotify=lambda: None)
+    watched = watcher_module._WatchedRoot(str(root), system, Timers(), token)
     notifications = watched.add_listener()
     watched._report(str(root / "a.slp"))
     assert notifications.take().paths == {str(root / "a.slp")}
-    watched._observer.stop()

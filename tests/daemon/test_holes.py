@@ -1,0 +1,129 @@
+"""Files with nothing to read in them, however long they are: a station goes on with its next game."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import trio
+
+from slpstream.api import messages
+from slpstream.formats.registry import of_name
+from slpstream.game.log_reader import MODES, archived_game
+from slpstream.game.pipeline import Pipeline
+from slpstream.game.replay_check import ReplayCheck
+from slpstream.model.messages import START
+from tests.running_station import running_station, until
+from tests.synthetic.match import synthetic_match
+
+pytestmark = pytest.mark.trio
+TERABYTE = 1 << 40
+
+
+@pytest.fixture(autouse=True)
+def _short_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
+    monkeypatch.setattr("slpstream.daemon.station.station._RELEASE_SECONDS", 0.05)
+
+
+def damaged(replay: bytes) -> bytes:
+    """The first half of a running game, then an undeclared command."""
+    return replay[:11] + bytes(4) + replay[15 : len(replay) // 2] + b"\0" * 100
+
+
+@pytest.mark.parametrize("kind", ["only a hole", "after a finished game", "in a game", "in a file written in one go"])
+async def test_next_game_is_streamed_after_a_file_with_a_hole(tmp_path: Path, kind: str) -> None:
+    replay = synthetic_match(frames=130)
+    contents = {"after a finished game": replay, "in a game": damaged(replay)}.get(kind, b"")
+    path = tmp_path / ("race.gci" if kind == "in a file written in one go" else "Game_1.slp")
+    async with running_station(tmp_path) as station:
+        with path.open("wb") as file:
+            file.write(contents)
+            file.truncate(TERABYTE)
+        await until(lambda: path in station.followed or any(f.path == path for f in station._archived_files()))
+        following = synthetic_match(seed=2, frames=130)
+        (tmp_path / "Game_2.slp").write_bytes(following)
+        expected = [message.json() for message in messages(tmp_path / "Game_2.slp")]
+        await until(lambda: any(game.ended and game.game_id.encode() in expected[0] for game in station.channel.games))
+        if path.suffix == ".slp":
+            await until(lambda: station.active_files == 0)
+            assert station.lag_seconds == 0
+
+
+async def test_diagnostic_after_the_end_of_the_game_is_not_lost(tmp_path: Path) -> None:
+    replay = synthetic_match(frames=130)
+    path = tmp_path / "Game_1.slp"
+    async with running_station(tmp_path) as station:
+        with path.open("wb") as file:
+            file.write(replay)
+            file.truncate(len(replay) + 300_000)
+        await until(lambda: any(game.ended for game in station.channel.games) and station.active_files == 0)
+        (game,) = station.channel.games
+        position, lines = START, []
+        while part := await game.log_reader.messages("live", position):
+            lines += [message.json() for message in part]
+            position = part[-1].position
+    expected = [message.json() for message in messages(path)]
+    assert b"trailing_bytes" in expected[-1]
+    assert lines == expected
+
+
+async def test_damaged_file_that_grows_is_kept_open_and_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slpstream.daemon.station.station._RELEASE_SECONDS", 0.4)
+    path = tmp_path / "Game_1.slp"
+    async with running_station(tmp_path) as station:
+        path.write_bytes(damaged(synthetic_match(frames=130)))
+        await until(lambda: any(game.ended for game in station.channel.games))
+        (followed,) = station._followed.values()
+        read = followed.pipeline.bytes_read
+        end = trio.current_time() + 0.6
+        while trio.current_time() < end:
+            with path.open("ab") as file:
+                file.write(bytes(100))
+            await trio.sleep(0.02)
+            assert station.followed == [path], "opening it again for each growth would cost more"
+        assert followed.pipeline.bytes_read == read
+        await until(lambda: station.active_files == 0)
+        with path.open("ab") as file:
+            file.write(bytes(100))
+        await trio.sleep(0.1)
+        assert station.active_files == 0
+
+
+async def test_log_of_an_archived_game_ends_at_the_hole(tmp_path: Path) -> None:
+    path = tmp_path / "Game_1.slp"
+    path.write_bytes(synthetic_match(frames=130))
+    expected = [message.json() for message in messages(path)]
+    os.truncate(path, TERABYTE)
+    game_id = next(iter(messages(path))).game_id
+    assert game_id is not None
+    game = archived_game(lambda: path, 0, game_id, trio.CapacityLimiter(1))
+    position, lines = START, []
+    with trio.fail_after(10):
+        for _ in range(2):
+            while part := await game.log_reader.messages("live", position):
+                lines += [message.json() for message in part]
+                position = part[-1].position
+    assert lines[:-1] == expected
+    assert b"trailing_bytes" in lines[-1]
+
+
+async def test_check_of_a_finished_game_ends_at_the_hole(tmp_path: Path) -> None:
+    results: list[str] = []
+    check = ReplayCheck(lambda station, result: results.append(result))
+    replay = synthetic_match(frames=130) + bytes(300_000)
+    path = tmp_path / "Game_1.slp"
+    path.write_bytes(replay)
+    os.truncate(path, TERABYTE)
+    pipeline = Pipeline(of_name(path.name).new_reader(path.name), MODES)
+    check.published(pipeline, pipeline.feed(replay))
+    check.released("setup", path, pipeline)
+    with trio.fail_after(10):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(check.run)
+            await until(lambda: bool(results))
+            nursery.cancel_scope.cancel()
+    assert results == ["equal"]
