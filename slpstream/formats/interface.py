@@ -149,6 +149,9 @@ class Format(NamedTuple):
     names: Path | None = None
     """Folder with the format's tables of names (`slpstream.formats.name_tables`). Its JSON files are served to pages as
     `/static/names/{format}/`."""
+    finished: Callable[[bytes], bool] | None = None
+    """(first `rewritable_bytes` of the file) to whether the game was over when they were written. Without it every new
+    file counts as one that is being written, unless the format is `written_whole`."""
 
     def new_reader(self, name: str = "", *, strict: bool = False, personal: bool = False) -> Reader:
         """Return a reader for a file of this name."""

@@ -90,6 +90,18 @@ def of_name(name: str, head: bytes = b"", size_bytes: int | None = None) -> Form
     return choose(name, head, size_bytes) or choose(name) or formats()[0]
 
 
+def is_finished(name: str, header: bytes) -> bool:
+    """Whether the game in a file of this name was over when its first bytes, `header`, were written.
+
+    True for files that are written in one go. `header` may be longer than needed; if it is too short, it shows nothing.
+    """
+    format_ = of_name(name)
+    if format_.written_whole:
+        return True
+    size = format_.rewritable_bytes
+    return format_.finished is not None and len(header) >= size and format_.finished(header[:size])
+
+
 def format_called(name: str) -> Format | None:
     """The format with this name; `None` when it is not installed."""
     return next((format_ for format_ in formats() if format_.name == name), None)

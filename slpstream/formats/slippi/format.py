@@ -15,6 +15,10 @@ def _whole_game(data: bytes) -> WholeGame:
     return whole_game.WholeGame(data)
 
 
+def _finished(header: bytes) -> bool:
+    return container.raw_length(header) > 0
+
+
 FORMAT = Format(
     "slippi",
     (".slp",),
@@ -26,4 +30,5 @@ FORMAT = Format(
     preview=read_preview,
     describe=describe,
     stats="slpstream.stats.game:SlippiStats",
+    finished=_finished,
 )

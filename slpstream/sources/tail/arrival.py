@@ -8,7 +8,7 @@ from slpstream.sources.tail.scan import FileStat
 class Arrival:
     """A file name that is waiting to be opened."""
 
-    __slots__ = ("at_start", "existed", "header", "path", "stat", "version")
+    __slots__ = ("at_start", "existed", "finished", "header", "path", "stat", "version")
 
     def __init__(self, path: str, stat: FileStat, *, existed: bool, header: bytes | None = None) -> None:
         self.path = path
@@ -16,5 +16,7 @@ class Arrival:
         self.existed = existed
         self.at_start = False
         self.version = 0
+        self.finished = False
+        """Its first bytes have shown that it is finished, and it waits until others like it have been read."""
         self.header = header
         """If given, open the file only when its first bytes are no longer these."""

@@ -84,6 +84,7 @@ class Driver:
         read_bytes: int = 65536,
         now: float = 0.0,
         suffixes: tuple[str, ...] = (".slp",),
+        is_finished: Callable[[str, bytes], bool] | None = None,
     ) -> None:
         self.root = root
         self.now = now
@@ -94,6 +95,7 @@ class Driver:
             rewritable_bytes=REWRITABLE,
             notifications=notifications,
             read_bytes=read_bytes,
+            is_finished=is_finished,
             wall_clock=lambda: WALL_CLOCK + self.now,
             threads=self.threads,
         )
