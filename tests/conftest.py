@@ -19,6 +19,7 @@ TESTS = ROOT / "tests"
 MARKS: Mapping[str, str] = {
     "bench": "process slow",
     "cli": "process",
+    "daemon/test_copied_in.py": "process slow",
     "daemon/test_end_to_end.py": "process",
     "daemon/test_games.py": "process",
     "daemon/test_jump.py": "process",

@@ -150,8 +150,8 @@ class Format(NamedTuple):
     """Folder with the format's tables of names (`slpstream.formats.name_tables`). Its JSON files are served to pages as
     `/static/names/{format}/`."""
     is_finished: Callable[[bytes], bool] | None = None
-    """Whether the first `rewritable_bytes` of a file show that the game has finished writing it. Without it only the
-    time of a file's last change tells."""
+    """Whether the first `rewritable_bytes` of a file show that the game has finished writing it. Without it every new
+    file counts as one that is being written, unless the format is `written_whole`."""
 
     def new_reader(self, name: str = "", *, strict: bool = False, personal: bool = False) -> Reader:
         """Return a reader for a file of this name."""

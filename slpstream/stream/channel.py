@@ -13,7 +13,7 @@ import msgspec
 import trio
 
 from slpstream.model.errors import NoSuchGame
-from slpstream.model.messages import Cursor, FramesMode, LogMessage, Position
+from slpstream.model.messages import START, Cursor, FramesMode, LogMessage, Position
 from slpstream.stream.delta_bases import Chunk, DeltaBases, Entry, chunks
 from slpstream.stream.game import Game
 from slpstream.stream.games import Locate, StationGames
@@ -85,7 +85,7 @@ class Channel(StationGames):
         if not game.catching_up:
             for group in list(self._groups.values()):
                 mode = group[0].view.mode
-                if logs.get(mode):
+                if logs.get(mode) and _receivers(game, group):
                     self._fan_out(game, logs[mode], before[mode], group)
             for messages in logs.values():
                 for message in messages:
@@ -98,7 +98,23 @@ class Channel(StationGames):
         for subscriber in self._live_subscribers():
             if subscriber.delivery == "lossless":
                 subscriber.fall_behind(game)
-            elif game.in_progress:
+            elif game.in_progress and not game.aside:
+                subscriber.send_status(self.snapshot(game, subscriber.view.mode))
+        self.notify()
+
+    def turn_to(self, game: Game) -> None:
+        """Make a game that goes on the current one, and tell the live subscribers where it stands.
+
+        Conflating subscribers of which the game was kept so far receive it from its beginning.
+        """
+        was_aside, game.aside = game.aside, False
+        self.current = game
+        for subscriber in self._live_subscribers():
+            if subscriber.delivery == "lossless":
+                continue
+            if was_aside:
+                subscriber.fall_behind(game, START)
+            else:
                 subscriber.send_status(self.snapshot(game, subscriber.view.mode))
         self.notify()
 
@@ -169,7 +185,8 @@ class Channel(StationGames):
     ) -> None:
         """Send one batch to one group, in chunks that a socket usually takes whole."""
         view = group[0].view
-        known = self._group_bases.setdefault(view.key, {})
+        # A game aside leaves the bases as they are, for the game that is played.
+        known: DeltaBases = {} if game.aside else self._group_bases.setdefault(view.key, {})
         entries: list[Entry] = []
         for message in messages:
             entry = view.entry(message, self.station, game.frames_per_second, known)
@@ -177,7 +194,7 @@ class Channel(StationGames):
                 entries.append(entry)
         fallen: list[tuple[LiveSubscriber, LogMessage]] = []
         for chunk in chunks(entries):
-            for subscriber in list(group):  # one that fails leaves the group
+            for subscriber in _receivers(game, group):  # one that fails leaves the group
                 if subscriber.outbox.queued_bytes == 0:
                     if not subscriber.outbox.send(subscriber.readable(chunk)):
                         subscriber.wake()
@@ -188,6 +205,11 @@ class Channel(StationGames):
             for subscriber, refused in fallen:
                 subscriber.fall_behind(game, _before(messages, refused, position))
             fallen.clear()
+
+
+def _receivers(game: Game, group: Sequence[LiveSubscriber]) -> list[LiveSubscriber]:
+    """A copy of the group without the subscribers that get nothing of this game."""
+    return [subscriber for subscriber in group if subscriber.delivery == "lossless" or not game.aside]
 
 
 def _put_each(subscriber: LiveSubscriber, chunk: Chunk) -> LogMessage | None:

@@ -105,6 +105,8 @@ class Game:
     """A game of a station: its two logs, and what a new subscriber needs to join in the middle."""
 
     __slots__ = (
+        "arrived_whole",
+        "aside",
         "catching_up",
         "ended",
         "frames_per_second",
@@ -135,6 +137,10 @@ class Game:
         self.frames_per_second = 60
         self.catching_up = False
         """The file is older than the daemon and is still being read up to its end; nothing of it is live yet."""
+        self.arrived_whole = False
+        """The file was finished when it was first seen, so nothing shows that the game is being played."""
+        self.aside = False
+        """Another game is the one that is played: lossless subscribers get this one too, all others do not."""
         self.read_again = False
         """The file is being read from its beginning once more; messages that the log already has are not new."""
         self.ended = False

@@ -8,7 +8,7 @@ has dropped it, from the file.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Container, Sequence
+from collections.abc import Awaitable, Callable, Collection, Container, Sequence
 from typing import NamedTuple
 from weakref import WeakSet
 
@@ -38,7 +38,8 @@ class StationGames:
         self.readers: WeakSet[StationReader] = WeakSet()
         """Everything that holds a position in these games."""
         self.current: Game | None = None
-        """The game with the newest Game Start."""
+        """The game that is played: of those that are not aside, the one with the newest Game Start, unless the station
+        has turned to another that goes on."""
         self.settled = False
         """The source has been searched once, so it is known which games are live."""
 
@@ -70,10 +71,14 @@ class StationGames:
             changed.set()
 
     def begin(self, game: Game) -> None:
-        """Add a game that has just begun and make it the current one. Older games that are over lose their rings."""
+        """Add a game that has just begun, and make it the current one unless it is aside.
+
+        Older games that are over lose their rings.
+        """
         self._games = [known for known in self._games if known.game_id != game.game_id or not known.archived]
         self._games.append(game)
-        self.current = game
+        if not game.aside:
+            self.current = game
         for older in self._games[: -self._kept_games]:
             if not older.in_progress:
                 older.forget()
@@ -91,7 +96,8 @@ class StationGames:
         game.forget()
         self._games.sort(key=lambda known: known.order)
         if self.current is game:
-            self.current = next((known for known in reversed(self._games) if not known.archived), None)
+            known_games = reversed(self._games)
+            self.current = next((known for known in known_games if not (known.archived or known.aside)), None)
 
     def drop_oldest(self, followed: Container[Game | None]) -> None:
         """Drop the oldest games beyond a limit, unless they are in `followed` or a reader still needs them.
@@ -99,15 +105,21 @@ class StationGames:
         A dropped game is found again through its file, as a game from before this daemon.
         """
         behind = [reader for reader in self.readers if not reader.live]
-        count = 0
+        dropped: list[Game] = []
+        aside: set[Game] = set()
+        keeps_one = False
         for game in self._games[: max(0, len(self._games) - _KNOWN_GAMES)]:
             if game is self.current or game in followed or any(reader.needs(game) for reader in behind):
-                break  # dropping a later game would turn it into an older one than this
-            count += 1
-        dropped, self._games = self._games[:count], self._games[count:]
-        if dropped:  # can be thousands, after a lookup of an old game
-            for reader in self.readers:
+                keeps_one = True
+            elif not keeps_one:
+                dropped.append(game)
+            elif game.aside:
+                aside.add(game)  # any other would turn into an older game than the one that is kept
+        self._games = [game for game in self._games[len(dropped) :] if game not in aside]
+        for reader in self.readers if dropped or aside else ():
+            if dropped:  # can be thousands, after a lookup of an old game
                 reader.drop(dropped)
+            reader.forget(aside)
 
     def take_back(self, game: Game) -> None:
         """Resume a game that was left, and may have been dropped, in its old place."""
@@ -141,9 +153,11 @@ class StationReader:
     calls `took`, so messages that were fetched and not delivered are fetched again.
     """
 
-    def __init__(self, station: StationGames, mode: FramesMode) -> None:
+    def __init__(self, station: StationGames, mode: FramesMode, *, reads_aside: bool = True) -> None:
+        """`reads_aside` is false for readers that follow only what is played."""
         self._station = station
         self._mode = mode
+        self._reads_aside = reads_aside
         self.positions: dict[Game, Position] = {}
         """The last message that was taken from each game."""
         self.resumed: dict[str, Position] = {}
@@ -176,7 +190,8 @@ class StationReader:
         running = [game for game in self._station.games if game.in_progress]
         self._first = min(running, key=lambda game: game.order) if running else self._station.next_order()
         for game in self._station.games:
-            self.positions[game] = game.logs[self._mode].head
+            if self.wants(game):
+                self.positions[game] = game.logs[self._mode].head
 
     def from_game(self, game: Game) -> None:
         """Begin with this game; set its position first if it is not its beginning."""
@@ -231,7 +246,11 @@ class StationReader:
     def games(self) -> list[Game]:
         """The games to read, in the station's order."""
         first = self._first_order
-        return [game for game in self._station.games if game.order >= first]
+        return [game for game in self._station.games if game.order >= first and self.wants(game)]
+
+    def wants(self, game: Game) -> bool:
+        """Whether a game is for this reader, if it has come so far."""
+        return self._reads_aside or not game.aside or game is self._first
 
     async def next(self) -> Unread | None:
         """The next unread messages of any game, or `None` when all heads are reached.
@@ -240,6 +259,8 @@ class StationReader:
         looked at, so the caller can go live without a gap. Raises `CursorGone`; `skip` then passes over the game that
         `stuck_in` returns.
         """
+        if self._pass and self._pass[0].aside:
+            self._pass.clear()  # the game that is played comes first
         while True:
             if not self._pass:
                 self._pass.extend(self.games())
@@ -299,7 +320,7 @@ class StationReader:
 
     def needs(self, game: Game) -> bool:
         """Whether this reader has yet to read something of a game."""
-        if self.live or game in self._exhausted or game.order < self._first_order:
+        if self.live or game in self._exhausted or game.order < self._first_order or not self.wants(game):
             return False
         return game.archived or self.position(game) < game.logs[self._mode].head
 
@@ -311,6 +332,10 @@ class StationReader:
         ordinal, place, name = games[-1].order
         if self._first_order <= games[-1].order:
             self._first = (ordinal, place, name + "\0")
+        self.forget(games)
+
+    def forget(self, games: Collection[Game]) -> None:
+        """Forget the positions in games that the station does not know any more."""
         for game in games:
             self.positions.pop(game, None)
         self._exhausted.difference_update(games)

@@ -173,7 +173,7 @@ class StationDelivery:
         self._subscriber = subscriber
         self._station = channel.station
         self._scope = trio.CancelScope()
-        self._reader = StationReader(channel, subscriber.view.mode)
+        self._reader = StationReader(channel, subscriber.view.mode, reads_aside=subscriber.delivery == "lossless")
         self._told_state: dict[str, Any] = {}
         self._told_set: dict[str, Any] | None = None
         self._behind = trio.Event()

@@ -33,7 +33,15 @@ class FollowedFile:
         self.game: Game | None = None
         self.described: DescribedGame | None = None
         """The settings, result and metadata of the game so far; `None` until it begins."""
-        self.grown_at = trio.current_time()
+        self.opened_at = self.grown_at = trio.current_time()
+        self.arrived_whole = False
+        """Whether the file was finished when it was first seen, or another game is played and this file has not grown
+        yet. Known from Game Start on."""
+        self.grows = False
+        """Whether the file has grown after it was read to its end."""
+        self.copy_of: Game | None = None
+        """The game that another file holds already, so that nothing of this one is published."""
+        self._read_to_end = False
         self.written_whole = of_name(file.path.name).written_whole
         """Whether files of this format are written in one go. They are read once they have stopped changing."""
         self.unwritten = False
@@ -46,15 +54,30 @@ class FollowedFile:
         """The last known size of a file that is no longer read, whatever it grows to."""
         self._keep_checkpoint: Callable[[Pipeline], None] | None = None
 
+    def is_copy(self) -> bool:
+        """Whether nothing of this file is published, because another one holds its game."""
+        return self.copy_of is not None
+
+    def note_growth(self) -> None:
+        """Take note that bytes were read."""
+        self.grown_at = trio.current_time()
+        self.grows = self.grows or self._read_to_end
+
+    def note_end(self) -> None:
+        """Take note that the file was read to its end."""
+        self._read_to_end = True
+
     @property
     def arrived_at_ms(self) -> int | None:
-        """When the first bytes were seen to arrive, Unix time; `None` for a file that was there before, or is written
-        in one go."""
-        return None if self.written_whole else self._seen_at_ms
+        """When the first bytes were seen to arrive, Unix time; `None` for a file that was there before, arrived whole, or
+        is written in one go: its game was played at another time."""
+        return None if self.written_whole or self.arrived_whole else self._seen_at_ms
 
     @property
     def has_unread_bytes(self) -> bool:
-        """Whether the file has bytes that have not been read."""
+        """Whether the file has bytes that have not been read. Those of a copy are not needed."""
+        if self.is_copy():
+            return False
         if self.written_whole:
             return self.played_size_bytes != self.file.size_bytes
         return self.set_aside_bytes is None and self.pipeline.bytes_read < self.file.size_bytes
@@ -146,6 +169,10 @@ class GamesByFile:
         """The game with this id that `file` holds or held."""
         game, _ = self._games.get((file.identity, game_id), (None, None))
         return game
+
+    def can_continue(self, game: Game) -> bool:
+        """Whether a game that has stopped goes on if its file, or a copy of it, does."""
+        return any(held is game for held, _ in self._games.values())
 
     def forget(self, game: Game) -> None:
         """Forget a game that will not continue, whatever its file contains later."""

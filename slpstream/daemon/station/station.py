@@ -1,8 +1,12 @@
 """One setup: its folder, the games that are played on it, and its state.
 
 A station follows every growing file below its folder, each with a pipeline of its own, and publishes what comes out.
-Its current game is the one with the newest Game Start. A game that never ended is left after a while, and goes on if
-its file does. Games from before this daemon started are known, but not streamed: see `archive`.
+A game that never ended is left after a while, and goes on if its file does. Games from before this daemon started are
+known, but not streamed: see `archive`.
+
+The current game is the one that is played: of the games whose files grow, the one with the newest Game Start. A file
+that arrives whole, such as a copy of an old replay, is indexed and delivered to lossless subscribers, but set aside: it
+does not become the current game of a station on which one has been played. Until then, the newest file is shown.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +63,10 @@ _PLAYED_AT_ONCE = 256
 _UNFINISHED_FILES = 8
 """Broken files that are kept open for a moment, and files that the disk never took: at most this many of each."""
 _RELEASE_SECONDS = 2.0
+_PLAYED_SECONDS = 0.25
+"""A file takes the place of a game that is played once it has grown for this long. Copying a file can take a moment."""
+_COPIED_BYTES = 1 << 16
+"""A game that is begun again has fewer bytes than this when its Game Start is read; a copy usually has more."""
 _TICK_SECONDS = 0.5
 
 
@@ -142,6 +151,7 @@ class Station:
     def lag_seconds(self) -> float:
         """How long unread bytes have been waiting in the followed files; 0 without unread bytes."""
         files = list(self._followed.values())  # called from a worker thread
+        files = [f for f in files if f.written_whole or not f.file.arrived_whole]  # others are read when there is time
         waiting_since = [f.file.mtime_ns / 1e9 for f in files if f.has_unread_bytes]
         return max(0.0, self._shared.wall_clock() - min(waiting_since)) if waiting_since else 0.0
 
@@ -234,6 +244,7 @@ class Station:
                 return 0
             followed = self._follow(unwritten_file(path, self._shared.wall_clock()), existed=False)
             followed.unwritten = True
+        followed.note_end()  # what is offered next has been written since
         self._feed(followed, offset, data)
         return followed.pipeline.bytes_read
 
@@ -275,8 +286,8 @@ class Station:
             self._feed(followed, event.offset, event.data)
 
     def _feed(self, followed: FollowedFile, offset: int, data: bytes) -> None:
-        followed.grown_at = trio.current_time()
-        if followed.written_whole:  # read when it has come to rest
+        followed.note_growth()
+        if followed.written_whole or followed.is_copy():  # read when it has come to rest, or not at all
             self._counters.count_bytes(len(data))
             self._set_aside_if_exhausted(followed)
             return
@@ -288,23 +299,31 @@ class Station:
         if data:
             self._counters.count_bytes(len(data))
             self._publish(followed, pipeline.feed(data))
+            if followed.is_copy():
+                return
             followed.keep_checkpoint()
             if self.on_bytes is not None:
                 self.on_bytes(followed, offset, data)
+            self._turn_if_played(followed)
             if pipeline.closed:
                 self._set_aside_if_exhausted(followed)
                 self._release_if_done(followed)
 
     def _rewritten(self, event: Rewritten) -> None:
         followed = self._followed.get(event.file)
-        if followed is not None:
-            followed.grown_at = trio.current_time()
+        if followed is not None and not followed.is_copy():
+            followed.note_growth()
             self._publish(followed, followed.pipeline.rewrite(event.data))
             self._release_if_done(followed)
 
     def _caught_up(self, event: CaughtUp) -> None:
         followed = self._followed.get(event.file)
         if followed is None:
+            return
+        followed.note_end()
+        if followed.is_copy():
+            if followed.file.arrived_whole:
+                self._release_copy(followed)
             return
         if followed.written_whole and followed.existed:  # a game that was over before: known, not streamed
             file = followed.file
@@ -324,7 +343,8 @@ class Station:
             self._release(followed)
         self.channel.caught_up(game)
         if game.in_progress:
-            self._state.change("playing", "game in progress", game.game_id)
+            if game is self.channel.current:
+                self._state.change("playing", "game in progress", game.game_id)
         elif not was_over:
             self._release_if_done(followed)
 
@@ -354,7 +374,8 @@ class Station:
             self.channel.caught_up(game)
         if was_running:
             self._metrics.game("lost")
-        if game is self.channel.current and was_running:
+        self._go_on_in_copies(game)
+        if game is self.channel.current and was_running and not self._turn_to_another():
             self._state.change("idle", event.error.what, game.game_id)
         self.channel.notify()
 
@@ -379,6 +400,11 @@ class Station:
     def _publish(self, followed: FollowedFile, batch: Batch) -> None:
         """Publish, index and count what came out of one file."""
         if not batch.events:
+            return
+        if batch.start is not None and self._is_copy(followed, batch.start.game_id):
+            self._log.info(
+                "copy of a game", game_id=batch.start.game_id, file=printable(followed.file.path, self.folder)
+            )
             return
         if self._shared.replay_check is not None:
             self._shared.replay_check.published(followed.pipeline, batch)
@@ -405,6 +431,8 @@ class Station:
     def _describe(self, followed: FollowedFile, events: Sequence[Event], *, over: bool = False) -> None:
         """Update the summary of the game, and its record in the index."""
         changed = followed.describe(events)
+        if followed.game is not None and followed.game.aside and not over:
+            return  # in the index it would look like the game in progress
         if followed.described is not None and self._shared.index is not None and (changed or over):
             file = followed.file
             record = record_of(followed.described)
@@ -416,19 +444,22 @@ class Station:
         file = followed.file
         followed.described = DescribedGame(start)
         log_reader = followed.open_log(start.game_id, self._shared.limiter, self.read_unwritten)
-        known = self._games.find(file, start.game_id)
+        known = self._games.find(file, start.game_id) or self._abandoned_game(start.game_id)
         if known is not None and (known.left or known in self.channel.games):
             # A file that was released, left alone for long, or gone for a while, and is read again: its log goes on
             # where it was, because it is a function of the bytes.
             self._games.put(file, known)
             known.log_reader = log_reader
             followed.game = known
+            followed.arrived_whole = known.arrived_whole
             self.channel.take_back(known)
             return
         game = Game(start.game_id, log_reader, ring_bytes=self._ring_bytes, order=self.channel.next_order())
         numerator, denominator = start.rate
         game.frames_per_second = round(numerator / denominator)
         game.catching_up = followed.existed
+        game.aside = self._belongs_aside(followed)
+        game.arrived_whole = followed.arrived_whole = followed.written_whole or file.arrived_whole or game.aside
         followed.game = game
         if self._tail is not None:
             self._games.prune(self.channel.games, self._tail.knows)
@@ -436,6 +467,128 @@ class Station:
         self.channel.drop_oldest({other.game for other in self._followed.values()})
         self.channel.begin(game)
         self._log.info("game start", game_id=start.game_id, file=printable(file.path, self.folder), format=start.format)
+
+    def _belongs_aside(self, followed: FollowedFile) -> bool:
+        """Whether a game that begins in this file must leave the current game its place."""
+        current = self.channel.current
+        if current is None or current.arrived_whole:
+            return False
+        if followed.file.arrived_whole and not followed.written_whole:
+            return True
+        return self._is_played(self._file_of(current), self._watch.idle_seconds)
+
+    def _file_of(self, game: Game | None) -> FollowedFile | None:
+        """The file that is followed for a game."""
+        return None if game is None else next((f for f in self._followed.values() if f.game is game), None)
+
+    def _is_played(self, followed: FollowedFile | None, max_quiet_seconds: float) -> bool:
+        """Whether a file holds a game in progress and was seen to grow, the last time at most this long ago."""
+        if followed is None or followed.game is None or not followed.game.in_progress or not followed.grows:
+            return False
+        return trio.current_time() - followed.grown_at <= max_quiet_seconds
+
+    def _turn_if_played(self, followed: FollowedFile) -> None:
+        """Turn to the game in a file that has just grown, unless the current game is played and began later."""
+        game, current = followed.game, self.channel.current
+        if game is None or game is current or followed.file.arrived_whole or game.catching_up:
+            return
+        if not self._is_played(followed, self._quiet):
+            return
+        if current is not None and self._is_played(self._file_of(current), self._quiet):
+            is_newer = game.order > current.order
+            if not is_newer or trio.current_time() - followed.opened_at < _PLAYED_SECONDS:
+                return
+        self._turn_to(followed, game)
+
+    def _turn_to_another(self) -> bool:
+        """Turn to another game whose file still grows. Returns whether there is one."""
+        current = self.channel.current
+        playing = [
+            (followed.game.order, followed, followed.game)
+            for followed in self._followed.values()
+            if followed.game is not None
+            and followed.game is not current
+            and not followed.file.arrived_whole
+            and self._is_played(followed, self._quiet)
+        ]
+        if not playing:
+            return False
+        _, followed, game = max(playing, key=itemgetter(0))
+        self._turn_to(followed, game)
+        return True
+
+    def _turn_to(self, followed: FollowedFile, game: Game) -> None:
+        followed.arrived_whole = game.arrived_whole = False
+        self.channel.turn_to(game)
+        self._describe(followed, (), over=True)
+        self._state.change("playing", "game in progress", game.game_id)
+
+    @property
+    def _quiet(self) -> float:
+        """A game whose file has not grown for this many seconds gives way to one whose file grows."""
+        return self._watch.stalled_seconds
+
+    def _is_copy(self, followed: FollowedFile, game_id: str) -> bool:
+        """Whether the game that begins in this file is in another file already; if so, keep it from being published."""
+        if followed.written_whole or self._games.find(followed.file, game_id) is not None:
+            return False
+        is_whole = followed.file.arrived_whole
+        games = (game for game in reversed(self.channel.games) if game.game_id == game_id and not game.archived)
+        game = next((game for game in games if game.ended or game.in_progress), None)
+        if game is None or (game.arrived_whole and not is_whole):
+            return False  # in the second case, an old replay is written again as a game would write it
+        other = self._file_of(game)
+        if not game.ended and is_whole and other is not None and not other.grows:
+            self._leave(other, game)  # it is cut off, and this file has the rest
+            return False
+        if game.ended and not is_whole and followed.file.size_bytes <= _COPIED_BYTES:
+            return False  # the same game is written once more
+        followed.copy_of = game
+        return True
+
+    def _abandoned_game(self, game_id: str) -> Game | None:
+        """The unfinished game with this id whose file is left or has vanished, so that it can go on in a copy."""
+        stopped = (game for game in self.channel.games if (game.left or game.lost) and not game.ended)
+        return next((g for g in stopped if g.game_id == game_id and self._games.can_continue(g)), None)
+
+    def _leave(self, followed: FollowedFile, game: Game) -> None:
+        """Stop following the file of a game that has not ended."""
+        self._release(followed)
+        game.left = not game.ended
+        game.forget()
+        self._go_on_in_copies(game)
+
+    def _go_on_in_copies(self, game: Game) -> None:
+        """The game's file is lost or left: have its copies opened again, to publish what was kept back.
+
+        The log is a function of the bytes, so it goes on where it was.
+        """
+        if game.ended:
+            return
+        for copy in [followed for followed in self._followed.values() if followed.copy_of is game]:
+            del self._followed[copy.file]
+            if self._tail is not None:
+                self._tail.reopen(copy.file)
+
+    def _prefer_growing_copies(self) -> None:
+        """Leave a file that has stopped growing for a copy that still grows."""
+        now = trio.current_time()
+        for copy in [followed for followed in self._followed.values() if followed.is_copy()]:
+            game = copy.copy_of
+            followed = self._file_of(game)
+            if game is None or followed is None or not copy.grows or now - copy.grown_at > self._quiet:
+                continue
+            if not game.ended and now - followed.grown_at > self._quiet:
+                self._leave(followed, game)
+
+    def _release_copy(self, followed: FollowedFile) -> None:
+        """Stop following a file whose game another file holds; if it changes, it is read again."""
+        file = followed.file
+        del self._followed[file]
+        if self._tail is not None:
+            self._tail.release(file)
+        if self._shared.index is not None:
+            self._shared.index.listed(self.id, [(file.path, file.mtime_ns, file.size_bytes)])
 
     def _archived_files(self) -> Sequence[TailedFile]:
         """The files that are known and not followed."""
@@ -514,6 +667,10 @@ class Station:
                 followed.set_aside_bytes, followed.grown_at = size_bytes, now
         quiet = [f for f in self._followed.values() if not (f.has_unread_bytes or f.existed)]
         quiet.sort(key=lambda followed: followed.grown_at)
+        for followed in [f for f in quiet if f.is_copy()]:
+            if now - followed.grown_at > _RELEASE_SECONDS:
+                self._release_copy(followed)
+        quiet = [f for f in quiet if not f.is_copy()]
         broken = [f for f in quiet if f.pipeline.failure is not None]
         for followed in broken:
             if now - followed.grown_at > _RELEASE_SECONDS or len(broken) > _UNFINISHED_FILES:
@@ -523,10 +680,10 @@ class Station:
         on_disk = [f for f in idle if not f.ahead_of_disk]
         not_on_disk = [f for f in idle if f.ahead_of_disk]  # the disk may never take the rest of them
         for followed in [*on_disk, *not_on_disk[:-_UNFINISHED_FILES]]:
-            self._release(followed)
             if followed.game is not None:
-                followed.game.left = not followed.game.ended
-                followed.game.forget()
+                self._leave(followed, followed.game)
+            else:
+                self._release(followed)
 
     def _release(self, followed: FollowedFile) -> None:
         """Stop following a file; if it changes, it is read again."""
@@ -545,7 +702,7 @@ class Station:
         if game is None or game is not self.channel.current or game.catching_up:
             return
         if game.ended:
-            if batch.end is not None:
+            if batch.end is not None and not self._turn_to_another():
                 self._state.change("idle", "game ended", game.game_id)
         elif self.state != "playing" or self._state.game_id != game.game_id:
             self._state.change("playing", "game in progress", game.game_id)
@@ -557,6 +714,7 @@ class Station:
             await trio.sleep(_TICK_SECONDS)
             self._counters.tick(self._readers())
             self._release_quiet()
+            self._prefer_growing_copies()
             self._play_files_at_rest()
             self._check_folder()
             self._check_growth()
@@ -570,6 +728,8 @@ class Station:
         if self._unreachable is not None:
             return
         quiet_seconds = trio.current_time() - followed.grown_at
+        if quiet_seconds > self._quiet and self._turn_to_another():
+            return
         if quiet_seconds > self._watch.idle_seconds:
             self._state.change("idle", "the file has not grown for long", current.game_id)
         elif quiet_seconds > self._watch.stalled_seconds and self.state == "playing":

@@ -256,7 +256,9 @@ class RedisSink:
         head = game.logs[log.mode].head
         game_id, position = log.confirmed or ("", START)
         if game_id != game.game_id:
-            return head.offset + 1
+            # A game that is set aside can be sent after all messages of the current one.
+            aside = any(known.aside and known.game_id == game_id for known in channel.games)
+            return 0 if aside else head.offset + 1
         return 0 if position >= head else max(1, head.offset - position.offset)
 
     async def _send_heartbeat(self, client: Client) -> None:

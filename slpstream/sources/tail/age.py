@@ -8,15 +8,12 @@ its first bytes show that it is finished, or if it is older than another file fr
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 from slpstream.sources.tail.scan import FileStat, Finding
-from slpstream.sources.tail.tailer import FileTail, open_file
-
-IsFinished: TypeAlias = Callable[[str, bytes], bool]
-"""(file name, first bytes) to whether they show that the file is finished."""
+from slpstream.sources.tail.tailer import FileTail, IsFinished, open_file
 
 
 class FirstLook(NamedTuple):

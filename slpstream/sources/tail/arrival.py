@@ -8,7 +8,7 @@ from slpstream.sources.tail.scan import FileStat
 class Arrival:
     """A file name that is waiting to be opened."""
 
-    __slots__ = ("at_start", "existed", "header", "path", "set_aside", "stat", "version")
+    __slots__ = ("at_start", "existed", "finished", "header", "path", "set_aside", "stat", "version")
 
     def __init__(
         self, path: str, stat: FileStat, *, existed: bool, header: bytes | None = None, set_aside: bool = False
@@ -18,6 +18,8 @@ class Arrival:
         self.existed = existed
         self.at_start = False
         self.version = 0
+        self.finished = False
+        """Its first bytes have shown that it is finished, and it waits until others like it have been read."""
         self.header = header
         """If given, open the file only when its size has changed or its first bytes are no longer these."""
         self.set_aside = set_aside

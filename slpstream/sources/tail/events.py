@@ -21,7 +21,7 @@ class TailedFile:
     Compared by object: a file that takes the same name later is another `TailedFile`.
     """
 
-    __slots__ = ("identity", "mtime_ns", "path", "size_bytes")
+    __slots__ = ("arrived_whole", "identity", "mtime_ns", "path", "size_bytes")
 
     def __init__(self, path: Path, identity: FileIdentity, size_bytes: int, mtime_ns: int) -> None:
         self.path = path
@@ -30,6 +30,8 @@ class TailedFile:
         self.size_bytes = size_bytes
         """Size when the file was last read or scanned; `mtime_ns` likewise."""
         self.mtime_ns = mtime_ns
+        self.arrived_whole = False
+        """Whether the file was finished already when its first bytes were seen."""
 
     def __repr__(self) -> str:
         return f"<TailedFile {str(self.path)!r} size={self.size_bytes}>"

@@ -126,6 +126,13 @@ class FileTable:
         if entry is not None and entry.file is file:
             self._check_header(entry, path, entry.stat)
 
+    def reopen(self, file: TailedFile) -> None:
+        """Have a listed file opened again."""
+        path = str(file.path)
+        entry = self.listed.get(path)
+        if entry is not None and entry.file is file:
+            self._add_arrival(Arrival(path, entry.stat, existed=True))
+
     def list_arrivals(self, paths: Collection[str]) -> tuple[TailedFile, ...]:
         """List the arrivals at these paths. The others stay, ordered from oldest to newest."""
         arrivals = sorted(self.arrivals.values(), key=lambda arrival: (arrival.stat.mtime_ns, arrival.path))

@@ -25,23 +25,38 @@ from typing import TYPE_CHECKING, Final, Self
 import trio
 
 from slpstream.model.errors import Replaced, SourceError, Unreadable, Vanished
-from slpstream.sources.tail.age import FirstLook, IsFinished, files_at_rest
+from slpstream.sources.tail.age import FirstLook, files_at_rest
 from slpstream.sources.tail.arrival import Arrival
 from slpstream.sources.tail.events import Lost, Opened, Refused, Scanned, Settled, TailedFile, TailEvent
 from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.identity import PREFIX_BYTES, FileIdentity
 from slpstream.sources.tail.notifications import Notifications
 from slpstream.sources.tail.scan import Refusal, ScanResult, examine_all, folders_changed, scan_tree
-from slpstream.sources.tail.tailer import COARSE_SECONDS, FileTail, ReadResult, open_arrival, source_error_of
+from slpstream.sources.tail.tailer import (
+    COARSE_SECONDS,
+    FileTail,
+    IsFinished,
+    ReadResult,
+    open_arrival,
+    source_error_of,
+)
 from slpstream.sources.tail.threads import T, Threads, TrioThreads
 from slpstream.system.stagger import phase_of
 
 if TYPE_CHECKING:
     from outcome import Outcome
 
-# At most this many files are opened in one call to a thread, and none while this many have unread bytes. When thousands
-# arrive together, most have been read and released before the last one is opened.
+# At most this many files are opened in one call to a thread, and at most this many finished files have unread bytes.
+# When thousands are copied in together, most have been read and released before the last one is opened.
 _MAX_OPENING: Final = 16
+# While this many unfinished files have unread bytes, only small files are opened.
+_MAX_UNFINISHED: Final = 64
+# Finished files are read one after the other, in parts of a chunk so that little time passes between two looks at the
+# files that grow.
+_PARTS_OF_CHUNK: Final = 8
+_MAX_PAUSE_SECONDS: Final = 0.02
+# A new file waits until at most this many chunks have been read, about a second's worth.
+_MAX_WAIT_CHUNKS: Final = 64
 # A file is given up only after this many full scans in a row miss it: one scan can miss a file that is renamed while
 # it runs.
 _MAX_MISSED_SCANS: Final = 2
@@ -77,7 +92,8 @@ class FolderTail:
     ) -> None:
         """`suffixes` are in lower case. A writer may change the first `rewritable_bytes` of a file at any time.
 
-        `is_finished` is asked about files whose modification times lie in the future, which say nothing.
+        Files that `is_finished` recognises by these bytes are read after all others; it is also asked about files whose
+        modification times lie in the future, which show nothing. It is called in any thread.
         """
         self._root = os.fspath(root)
         self._suffixes = suffixes
@@ -102,10 +118,17 @@ class FolderTail:
         self._to_examine: set[str] = set()
         """Paths to examine: of files that are not open and were reported, or that are open and may be gone."""
         self._released: deque[tuple[float, TailedFile]] = deque()
-        self._waiting_for: dict[FileTail, set[FileTail]] = {}
-        """New files, each with the older files that must be read to their end first.
+        self._bytes_read = 0
+        self._part_read_at: float | None = None
+        """When a part of a finished file was read whose events the consumer has since been given."""
+        self._next_part = 0.0
+        """While other files are followed, as much time is left to them as the last part has taken."""
+        self._waiting_for: dict[FileTail, tuple[int, set[FileTail]]] = {}
+        """New files, each with the older files that must be read to their end first, or the value that `_bytes_read`
+        must reach.
 
-        A setup finishes one game before it begins the next, and the games are delivered in that order.
+        A setup finishes one game before it begins the next, and the games are delivered in that order. Files that
+        arrived whole neither wait nor are waited for.
         """
         self._closing: list[FileTail] = []
         self._in_thread = False
@@ -217,16 +240,27 @@ class FolderTail:
             tail.set_aside = True
             self._due[tail] = True
 
+    def reopen(self, file: TailedFile) -> None:
+        """Release a file, and open it again as another `TailedFile` although it has not changed."""
+        self.release(file)
+        self._table.reopen(file)
+
     def _open_tail(self, file: TailedFile) -> FileTail | None:
         return next((tail for tail in self._table.open if tail.file is file), None)
 
     async def _wait(self) -> None:
         """Wait until there is something to do. Always executes a checkpoint."""
-        ready = self._due or self._table.arrivals or (self._to_examine and not self._first_scan)
-        if ready or self._scan_outcome is not None:
+        now = trio.current_time()
+        self._schedule_next_part(now)
+        paused = now < self._next_part and all(tail.file.arrived_whole for tail in self._due)
+        arrivals = any(not arrival.finished for arrival in self._table.arrivals.values())
+        ready = arrivals or (self._to_examine and not self._first_scan) or self._scan_outcome is not None
+        if ready or (not paused and (self._due or self._table.arrivals)):
             await trio.lowlevel.checkpoint()
             return
-        deadline = self._next_scan if self._scanning is None else trio.current_time() + self._scan_seconds
+        deadline = self._next_scan if self._scanning is None else now + self._scan_seconds
+        if paused:
+            deadline = min(deadline, self._next_part)
         if self._table.open:
             # Files that notifications report are read all the time; there is then no need to wake up for a tick.
             read_at = min([tail.read_at for tail in self._table.open])
@@ -235,8 +269,16 @@ class FolderTail:
             deadline = min(deadline, self._next_folders)
         await self._notifications.wait(deadline)
 
+    def _schedule_next_part(self, now: float) -> None:
+        if self._part_read_at is not None:
+            self._next_part = now + min(now - self._part_read_at, _MAX_PAUSE_SECONDS)
+            self._part_read_at = None
+            if all(tail.file.arrived_whole for tail in self._table.open):
+                self._next_part = now
+
     async def _advance(self, now: float) -> None:
         self._now = now
+        self._schedule_next_part(now)
         self._take_notifications()
         if now >= self._next_tick:
             self._next_tick = now + self._poll_seconds
@@ -403,23 +445,52 @@ class FolderTail:
 
     async def _open_arrivals(self) -> None:
         table = self._table
-        room = _MAX_OPENING - sum(tail.has_unread_bytes for tail in table.open)
-        if room <= 0:
+        unread = [tail for tail in table.open if tail.has_unread_bytes]
+        finished = sum(tail.file.arrived_whole for tail in unread)
+        room = _MAX_OPENING - finished
+        arrivals = self._arrivals_to_open(room, crowded=len(unread) - finished >= _MAX_UNFINISHED)
+        if not arrivals:
             return
-        arrivals = list(islice(table.arrivals.values(), room))
-        root, rewritable_bytes = self._root, self._rewritable_bytes
+        root, rewritable_bytes, is_finished = self._root, self._rewritable_bytes, self._is_finished
 
         def open_all() -> list[FileTail | Refusal | None]:
             real_root = os.path.realpath(root)
-            return [open_arrival(arrival, real_root, rewritable_bytes) for arrival in arrivals]
+            return [open_arrival(arrival, real_root, rewritable_bytes, is_finished) for arrival in arrivals]
 
         for arrival, result in zip(arrivals, await self._run(open_all), strict=True):
+            if isinstance(result, FileTail) and result.file.arrived_whole:
+                room -= 1
+                if room < 0:
+                    result.close()
+                    arrival.finished = True
+                    continue
             if table.arrivals.get(arrival.path) is arrival:
                 del table.arrivals[arrival.path]
-            if isinstance(result, FileTail):
+            if isinstance(result, Refusal):
+                self._refuse({arrival.path: result})
+            elif result is not None and self._is_worth_opening(arrival, result):
                 self._begin(arrival, result)
             elif result is not None:
-                self._refuse({arrival.path: result})
+                result.close()
+
+    def _arrivals_to_open(self, room: int, *, crowded: bool) -> list[Arrival]:
+        """The files to open next. Those that are known to be finished come last, and only if there is room."""
+        found = [arrival for arrival in self._table.arrivals.values() if not arrival.finished]
+        if crowded:
+            found = [arrival for arrival in found if arrival.stat.size_bytes <= self._read_bytes]
+        if found or room <= 0:
+            return found[:_MAX_OPENING]
+        return [arrival for arrival in islice(self._table.arrivals.values(), room) if arrival.finished]
+
+    def _is_worth_opening(self, arrival: Arrival, tail: FileTail) -> bool:
+        """False for a new file without bytes, which does not show yet whether it is a game or a copy of one.
+
+        A thousand copied files would all be opened empty, and stay open until their turn came. The notification about
+        the first bytes brings the file back.
+        """
+        if self._is_finished is None or self._notifications.degraded is not None:
+            return True
+        return arrival.existed or arrival.at_start or tail.file.size_bytes > 0
 
     def _begin(self, arrival: Arrival, tail: FileTail) -> None:
         if self._closed or not self._table.activate(tail):
@@ -427,39 +498,60 @@ class FolderTail:
             return
         tail.at_start = arrival.at_start
         self._events.append(Opened(tail.file, arrival.existed))
-        if not arrival.at_start:
-            older = {other for other in self._table.open if other is not tail}
+        if not arrival.at_start and not tail.file.arrived_whole:
+            older = {other for other in self._table.open if other is not tail and not other.file.arrived_whole}
             if older:
-                self._waiting_for[tail] = older
+                self._waiting_for[tail] = (self._bytes_read + _MAX_WAIT_CHUNKS * self._read_bytes, older)
                 self._due |= dict.fromkeys(older, True)
         self._due[tail] = True
 
     # Reading.
 
     async def _read_due(self) -> None:
-        """Read the files that are due, in turn, until about one chunk has been read."""
-        budget = self._read_bytes
+        """Read the files that are due, in turn, until about one chunk has been read.
+
+        Files for which one read is likely to be enough come first, as it is for a growing game. Files that arrived
+        whole come last, one at a time.
+        """
+        if self._waiting_for:
+            self._end_long_waits()
+        ready = [tail for tail in self._due if tail not in self._waiting_for]
+        growing = [tail for tail in ready if not tail.file.arrived_whole]
+        growing.sort(key=self._needs_many_reads)
+        budget = await self._read_in_turn(growing, self._read_bytes, self._read_bytes)
+        whole = next((tail for tail in ready if tail.file.arrived_whole and tail in self._due), None)
+        if whole is not None and budget > 0 and self._now >= self._next_part:
+            self._part_read_at = self._now
+            part = max(1, self._read_bytes // _PARTS_OF_CHUNK)
+            await self._read_in_turn([whole], part, part)
+
+    def _needs_many_reads(self, tail: FileTail) -> bool:
+        return tail.has_unread_bytes and (tail.offset > 0 or tail.file.size_bytes > self._read_bytes)
+
+    async def _read_in_turn(self, tails: Sequence[FileTail], budget: int, limit: int) -> int:
+        """Read at most `limit` bytes of each file until `budget` is used up, and return what is left of it."""
         blocking: list[FileTail] = []
-        for tail in list(self._due):
+        for tail in tails:
             if budget <= 0:
-                break
-            if tail in self._waiting_for:
-                continue
+                return 0
+            if tail not in self._due or tail not in self._table.open:
+                continue  # lost or replaced in the meantime
             if tail.nowait and not self._due[tail] and tail.is_unchanged(self._now):
                 del self._due[tail]
                 continue
-            result = tail.read_nowait(self._chunk, self._head) if tail.nowait else None
+            result = tail.read_nowait(self._chunk[:limit], self._head) if tail.nowait else None
             if result is None:
                 blocking.append(tail)
             else:
                 budget -= len(result.data)
-                del self._due[tail]
                 self._apply(tail, result)
         if blocking and budget > 0:
-            await self._read_in_thread(blocking, budget)
+            budget -= await self._read_in_thread(blocking, budget, limit)
+        return budget
 
-    async def _read_in_thread(self, tails: list[FileTail], budget: int) -> None:
-        now, due, limit = self._now, self._due, self._read_bytes
+    async def _read_in_thread(self, tails: list[FileTail], budget: int, limit: int) -> int:
+        """Do the same in a thread. Returns the number of bytes read."""
+        now, due = self._now, self._due
 
         def read_all() -> list[ReadResult | OSError | None]:
             left = budget
@@ -480,16 +572,23 @@ class FolderTail:
             return results
 
         results = await self._run(read_all)
+        count = 0
         for tail, result in zip(tails, results, strict=False):
             if tail not in self._table.open:
                 continue  # released in the meantime
-            self._due.pop(tail, None)
             if isinstance(result, OSError):
                 self._lose(tail, source_error_of(result, tail.path))
             elif result is not None:
+                count += len(result.data)
                 self._apply(tail, result)
+            else:
+                self._due.pop(tail, None)
+        return count
 
     def _apply(self, tail: FileTail, result: ReadResult) -> None:
+        self._bytes_read += len(result.data)
+        if not tail.file.arrived_whole:
+            self._due.pop(tail, None)  # the next turn is another file's
         try:
             events = tail.apply(result, self._now)
         except SourceError as error:
@@ -498,7 +597,10 @@ class FolderTail:
         self._events.extend(events)
         if tail.has_unread_bytes:
             self._due[tail] = True
+            if self._waiting_for and tail.file.arrived_whole:
+                self._stop_waiting_for(tail)
             return
+        self._due.pop(tail, None)
         tail.at_start = False
         if self._waiting_for:
             self._stop_waiting_for(tail)
@@ -512,9 +614,14 @@ class FolderTail:
 
     def _stop_waiting_for(self, older: FileTail) -> None:
         """An older file was read to its end or is no longer followed: newer files need not wait for it."""
-        for tail, waiting_for in list(self._waiting_for.items()):
+        for tail, (_, waiting_for) in list(self._waiting_for.items()):
             waiting_for.discard(older)
             if not waiting_for:
+                del self._waiting_for[tail]
+
+    def _end_long_waits(self) -> None:
+        for tail, (limit, _) in list(self._waiting_for.items()):
+            if limit <= self._bytes_read:
                 del self._waiting_for[tail]
 
     def _lose(self, tail: FileTail, error: SourceError) -> None:

@@ -39,17 +39,17 @@ def key_of(identity: FileIdentity, path: str) -> Key:
 class Head:
     """The first bytes of a file as they were delivered: the rewritable header, and a prefix that must not change."""
 
-    __slots__ = ("_rewritable_bytes", "delivered", "limit")
+    __slots__ = ("delivered", "limit", "rewritable_bytes")
 
     def __init__(self, rewritable_bytes: int) -> None:
-        self._rewritable_bytes = rewritable_bytes
+        self.rewritable_bytes = rewritable_bytes
         self.limit = rewritable_bytes + PREFIX_BYTES
         self.delivered = b""
 
     @property
     def header(self) -> bytes:
         """The rewritable bytes as they were last delivered."""
-        return self.delivered[: self._rewritable_bytes]
+        return self.delivered[: self.rewritable_bytes]
 
     def expected(self, data: bytes) -> bytes:
         """The head that the file must have once `data` has followed the bytes delivered so far."""
@@ -59,5 +59,5 @@ class Head:
     def same_file(self, expected: bytes, found: bytes) -> bool:
         """Whether the append-only part of `found` equals that of `expected`."""
         end = len(expected)
-        start = self._rewritable_bytes
+        start = self.rewritable_bytes
         return len(found) >= end and found[start:end] == expected[start:]

@@ -14,9 +14,11 @@ from __future__ import annotations
 import math
 import os
 import stat
+from collections.abc import Callable
+from contextlib import suppress
 from errno import ENOENT, ESTALE
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from slpstream.model.errors import Replaced, Truncated, Unreadable, Vanished
 from slpstream.sources.tail.arrival import Arrival
@@ -37,6 +39,10 @@ _FLAGS: Final = os.O_RDONLY | sum(
 COARSE_SECONDS: Final = 3.0
 
 
+IsFinished: TypeAlias = Callable[[str, bytes], bool]
+"""(file name, first bytes) to whether the file was finished when these bytes were written."""
+
+
 class ReadResult(NamedTuple):
     """The outcome of one read, before it is compared with what was delivered."""
 
@@ -52,6 +58,7 @@ class FileTail:
         "_caught_up",
         "_changed_at",
         "_descriptor",
+        "_is_finished",
         "_last_status",
         "_links",
         "at_start",
@@ -68,7 +75,14 @@ class FileTail:
         "version",
     )
 
-    def __init__(self, file: TailedFile, descriptor: int, rewritable_bytes: int, links: int) -> None:
+    def __init__(
+        self,
+        file: TailedFile,
+        descriptor: int,
+        rewritable_bytes: int,
+        links: int,
+        is_finished: IsFinished | None = None,
+    ) -> None:
         self.file = file
         self.path = str(file.path)
         self.offset = 0
@@ -88,6 +102,8 @@ class FileTail:
         self.version = 0
         """Set by the file table: the scan that last confirmed its path."""
         self._descriptor = descriptor
+        self._is_finished = is_finished
+        """Dropped once the rewritable bytes have been seen."""
         self._links = links
         self._caught_up = False
         self._last_status = (-1, -1)
@@ -105,6 +121,18 @@ class FileTail:
         self.file.path = Path(path)
         self.missed_scans = 0
         self.given_up = False
+
+    def judge(self, head: bytes) -> None:
+        """Find out from the first bytes, once there are enough of them, whether the file has arrived whole."""
+        if self._is_finished is not None and len(head) >= self.head.rewritable_bytes:
+            self.file.arrived_whole = self._is_finished(self.file.path.name, head)
+            self._is_finished = None
+
+    def judge_early(self) -> None:
+        """Do the same before the first regular read. Blocks."""
+        if self.file.size_bytes >= self.head.rewritable_bytes:
+            with suppress(OSError):  # the first regular read will fail too, and report it
+                self.judge(self._pread(0, self.head.limit))
 
     def is_unchanged(self, now: float) -> bool:
         """Whether the status alone shows that a read would bring nothing new. Cheap for a local file."""
@@ -169,6 +197,7 @@ class FileTail:
         events: list[TailEvent] = []
         if found != expected and not head.same_file(expected, found):
             raise Replaced(self.path, "bytes that were already read have changed")
+        self.judge(expected)
         if data:
             events.append(Grew(file, self.offset, data))
             self.offset = end
@@ -202,13 +231,18 @@ def source_error_of(error: OSError, path: str) -> Unreadable | Vanished:
     return Unreadable(path, error.strerror or type(error).__name__)
 
 
-def open_arrival(arrival: Arrival, real_root: str, rewritable_bytes: int) -> FileTail | Refusal | None:
+def open_arrival(
+    arrival: Arrival, real_root: str, rewritable_bytes: int, is_finished: IsFinished | None = None
+) -> FileTail | Refusal | None:
     """Open a file that has arrived. Blocks.
 
     `None` when the file is gone, or when only a changed header would matter and it has not changed.
     """
-    tail = open_file(arrival.path, real_root, rewritable_bytes)
-    if not isinstance(tail, FileTail) or arrival.header is None or arrival.is_changed_by_size(tail.file.size_bytes):
+    tail = open_file(arrival.path, real_root, rewritable_bytes, is_finished)
+    if not isinstance(tail, FileTail):
+        return tail
+    tail.judge_early()
+    if arrival.header is None or arrival.is_changed_by_size(tail.file.size_bytes):
         return tail
     try:
         header = tail.read(len(arrival.header)).data
@@ -220,7 +254,9 @@ def open_arrival(arrival: Arrival, real_root: str, rewritable_bytes: int) -> Fil
     return None
 
 
-def open_file(path: str, real_root: str, rewritable_bytes: int) -> FileTail | Refusal | None:
+def open_file(
+    path: str, real_root: str, rewritable_bytes: int, is_finished: IsFinished | None = None
+) -> FileTail | Refusal | None:
     """Open the file under a path, safely: no links out of the root, no FIFOs, no devices. Blocks.
 
     `None` when the file is gone.
@@ -248,4 +284,4 @@ def open_file(path: str, real_root: str, rewritable_bytes: int) -> FileTail | Re
         os.close(descriptor)
         return Refusal("not a regular file")
     file = TailedFile(Path(path), identity_of(status), status.st_size, modified_ns(status))
-    return FileTail(file, descriptor, rewritable_bytes, status.st_nlink)
+    return FileTail(file, descriptor, rewritable_bytes, status.st_nlink, is_finished)

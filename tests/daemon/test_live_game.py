@@ -1,0 +1,278 @@
+"""A station stays with the game that is played, whatever else appears in its folder."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+import trio
+
+from slpstream.api import messages
+from slpstream.daemon.station.station import Station
+from slpstream.formats.interface import REST_SECONDS
+from slpstream.game.log_reader import peek_game_id
+from slpstream.stream import LogConsumer
+from tests.formats.games import games
+from tests.running_station import running_station, until
+from tests.synthetic.match import synthetic_match
+
+pytestmark = pytest.mark.trio
+HEADER_BYTES = 15
+FRAMES = 600
+
+
+@pytest.fixture(autouse=True)
+def _short_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.daemon.station.station._TICK_SECONDS", 0.01)
+    monkeypatch.setattr("slpstream.daemon.station.station._PLAYED_SECONDS", 0.05)
+    monkeypatch.setattr("slpstream.daemon.station.station._RELEASE_SECONDS", 0.1)
+
+
+quick_station = partial(running_station, stalled_seconds=0.3, idle_seconds=20.0)
+
+
+class PlayedGame:
+    """A game that is written piece by piece, as a game would: with raw length 0 until its end."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        self.path = path
+        self.whole = synthetic_match(seed=seed, frames=FRAMES)
+        self.game_id = game_id_of(self.whole, path.parent.parent / f"whole {seed}.slp")
+        self._written = 0
+
+    def unfinished(self) -> bytes:
+        """The bytes written so far, as they are in the file."""
+        written = self.whole[: self._written]
+        return written[: HEADER_BYTES - 4] + bytes(4) + written[HEADER_BYTES:]
+
+    def write(self, size_bytes: int = 5000) -> None:
+        """Write the next bytes."""
+        before, self._written = self._written, min(self._written + size_bytes, len(self.whole))
+        with self.path.open("ab", buffering=0) as file:
+            file.write(self.unfinished()[before:])
+
+    def end(self) -> None:
+        """Write the rest, and the raw length."""
+        self.write(len(self.whole))
+        with self.path.open("r+b", buffering=0) as file:
+            file.write(self.whole[:HEADER_BYTES])
+
+
+def game_id_of(data: bytes, path: Path) -> str:
+    path.write_bytes(data)
+    game_id = peek_game_id(path)
+    assert game_id is not None
+    return game_id
+
+
+@asynccontextmanager
+async def written_on(*played: PlayedGame) -> AsyncIterator[None]:
+    """Write a few hundred bytes of each game now and then."""
+
+    async def write() -> None:
+        while True:
+            for game in played:
+                game.write(300)
+            await trio.sleep(0.02)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(write)
+        yield
+        nursery.cancel_scope.cancel()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / "station"
+    (path / "old").mkdir(parents=True)
+    return path
+
+
+def shown(station: Station) -> tuple[str, str | None]:
+    game = station.channel.current
+    return station.state, None if game is None else game.game_id
+
+
+async def test_finished_files_leave_the_live_game_its_place(folder: Path) -> None:
+    live = PlayedGame(folder / "live.slp", 1)
+    old = [synthetic_match(seed=seed, frames=200) for seed in range(10, 14)]
+    async with quick_station(folder) as station:
+        live.write()
+        await until(lambda: shown(station) == ("playing", live.game_id))
+        seen: set[tuple[str, str | None]] = set()
+        async with written_on(live):
+            for number, data in enumerate(old):
+                (folder / "old" / f"{number}.slp").write_bytes(data)
+            while sum(game.ended for game in station.channel.games) < len(old):
+                seen.add(shown(station))
+                await trio.sleep(0.001)
+        await until(lambda: station.describe()["files"] == {"inProgress": 1, "finished": len(old)})
+        assert seen == {("playing", live.game_id)}
+        live.end()
+        await until(lambda: shown(station) == ("idle", live.game_id))
+        (folder / "old" / "later.slp").write_bytes(synthetic_match(seed=20, frames=100))
+        await until(lambda: len(station.channel.games) == len(old) + 2 and station.active_files == 0)
+        assert shown(station) == ("idle", live.game_id)
+        following = PlayedGame(folder / "next.slp", 2)
+        following.write()
+        await until(lambda: shown(station) == ("playing", following.game_id))
+
+
+async def test_finished_files_are_shown_until_a_game_is_played(folder: Path) -> None:
+    """Where replays are only synchronised after each game, they are all that there is."""
+    async with quick_station(folder) as station:
+        for seed in range(2):
+            data = synthetic_match(seed=seed + 10, frames=100)
+            game_id = game_id_of(data, folder.parent / "outside.slp")
+            (folder / f"{seed}.slp").write_bytes(data)
+            await until(lambda: shown(station) == ("idle", game_id))  # noqa: B023
+            assert station.channel.current is not None
+            assert not station.channel.current.aside
+        live = PlayedGame(folder / "live.slp", 1)
+        live.write()
+        await until(lambda: shown(station) == ("playing", live.game_id))
+
+
+async def test_unfinished_copy_takes_over_only_once_it_grows(folder: Path) -> None:
+    live, other = PlayedGame(folder / "live.slp", 1), PlayedGame(folder / "old" / "crashed.slp", 2)
+    async with quick_station(folder) as station:
+        live.write()
+        async with written_on(live):
+            await until(lambda: shown(station) == ("playing", live.game_id))
+            await trio.sleep(0.1)
+            other.write(20_000)
+            await until(lambda: len(station.channel.games) == 2)
+            await trio.sleep(0.2)
+            assert shown(station) == ("playing", live.game_id)
+            async with written_on(other):
+                await until(lambda: shown(station) == ("playing", other.game_id))
+            # it has stopped, and the first game still grows
+            await until(lambda: shown(station) == ("playing", live.game_id))
+
+
+@pytest.mark.parametrize("way", ["ended", "lost"])
+async def test_station_falls_back_to_a_game_that_still_grows(way: str, folder: Path) -> None:
+    first, second = PlayedGame(folder / "first.slp", 1), PlayedGame(folder / "second.slp", 2)
+    async with quick_station(folder) as station:
+        first.write()
+        async with written_on(first):
+            await until(lambda: shown(station) == ("playing", first.game_id))
+            async with written_on(second):
+                await until(lambda: shown(station) == ("playing", second.game_id))
+            if way == "ended":
+                second.end()
+            else:
+                second.path.unlink()
+            await until(lambda: shown(station) == ("playing", first.game_id))
+
+
+async def test_written_whole_formats_leave_a_growing_game_its_place(folder: Path) -> None:
+    live = PlayedGame(folder / "live.slp", 1)
+    async with quick_station(folder) as station:
+        live.write()
+        async with written_on(live):
+            await until(lambda: shown(station) == ("playing", live.game_id))
+            (folder / "race.gci").write_bytes(games()["race.gci"])
+            await trio.sleep(REST_SECONDS)
+            await until(lambda: any(game.ended for game in station.channel.games))
+            assert shown(station) == ("playing", live.game_id)
+        live.end()
+        await until(lambda: shown(station) == ("idle", live.game_id))
+        (folder / "race.rpl").write_bytes(games()["race.rpl"])
+        await until(lambda: shown(station)[1] not in (None, live.game_id))
+
+
+async def test_messages_of_a_copied_game_are_sent_once(folder: Path) -> None:
+    live = PlayedGame(folder / "live.slp", 1)
+    received: list[bytes] = []
+    async with quick_station(folder) as station, trio.open_nursery() as nursery:
+
+        async def consume() -> None:
+            async for batch in LogConsumer(station.channel):
+                received.extend(message.json() for message in batch.messages)
+
+        nursery.start_soon(consume)
+        live.write()
+        await until(lambda: shown(station) == ("playing", live.game_id))
+        part = folder / "part.tmp"
+        for number in range(3):
+            live.write()
+            part.write_bytes(live.unfinished())
+            part.rename(folder / "old" / f"{number}.slp")
+        (folder / "old" / "finished.slp").write_bytes(live.whole)
+        twin = PlayedGame(folder / "twin.slp", 1)
+        async with written_on(live, twin):
+            await trio.sleep(0.5)
+            assert shown(station) == ("playing", live.game_id)
+        live.end()
+        twin.end()
+        await until(lambda: shown(station) == ("idle", live.game_id))
+        (folder / "old" / "later.slp").write_bytes(live.whole)
+        await until(lambda: station.active_files == 0)
+        await trio.sleep(0.1)
+        assert received == [message.json() for message in messages(live.path)]
+        assert len(station.recordings()) == 7
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("way", ["lost", "stalled"])
+async def test_log_goes_on_in_a_copy_that_grows(way: str, folder: Path) -> None:
+    first, second = PlayedGame(folder / "first.slp", 1), PlayedGame(folder / "second.slp", 1)
+    received: list[bytes] = []
+    async with quick_station(folder) as station, trio.open_nursery() as nursery:
+
+        async def consume() -> None:
+            async for batch in LogConsumer(station.channel):
+                received.extend(message.json() for message in batch.messages)
+
+        nursery.start_soon(consume)
+        first.write(20_000)
+        await until(lambda: shown(station) == ("playing", first.game_id))
+        second.write(20_000)
+        async with written_on(second):
+            await trio.sleep(0.2)
+            if way == "lost":
+                first.path.unlink()
+                await until(lambda: station.channel.current is not None and not station.channel.current.lost)
+            else:
+                await trio.sleep(0.4)
+        second.end()
+        expected = [message.json() for message in messages(second.path)]
+        await until(lambda: len(received) >= len(expected))
+        assert received == expected
+        await until(lambda: shown(station) == ("idle", first.game_id))
+        nursery.cancel_scope.cancel()
+
+
+async def test_game_that_is_written_again_is_played_again(folder: Path) -> None:
+    async with quick_station(folder) as station:
+        for number in range(2):
+            live = PlayedGame(folder / f"{number}.slp", 1)
+            live.write()
+            await until(lambda: shown(station) == ("playing", live.game_id))  # noqa: B023
+            live.end()
+            await until(lambda: shown(station) == ("idle", live.game_id))  # noqa: B023
+            await until(lambda: station.active_files == 0)
+        assert len(station.channel.games) == 2
+
+
+async def test_finished_file_completes_a_copy_that_was_cut_off(folder: Path) -> None:
+    cut = PlayedGame(folder / "cut.slp", 1)
+    received: list[bytes] = []
+    async with quick_station(folder) as station, trio.open_nursery() as nursery:
+
+        async def consume() -> None:
+            async for batch in LogConsumer(station.channel):
+                received.extend(message.json() for message in batch.messages)
+
+        nursery.start_soon(consume)
+        cut.write(20_000)
+        await until(lambda: bool(received))
+        (folder / "whole.slp").write_bytes(cut.whole)
+        expected = [message.json() for message in messages(folder / "whole.slp")]
+        await until(lambda: len(received) >= len(expected))
+        assert received == expected
+        nursery.cancel_scope.cancel()

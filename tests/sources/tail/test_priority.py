@@ -1,0 +1,141 @@
+"""Files that grow are read before files that arrive whole, however many of those are copied in.
+
+In these tests a file is finished if it begins with `F`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from slpstream.sources.tail import CaughtUp, Grew, Notifications, Opened, TailEvent
+from tests.sources.tail.driver import REWRITABLE, Driver
+
+FINISHED = b"F" * 5000
+"""More than forty times what a tail of these tests reads at once."""
+COPIES = 40
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    folder = tmp_path / "replays"
+    (folder / "old").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture(params=["notified", "polled"])
+def notifications(request: pytest.FixtureRequest) -> Notifications:
+    return Notifications(None if request.param == "notified" else "polling was asked for")
+
+
+@pytest.fixture
+def driver(root: Path, notifications: Notifications) -> Iterator[Driver]:
+    driver = Driver(root, notifications=notifications, read_bytes=128, is_finished=is_finished)
+    driver.step()
+    yield driver
+    driver.close()
+
+
+def is_finished(name: str, head: bytes) -> bool:
+    assert name.endswith(".slp")
+    return head.startswith(b"F")
+
+
+def append(driver: Driver, notifications: Notifications, path: Path, data: bytes) -> None:
+    with path.open("ab", buffering=0) as file:
+        file.write(data)
+    notifications.add(str(path))
+
+
+def copy_many(driver: Driver, notifications: Notifications, folder: Path) -> None:
+    for number in range(COPIES):
+        append(driver, notifications, folder / f"{number}.slp", FINISHED)
+
+
+def delivered(events: list[TailEvent], path: Path) -> bytes:
+    return b"".join(event.data for event in events if isinstance(event, Grew) and event.file.path == path)
+
+
+def release_finished(driver: Driver, events: list[TailEvent]) -> None:
+    for event in events:
+        if isinstance(event, CaughtUp) and event.file.arrived_whole:
+            driver.tail.release(event.file)
+
+
+def test_growth_is_read_in_the_next_pass(root: Path, driver: Driver, notifications: Notifications) -> None:
+    live = root / "live.slp"
+    append(driver, notifications, live, b"live" * 8)
+    driver.settle(0.001)
+    copy_many(driver, notifications, root / "old")
+    for number in range(200):
+        data = b"%4d" % number
+        append(driver, notifications, live, data)
+        assert delivered(driver.step(0.001), live) == data
+
+
+def test_new_file_does_not_wait_for_finished_ones(root: Path, driver: Driver, notifications: Notifications) -> None:
+    copy_many(driver, notifications, root / "old")
+    for _ in range(5):
+        driver.step(0.001)
+    new = root / "new.slp"
+    append(driver, notifications, new, b"live" * 8)
+    driver.tail._scan_soon()  # as the folder's notification does where only polling finds names
+    events = driver.step(0.1) + driver.step(0.1)
+    assert delivered(events, new) == b"live" * 8
+
+
+def test_finished_files_are_read_one_after_the_other(root: Path, driver: Driver, notifications: Notifications) -> None:
+    copy_many(driver, notifications, root / "old")
+    driver.tail._scan_soon()
+    order: list[str] = []
+    opened = most_open = 0
+    while opened < COPIES or driver.tail.active:
+        events = driver.step(0.001)
+        sizes = [len(event.data) for event in events if isinstance(event, Grew)]
+        assert sum(sizes) <= 16, "a part of a chunk, so that little time passes until growth is looked for"
+        order += [event.file.path.name for event in events if isinstance(event, Grew)]
+        opened += sum(isinstance(event, Opened) for event in events)
+        most_open = max(most_open, len(driver.tail.active))
+        release_finished(driver, events)
+    assert most_open <= 16
+    assert len([name for i, name in enumerate(order) if i == 0 or order[i - 1] != name]) == COPIES
+
+
+def test_header_that_comes_in_pieces_is_judged_once_it_is_complete(
+    root: Path, driver: Driver, notifications: Notifications
+) -> None:
+    path = root / "copy.slp"
+    append(driver, notifications, path, FINISHED[: REWRITABLE - 1])
+    driver.tail._scan_soon()
+    driver.settle(0.001)
+    assert not driver.only().file.arrived_whole
+    append(driver, notifications, path, FINISHED)
+    driver.settle(0.001)
+    assert driver.only().file.arrived_whole
+
+
+def test_header_that_is_rewritten_later_does_not_count(
+    root: Path, driver: Driver, notifications: Notifications
+) -> None:
+    path = root / "game.slp"
+    append(driver, notifications, path, b"live" * 8)
+    driver.tail._scan_soon()
+    driver.settle(0.001)
+    with path.open("r+b", buffering=0) as file:
+        file.write(b"F" * REWRITABLE)
+    notifications.add(str(path))
+    driver.settle(0.001)
+    assert driver.only().rewritten == 1
+    assert not driver.only().file.arrived_whole
+
+
+def test_new_file_is_opened_once_it_has_bytes(root: Path, driver: Driver, notifications: Notifications) -> None:
+    path = root / "copy.slp"
+    append(driver, notifications, path, b"")
+    driver.settle(0.001)
+    assert not driver.live() or notifications.degraded
+    append(driver, notifications, path, b"live" * 8)
+    driver.settle(0.01)
+    assert bytes(driver.only().data) == b"live" * 8

@@ -1,0 +1,125 @@
+"""Games that are set aside: lossless subscribers receive them, conflating ones stay with the game that is played."""
+
+from __future__ import annotations
+
+import pytest
+
+from slpstream.stream import Game, LogConsumer
+from tests.stream.fakes import Client, FakeFile, FakeLog, FakeStation, hub_of, lines, settle, subscription
+
+pytestmark = pytest.mark.trio
+
+
+def begin_aside(station: FakeStation, log: FakeLog) -> Game:
+    """Begin a game whose file arrived whole."""
+    station.files[log.game_id] = file = FakeFile(log)
+    game = Game(log.game_id, file, ring_bytes=4000, order=station.channel.next_order())
+    game.arrived_whole = game.aside = True
+    station.channel.begin(game)
+    return game
+
+
+async def test_conflating_subscriber_stays_with_the_game_that_is_played() -> None:
+    station, played, old = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=20)
+    keys = {"stations": ["main"], "delivery": "conflate"}
+    async with (
+        Client().subscribed(hub_of(station), subscription(**keys)) as client,
+        Client().subscribed(hub_of(station), subscription(**{**keys, "delivery": "lossless"})) as lossless,
+    ):
+        game = station.begin(played)
+        station.write(game, 8)
+        other = begin_aside(station, old)
+        assert station.channel.current is game
+        station.write_all(other)
+        station.write_all(game)
+        await settle()
+        assert client.log == lines(played)
+        assert sorted(lossless.log) == sorted(lines(played) + lines(old))
+        assert station.channel.current is game
+
+
+async def test_conflating_subscriber_that_resumes_passes_over_games_aside() -> None:
+    station, played, old = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=20)
+    game = station.begin(played)
+    station.write_all(game)
+    station.write_all(begin_aside(station, old))
+    cursor = played.whole()[3].cursor
+    async with Client().subscribed(hub_of(station), subscription(stations=["main"], cursor=cursor)) as client:
+        assert {message["gameId"] for message in client.messages} == {played.game_id}
+    own = old.whole()[3].cursor
+    async with Client().subscribed(hub_of(station), subscription(stations=["main"], cursor=own)) as client:
+        assert {message["gameId"] for message in client.messages} == {old.game_id}, "unless its cursor names one"
+
+
+async def test_game_that_turns_out_to_be_played_comes_from_its_beginning() -> None:
+    station, crashed, played = FakeStation(), FakeLog(1, batches=9, ended=False), FakeLog(2, batches=20)
+    request = subscription(stations=["main"], delivery="conflate")
+    async with Client().subscribed(hub_of(station), request) as client:
+        station.write_all(station.begin(crashed))
+        game = begin_aside(station, played)
+        station.write(game, 8)
+        await settle()
+        assert client.log == lines(crashed)
+        station.channel.turn_to(game)
+        assert station.channel.current is game
+        station.write_all(game)
+        await settle()
+        received = [message["type"] for message in client.messages if message["gameId"] == played.game_id]
+        assert received[0] == "game_start"
+        assert received[-2:] == ["game_end", "metadata"]
+
+
+async def test_station_that_turns_back_to_an_older_game_sends_a_snapshot() -> None:
+    station, older, newer = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=9)
+    request = subscription(stations=["main"], delivery="conflate")
+    async with Client().subscribed(hub_of(station), request) as client:
+        game = station.begin(older)
+        station.write(game, 8)
+        station.write_all(station.begin(newer))
+        station.channel.turn_to(game)
+        await settle()
+        assert client.messages[-1]["type"] == "snapshot"
+        assert client.messages[-1]["gameId"] == older.game_id
+
+
+async def test_log_consumer_reads_the_game_that_is_played_first() -> None:
+    station, played, old = FakeStation(), FakeLog(1, batches=20), FakeLog(2, batches=200)
+    game = station.begin(played)
+    station.write(game, 8)
+    other = begin_aside(station, old)
+    consumer = LogConsumer(station.channel)
+    received: list[bytes] = []
+    ids: list[str] = []
+
+    async def take() -> None:
+        batch = await anext(consumer)
+        ids.append(batch.game_id)
+        received.extend(message.json("main") for message in batch.messages)
+
+    begun = [message.json("main") for batch in played.batches[:8] for message in batch["live"]]
+    while received != begun:
+        await take()
+    station.write_all(other)
+    await take()
+    assert ids[-1] == old.game_id
+    station.write_all(game)
+    await take()
+    assert ids[-1] == played.game_id
+    while len(received) < len(lines(played)) + len(lines(old)):
+        await take()
+    assert sorted(received) == sorted(lines(played) + lines(old))
+
+
+async def test_many_games_aside_are_not_all_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.stream.games._KNOWN_GAMES", 4)
+    station, played = FakeStation(), FakeLog(1, batches=5)
+    game = station.begin(played)
+    for number in range(2, 30):
+        station.channel.drop_oldest({game})
+        station.write_all(begin_aside(station, FakeLog(number, batches=2)))
+    assert len(station.channel.games) <= 6
+    assert station.channel.games[0] is station.channel.current is game
+    async with Client().subscribed(hub_of(station), subscription(delivery="lossless", cursor="start")) as client:
+        station.write_all(game)
+        await settle()
+        assert [line for line in client.log if played.game_id.encode() in line] == lines(played)
