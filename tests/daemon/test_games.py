@@ -283,7 +283,7 @@ def test_unwritable_state_folder_keeps_the_index_in_memory(tmp_path: Path) -> No
 def test_index_of_a_newer_version_is_a_configuration_error(tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
         connection.execute("PRAGMA user_version = 99")
-    command = [sys.executable, "-m", "slpstream", "serve", str(tmp_path), "--port", "0"]
+    command = [sys.executable, "-m", "slpstream", "serve", str(tmp_path), "--port", "0", "--strict"]
     environment = {**os.environ, "STATE_DIRECTORY": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=20, check=False)
     assert done.returncode == 78

@@ -124,6 +124,13 @@ class FileTable:
         if entry is not None and entry.file is file:
             self._add_arrival(Arrival(path, entry.stat, existed=True, header=entry.header))
 
+    def reopen(self, file: TailedFile) -> None:
+        """Have a listed file opened again, even if it has not changed."""
+        path = str(file.path)
+        entry = self.listed.get(path)
+        if entry is not None and entry.file is file:
+            self._add_arrival(Arrival(path, entry.stat, existed=True))
+
     def list_arrivals_before(self, mtime_ns: float) -> tuple[TailedFile, ...]:
         """List the arrivals that were last written before a time. The others stay, ordered from oldest to newest."""
         arrivals = sorted(self.arrivals.values(), key=lambda arrival: (arrival.stat.mtime_ns, arrival.path))

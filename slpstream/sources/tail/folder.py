@@ -56,7 +56,7 @@ _CLOSE_SECONDS: Final = 5.0
 class FolderTail:
     """All files with certain suffixes below one folder. An asynchronous context manager and iterator of `TailEvent`s.
 
-    Only one task may iterate. `release` may be called at any time.
+    Only one task may iterate. `release` and `read_again` may be called at any time.
     """
 
     def __init__(
@@ -197,6 +197,13 @@ class FolderTail:
         if not self._table.is_taken(tail.path):  # otherwise another file has its path now
             self._table.list_file(file, tail.head.header)
             self._released.append((self._now + COARSE_SECONDS, file))
+
+    def read_again(self, file: TailedFile) -> None:
+        """Read an open file from its beginning, as another `TailedFile`. Does nothing if the file is not open."""
+        if any(tail.file is file for tail in self._table.open):
+            self.release(file)
+            self._table.reopen(file)
+            self._notifications.wake()
 
     async def _wait(self) -> None:
         """Wait until there is something to do. Always executes a checkpoint."""
