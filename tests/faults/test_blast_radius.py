@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -34,6 +35,7 @@ from slpstream.web import app as app_module
 from slpstream.web import server as server_module
 from slpstream.web.websocket import WebsocketSession
 from tests.faults.blast_radius import ROWS, Bug, Player, Venue, bug_in, venue
+from tests.synthetic.match import synthetic_match
 from tests.web.served import Answer, Caller
 
 _PATH_VALUES = {"station": "s00", "gameId": "0" * 32}
@@ -247,11 +249,17 @@ STAGES: list[tuple[Any, str]] = [
     (ReplayCheck, "published"),
     (ReplayCheck, "released"),
     (FolderTail, "release"),
+    (FolderTail, "_advance"),
+    (Station, "_check_growth"),
 ]
 
 
 EARLY = {"Game", "keep"}
 """Stages that only the beginning of a game reaches."""
+
+
+TASKS = {"_advance", "_check_growth"}
+"""Stages that are not about one file."""
 
 
 @pytest.mark.trio
@@ -263,7 +271,7 @@ async def test_bug_in_any_pipeline_stage(tmp_path: Path) -> None:
             def bug(station: str, owner: Any = owner, name: str = name) -> AbstractContextManager[list[int]]:
                 return bug_in(owner, name, station=station, times=1)
 
-            part = "station" if (owner, name) in ((FolderTail, "release"),) else "file"
+            part = "station" if name in TASKS else "file"
             victim = await here.play(where, part, bug, early=name in EARLY)
             if (owner, name) == (pipeline.Pipeline, "feed"):
                 reason = here.daemon.running[victim.station].station.describe()["reason"]
@@ -272,7 +280,6 @@ async def test_bug_in_any_pipeline_stage(tmp_path: Path) -> None:
 
 @pytest.mark.trio
 async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
-    subfolders = tmp_path / "subfolders"
     async with venue(tmp_path) as here:
         of_station: list[tuple[str, Any, str]] = [
             ("jsonl", JsonLinesSink, "_write"),
@@ -295,14 +302,22 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
             ("sets", StationSets, "_publish"),
             ("index", index_module, "_store"),
             ("index", GameIndex, "_flush"),
-            ("index", index_module, "read_entry"),
             ("replay_check", ReplayCheck, "_check"),
             ("upkeep", trio.lowlevel, "current_statistics"),
         ]
         for part, owner, name in shared:
             where = f"{owner.__name__.rpartition('.')[2]}.{name}"
             await here.play(where, part, lambda _, owner=owner, name=name: bug_in(owner, name, times=1))  # type: ignore[misc]
-        assert not subfolders.exists()
+
+        async def add_old_file(_: Player) -> None:
+            old = tmp_path / "old" / "Game_old.slp"
+            old.parent.mkdir()
+            old.write_bytes(synthetic_match(seed=5, frames=10))
+            os.utime(old, (1e9, 1e9))
+            assert await here.daemon.running.add(StationConfig(id="old", folder=str(old.parent)))
+
+        read_entry_once = partial(bug_in, index_module, "read_entry", times=1)
+        await here.play("index.read_entry", "index", lambda _: read_entry_once(), add_old_file)
         for player in here.players:
             jsonl = tmp_path / "jsonl" / player.station / f"{player.game_id}.jsonl"
             await here.until(jsonl.exists, "outputs go on")
