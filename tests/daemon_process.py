@@ -54,6 +54,7 @@ class DaemonProcess:
             "slpstream",
             subcommand,
             *map(str, folders),
+            "--strict",
             "--port",
             "0",
             "--log-format",

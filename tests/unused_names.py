@@ -27,8 +27,10 @@ USED_ELSEWHERE: Mapping[str, Mapping[str, str]] = {
     "model/delta.py": {"DeltaDecoder": "for clients: README.md"},
     "sources/tail/folder.py": {"trace": "passed to `__exit__` by Python"},
     "sources/tail/watcher.py": {"trace": "passed to `__exit__` by Python"},
+    "system/internal_errors.py": {"trace": "passed to `__exit__` by Python"},
     "stats/punishes.py": {"hit_count": "part of a message"},
     "stats/stocks.py": {"death_animation": "part of a message"},
+    "web/app.py": {"build_middleware_stack": "called by Starlette"},
     "web/assets.py": {"config_checked": "read by Starlette", "get_response": "called by Starlette"},
     "web/websocket.py": {"parser_exc": "read by websockets", "select_subprotocol": "called by websockets"},
 }

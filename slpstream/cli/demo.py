@@ -12,6 +12,7 @@ import click
 import msgspec
 import trio
 
+from slpstream.cli.service_options import strict_option
 from slpstream.config import DEFAULT_PORT, Config, Server, StationConfig, Store
 from slpstream.daemon.daemon import Daemon
 from slpstream.system import logs
@@ -42,7 +43,8 @@ _PAUSE_SECONDS = 5.0
 )
 @click.option("--writer", default="frame", show_default=True, help="How matches are written; see `simulate --help`.")
 @click.option("--once", is_flag=True, help="Stop after one match.")
-def command(host: str, port: int, seed: int, speed: float, writer: str, once: bool) -> None:
+@strict_option
+def command(host: str, port: int, seed: int, speed: float, writer: str, once: bool, strict: bool) -> None:
     """Run a daemon with synthetic matches that are written live. It needs no replay, no console and no network.
 
     Two players play one match after another, in best-of-three sets, until Ctrl-C.
@@ -62,7 +64,7 @@ def command(host: str, port: int, seed: int, speed: float, writer: str, once: bo
         tempfile.TemporaryDirectory(prefix="slpstream-demo-state-") as state,
     ):
         config = msgspec.structs.replace(config, store=Store(folder=state))
-        daemon = Daemon(config, [StationConfig(id=STATION, folder=folder, name="Demo")])
+        daemon = Daemon(config, [StationConfig(id=STATION, folder=folder, name="Demo")], strict=strict)
         trio.run(partial(_run, daemon, Path(folder), host=host, seed=seed, speed=speed, writer=writer, once=once))
 
 

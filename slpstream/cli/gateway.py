@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from slpstream.cli import config_error_context
-from slpstream.cli.service_options import address_options, config_option, load_config, log_options
+from slpstream.cli.service_options import address_options, config_option, load_config, log_options, strict_option
 from slpstream.model.errors import ConfigError
 from slpstream.system import logs
 
@@ -17,6 +17,7 @@ from slpstream.system import logs
 @click.option("--url", help="URL of the broker. Overrides `fanout.url`.")
 @click.option("--event", help="Name of the event. Overrides `fanout.event`.")
 @address_options
+@strict_option
 @log_options
 def command(
     config_file: Path | None,
@@ -24,6 +25,7 @@ def command(
     event: str | None,
     host: str | None,
     port: int | None,
+    strict: bool,
     log_format: str | None,
     log_level: str | None,
 ) -> None:
@@ -49,4 +51,4 @@ def command(
         access = access_of(config.server)
     from slpstream.daemon.gateway.gateway import Gateway  # needs an extra, which `broker_address` has checked
 
-    run_process(Gateway(config, address, access).run)
+    run_process(Gateway(config, address, access, strict=strict).run)

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from slpstream.cli import config_error_context
-from slpstream.cli.service_options import address_options, config_option, load_config, log_options
+from slpstream.cli.service_options import address_options, config_option, load_config, log_options, strict_option
 from slpstream.cli.stations import stations_of
 from slpstream.config import Config, StationConfig
 from slpstream.daemon.daemon import Daemon
@@ -24,6 +24,7 @@ from slpstream.system import logs
     is_flag=True,
     help="Play files that are written in one go (GCI, Stunts) in real time instead of all at once.",
 )
+@strict_option
 @log_options
 def command(
     folders: tuple[Path, ...],
@@ -31,6 +32,7 @@ def command(
     host: str | None,
     port: int | None,
     pace: bool,
+    strict: bool,
     log_format: str | None,
     log_level: str | None,
 ) -> None:
@@ -57,5 +59,5 @@ def command(
 
     logs.configure(config.log.format, config.log.level)
     with config_error_context(config_file):
-        daemon = Daemon(config, stations, read_again=None if config_file is None else read_again)
+        daemon = Daemon(config, stations, read_again=None if config_file is None else read_again, strict=strict)
     run_process(daemon.run)

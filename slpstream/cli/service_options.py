@@ -27,6 +27,13 @@ _LOG = (
 )
 
 
+strict_option = click.option(
+    "--strict",
+    is_flag=True,
+    help="Let an internal error end the process. By default it ends only the request, file or output that it is in.",
+)
+
+
 def address_options(command: F) -> F:
     """Add `--host` and `--port` to a command."""
     return _add_options(command, _ADDRESS)

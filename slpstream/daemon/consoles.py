@@ -26,6 +26,7 @@ from slpstream.sources.console.feed import RelayFeed, read_file
 from slpstream.sources.console.io_batching import IoBatcher
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.server import RelayServer
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics, StationMetrics
 
@@ -104,12 +105,20 @@ class SourceReporter:
 class Consoles:
     """The consoles and relay ports of a daemon."""
 
-    def __init__(self, relay: Relay, recordings: Recordings, recordings_folder: Path, metrics: Metrics) -> None:
+    def __init__(
+        self,
+        relay: Relay,
+        recordings: Recordings,
+        recordings_folder: Path,
+        metrics: Metrics,
+        errors: InternalErrors | None = None,
+    ) -> None:
         """`recordings_folder` holds one folder per recorded station."""
         self._relay = relay
         self._recordings = recordings
         self._folder = recordings_folder
         self._metrics = metrics
+        self._errors = errors or InternalErrors()
         self._recorders: dict[str, Recorder] = {}
         self._servers: dict[str, RelayServer] = {}
         self._disk = IoBatcher()
@@ -137,9 +146,11 @@ class Consoles:
         if config.relay_port or config.raw_relay_port:
             feed = RelayFeed(partial(read_file, limiter=self._readers, unwritten=lambda: station.read_unwritten))
             station.on_bytes = lambda followed, offset, data: feed.grew(followed, followed.file, offset, data)
-            running.nursery.start_soon(self._serve, config, station, feed)
+            serve = partial(self._serve, config, station, feed)
+            running.nursery.start_soon(partial(self._errors.keep_running, "relay", serve, station=config.id))
         if config.console or config.dolphin:
-            running.nursery.start_soon(self._record, config, station)
+            record = partial(self._record, config, station)
+            running.nursery.start_soon(partial(self._errors.keep_running, "console", record, station=config.id))
 
     async def _record(self, config: StationConfig, station: Station) -> None:
         """Records a console until cancelled."""
@@ -205,7 +216,12 @@ class Consoles:
                 await trio.sleep(_RETRY_SECONDS)
             else:
                 self._log.info("relay listening", port=port, host=self._relay.host)
-                await trio.serve_listeners(handler, listeners)
+
+                async def serve(stream: trio.SocketStream) -> None:
+                    with self._errors.contain("relay"):  # one client does not end the others
+                        await handler(stream)
+
+                await trio.serve_listeners(serve, listeners)
 
     async def discover(
         self, known: Callable[[], Iterable[StationConfig]], add: Callable[[StationConfig], Awaitable[object]]

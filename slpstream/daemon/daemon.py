@@ -27,7 +27,7 @@ from slpstream.daemon.consoles import Consoles, check_sources, same_consoles
 from slpstream.daemon.games import DaemonGames
 from slpstream.daemon.outputs import Outputs
 from slpstream.daemon.retention import Limit, Limits, Retention
-from slpstream.daemon.service import Service, access_of, limits_of, make_web_server
+from slpstream.daemon.service import Service, access_of, contain_errors, limits_of, make_web_server
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station import SharedServices, Station
 from slpstream.daemon.stations import RunningStation, RunningStations
@@ -57,30 +57,42 @@ ReadAgain = Callable[[], tuple[Config, list[StationConfig]]]
 class Daemon:
     """One daemon. Call `run` once; `stop` ends it."""
 
-    def __init__(self, config: Config, stations: list[StationConfig], *, read_again: ReadAgain | None = None) -> None:
-        """`read_again` is used by `reload`; `None` disables it, without a configuration file. Raises `ConfigError` for
-        what only this machine can tell: a token that cannot be read, an address that needs one."""
+    def __init__(
+        self,
+        config: Config,
+        stations: list[StationConfig],
+        *,
+        read_again: ReadAgain | None = None,
+        strict: bool = False,
+    ) -> None:
+        """`read_again` is used by `reload`; `None` disables it, without a configuration file. With `strict`, a bug ends
+        the daemon and not only the part that it is in. Raises `ConfigError` for what only this machine can tell: a
+        token that cannot be read, an address that needs one."""
         self._config = config
         self._read_again = read_again
         self._station_configs = stations
         self._access = access_of(config.server)
         check_sources(stations)
+        self.metrics = Metrics()
+        self.errors = errors = contain_errors(self.metrics, strict=strict)
         self.service = Service(
             config.server,
             lambda: f"watching {len(self.running)} stations",
+            errors,
             reload=None if read_again is None else self.reload,
         )
-        self.metrics = Metrics()
-        self.consoles = Consoles(config.relay, config.recordings, recordings_folder(config), self.metrics)
-        self.outputs = Outputs(config, self.metrics)
+        self.consoles = Consoles(config.relay, config.recordings, recordings_folder(config), self.metrics, errors)
+        self.outputs = Outputs(config, self.metrics, errors)
         self.hub = Hub()
-        self._broker_sink = fanout.make_sink(config.fanout, self.hub, self.metrics) if config.fanout.url else None
-        self.running = RunningStations(self.hub)
+        self._broker_sink = (
+            fanout.make_sink(config.fanout, self.hub, self.metrics, errors) if config.fanout.url else None
+        )
+        self.running = RunningStations(self.hub, errors)
         self._subfolders = Subfolders(self.running, scan_seconds=config.watch.scan_seconds)
         self._index: GameIndex | None = None
         self._web: WebServer | None = None
         self._replay_check: ReplayCheck | None = None
-        self.sets = StationSets(self.hub, _rules(config))
+        self.sets = StationSets(self.hub, _rules(config), errors)
         self.sets.listen(self.outputs.set_changed)
         self._log = get_logger()
 
@@ -137,12 +149,15 @@ class Daemon:
                     on_error=self.metrics.counter("slpstream_index_errors_total").inc,
                     on_change=self.sets.changed,
                     temporary=trouble,
+                    errors=self.errors,
                 )
                 background.start_soon(index.run)
                 limiter = trio.CapacityLimiter(_READER_THREADS)
                 self._replay_check = self._make_replay_check(background)
                 games = DaemonGames(index, self.hub, limiter)
-                self._web = web = make_web_server(config, self.hub, self, games, self._access, self.metrics)
+                self._web = web = make_web_server(
+                    config, self.hub, self, games, self._access, self.metrics, self.errors
+                )
                 self._bind_gauges(web, index)
                 make = partial(self._make_station, watcher, index, limiter)
                 await background.start(
@@ -151,14 +166,15 @@ class Daemon:
                 await self._apply_stations(self._station_configs)
                 background.start_soon(self.outputs.run)
                 if self._broker_sink is not None:
-                    background.start_soon(self._broker_sink.run)
-                background.start_soon(self._subfolders.run)
+                    background.start_soon(self.errors.keep_running, "broker", self._broker_sink.run)
+                background.start_soon(self.errors.keep_running, "subfolders", self._subfolders.run)
                 with trio.move_on_after(_SUBFOLDERS_SECONDS):
                     await self._subfolders.looked.wait()
-                background.start_soon(self.consoles.discover, self._station_configs_now, self.running.add)
+                discover = partial(self.consoles.discover, self._station_configs_now, self.running.add)
+                background.start_soon(self.errors.keep_running, "discovery", discover)
                 retention = Retention(recordings_folder(config), index, self.hub, self.running, self.metrics)
-                background.start_soon(retention.run, self._limits)
-                background.start_soon(self.sets.run, index)
+                background.start_soon(self.errors.keep_running, "retention", partial(retention.run, self._limits))
+                background.start_soon(self.errors.keep_running, "sets", partial(self.sets.run, index))
                 await service.serve(web, task_status=task_status, stations=sorted(self.running))
         self._log.info("stopped", **self._final_figures())
 
@@ -173,7 +189,8 @@ class Daemon:
     def _start_companions(self, running: RunningStation) -> None:
         """Starts what runs beside a station: outputs, console, relay ports."""
         running.nursery.start_soon(self.outputs.follow, running.station.channel)
-        self.consoles.start(running)
+        with self.errors.contain("console", station=running.station.id):
+            self.consoles.start(running)
 
     def stations(self) -> list[dict[str, Any]]:
         """All stations, see `web.stations.Stations`."""
@@ -197,7 +214,8 @@ class Daemon:
         return await self.sets.correct(station, patch, is_current)
 
     def not_ready(self) -> list[str]:
-        """Folders and stations that cannot be read, outputs that cannot write, and the index when it keeps nothing."""
+        """Folders and stations that cannot be read, outputs that cannot write, the index when it keeps nothing, and
+        parts that are started again after a bug."""
         trouble = None if self._index is None else self._index.trouble
         return [
             *([] if trouble is None else [f"index of games: {trouble}"]),
@@ -209,6 +227,7 @@ class Daemon:
             ),
             *self.outputs.not_ready(),
             *([self._broker_sink.problem] if self._broker_sink is not None and self._broker_sink.problem else []),
+            *self.errors.restarting(),
         ]
 
     def starting(self) -> list[str]:
@@ -245,15 +264,18 @@ class Daemon:
         self, watcher: Watcher, index: GameIndex, limiter: trio.CapacityLimiter, wanted: StationConfig
     ) -> Station:
         folder = self.consoles.folder(wanted)
+        notifications = None
+        with self.errors.contain("notifications", station=wanted.id):  # without them, the folder is polled
+            notifications = watcher.watch(folder)
         return Station(
             wanted.id,
             folder,
             name=wanted.name,
-            notifications=watcher.watch(folder),
+            notifications=notifications,
             metrics=self.metrics.station(wanted.id),
             watch=self._config.watch,
             ring_bytes=self._config.stream.ring_bytes,
-            shared=SharedServices(limiter, index, self._replay_check),
+            shared=SharedServices(limiter, index, self._replay_check, errors=self.errors),
         )
 
     def _station_configs_now(self) -> list[StationConfig]:
@@ -280,7 +302,7 @@ class Daemon:
         replay_check = ReplayCheck(
             lambda station, result: self.metrics.counter("slpstream_verified_games_total", station, result).inc()
         )
-        background.start_soon(replay_check.run)
+        background.start_soon(self.errors.keep_running, "replay_check", replay_check.run)
         return replay_check
 
     def _bind_gauges(self, web: WebServer, index: GameIndex) -> None:

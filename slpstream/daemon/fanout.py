@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from slpstream.config import Fanout
 from slpstream.model.errors import ConfigError
 from slpstream.stream import Hub
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.metrics import Metrics
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def broker_address(fanout: Fanout) -> Address:
     return address_of(fanout.url, fanout.password_file, fanout.ca_file)
 
 
-def make_sink(fanout: Fanout, hub: Hub, metrics: Metrics) -> RedisSink:
+def make_sink(fanout: Fanout, hub: Hub, metrics: Metrics, errors: InternalErrors | None = None) -> RedisSink:
     """The sink that sends the messages of all stations to the broker. Raises `ConfigError`."""
     address = broker_address(fanout)
     from slpstream.outputs.redis.sink import RedisSink  # noqa: PLC0415
@@ -40,6 +41,7 @@ def make_sink(fanout: Fanout, hub: Hub, metrics: Metrics) -> RedisSink:
         max_age_seconds=fanout.max_age_minutes * 60,
         on_sent=lambda station, count: metrics.counter("slpstream_broker_sent_messages_total", station).inc(count),
         on_reconnect=metrics.counter("slpstream_broker_reconnects_total").inc,
+        errors=errors,
     )
 
 

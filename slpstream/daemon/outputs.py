@@ -10,6 +10,7 @@ import hashlib
 import sqlite3
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from slpstream.outputs.post import target_of
 from slpstream.outputs.webhook import EventName
 from slpstream.store.deliveries import FILE_NAME, DeliveryStore, open_deliveries
 from slpstream.stream import Channel
+from slpstream.system.internal_errors import InternalErrors, Part
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 
@@ -40,12 +42,13 @@ Follow = Callable[[Channel], Awaitable[None]]
 class Outputs:
     """All outputs of a daemon: `open` them, `run` them once, `follow` each station, `close` them."""
 
-    def __init__(self, config: Config, metrics: Metrics) -> None:
+    def __init__(self, config: Config, metrics: Metrics, errors: InternalErrors | None = None) -> None:
         """Raises `ConfigError` for a secret that cannot be read, and for two outputs that would write the same
         files."""
         self._receivers = list(zip(config.webhooks, _receivers(config.webhooks), strict=True))
         _check_folders(config.jsonl)
         self._metrics = metrics
+        self._errors = errors or InternalErrors()
         self._limiter = trio.CapacityLimiter(_WRITER_THREADS)
         self._jsonl = [self._json_lines(wanted) for wanted in config.jsonl]
         folder = config.obs.folder
@@ -74,7 +77,7 @@ class Outputs:
         """Post the deliveries of webhooks until cancelled."""
         async with trio.open_nursery() as nursery:
             for webhook in self._webhooks:
-                nursery.start_soon(webhook.run)
+                nursery.start_soon(partial(self._errors.keep_running, "webhook", webhook.run, webhook=webhook.name))
 
     async def follow(self, channel: Channel) -> None:
         """Feed all outputs with the games of a station until cancelled. Start it once for each station.
@@ -83,20 +86,24 @@ class Outputs:
         they were.
         """
         async with trio.open_nursery() as nursery:
-            for follow in self._follows():
-                nursery.start_soon(follow, channel)
+            for part, follow in self._follows():
+                run = partial(follow, channel)
+                nursery.start_soon(partial(self._errors.keep_running, part, run, station=channel.station))
 
     def set_changed(self, station: str, payload: Mapping[str, Any]) -> None:
         """Take the payload of a `set` message of a station. Returns at once."""
         if self._obs is not None:
-            self._obs.set_changed(station, payload)
+            with self._errors.contain("obs", station=station):
+                self._obs.set_changed(station, payload)
         if self._webhooks:
             with_bracket = dict(payload)
-            bracket = bracket_set(payload)
-            if bracket is not None:
-                with_bracket["startgg"] = bracket
+            with self._errors.contain("webhook", station=station):  # the set is delivered all the same
+                bracket = bracket_set(payload)
+                if bracket is not None:
+                    with_bracket["startgg"] = bracket
             for webhook in self._webhooks:
-                webhook.set_changed(station, with_bracket)
+                with self._errors.contain("webhook", station=station, webhook=webhook.name):
+                    webhook.set_changed(station, with_bracket)
 
     def not_ready(self) -> list[str]:
         """The reasons why outputs do not work. The receiver of a webhook may be down: its deliveries wait."""
@@ -110,11 +117,11 @@ class Outputs:
         bind("slpstream_webhook_lag_seconds", lambda: {hook.name: hook.lag_seconds for hook in self._webhooks})
         bind("slpstream_webhook_gone", lambda: {hook.name: float(hook.gone) for hook in self._webhooks})
 
-    def _follows(self) -> Iterable[Follow]:
-        yield from (webhook.follow for webhook in self._webhooks)
-        yield from (sink.follow for sink in self._jsonl)
+    def _follows(self) -> Iterable[tuple[Part, Follow]]:
+        yield from (("webhook", webhook.follow) for webhook in self._webhooks)
+        yield from (("jsonl", sink.follow) for sink in self._jsonl)
         if self._obs is not None:
-            yield self._obs.follow
+            yield "obs", self._obs.follow
 
     def _open(self, path: Path) -> DeliveryStore:
         def warn(aside: Path, what: str) -> None:

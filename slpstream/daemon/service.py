@@ -1,5 +1,8 @@
 """The life of a service: listening sockets, signals, systemd, and the upkeep of its process.
 
+Only what all parts share may end the process: the listening sockets, the event loop, signals and the watchdog. Bugs in
+any other part are contained (`system.internal_errors`).
+
 The daemon and the gateway are both services. Start: listening sockets, then the service's own parts, then `READY=1`.
 Stop (SIGTERM, SIGINT or `Service.stop`): listening ends, websockets are closed with code 1001 within `GRACE_SECONDS`,
 and background tasks are cancelled.
@@ -26,6 +29,7 @@ from slpstream.model.errors import ConfigError
 from slpstream.model.version import __version__
 from slpstream.stream import Hub
 from slpstream.system import systemd
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import Metrics
 from slpstream.web.access import Access
@@ -45,13 +49,19 @@ class Service:
     """One service: its sockets, its signals and what it reports to systemd."""
 
     def __init__(
-        self, server: Server, status: Callable[[], str], *, reload: Callable[[], Awaitable[None]] | None = None
+        self,
+        server: Server,
+        status: Callable[[], str],
+        errors: InternalErrors,
+        *,
+        reload: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         """`status` is the line that systemd shows. SIGHUP calls `reload`; without one it stops the service, unless the
         process was started with SIGHUP ignored, as under nohup."""
         self._host = server.host
         self._port = server.port
         self._status = status
+        self._errors = errors
         self._reload = reload
         self._listeners: list[socket.socket] = []
         self._stop = trio.Event()
@@ -105,8 +115,8 @@ class Service:
         """Reports READY and serves until the stop; every part has started. `task_status` receives the port."""
         async with trio.open_nursery() as upkeep:
             upkeep.start_soon(self._ping_watchdog)
-            upkeep.start_soon(self._count_tasks)
-            upkeep.start_soon(_collect_garbage)
+            for run in (self._count_tasks, _collect_garbage):
+                upkeep.start_soon(self._errors.keep_running, "upkeep", run)
             if self._reload is not None:
                 upkeep.start_soon(self._reload_on_hangup, self._reload)
             host = f"[{self._host}]" if ":" in self._host else self._host
@@ -142,7 +152,8 @@ class Service:
             await self._hung_up.wait()
             self._hung_up = trio.Event()
             systemd.notify("RELOADING=1", f"MONOTONIC_USEC={time.monotonic_ns() // 1000}")
-            await reload()
+            with self._errors.contain("reload"):
+                await reload()
             systemd.notify("READY=1", f"STATUS={self._status()}")
 
     async def _ping_watchdog(self) -> None:
@@ -166,7 +177,13 @@ def run_process(main: Callable[[], Awaitable[object]]) -> None:
 
 
 def make_web_server(
-    config: Config, hub: Hub, stations: Stations, games: Games, access: Access, metrics: Metrics
+    config: Config,
+    hub: Hub,
+    stations: Stations,
+    games: Games,
+    access: Access,
+    metrics: Metrics,
+    errors: InternalErrors,
 ) -> WebServer:
     """The web server of a service, with its limits and counters."""
     folder = config.web.overlay_folder
@@ -182,9 +199,15 @@ def make_web_server(
             on_closed=lambda code: metrics.counter("slpstream_connections_closed_total", str(code)).inc(),
             on_dropped=lambda reason: metrics.counter("slpstream_connections_dropped_total", reason).inc(),
         ),
+        errors=errors,
         overlay_folder=Path(folder).expanduser() if folder else None,
         name_folders=name_folders(),
     )
+
+
+def contain_errors(metrics: Metrics, *, strict: bool) -> InternalErrors:
+    """Contains the bugs of a service, counted in its metrics. With `strict`, a bug ends the process."""
+    return InternalErrors(lambda part: metrics.counter("slpstream_internal_errors_total", part).inc(), strict=strict)
 
 
 def limits_of(config: Config) -> Limits:

@@ -32,6 +32,7 @@ from slpstream.sets import (
 from slpstream.sets.corrections import decode, encode
 from slpstream.store import GameIndex
 from slpstream.stream import Channel, Hub
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
 OnSet = Callable[[str, Mapping[str, Any]], None]
@@ -51,8 +52,9 @@ _MAX_GAMES = 256
 class StationSets:
     """The newest set of each station. `run` it once; it ends only by cancellation."""
 
-    def __init__(self, hub: Hub, rules: Rules) -> None:
+    def __init__(self, hub: Hub, rules: Rules, errors: InternalErrors | None = None) -> None:
         self._hub = hub
+        self._errors = errors or InternalErrors()
         self._rules = rules
         self._index: GameIndex | None = None
         self._dirty: set[str] | None = None
@@ -108,8 +110,9 @@ class StationSets:
             await index.written()
             began = trio.current_time()
             for station in [name for name in self._hub.channels if dirty is None or name in dirty]:
-                async with self._computing:
-                    self._publish(station, *await self._make(index, station))
+                with self._errors.contain("sets", station=station):
+                    async with self._computing:
+                        self._publish(station, *await self._make(index, station))
             took = trio.current_time() - began
             await trio.sleep(min(_MAX_PAUSE_SECONDS, max(_MIN_PAUSE_SECONDS, _PAUSE_FACTOR * took)))
 

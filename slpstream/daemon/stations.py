@@ -17,6 +17,7 @@ import trio
 from slpstream.config import StationConfig
 from slpstream.daemon.station.station import Station
 from slpstream.stream import Hub
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
 Origin = Literal["configured", "subfolder", "discovered"]
@@ -46,8 +47,9 @@ class _Hooks(NamedTuple):
 class RunningStations(Mapping[str, RunningStation]):
     """The running stations of a daemon by id. Call `run` once; stations can be added when it has started."""
 
-    def __init__(self, hub: Hub) -> None:
+    def __init__(self, hub: Hub, errors: InternalErrors | None = None) -> None:
         self._hub = hub
+        self._errors = errors or InternalErrors()
         self._hooks: _Hooks | None = None
         self._running: dict[str, RunningStation] = {}
         self._changing = trio.Lock()
@@ -106,10 +108,11 @@ class RunningStations(Mapping[str, RunningStation]):
                     await self._end(running, "removed")
             for config in configs:
                 known = self._running.get(config.id)
-                if known is None or known.origin != origin:
-                    await self._add(config, origin)
-                elif known.config != config:
-                    await self._change(known, config)
+                with self._errors.contain("station", station=config.id):  # the other stations are not affected
+                    if known is None or known.origin != origin:
+                        await self._add(config, origin)
+                    elif known.config != config:
+                        await self._change(known, config)
 
     @property
     def _started(self) -> _Hooks:

@@ -140,6 +140,15 @@ class TooSlow(SubscriberError):
     close_code = 1013
 
 
+class SubscriptionFailed(SubscriberError):
+    """A bug in slpstream ended the subscription. The other end is not at fault and can resume."""
+
+    close_code = 1011
+
+    def __init__(self, error_id: str) -> None:
+        super().__init__(f"internal error {error_id}")
+
+
 class SinkError(SlpstreamError):
     """An output cannot write or deliver: the disk is full, or the receiver does not answer."""
 

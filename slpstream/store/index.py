@@ -27,6 +27,7 @@ from slpstream.store.database import Database, Page, StoredGame, is_damage
 from slpstream.store.game_record import Entry, GameRecord
 from slpstream.store.games_query import GamesQuery
 from slpstream.store.schema import open_database, set_aside
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
 _THREADS = 4
@@ -52,6 +53,7 @@ class GameIndex:
         on_change: Callable[[str | None], None] = lambda station: None,
         temporary: str | None = None,
         arrivals: Arrivals | None = None,
+        errors: InternalErrors | None = None,
     ) -> None:
         """`read` reads old files; with `None` they are not indexed. `temporary` is why the database is lost at the end
         of this run; with `None` it is kept. `arrivals` has the clocks; by default they are those of the machine.
@@ -66,6 +68,7 @@ class GameIndex:
         self.temporary = temporary
         """Why the index is lost at the end of this run; `None` if it is kept."""
         self._failing: str | None = None
+        self._errors = errors or InternalErrors()
         self._corrections: dict[str, bytes] | None = None
         """The corrections of all stations, once they were read. Unlike games, no file can restore them."""
         self._arrivals = arrivals or Arrivals()
@@ -204,15 +207,17 @@ class GameIndex:
         """Write and read until cancelled. Entries reported before are still written."""
         try:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(self._write)
+                nursery.start_soon(self._errors.keep_running, "index", self._write)
                 if self._read is not None:
-                    nursery.start_soon(self._read_old_files, self._read)
+                    read_old_files = partial(self._read_old_files, self._read)
+                    nursery.start_soon(self._errors.keep_running, "index", read_old_files)
         finally:
             with trio.move_on_after(_FLUSH_SECONDS, shield=True):
                 await self._flush()
                 await trio.to_thread.run_sync(self._database.close)
 
     async def _write(self) -> None:
+        self._work.set()  # there can be entries from before a failure
         while True:
             with trio.move_on_after(math.inf if self._failing is None else _RETRY_SECONDS) as waiting:
                 await self._work.wait()
@@ -231,7 +236,12 @@ class GameIndex:
             self._on_change(None)
         while self._pending:
             pending, self._pending = self._pending, {}
-            await self._change(partial(_store, self._database, pending))
+            with self._errors.contain("index") as contained:
+                await self._change(partial(_store, self._database, pending))
+            if contained.error_id is not None:  # because of one entry, without which the others can be stored
+                for path, entry in pending.items():
+                    with self._errors.contain("index", file=os.fsdecode(path)):
+                        await self._change(partial(_store, self._database, {path: entry}))
 
     async def _change(self, work: Callable[[], T]) -> T | None:
         """The same as `_call` for work that writes: its success shows that the database works again."""
@@ -282,6 +292,7 @@ class GameIndex:
     async def _read_old_files(self, read: Read) -> None:
         """Read one file at a time. Each is followed by a pause of the same length, to use at most half a core."""
         limiter = trio.CapacityLimiter(1)
+        self._to_read.set()
         while True:
             await self._to_read.wait()
             self._to_read = trio.Event()
@@ -293,9 +304,10 @@ class GameIndex:
                 for first in range(0, len(unknown), _FILES_PER_BATCH):
                     for file in unknown[first : first + _FILES_PER_BATCH]:
                         began = trio.current_time()
-                        entry = await trio.to_thread.run_sync(read_entry, read, station, file, limiter=limiter)
-                        if entry.path not in self._reported and entry.path not in self._pending:
-                            self._put(entry)
+                        with self._errors.contain("index", file=str(file.path)):
+                            entry = await trio.to_thread.run_sync(read_entry, read, station, file, limiter=limiter)
+                            if entry.path not in self._reported and entry.path not in self._pending:
+                                self._put(entry)
                         self._waiting -= 1
                         await trio.sleep(max(_MIN_PAUSE_SECONDS, trio.current_time() - began))
                     await self.written()

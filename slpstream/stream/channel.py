@@ -6,7 +6,7 @@ with one call per subscriber. A channel never waits for a subscriber.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
@@ -20,6 +20,7 @@ from slpstream.stream.games import Locate, StationGames
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscription import Delivery
 from slpstream.stream.view import View
+from slpstream.system.internal_errors import InternalErrors
 
 StationState = Literal["idle", "playing", "stalled", "offline"]
 
@@ -55,12 +56,18 @@ class LiveSubscriber(Protocol):
     def send_status(self, payload: dict[str, Any]) -> None:
         """Send a status message."""
 
+    def fail(self, error_id: str) -> None:
+        """End the subscription, because of a bug that was logged under this id."""
+
 
 class Channel(StationGames):
     """One station as its subscribers see it."""
 
-    def __init__(self, station: str, locate: Locate, *, kept_games: int = 2) -> None:
+    def __init__(
+        self, station: str, locate: Locate, *, kept_games: int = 2, errors: InternalErrors | None = None
+    ) -> None:
         super().__init__(station, locate, kept_games=kept_games)
+        self._containment = (errors or InternalErrors()).contain("subscriber", station=station)
         self._groups: dict[Hashable, list[LiveSubscriber]] = {}
         self._group_bases: dict[Hashable, DeltaBases] = {}  # the newest messages that each group was sent
         self._state: dict[str, Any] = {"state": "offline", "reason": "starting", "starting": True}
@@ -95,11 +102,14 @@ class Channel(StationGames):
     def caught_up(self, game: Game) -> None:
         """The end of the game's file is reached, so it is live from here on: tell the subscribers where it stands."""
         game.catching_up = False
-        for subscriber in self._live_subscribers():
+
+        def tell(subscriber: LiveSubscriber) -> None:
             if subscriber.delivery == "lossless":
                 subscriber.fall_behind(game)
             elif game.in_progress and not game.aside:
                 subscriber.send_status(self.snapshot(game, subscriber.view.mode))
+
+        self._for_each(self._live_subscribers(), tell)
         self.notify()
 
     def turn_to(self, game: Game) -> None:
@@ -109,27 +119,28 @@ class Channel(StationGames):
         """
         was_aside, game.aside = game.aside, False
         self.current = game
-        for subscriber in self._live_subscribers():
+
+        def tell(subscriber: LiveSubscriber) -> None:
             if subscriber.delivery == "lossless":
-                continue
+                return
             if was_aside:
                 subscriber.fall_behind(game, START)
             else:
                 subscriber.send_status(self.snapshot(game, subscriber.view.mode))
+
+        self._for_each(self._live_subscribers(), tell)
         self.notify()
 
     def publish_loose(self, message: LogMessage) -> None:
         """Send a diagnostic that belongs to no game."""
-        for subscriber in self._live_subscribers():
-            subscriber.put_loose(message)
+        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.put_loose(message))
 
     def publish_state(self, state: dict[str, Any]) -> None:
         """Change the station's state and send it to all subscribers, with the summary of the game that it is about."""
         about = (game.summary for game in reversed(self._games) if game.game_id == state.get("gameId"))
         summary = next(about, None)
         self._state = state if summary is None else {**state, "summary": msgspec.to_builtins(summary)}
-        for subscriber in self._live_subscribers():
-            subscriber.tell_state()
+        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.tell_state())
         self.notify()
 
     def state_message(self) -> dict[str, Any]:
@@ -139,8 +150,7 @@ class Channel(StationGames):
     def publish_set(self, payload: dict[str, Any]) -> None:
         """Change the station's set and send it to all subscribers."""
         self._set = payload
-        for subscriber in self._live_subscribers():
-            subscriber.tell_set()
+        self._for_each(self._live_subscribers(), lambda subscriber: subscriber.tell_set())
         self.notify()
 
     def set_message(self) -> dict[str, Any] | None:
@@ -188,23 +198,41 @@ class Channel(StationGames):
         # A game aside leaves the bases as they are, for the game that is played.
         known: DeltaBases = {} if game.aside else self._group_bases.setdefault(view.key, {})
         entries: list[Entry] = []
-        for message in messages:
-            entry = view.entry(message, self.station, game.frames_per_second, known)
-            if entry is not None:
-                entries.append(entry)
+        with self._containment as contained:
+            for message in messages:
+                entry = view.entry(message, self.station, game.frames_per_second, known)
+                if entry is not None:
+                    entries.append(entry)
+        if contained.error_id is not None:  # all of the group want these bytes
+            for subscriber in list(group):
+                subscriber.fail(contained.error_id)
+            return
         fallen: list[tuple[LiveSubscriber, LogMessage]] = []
         for chunk in chunks(entries):
-            for subscriber in _receivers(game, group):  # one that fails leaves the group
+
+            def send(subscriber: LiveSubscriber, chunk: Chunk = chunk) -> None:
                 if subscriber.outbox.queued_bytes == 0:
                     if not subscriber.outbox.send(subscriber.readable(chunk)):
                         subscriber.wake()
-                    continue
+                    return
                 refused = _put_each(subscriber, chunk)
                 if refused is not None:
                     fallen.append((subscriber, refused))
+
+            self._for_each(_receivers(game, group), send)  # a subscriber that fails leaves the group
             for subscriber, refused in fallen:
                 subscriber.fall_behind(game, _before(messages, refused, position))
             fallen.clear()
+
+    def _for_each(self, subscribers: Iterable[LiveSubscriber], act: Callable[[LiveSubscriber], None]) -> None:
+        """Call `act` with each subscriber. An unexpected exception ends the subscription of this one alone."""
+        remaining = iter(subscribers)
+        while True:
+            with self._containment as contained:
+                for subscriber in remaining:
+                    act(subscriber)
+                return
+            subscriber.fail(contained.error_id or "")
 
 
 def _receivers(game: Game, group: Sequence[LiveSubscriber]) -> list[LiveSubscriber]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import trio
 
-from slpstream.model.errors import NoSuchGame, TooSlow
+from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFailed, TooSlow
 from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage, Position
 from slpstream.stream.channel import Channel, WantedChannels
 from slpstream.stream.delta_bases import Chunk, DeltaBases, Entry
@@ -49,18 +49,19 @@ class Subscriber:
         self._drained = trio.Event()
         self._late: dict[tuple[str, str], bytes] = {}  # status messages without room, by type and station
         self._failed = trio.Event()
+        self._failure: SubscriberError | None = None  # why, unless the connection is too slow
         self._left = False
 
     async def run(self, channels: WantedChannels) -> None:
         """Follow the channels, as they come and go, until cancelled.
 
-        Raises `NoSuchGame`, `CursorGone` and `TooSlow`, in exception groups.
+        Raises `NoSuchGame`, `CursorGone`, `TooSlow` and `SubscriptionFailed`, in exception groups.
         """
         try:
             async with trio.open_nursery() as nursery:
                 nursery.start_soon(self._follow, channels, nursery)
                 await self._failed.wait()
-                raise TooSlow("the connection is too slow for what may not be dropped")
+                raise self._failure or TooSlow("the connection is too slow for what may not be dropped")
         finally:
             self._stations = []  # they refer back to this object, and reference cycles are freed late
 
@@ -92,6 +93,12 @@ class Subscriber:
         self._left = True
         for station in self._stations:
             station.leave()
+
+    def fail(self, error_id: str) -> None:
+        """End the subscription, because of a bug that was logged under this id."""
+        self.stop()
+        self._failure = SubscriptionFailed(error_id)
+        self._failed.set()
 
     def disown(self, error: NoSuchGame) -> None:
         """One station does not own the cursor. Raises `error` when no other station is left that may."""
@@ -170,6 +177,7 @@ class StationDelivery:
         self.delivery: Delivery = subscriber.delivery
         self.wake = subscriber.wake
         self.send_status = subscriber.send_status
+        self.fail = subscriber.fail
         self._subscriber = subscriber
         self._station = channel.station
         self._scope = trio.CancelScope()

@@ -40,7 +40,8 @@ def configure(log_format: LogFormat, level: str, stream: TextIO | None = None) -
         _printable_values if log_format == "console" else structlog.processors.format_exc_info,
     ]
     renderer: structlog.types.Processor = (
-        structlog.dev.ConsoleRenderer(colors=stream.isatty())
+        # Without the values of variables, which are long and can be secrets.
+        structlog.dev.ConsoleRenderer(colors=stream.isatty(), exception_formatter=structlog.dev.plain_traceback)
         if log_format == "console"
         else structlog.processors.JSONRenderer(sort_keys=False)
     )

@@ -17,6 +17,8 @@ from typing import Literal, NamedTuple
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
+from slpstream.system.internal_errors import PARTS
+
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 DROP_REASONS = ("limit", "room", "head", "request", "silent", "unread")
 
@@ -70,7 +72,7 @@ TABLE = (
         "counter",
         "Websockets closed by the server, by close code.",
         ("code",),
-        known_values=("1001", "1002", "1007", "1009", "1013", "4400", "4401", "4404", "4410"),
+        known_values=("1001", "1002", "1007", "1009", "1011", "1013", "4400", "4401", "4404", "4410"),
     ),
     Row(
         "slpstream_connections_dropped_total",
@@ -85,6 +87,13 @@ TABLE = (
         "HTTP requests, by response status.",
         ("status",),
         known_values=("401", "403", "421", "500"),
+    ),
+    Row(
+        "slpstream_internal_errors_total",
+        "counter",
+        "Unexpected exceptions, by the part of slpstream that they ended: each is a bug.",
+        ("part",),
+        known_values=PARTS,
     ),
     Row("slpstream_index_errors_total", "counter", "Database failures of the game index."),
     Row(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -10,9 +11,11 @@ from typing import Any
 import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware.exceptions import ExceptionMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Mount, Route
+from starlette.types import ASGIApp
 
 from slpstream.model.version import __version__
 from slpstream.web import events, openapi, sets
@@ -44,6 +47,14 @@ _HEADERS = (
     *SECURITY_HEADERS,
     (b"cache-control", b"no-cache"),  # with the ETag, browser sources get new scripts after an upgrade
 )
+
+
+class _App(Starlette):
+    """An application that raises what it does not expect, where Starlette's own would first respond in plain text."""
+
+    def build_middleware_stack(self) -> ASGIApp:
+        """The router, with responses to `HTTPException`."""
+        return ExceptionMiddleware(self.router, self.exception_handlers)
 
 
 def make_app(
@@ -80,7 +91,7 @@ def make_app(
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
     ]
     document = openapi.document(endpoints, __version__)
-    return Starlette(
+    return _App(
         routes=[
             Route("/", index),
             Route("/overlay/{station}", overlay),
@@ -113,10 +124,10 @@ def with_headers(app: Any) -> Callable[..., Awaitable[None]]:
     return wrapped
 
 
-def problem(status: int, detail: str, headers: Mapping[str, str] | None = None) -> Response:
-    """An error as `application/problem+json`."""
+def problem(status: int, detail: str, headers: Mapping[str, str] | None = None, **more: str) -> Response:
+    """An error as `application/problem+json`. `more` are further members (RFC 9457, section 3.2)."""
     return Response(
-        msgspec.json.encode({"type": "about:blank", "status": status, "detail": detail}),
+        msgspec.json.encode({"type": "about:blank", "status": status, "detail": detail, **more}),
         status,
         headers={**(headers or {}), "content-type": "application/problem+json"},
     )
@@ -126,3 +137,8 @@ async def _problem(request: Request, error: Exception) -> Response:
     status = error.status_code if isinstance(error, HTTPException) else 500
     detail = error.detail if isinstance(error, HTTPException) else "internal error"
     return problem(status, detail, error.headers if isinstance(error, HTTPException) else None)
+
+
+def internal_error(error_id: str) -> Response:
+    """The response to a request that a bug has ended. The log has the traceback under the same id."""
+    return problem(HTTPStatus.INTERNAL_SERVER_ERROR, f"internal error {error_id}", errorId=error_id)

@@ -18,10 +18,17 @@ from msgspec import UNSET, Meta, UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
-from slpstream.model.errors import NoSuchGame, ProtocolViolation, SubscriberError, first_refusal
+from slpstream.model.errors import (
+    NoSuchGame,
+    ProtocolViolation,
+    SubscriberError,
+    SubscriptionFailed,
+    first_refusal,
+)
 from slpstream.model.messages import Cursor, LogMessage, cut_frame
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels
 from slpstream.stream.subscription import parse_query
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.connection import Connection
 from slpstream.web.endpoint import Endpoint
 from slpstream.web.observer import Observer
@@ -111,12 +118,14 @@ class EventsSession:
         headers: Sequence[tuple[bytes, bytes]],
         outbox_bytes: int,
         observer: Observer,
+        errors: InternalErrors,
     ) -> None:
         """`headers` are added to the response's own."""
         self._connection = connection
         self._hub = hub
         self._headers = headers
         self._observer = observer
+        self._errors = errors
         self._outbox = Outbox(
             connection.write_now, limit_bytes=outbox_bytes, tell_missed=_lagged, on_missed=observer.on_lagged
         )
@@ -155,10 +164,15 @@ class EventsSession:
             self._outbox.discard()
 
     async def _follow(self, subscriber: Subscriber, channels: WantedChannels) -> None:
-        try:
-            await subscriber.run(channels)
-        except* SubscriberError as group:
-            error = first_refusal(group)
+        error: SubscriberError | None = None
+        with self._errors.contain("stream") as contained:
+            try:
+                await subscriber.run(channels)
+            except* SubscriberError as group:
+                error = first_refusal(group)
+        if contained.error_id is not None:
+            error = SubscriptionFailed(contained.error_id)
+        if error is not None:
             self._stop()
             self._outbox.clear()
             self._outbox.put(b"retry: %d\n" % _RETRY_AFTER_ERROR_MILLISECONDS)

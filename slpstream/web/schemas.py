@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from slpstream.model.summary import GameSummary
 
@@ -28,6 +28,9 @@ class Problem(msgspec.Struct):
     type: Annotated[str, Meta(description="Always `about:blank`: the status is the type.")]
     status: Annotated[int, Meta(description="HTTP status.", ge=400, le=599)]
     detail: Annotated[str, Meta(description="What went wrong, for people.")]
+    error_id: Annotated[str | UnsetType, Meta(description="With status 500: the id of the error in the log.")] = (
+        msgspec.field(name="errorId", default=UNSET)
+    )
 
 
 class Player(Schema, kw_only=True):

@@ -20,13 +20,15 @@ from urllib.parse import parse_qsl
 
 import h11
 import trio
+from starlette.responses import Response
 
 from slpstream.model.errors import NotAuthorised, ProtocolViolation, SubscriberError
 from slpstream.stream import Hub, Subscription
 from slpstream.stream.subscription import parse_query
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.web.access import Access, Denied, Role, is_loopback
-from slpstream.web.app import SECURITY_HEADERS, make_app, problem, with_headers
+from slpstream.web.app import SECURITY_HEADERS, internal_error, make_app, problem, with_headers
 from slpstream.web.asgi import RequestResponseCycle, for_origin
 from slpstream.web.connection import Connection
 from slpstream.web.endpoint import OPERATING
@@ -50,6 +52,8 @@ _OUT_OF_DESCRIPTORS_SECONDS = 0.25
 _OUT_OF_DESCRIPTORS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _GOING_DOWN = "going down"
 _OWN_BUGS = (errno.EBADF, errno.EINVAL, errno.ENOTSOCK)
+_EXPECTED = (FileChangedError, OSError, h11.RemoteProtocolError, trio.TooSlowError)
+"""Errors of files and of the other end, which requests handle themselves."""
 
 
 def listen(host: str, port: int) -> list[socket.socket]:
@@ -111,10 +115,12 @@ class WebServer:
         access: Access,
         limits: Limits,
         observer: Observer,
+        errors: InternalErrors | None = None,
         overlay_folder: Path | None = None,
         name_folders: Mapping[str, Path] | None = None,
     ) -> None:
         self._hub = hub
+        self._errors = errors or InternalErrors()
         self._app = with_headers(make_app(stations, games, overlay_folder, name_folders))
         self._access = access
         self._limits = limits
@@ -227,13 +233,11 @@ class WebServer:
                 request = await self._read_head(connection, http)
                 if request is None:
                     return
-                if _is_upgrade(request):
-                    await self._websocket(connection, http, request)
-                    return
-                if request.method == b"GET" and request.target.partition(b"?")[0] == EVENTS_PATH:
-                    await self._events(connection, http, request)
-                    return
-                if not await self._respond(connection, http, request, port):
+                with self._errors.contain("request", expected=_EXPECTED, path=_path(request)) as contained:
+                    if not await self._answer(connection, http, request, port):
+                        return
+                if contained.error_id is not None:
+                    await self._fail(connection, http, request, contained.error_id)
                     return
             except h11.RemoteProtocolError as error:
                 await self._refuse(connection, http, error.error_status_hint)
@@ -246,6 +250,23 @@ class WebServer:
                     await self._refuse(connection, http, HTTPStatus.REQUEST_TIMEOUT)
                 return
             http.start_next_cycle()
+
+    async def _answer(self, connection: Connection, http: h11.Connection, request: h11.Request, port: int) -> bool:
+        """Handles one request. Returns whether the connection can be used again."""
+        if _is_upgrade(request):
+            await self._websocket(connection, http, request)
+            return False
+        if request.method == b"GET" and request.target.partition(b"?")[0] == EVENTS_PATH:
+            await self._events(connection, http, request)
+            return False
+        return await self._respond(connection, http, request, port)
+
+    async def _fail(self, connection: Connection, http: h11.Connection, request: h11.Request, error_id: str) -> None:
+        """Responds to a request that a bug has ended outside the application, if the response has not begun."""
+        if http.our_state is h11.SEND_RESPONSE:
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+            self._observer.on_request(status)
+            await self._send_problem(connection, http, internal_error(error_id), with_body=request.method != b"HEAD")
 
     async def _read_head(self, connection: Connection, http: h11.Connection) -> h11.Request | None:
         """The next request; `None` at the end of the connection. Raises `trio.TooSlowError`."""
@@ -283,10 +304,14 @@ class WebServer:
             denied = None  # pages cannot pass on their token, and pages of other origins may import the client
         app = self._app if denied is None else with_headers(problem(denied.status, denied.reason, denied.headers))
         try:
-            await cycle.run(app)
+            with self._errors.contain("request", expected=_EXPECTED, path=_path(request)) as contained:
+                await cycle.run(app)
+            if contained.error_id is not None:
+                if http.our_state is not h11.SEND_RESPONSE:
+                    return False  # the response has begun: that it breaks off is all that the client can notice
+                await cycle.run(with_headers(internal_error(contained.error_id)))
         except (FileChangedError, OSError) as error:  # from a file; `Connection` handles errors of its socket
-            path = bytes(request.target).partition(b"?")[0].decode("ascii", "replace")
-            self._log.warning("response broken off", path=path, what=str(error))
+            self._log.warning("response broken off", path=_path(request), what=str(error))
             return False
         finally:
             self._observer.on_request(cycle.status)
@@ -307,9 +332,15 @@ class WebServer:
         if http.our_state not in (h11.IDLE, h11.SEND_RESPONSE):
             return
         self._observer.on_request(status)
-        response = problem(status, detail or HTTPStatus(status).phrase, headers)
+        await self._send_problem(connection, http, problem(status, detail or HTTPStatus(status).phrase, headers))
+
+    async def _send_problem(
+        self, connection: Connection, http: h11.Connection, response: Response, *, with_body: bool = True
+    ) -> None:
+        """Sends a response that the application did not make, the last one of its connection."""
         fields = [*response.raw_headers, *SECURITY_HEADERS, (b"connection", b"close"), (b"server", b"slpstream")]
-        parts = (h11.Response(status_code=status, headers=fields), h11.Data(bytes(response.body)), h11.EndOfMessage())
+        body = (h11.Data(bytes(response.body)),) if with_body else ()
+        parts = (h11.Response(status_code=response.status_code, headers=fields), *body, h11.EndOfMessage())
         data = b"".join(http.send(part) or b"" for part in parts)
         with trio.move_on_after(1):
             await connection.write_all(data)
@@ -330,7 +361,11 @@ class WebServer:
             return
         connection.limit_send_buffer(self._limits.socket_buffer_bytes)
         session = WebsocketSession(
-            connection, self._hub, outbox_bytes=self._limits.outbox_bytes, observer=self._observer
+            connection,
+            self._hub,
+            outbox_bytes=self._limits.outbox_bytes,
+            observer=self._observer,
+            errors=self._errors,
         )
         status = session.handshake(request)
         if status is not HTTPStatus.SWITCHING_PROTOCOLS:
@@ -347,7 +382,7 @@ class WebServer:
                 refusal = error
             except ValueError as error:
                 refusal = ProtocolViolation(str(error))
-        with self._open(session):
+        with self._open(session), self._errors.contain("stream", path=_path(request)):
             await session.run(first, refusal, http.trailing_data[0])
 
     @contextmanager
@@ -386,9 +421,10 @@ class WebServer:
             headers=SECURITY_HEADERS if origin is None else for_origin(SECURITY_HEADERS, origin),
             outbox_bytes=self._limits.outbox_bytes,
             observer=self._observer,
+            errors=self._errors,
         )
         self._observer.on_request(HTTPStatus.OK)
-        with self._open(session):
+        with self._open(session), self._errors.contain("stream", path=_path(request)):
             await session.run(subscription, channels)
 
 
@@ -399,6 +435,11 @@ def _headers(request: h11.Request) -> dict[str, str]:
 def _origin(headers: Mapping[str, str]) -> bytes | None:
     """The origin of the web page that sent an admitted request, if one did."""
     return headers["origin"].encode("latin-1") if "origin" in headers else None
+
+
+def _path(request: h11.Request) -> str:
+    """The path of a request, without its query, which can have a token."""
+    return bytes(request.target).partition(b"?")[0].decode("ascii", "replace")
 
 
 def _is_upgrade(request: h11.Request) -> bool:

@@ -22,9 +22,16 @@ from websockets.protocol import SEND_EOF, Protocol, State
 from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
-from slpstream.model.errors import NotAuthorised, ProtocolViolation, SubscriberError, first_refusal
+from slpstream.model.errors import (
+    NotAuthorised,
+    ProtocolViolation,
+    SubscriberError,
+    SubscriptionFailed,
+    first_refusal,
+)
 from slpstream.model.version import __version__
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.connection import Connection
 from slpstream.web.encodings import ENCODINGS, JSON, WebsocketEncoding
 from slpstream.web.observer import Observer
@@ -53,8 +60,10 @@ class WebsocketSession:
         *,
         outbox_bytes: int,
         observer: Observer,
+        errors: InternalErrors,
     ) -> None:
         self._connection = connection
+        self._errors = errors
         self._hub = hub
         self._observer = observer
         self._protocol = _ServerProtocol(
@@ -113,13 +122,17 @@ class WebsocketSession:
             with self._scope:
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(self._write)
-                    if not isinstance(refusal, NotAuthorised):
-                        self._send_status(self._hello())
-                    if refusal is not None:
-                        self._refuse(refusal)
-                    elif first is not None:
-                        self._subscribe(first, nursery)
-                    await self._read(nursery, rest)
+                    with self._errors.contain("stream") as contained:
+                        if not isinstance(refusal, NotAuthorised):
+                            self._send_status(self._hello())
+                        if refusal is not None:
+                            self._refuse(refusal)
+                        elif first is not None:
+                            self._subscribe(first, nursery)
+                        await self._read(nursery, rest)
+                    if contained.error_id is not None:
+                        self._refuse(SubscriptionFailed(contained.error_id))
+                        self._stop_reading()
         finally:
             self._unsubscribe()
             self.release()
@@ -171,6 +184,10 @@ class WebsocketSession:
                     self._protocol.receive_eof()
                     self._flush_protocol()
                     self._over = True
+        self._stop_reading()
+
+    def _stop_reading(self) -> None:
+        self._over = True
         self._unsubscribe()
         self._end_soon()
         self._work.set()
@@ -211,12 +228,17 @@ class WebsocketSession:
             self._flush_protocol()
 
     async def _follow(self, subscriber: Subscriber, channels: WantedChannels, scope: trio.CancelScope) -> None:
+        error: SubscriberError | None = None
         with scope:
-            try:
-                await subscriber.run(channels)
-            except* SubscriberError as group:
-                if self._subscriber is subscriber:
-                    self._refuse(first_refusal(group))
+            with self._errors.contain("stream") as contained:
+                try:
+                    await subscriber.run(channels)
+                except* SubscriberError as group:
+                    error = first_refusal(group)
+            if contained.error_id is not None:
+                error = SubscriptionFailed(contained.error_id)
+            if error is not None and self._subscriber is subscriber:
+                self._refuse(error)
 
     def _message(self, frame: Frame, nursery: trio.Nursery) -> None:
         """Handles a data frame, which must be a complete message."""

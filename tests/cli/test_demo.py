@@ -15,7 +15,20 @@ from slpstream.cli.demo import play_matches
 
 
 def test_once_prints_addresses_and_ends_after_one_match() -> None:
-    command = [sys.executable, "-W", "error", "-m", "slpstream", "demo", "--port", "0", "--once", "--speed", "60"]
+    command = [
+        sys.executable,
+        "-W",
+        "error",
+        "-m",
+        "slpstream",
+        "demo",
+        "--strict",
+        "--port",
+        "0",
+        "--once",
+        "--speed",
+        "60",
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     port = re.search(r":(\d+)/", done.stdout)

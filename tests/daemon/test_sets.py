@@ -21,6 +21,7 @@ import trio
 from websockets.sync.client import connect
 
 from slpstream.daemon.sets import StationSets
+from slpstream.formats.slippi.container import HEADER_BYTES
 from slpstream.formats.slippi.result import GameEndPayload
 from slpstream.model.errors import StoreError
 from slpstream.model.events import Event, GameEnd, GameStart
@@ -30,6 +31,7 @@ from slpstream.store import FILE_NAME, GameIndex, open_database
 from slpstream.stream import Channel, Hub
 from tests.daemon_process import running
 from tests.sets.games import Folder, Seat, replay
+from tests.stats.games import with_raw_length
 from tests.store import samples
 
 TIMEOUT_SECONDS = 10.0
@@ -285,9 +287,11 @@ def test_wrong_clock_of_a_console_changes_neither_order_nor_set(tmp_path: Path) 
         daemon.wait_ready()
         for number, data in enumerate(games):
             with (folder / f"Game_{number}.slp").open("wb", buffering=0) as file:
-                for part in (data[:3000], data[3000:]):
+                for part in (with_raw_length(data[:3000], 0), data[3000:]):
                     file.write(part)
                     time.sleep(0.3)
+                file.seek(0)
+                file.write(data[:HEADER_BYTES])
             daemon.until(lambda: len(daemon.get("/v1/games")["games"]) == number + 1)  # noqa: B023
         daemon.until(lambda: daemon.get("/v1/stations/main/set")["score"] == [2, 0])
         listed = daemon.get("/v1/games")["games"]

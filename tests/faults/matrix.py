@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.faults import files, machine, many, processes
+from tests.faults.blast_radius import section
 from tests.faults.injector import compiler
 from tests.faults.scene import Outcome
 from tests.project import ROOT
@@ -246,4 +247,4 @@ def page(outcomes: Sequence[Outcome]) -> str:
     for fault, outcome in zip(FAULTS, outcomes, strict=True):
         counts = " | ".join(f"{count:,}" for count in outcome)
         lines.append(f"| {fault.name} | {counts} | {fault.effect} | {fault.report} | {fault.recovery} |")
-    return "\n".join(lines) + "\n" + TAIL
+    return "\n".join(lines) + "\n" + TAIL + "\n" + section()

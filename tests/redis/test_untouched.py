@@ -26,7 +26,7 @@ from slpstream.daemon.daemon import Daemon
 
 async def run():
     config = Config(server=Server(port=0), store=Store(folder={folder!r}))
-    daemon = Daemon(config, [StationConfig(id="a", folder={folder!r})])
+    daemon = Daemon(config, [StationConfig(id="a", folder={folder!r})], strict=True)
     async with trio.open_nursery() as nursery:
         await nursery.start(daemon.run)
         daemon.render_metrics()

@@ -58,7 +58,7 @@ def test_repeated_starts_and_stops_release_resources(tmp_path: Path) -> None:
 
 
 async def _start_and_stop(config: Config, folder: Path) -> None:
-    daemon = Daemon(config, [StationConfig(id="station", folder=str(folder))])
+    daemon = Daemon(config, [StationConfig(id="station", folder=str(folder))], strict=True)
     async with trio.open_nursery() as nursery:
         port = await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
         response = await trio.to_thread.run_sync(_get, f"http://127.0.0.1:{port}/healthz")
@@ -78,7 +78,7 @@ async def test_finished_games_and_connections_leave_no_reference_cycles(tmp_path
     folder = tmp_path / "station"
     folder.mkdir()
     config = check({"server": {"port": 0}, "store": {"folder": str(tmp_path / "state")}})
-    daemon = Daemon(config, [StationConfig(id="station", folder=str(folder))])
+    daemon = Daemon(config, [StationConfig(id="station", folder=str(folder))], strict=True)
     queries = (
         "delivery=conflate",
         "delivery=lossless&topics=game",

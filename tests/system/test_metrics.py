@@ -32,7 +32,7 @@ def test_table_follows_the_naming_rules() -> None:
 
 @pytest.mark.trio
 async def test_daemon_exports_every_row(tmp_path: Path) -> None:
-    daemon = Daemon(Config(server=Server(port=0), store=Store(folder=str(tmp_path))), [])
+    daemon = Daemon(Config(server=Server(port=0), store=Store(folder=str(tmp_path))), [], strict=True)
     async with trio.open_nursery() as nursery:
         await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
         assert not daemon.metrics.unbound_gauges

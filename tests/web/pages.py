@@ -112,7 +112,7 @@ class Demo:
     """`slpstream demo` as a separate process, on a free port."""
 
     def __init__(self, *arguments: str, log: Path) -> None:
-        command = [sys.executable, "-m", "slpstream", "demo", "--port", "0", *arguments]
+        command = [sys.executable, "-m", "slpstream", "demo", "--strict", "--port", "0", *arguments]
         with log.open("wb") as stderr:
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=stderr, text=True)
         self._log = log

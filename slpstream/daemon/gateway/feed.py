@@ -15,9 +15,10 @@ from slpstream.daemon.gateway.broker import Broker
 from slpstream.daemon.gateway.lines import object_in
 from slpstream.daemon.gateway.station import GatewayStation
 from slpstream.model.messages import FramesMode
-from slpstream.outputs.redis.connection import Address, Client, entries_of, keep_connected
+from slpstream.outputs.redis.connection import BROKER_ERRORS, Address, Client, entries_of, keep_connected
 from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
 from slpstream.stream import Hub
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
 _STREAMS_PER_CALL = 128
@@ -44,8 +45,10 @@ class Feed:
         ring_bytes: int,
         on_received: Callable[[int], None],
         on_reconnect: Callable[[], None],
+        errors: InternalErrors | None = None,
     ) -> None:
         self._address = address
+        self._errors = errors or InternalErrors()
         self._keys = EventKeys(event)
         self._hub = hub
         self._ring_bytes = ring_bytes
@@ -83,7 +86,7 @@ class Feed:
                 for mode in MODES:
                     await station.check_trimmed(mode)
                 await self._read_state(client, station)
-            readers = _Readers(nursery, client, self._address.cluster, self._on_received)
+            readers = _Readers(nursery, client, self._address.cluster, self._on_received, self._errors)
             for station in self.stations.values():
                 readers.add(station)
             await self._look(client, readers)
@@ -112,7 +115,8 @@ class Feed:
         """The station of this name, added if it is new."""
         station = self.stations.get(name)
         if station is None:
-            station = GatewayStation(self._broker, StationKeys(self._keys.event, name), ring_bytes=self._ring_bytes)
+            keys = StationKeys(self._keys.event, name)
+            station = GatewayStation(self._broker, keys, ring_bytes=self._ring_bytes, errors=self._errors)
             await station.open()
             self.stations[name] = station
             self._hub.add(station.channel)
@@ -140,16 +144,23 @@ class Feed:
                         await self._look(client, readers)
                     station = self.stations.get(name)
                     if station is not None:
-                        station.apply(message)
+                        with self._errors.contain("station", station=name):
+                            station.apply(message)
 
 
 class _Readers:
     """The blocking calls of one connection, and the logs that each waits on."""
 
     def __init__(
-        self, nursery: trio.Nursery, client: Client, cluster: bool, on_received: Callable[[int], None]
+        self,
+        nursery: trio.Nursery,
+        client: Client,
+        cluster: bool,
+        on_received: Callable[[int], None],
+        errors: InternalErrors,
     ) -> None:
         self._nursery = nursery
+        self._errors = errors
         self._client = client
         self._max_streams = 1 if cluster else _STREAMS_PER_CALL
         self._on_received = on_received
@@ -176,7 +187,10 @@ class _Readers:
                 if len(found) >= count:
                     await station.check_trimmed(mode)
                 entries = entries_of(found)
-                self._on_received(await station.take(mode, entries))
+                with self._errors.contain("station", expected=BROKER_ERRORS, station=station.id) as contained:
+                    self._on_received(await station.take(mode, entries))
+                if contained.error_id is not None:
+                    station.skip(mode, entries)
                 max_found = max(max_found, len(found))
             if max_found < count // 2:
                 await trio.sleep_until(began + _PAUSE_SECONDS)

@@ -10,7 +10,7 @@ import msgspec
 from slpstream.config import Config
 from slpstream.daemon.gateway.feed import Feed
 from slpstream.daemon.gateway.games import BrokerGames
-from slpstream.daemon.service import Service, make_web_server
+from slpstream.daemon.service import Service, contain_errors, make_web_server
 from slpstream.model.errors import StoreError
 from slpstream.outputs.redis.connection import Address
 from slpstream.sets import SetPatch, SetScore
@@ -23,9 +23,11 @@ from slpstream.web.access import Access
 class Gateway:
     """One gateway. Call `run` once."""
 
-    def __init__(self, config: Config, address: Address, access: Access) -> None:
-        self.service = Service(config.server, lambda: "gateway")
+    def __init__(self, config: Config, address: Address, access: Access, *, strict: bool = False) -> None:
+        """With `strict`, a bug ends the gateway and not only the part that it is in."""
         self.metrics = metrics = Metrics()
+        self.errors = contain_errors(metrics, strict=strict)
+        self.service = Service(config.server, lambda: "gateway", self.errors)
         self.hub = Hub()
         self.feed = Feed(
             address,
@@ -34,9 +36,10 @@ class Gateway:
             ring_bytes=config.stream.ring_bytes,
             on_received=metrics.counter("slpstream_broker_received_messages_total").inc,
             on_reconnect=metrics.counter("slpstream_broker_reconnects_total").inc,
+            errors=self.errors,
         )
         games = BrokerGames(lambda: self.feed.stations)
-        self._web = make_web_server(config, self.hub, self, games, access, metrics)
+        self._web = make_web_server(config, self.hub, self, games, access, metrics, self.errors)
         self._bind_gauges()
         self._log = get_logger()
 
@@ -45,7 +48,7 @@ class Gateway:
         service = self.service
         with service.listening():
             async with service.background(handle_signals=True) as background:
-                background.start_soon(self.feed.run)
+                background.start_soon(self.errors.keep_running, "broker", self.feed.run)
                 await service.serve(self._web)
         self._log.info("stopped")
 
@@ -75,7 +78,7 @@ class Gateway:
 
     def not_ready(self) -> list[str]:
         """Why nothing arrives from the broker. A station whose daemon is silent does not make the gateway unready."""
-        return [] if self.feed.problem is None else [self.feed.problem]
+        return [*([] if self.feed.problem is None else [self.feed.problem]), *self.errors.restarting()]
 
     def starting(self) -> list[str]:
         """Always empty: the daemons of the stations know whether these are starting."""

@@ -28,6 +28,7 @@ from slpstream.outputs.redis.connection import Client, StreamEntry, entries_of
 from slpstream.outputs.redis.streams import MODES, StationKeys, Turn, by_game, just_before
 from slpstream.stream import Channel, Game
 from slpstream.stream.games import Locate
+from slpstream.system.internal_errors import InternalErrors
 
 _INITIAL_MESSAGES = 128
 """Newest messages of each log that are read at the start, because subscribers of a gateway that failed reconnect with
@@ -39,9 +40,9 @@ _SILENT = "its ingest is silent"
 class GatewayChannel(Channel):
     """A channel that accepts cursors of other gateways."""
 
-    def __init__(self, station: str, locate: Locate, synchronise: Locate) -> None:
+    def __init__(self, station: str, locate: Locate, synchronise: Locate, errors: InternalErrors | None = None) -> None:
         """`synchronise` waits until everything was read that the broker has at the time of the call."""
-        super().__init__(station, locate)
+        super().__init__(station, locate, errors=errors)
         self._synchronise = synchronise
 
     async def locate(self, game_id: str) -> Game:
@@ -109,9 +110,11 @@ def _end_game(game: Game, end: LogMessage) -> None:
 class GatewayStation:
     """One station of the broker."""
 
-    def __init__(self, broker: Broker, keys: StationKeys, *, ring_bytes: int) -> None:
+    def __init__(
+        self, broker: Broker, keys: StationKeys, *, ring_bytes: int, errors: InternalErrors | None = None
+    ) -> None:
         self.id = keys.station
-        self.channel = GatewayChannel(keys.station, self._locate, self._synchronise)
+        self.channel = GatewayChannel(keys.station, self._locate, self._synchronise, errors)
         self.ingest = ""
         """The ingest that last announced the station."""
         self._broker = broker
@@ -221,6 +224,13 @@ class GatewayStation:
         progress, self._progress = self._progress, trio.Event()
         progress.set()
         return taken
+
+    def skip(self, mode: FramesMode, entries: Sequence[StreamEntry]) -> None:
+        """Passes over entries that a bug prevents from being published. Live subscribers read them from the broker."""
+        self._at[mode] = max(self._at[mode], (entries[-1].ordinal, entries[-1].position))
+        self._doubted.add(mode)
+        progress, self._progress = self._progress, trio.Event()
+        progress.set()
 
     def _publish(self, mode: FramesMode, turn: Turn, messages: Sequence[LogMessage]) -> None:
         """Publishes messages of one turn."""

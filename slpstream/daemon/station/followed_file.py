@@ -69,8 +69,10 @@ class FollowedFile:
 
     @property
     def arrived_at_ms(self) -> int | None:
-        """When the first bytes were seen to arrive, Unix time; `None` for a file that was there before, arrived whole, or
-        is written in one go: its game was played at another time."""
+        """When the first bytes were seen to arrive, Unix time.
+
+        `None` for a file that was there before, arrived whole, or is written in one go: its game was played earlier.
+        """
         return None if self.written_whole or self.arrived_whole else self._seen_at_ms
 
     @property

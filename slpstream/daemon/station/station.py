@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from slpstream.config import Watch
 from slpstream.daemon.station.archive import Archive
 from slpstream.daemon.station.counters import StationCounters
 from slpstream.daemon.station.followed_file import FollowedFile, GamesByFile, unwritten_file
+from slpstream.daemon.station.set_aside import SetAsideFiles
 from slpstream.daemon.station.state import StateMachine
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Reader
 from slpstream.formats.registry import choose, formats, is_finished, of_name, suffixes
@@ -53,6 +55,7 @@ from slpstream.sources.tail import (
 from slpstream.store import GameIndex
 from slpstream.stream import Channel, Game, StationState
 from slpstream.system.files import printable, read_regular
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 from slpstream.system.metrics import StationMetrics
 from slpstream.system.stagger import phase_of
@@ -68,6 +71,9 @@ _PLAYED_SECONDS = 0.25
 _COPIED_BYTES = 1 << 16
 """A game that is begun again has fewer bytes than this when its Game Start is read; a copy usually has more."""
 _TICK_SECONDS = 0.5
+_MAX_FAILURES = 1
+"""A station that fails more often in a row is offline until it has run for a while."""
+_STABLE_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -79,6 +85,7 @@ class SharedServices:
     index: GameIndex | None = None
     replay_check: ReplayCheck | None = None
     wall_clock: Callable[[], float] = time.time
+    errors: InternalErrors = field(default_factory=InternalErrors)
 
 
 class Station:
@@ -99,7 +106,7 @@ class Station:
         self.id = station
         self.name = name or station
         self.folder = folder
-        self.channel = Channel(station, self._locate)
+        self.channel = Channel(station, self._locate, errors=shared.errors)
         self.notifications = notifications
         self.read_unwritten: ReadUnwritten | None = None
         """Reads bytes that the disk has not taken."""
@@ -120,7 +127,11 @@ class Station:
         self._tail: FolderTail | None = None
         self._followed: dict[TailedFile, FollowedFile] = {}
         self._games = GamesByFile()
+        self._set_aside = SetAsideFiles()
+        self._containment = shared.errors.contain("file", station=station)
         self._unreachable: str | None = None
+        self._broken: str | None = None
+        self._began_at = 0.0
 
     @property
     def state(self) -> StationState:
@@ -187,8 +198,12 @@ class Station:
         return self._archive.newest()
 
     async def run(self) -> None:
-        """Follow the folder until cancelled."""
+        """Follow the folder until cancelled. A bug outside of any file starts the work again, after a pause."""
         structlog.contextvars.bind_contextvars(station=self.id)
+        await self._shared.errors.keep_running("station", self._follow_folder, on_failure=self._failed, station=self.id)
+
+    async def _follow_folder(self) -> None:
+        self._began_at = trio.current_time()
         tail = FolderTail(
             self.folder,
             suffixes=suffixes(),
@@ -204,9 +219,52 @@ class Station:
             nursery.start_soon(self._tick)
             try:
                 async for event in tail:
-                    self._TAKES[type(event)](self, event)
+                    self._take(event)
             finally:
                 self._counters.flush(self._readers())
+
+    def _take(self, event: TailEvent) -> None:
+        take = self._TAKES[type(event)]
+        if isinstance(event, Scanned | Settled):
+            take(self, event)
+            return
+        with self._containment as contained:
+            take(self, event)
+        if contained.error_id is not None and not isinstance(event, Refused):
+            self._put_aside(event.file, contained.error_id)
+
+    def _guard(self, file: TailedFile, work: Callable[[], None]) -> None:
+        """Do something for one file. An unexpected exception ends the work on this file alone."""
+        with self._containment as contained:
+            work()
+        if contained.error_id is not None:
+            self._put_aside(file, contained.error_id)
+
+    def _put_aside(self, file: TailedFile, error_id: str) -> None:
+        """Leave a file alone until it changes, because of a bug that was logged under this id."""
+        self._log.warning("file set aside", file=printable(file.path, self.folder), error_id=error_id)
+        self._set_aside.add(file, trio.current_time())
+        followed = self._followed.pop(file, None)
+        if self._tail is not None:
+            self._tail.release(file)
+        offset = 0 if followed is None else followed.pipeline.bytes_read
+        self.publish_diagnostic(
+            "internal_error", file.path, offset, f"internal error {error_id}, set aside until it changes"
+        )
+        if followed is not None:
+            self._lose_game(followed, f"internal error {error_id}")
+
+    def _failed(self, error_id: str, failures: int) -> None:
+        """The work on the folder has ended because of a bug, and begins anew after a pause."""
+        followed_files, self._followed = list(self._followed.values()), {}
+        for followed in followed_files:
+            followed.release(self._shared.limiter)
+            if followed.game is not None:
+                followed.game.left = not followed.game.ended
+        if failures > _MAX_FAILURES:
+            self._broken = f"internal error {error_id}, tried again"
+            self._check_folder()
+        self.channel.notify()
 
     def configure(self, watch: Watch) -> None:
         """Use other settings from now on. The intervals of polling and scanning stay as they are."""
@@ -242,10 +300,13 @@ class Station:
         if followed is None:
             if offset:
                 return 0
-            followed = self._follow(unwritten_file(path, self._shared.wall_clock()), existed=False)
+            file = unwritten_file(path, self._shared.wall_clock())
+            if self._set_aside.holds(file, trio.current_time()):
+                return offset + len(data)
+            followed = self._follow(file, existed=False)
             followed.unwritten = True
         followed.note_end()  # what is offered next has been written since
-        self._feed(followed, offset, data)
+        self._guard(followed.file, partial(self._feed, followed, offset, data))
         return followed.pipeline.bytes_read
 
     def _scanned(self, event: Scanned) -> None:
@@ -260,6 +321,8 @@ class Station:
 
     def _opened(self, event: Opened) -> None:
         file = event.file
+        if self._set_aside.holds(file, trio.current_time()):
+            return
         self._log.debug("file opened", file=printable(file.path, self.folder), existed=event.existed)
         unwritten = self._by_path(file.path)
         if unwritten is not None and unwritten.unwritten:  # now the disk has taken it
@@ -362,21 +425,25 @@ class Station:
         if followed is None:
             return
         self._counters.flush([followed.pipeline.reader])
+        if followed.game is not None and not isinstance(event.error, Vanished | Unreadable):
+            self._games.forget(followed.game)  # if the file comes back, it is not the same log
+        self._lose_game(followed, event.error.what)
+
+    def _lose_game(self, followed: FollowedFile, what: str) -> None:
+        """The file of a game is no longer followed, for the reason `what`."""
         if followed.game is None:
             return
         game = followed.game
         followed.release(self._shared.limiter)
         was_running = game.in_progress
         game.lost = True
-        if not isinstance(event.error, Vanished | Unreadable):  # if it comes back, it is not the same log
-            self._games.forget(game)
         if game.catching_up:
             self.channel.caught_up(game)
         if was_running:
             self._metrics.game("lost")
         self._go_on_in_copies(game)
         if game is self.channel.current and was_running and not self._turn_to_another():
-            self._state.change("idle", event.error.what, game.game_id)
+            self._state.change("idle", what, game.game_id)
         self.channel.notify()
 
     def _refused(self, event: Refused) -> None:
@@ -568,7 +635,7 @@ class Station:
         for copy in [followed for followed in self._followed.values() if followed.copy_of is game]:
             del self._followed[copy.file]
             if self._tail is not None:
-                self._tail.reopen(copy.file)
+                self._tail.read_again(copy.file)
 
     def _prefer_growing_copies(self) -> None:
         """Leave a file that has stopped growing for a copy that still grows."""
@@ -602,7 +669,13 @@ class Station:
             if followed.written_whole and not followed.existed and followed.has_unread_bytes and at_rest:
                 followed.played_size_bytes, followed.playing = followed.file.size_bytes, True
                 if self._nursery is not None:
-                    self._nursery.start_soon(self._play, followed)
+                    self._nursery.start_soon(self._play_contained, followed)
+
+    async def _play_contained(self, followed: FollowedFile) -> None:
+        with self._shared.errors.contain("file") as contained:
+            await self._play(followed)
+        if contained.error_id is not None:
+            self._put_aside(followed.file, contained.error_id)
 
     async def _play(self, followed: FollowedFile) -> None:
         """Publish start, frames and end of one file, at once or paced."""
@@ -674,16 +747,15 @@ class Station:
         broken = [f for f in quiet if f.pipeline.failure is not None]
         for followed in broken:
             if now - followed.grown_at > _RELEASE_SECONDS or len(broken) > _UNFINISHED_FILES:
-                self._release(followed)
+                self._guard(followed.file, partial(self._release, followed))
         idle = [f for f in quiet if f.pipeline.failure is None and now - f.grown_at > self._watch.idle_seconds]
         idle = [f for f in idle if not f.playing and (f.game is None or f.game is not self.channel.current)]
         on_disk = [f for f in idle if not f.ahead_of_disk]
         not_on_disk = [f for f in idle if f.ahead_of_disk]  # the disk may never take the rest of them
         for followed in [*on_disk, *not_on_disk[:-_UNFINISHED_FILES]]:
-            if followed.game is not None:
-                self._leave(followed, followed.game)
-            else:
-                self._release(followed)
+            game = followed.game
+            leave = partial(self._release, followed) if game is None else partial(self._leave, followed, game)
+            self._guard(followed.file, leave)
 
     def _release(self, followed: FollowedFile) -> None:
         """Stop following a file; if it changes, it is read again."""
@@ -716,8 +788,17 @@ class Station:
             self._release_quiet()
             self._prefer_growing_copies()
             self._play_files_at_rest()
+            self._try_again()
             self._check_folder()
             self._check_growth()
+
+    def _try_again(self) -> None:
+        """Read files that were set aside and have changed since, and take note that the station works again."""
+        for file in self._set_aside.due(trio.current_time()):
+            if self._tail is not None:
+                self._tail.read_again(file)
+        if self._broken is not None and trio.current_time() - self._began_at > _STABLE_SECONDS:
+            self._broken = None
 
     def _check_growth(self) -> None:
         """Notice when the current game has stopped growing."""
@@ -738,7 +819,9 @@ class Station:
     def _check_folder(self) -> None:
         """Notice when the folder, or the source that writes into it, goes away or comes back."""
         trouble = None if self._tail is None else self._tail.root_trouble
-        if self._unreachable is not None:
+        if self._broken is not None:
+            self._state.change("offline", self._broken, self._state.game_id)
+        elif self._unreachable is not None:
             self._state.change("offline", self._unreachable, self._state.game_id)
         elif self._tail is None or not self._tail.root_present or (trouble is not None and self.state != "playing"):
             self._state.change("offline", trouble or "the folder is missing")

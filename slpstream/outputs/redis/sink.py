@@ -23,6 +23,7 @@ import contextlib
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
@@ -51,6 +52,7 @@ from slpstream.outputs.redis.streams import (
     unpack,
 )
 from slpstream.stream import Channel, ConsumerOffset, LogConsumer
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
 _ALIVE_SECONDS = 6
@@ -138,6 +140,7 @@ class RedisSink:
         max_age_seconds: float,
         on_sent: Callable[[str, int], None],
         on_reconnect: Callable[[], None],
+        errors: InternalErrors | None = None,
     ) -> None:
         """`stations` returns the present stations by name; it is called often, because they come and go.
 
@@ -151,6 +154,7 @@ class RedisSink:
         self._max_age_seconds = max_age_seconds
         self._on_sent = on_sent
         self._on_reconnect = on_reconnect
+        self._errors = errors or InternalErrors()
         self._name = secrets.token_hex(8)
         self._logs: dict[tuple[str, FramesMode], OutgoingLog] = {}
         self._log = get_logger()
@@ -237,7 +241,17 @@ class RedisSink:
                 for mode in MODES:
                     max_messages = self._max_messages if mode == "live" else self._max_messages // 2
                     log = self._logs.setdefault((station, mode), OutgoingLog(keys, mode, max_messages))
-                    nursery.start_soon(_send_log, client, writer, channel, log)
+                    run = partial(_send_log, client, writer, channel, log)
+                    nursery.start_soon(
+                        partial(
+                            self._errors.keep_running,
+                            "broker",
+                            run,
+                            expected=BROKER_ERRORS,
+                            station=station,
+                            frames=mode,
+                        )
+                    )
 
     def _confirmed(self, batch: QueuedBatch) -> None:
         last = batch.messages[-1]
@@ -313,6 +327,7 @@ class RedisSink:
 
 async def _send_log(client: Client, writer: _Writer, channel: Channel, log: OutgoingLog) -> None:
     """Send the messages of one log that the broker does not have yet, until cancelled."""
+    await writer.emptied(log)  # of what was queued before this was started again
     ordinal, offsets = await _begin(client, log)
     turn = Turn(ordinal, "", START)
     positions = {offset.cursor.game_id: offset.cursor.position or START for offset in offsets}

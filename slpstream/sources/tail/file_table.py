@@ -127,7 +127,7 @@ class FileTable:
             self._check_header(entry, path, entry.stat)
 
     def reopen(self, file: TailedFile) -> None:
-        """Have a listed file opened again."""
+        """Have a listed file opened again, even if it has not changed."""
         path = str(file.path)
         entry = self.listed.get(path)
         if entry is not None and entry.file is file:

@@ -72,7 +72,7 @@ _CLOSE_SECONDS: Final = 5.0
 class FolderTail:
     """All files with certain suffixes below one folder. An asynchronous context manager and iterator of `TailEvent`s.
 
-    Only one task may iterate. `release` may be called at any time.
+    Only one task may iterate. `release` and `read_again` may be called at any time.
     """
 
     def __init__(
@@ -240,10 +240,12 @@ class FolderTail:
             tail.set_aside = True
             self._due[tail] = True
 
-    def reopen(self, file: TailedFile) -> None:
-        """Release a file, and open it again as another `TailedFile` although it has not changed."""
-        self.release(file)
-        self._table.reopen(file)
+    def read_again(self, file: TailedFile) -> None:
+        """Read an open file from its beginning, as another `TailedFile`. Does nothing if the file is not open."""
+        if self._open_tail(file) is not None:
+            self.release(file)
+            self._table.reopen(file)
+            self._notifications.wake()
 
     def _open_tail(self, file: TailedFile) -> FileTail | None:
         return next((tail for tail in self._table.open if tail.file is file), None)

@@ -61,7 +61,7 @@ async def daemon_of(tmp_path: Path, *stations: StationConfig, relay: Relay | Non
         store=Store(folder=str(tmp_path / "state"), index_old_files=False),
         recordings=Recordings(folder=str(tmp_path / "recordings")),
     )
-    daemon = Daemon(config, list(stations))
+    daemon = Daemon(config, list(stations), strict=True)
     async with trio.open_nursery() as nursery:
         await nursery.start(lambda task_status: daemon.run(handle_signals=False, task_status=task_status))
         yield daemon

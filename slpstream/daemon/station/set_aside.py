@@ -1,0 +1,59 @@
+"""Files of a station that are set aside, because a bug has ended the work on them.
+
+A file that is set aside is left alone until it changes, since the same bytes would raise the same exception. A file
+that grows changes all the time, so it is tried again only after a pause, which doubles with each failure.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slpstream.sources.tail import FileIdentity, TailedFile
+
+_FIRST_PAUSE_SECONDS = 1.0
+_MAX_PAUSE_SECONDS = 60.0
+_MAX_FILES = 256
+
+
+class _Failed:
+    """One file that is set aside."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.retry_at = 0.0
+        self.changed: TailedFile | None = None
+        """The file as it was opened again before `retry_at`."""
+
+
+class SetAsideFiles:
+    """The files of one station that are set aside."""
+
+    def __init__(self) -> None:
+        self._files: dict[tuple[FileIdentity, Path], _Failed] = {}
+
+    def add(self, file: TailedFile, now: float) -> None:
+        """Set a file aside, at the time `now` on trio's clock."""
+        failed = self._files.pop((file.identity, file.path), None) or _Failed()
+        failed.failures += 1
+        failed.retry_at = now + min(_FIRST_PAUSE_SECONDS * 2 ** (failed.failures - 1), _MAX_PAUSE_SECONDS)
+        failed.changed = None
+        self._files[file.identity, file.path] = failed
+        while len(self._files) > _MAX_FILES:
+            del self._files[next(iter(self._files))]
+
+    def holds(self, file: TailedFile, now: float) -> bool:
+        """Whether a file that was opened must wait. If so, `due` returns it once the pause is over."""
+        failed = self._files.get((file.identity, file.path))
+        if failed is None or now >= failed.retry_at:
+            return False
+        failed.changed = file
+        return True
+
+    def due(self, now: float) -> list[TailedFile]:
+        """The files that have changed since they were set aside, and whose pause is over. Each is returned once."""
+        due: list[TailedFile] = []
+        for failed in self._files.values():
+            if failed.changed is not None and now >= failed.retry_at:
+                due.append(failed.changed)
+                failed.changed = None
+        return due

@@ -1,0 +1,363 @@
+"""Bugs, one after the other, in a daemon with 16 stations: what each of them ends, and what the other stations miss.
+
+A bug is an exception that is raised in place of one function of slpstream, for one station where the function belongs
+to a station. Meanwhile, each station plays a game. The subscribers of the other stations must receive their games
+exactly, the daemon must live, and the error must be counted for the part that is expected.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+import json
+import re
+import struct
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+import structlog
+import trio
+from websockets.exceptions import ConnectionClosed
+from websockets.trio.client import connect
+
+from slpstream.config import (
+    Config,
+    JsonLines,
+    Obs,
+    Recordings,
+    Server,
+    StationConfig,
+    Store,
+    Watch,
+)
+from slpstream.config.sections import Verify, Webhook
+from slpstream.daemon.daemon import Daemon
+from slpstream.system import logs
+from tests.faults.scene import TOPICS, log_lines
+from tests.synthetic.match import synthetic_match
+
+STATIONS = 16
+TIMEOUT_SECONDS = 30.0
+_SEED_OFFSET = 0x13D
+_FRAMES = 40
+
+
+class Bug(Exception):
+    """The exception that is injected. No part of slpstream expects it."""
+
+
+class Row(NamedTuple):
+    """One row of the table: what a bug in a part of slpstream ends."""
+
+    part: str
+    """The part as it is counted."""
+    where: str
+    lost: str
+    others: str
+
+
+ROWS = (
+    Row("request", "answering an HTTP request", "this request: status 500, or the connection breaks off", "nothing"),
+    Row("stream", "a websocket or an event stream", "this connection: close code 1011", "nothing"),
+    Row("subscriber", "sending to one subscriber", "this subscription: close code 1011", "nothing"),
+    Row(
+        "file",
+        "an event of the tail, the pipeline, the index record, the relay",
+        "the live messages of this file, until it changes and is read again",
+        "nothing",
+    ),
+    Row("station", "the tasks of a station, outside of any file", "a second or more, caught up afterwards", "nothing"),
+    Row("jsonl", "JSON lines of a station", "nothing: the file goes on where it ended", "nothing"),
+    Row("obs", "files for OBS of a station", "a second of updates", "nothing"),
+    Row("webhook", "a webhook", "nothing: deliveries wait", "nothing"),
+    Row("broker", "the broker sink", "nothing: messages are sent later", "nothing"),
+    Row("sets", "the set of a station", "this update of the set", "nothing"),
+    Row("index", "the index of games", "this entry, until the next scan or `reindex`", "nothing"),
+    Row("replay_check", "the check of finished games", "this check", "nothing"),
+    Row("retention", "limits by age and size", "a round, which is done again", "nothing"),
+    Row("subfolders", "finding stations in subfolders", "a second or more", "nothing"),
+    Row("discovery", "finding consoles", "a second or more", "nothing"),
+    Row("console", "recording a console", "the connection, which is made again", "nothing"),
+    Row("relay", "the relay ports of a station", "the connections of its clients", "nothing"),
+    Row("notifications", "watching a folder", "promptness: the folder is polled", "nothing"),
+    Row("reload", "reading the configuration again", "the reload", "nothing"),
+    Row("upkeep", "figures and memory of the process", "a round, which is done again", "nothing"),
+)
+"""What is said about each part in deploy/docs/faults.md."""
+
+
+def section() -> str:
+    """The section of deploy/docs/faults.md about bugs."""
+    rows = [f"| `{row.part}` | {row.where} | {row.lost} | {row.others} |" for row in ROWS]
+    return "\n".join(
+        [
+            _SECTION,
+            "| part | where the bug is | what is lost | what others miss |",
+            "| --- | --- | --- | --- |",
+            *rows,
+            "",
+        ]
+    )
+
+
+_SECTION = """## Bugs
+
+A bug in slpstream, which is any exception that is not expected, ends only the part that it is in. The table lists the
+parts as `slpstream_internal_errors_total` counts them. Exceptions were raised in every HTTP endpoint (before the
+response and in the middle of it), in streams, for every kind of tail event, in every stage of the pipeline, and in
+JSON lines, OBS files, webhooks, sets, the index and the check of finished games, while 16 stations played games: each
+time, the subscribers of the other 15 stations received every message, byte for byte and in order.
+`uv run pytest --all -s tests/faults/test_blast_radius.py` does it again and prints what each one ended. The other parts
+of the table are contained in the same way, but no exceptions were raised in them. Only what all parts share can end the
+daemon: the listening sockets, the event loop, signals and the watchdog. With `--strict`, as in the tests, every bug
+does.
+"""
+
+
+class Result(NamedTuple):
+    """What one bug did."""
+
+    where: str
+    part: str
+    raised: int
+    late: int
+    """Messages that the subscriber of the station with the bug had not received when all others had theirs."""
+    others_missed: int
+
+
+class Player:
+    """Writes games into the folder of one station, and receives its messages over a lossless websocket."""
+
+    def __init__(self, station: str, folder: Path) -> None:
+        self.station = station
+        self.folder = folder
+        self.game_id = ""
+        self.expected: list[bytes] = []
+        self.statuses: list[bytes] = []
+        self.closed: list[int] = []
+        self._received: dict[str, list[bytes]] = {}
+        self._cursor = "start"
+        self._path = folder
+        self._data = b""
+
+    @property
+    def lines(self) -> list[bytes]:
+        """What was received of the present game."""
+        return self._received.get(self.game_id, [])
+
+    def begin(self, data: bytes, number: int) -> None:
+        """Writes the first half of a game. Its header has no length yet."""
+        self._data, self._path = data, self.folder / f"Game_{number:06}.slp"
+        self.expected = log_lines(data)
+        self.game_id = json.loads(self.expected[0])["gameId"]
+        with self._path.open("xb") as file:
+            file.write(data[:11] + bytes(4) + data[15 : len(data) // 2])
+
+    def finish(self) -> None:
+        """Writes the rest of the game, and then the length in its header."""
+        with self._path.open("r+b", buffering=0) as file:
+            file.seek(len(self._data) // 2)
+            file.write(self._data[len(self._data) // 2 :])
+            file.seek(11)
+            file.write(self._data[11:15])
+
+    async def follow(self, port: int) -> None:
+        """Receives until cancelled. Connects again with the last cursor."""
+        mark = b'"station":"%b",' % self.station.encode()
+        while True:
+            url = f"ws://127.0.0.1:{port}/v1/stream?station={self.station}&topics={TOPICS}&delivery=lossless"
+            try:
+                async with connect(
+                    f"{url}&cursor={self._cursor}", proxy=None, ping_interval=None, compression=None, max_size=None
+                ) as websocket:
+                    while True:
+                        self._take(await websocket.recv(decode=False), mark)
+            except ConnectionClosed as closed:
+                if closed.rcvd is not None:
+                    self.closed.append(closed.rcvd.code)
+            await trio.sleep(0.02)
+
+    def _take(self, line: bytes, mark: bytes) -> None:
+        cursor = re.search(rb'"cursor":"([^"]+)"', line[:300])
+        if cursor is None or line.startswith(b'{"type":"snapshot"'):
+            self.statuses.append(line)
+        else:
+            self._cursor = cursor[1].decode()
+            self._received.setdefault(self._cursor.partition("/")[0], []).append(line.replace(mark, b"", 1))
+
+
+@contextmanager
+def bug_in(
+    owner: Any, name: str, *, station: str | None = None, times: int = 10**9, when: Callable[..., bool] | None = None
+) -> Iterator[list[int]]:
+    """Raises in place of a function, for one station or for all. Yields a list with the number of times it has."""
+    raised = [0]
+    original = owner[name] if isinstance(owner, dict) else inspect.getattr_static(owner, name)
+
+    def raises(*arguments: Any) -> bool:
+        bound = structlog.contextvars.get_contextvars().get("station")
+        if raised[0] >= times or (station is not None and bound != station):
+            return False
+        if when is not None and not when(*arguments):
+            return False
+        raised[0] += 1
+        return True
+
+    if inspect.iscoroutinefunction(original):
+
+        @functools.wraps(original)
+        async def replaced_async(*arguments: Any, **options: Any) -> Any:
+            if raises(*arguments):
+                raise Bug(name)
+            return await original(*arguments, **options)
+
+        replaced: Any = replaced_async
+    else:
+
+        @functools.wraps(original)
+        def replaced_sync(*arguments: Any, **options: Any) -> Any:
+            if raises(*arguments):
+                raise Bug(name)
+            return original(*arguments, **options)
+
+        replaced = replaced_sync
+    with pytest.MonkeyPatch.context() as patch:
+        if isinstance(owner, dict):
+            patch.setitem(owner, name, replaced)
+        else:
+            patch.setattr(owner, name, replaced)
+        yield raised
+
+
+class Venue:
+    """A daemon with 16 stations, each with a player."""
+
+    def __init__(self, folder: Path, daemon: Daemon, players: list[Player]) -> None:
+        self.folder = folder
+        self.daemon = daemon
+        self.players = players
+        self.port = 0
+        self.results: list[Result] = []
+        self._games = 0
+        self._match = synthetic_match(seed=17, frames=_FRAMES)
+
+    def counted(self, part: str) -> float:
+        """How many errors of a part were counted."""
+        return float(self.daemon.metrics.counter("slpstream_internal_errors_total", part)._value.get())
+
+    def _new_game(self) -> bytes:
+        """A match with a random seed of its own, and so with an id of its own."""
+        self._games += 1
+        data = bytearray(self._match)
+        start = 15 + 1 + data[16]
+        data[start + _SEED_OFFSET : start + _SEED_OFFSET + 4] = struct.pack(">I", self._games)
+        return bytes(data)
+
+    async def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Waits until a condition is true."""
+        with trio.move_on_after(TIMEOUT_SECONDS) as scope:
+            while not condition():
+                await trio.sleep(0.005)
+        assert not scope.cancelled_caught, what
+
+    async def play(
+        self,
+        where: str,
+        part: str,
+        bug: Callable[[str], contextlib.AbstractContextManager[list[int]]],
+        act: Callable[[Player], Awaitable[object]] | None = None,
+        *,
+        early: bool = False,
+    ) -> Player:
+        """Plays a game in each station, and injects a bug at half-time, or before the game if it is `early`.
+
+        `bug` is called with the name of the station that it is for. `act` is called while the bug is there. Returns the
+        player of this station.
+        """
+        victim = self.players[len(self.results) % STATIONS]
+        others = [player for player in self.players if player is not victim]
+        before = self.counted(part)
+        if not early:
+            await self._begin([*others, victim])
+        with bug(victim.station) as raised:
+            if early:
+                await self._begin([*others, victim], others)
+            if act is not None:
+                await act(victim)
+            for player in self.players:
+                player.finish()
+            await self.until(lambda: raised[0] > 0, f"{where}: the bug is reached")
+            await self.until(lambda: self.counted(part) > before, f"{where}: the error is counted as {part}")
+            for player in others:
+                await self.until(
+                    lambda player=player: len(player.lines) >= len(player.expected),  # type: ignore[misc]
+                    f"{where}: {player.station} receives its game",
+                )
+            missed = sum(len(set(player.expected) - set(player.lines)) for player in others)
+            late = len(set(victim.expected) - set(victim.lines))
+        for player in others:
+            assert player.lines == player.expected, f"{where}: {player.station}"
+        self.results.append(Result(where, part, raised[0], late, missed))
+        return victim
+
+    async def _begin(self, players: Sequence[Player], waiting: Sequence[Player] | None = None) -> None:
+        """Writes the first half of a game in each station, and waits until subscribers receive something."""
+        for player in players:
+            player.begin(self._new_game(), self._games)
+        for player in players if waiting is None else waiting:
+            await self.until(lambda player=player: bool(player.lines), "the first half arrives")  # type: ignore[misc]
+
+    def table(self) -> str:
+        """The table of blast radius."""
+        rows = [f"| {r.where} | `{r.part}` | {r.raised} | {r.late} | {r.others_missed} |" for r in self.results]
+        head = ["| bug in | counted as | raised | messages of its station late or lost | missed by the other 15 |"]
+        return "\n".join([*head, "| --- | --- | --- | --- | --- |", *rows])
+
+
+@asynccontextmanager
+async def venue(folder: Path, **changes: Any) -> AsyncIterator[Venue]:
+    """Runs a daemon with 16 stations and all outputs, and a subscriber for each."""
+    stations: list[StationConfig] = []
+    players: list[Player] = []
+    for number in range(STATIONS):
+        name = f"s{number:02}"
+        (folder / name).mkdir()
+        stations.append(StationConfig(id=name, folder=str(folder / name)))
+        players.append(Player(name, folder / name))
+    secret = folder / "secret"
+    secret.write_text("x" * 32)
+    config = Config(
+        server=Server(port=0),
+        store=Store(folder=str(folder / "state")),
+        recordings=Recordings(folder=str(folder / "recordings")),
+        watch=Watch(scan_seconds=0.5),
+        jsonl=[JsonLines(folder=str(folder / "jsonl"))],
+        obs=Obs(folder=str(folder / "obs")),
+        webhooks=[Webhook(url="http://127.0.0.1:9/", secret_file=str(secret))],
+        verify=Verify(finished_games=True),
+        **changes,
+    )
+    daemon = Daemon(config, stations, strict=False)
+    here = Venue(folder, daemon, players)
+    with (folder / "log").open("w") as log:
+        logs.configure("json", "info", log)
+        try:
+            async with trio.open_nursery() as nursery:
+                here.port = await nursery.start(
+                    lambda task_status: daemon.run(handle_signals=False, task_status=task_status)
+                )
+                await here.until(lambda: all(station.ready for station in daemon.running.stations), "ready")
+                async with trio.open_nursery() as following:
+                    for player in players:
+                        following.start_soon(player.follow, here.port)
+                    await here.until(lambda: all(player.statuses for player in players), "all are subscribed")
+                    yield here
+                    following.cancel_scope.cancel()
+                daemon.stop()
+        finally:
+            structlog.reset_defaults()
+    print(f"\n{here.table()}")

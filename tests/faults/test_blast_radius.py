@@ -1,0 +1,331 @@
+"""A bug ends only the part that it is in: raised in every endpoint, output, tail event and pipeline stage in turn."""
+
+from __future__ import annotations
+
+import os
+import re
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import trio
+from starlette.routing import Mount, Route
+
+from slpstream.config import StationConfig
+from slpstream.daemon import outputs
+from slpstream.daemon.sets import StationSets
+from slpstream.daemon.station import station as station_module
+from slpstream.daemon.station.counters import StationCounters
+from slpstream.daemon.station.followed_file import FollowedFile
+from slpstream.daemon.station.station import Station
+from slpstream.formats.registry import of_name
+from slpstream.game import pipeline
+from slpstream.game.log_reader import GrowingLogReader
+from slpstream.game.replay_check import ReplayCheck
+from slpstream.outputs import JsonLinesSink, ObsFiles, WebhookSink
+from slpstream.sources.tail import CaughtUp, FolderTail, Lost, Opened, Refused, Scanned, Settled, TailEvent
+from slpstream.store import GameIndex
+from slpstream.store import index as index_module
+from slpstream.stream import Channel, Outbox, Subscriber
+from slpstream.stream.view import View
+from slpstream.system.internal_errors import PARTS
+from slpstream.web import app as app_module
+from slpstream.web import server as server_module
+from slpstream.web.websocket import WebsocketSession
+from tests.faults.blast_radius import ROWS, Bug, Player, Venue, bug_in, venue
+from tests.synthetic.match import synthetic_match
+from tests.web.served import Answer, Caller
+
+_PATH_VALUES = {"station": "s00", "gameId": "0" * 32}
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def routes(monkeypatch: pytest.MonkeyPatch) -> list[Route | Mount]:
+    """The routes of the next daemon, once it runs."""
+    found: list[Route | Mount] = []
+    original = app_module.make_app
+
+    def make_app(*arguments: Any) -> Any:
+        app = original(*arguments)
+        found.extend(route for route in app.routes if isinstance(route, Route | Mount))
+        return app
+
+    monkeypatch.setattr(server_module, "make_app", make_app)
+    return found
+
+
+def path_of(route: Route | Mount) -> str:
+    """A path that leads to a route."""
+    path = re.sub(r"\{(\w+)(?::\w+)?\}", lambda name: _PATH_VALUES.get(name[1], "x.slp"), route.path)
+    return f"{path.removesuffix('/x.slp')}/x.js" if isinstance(route, Mount) else path
+
+
+@contextmanager
+def bug_in_route(route: Route | Mount, *, after_head: bool) -> Any:
+    """Raises in an endpoint, before or after the head of its response was sent."""
+    original = route.app
+    raised = [0]
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        raised[0] += 1
+        if after_head:
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"1000")]})
+            await send({"type": "http.response.body", "body": b"half", "more_body": True})
+        raise Bug(route.path)
+
+    route.app = app
+    try:
+        yield raised
+    finally:
+        route.app = original
+
+
+async def request(here: Venue, path: str, method: str = "GET") -> Answer:
+    """The response to a request."""
+    caller = Caller(await trio.open_tcp_stream("127.0.0.1", here.port))
+    async with caller.stream:
+        await caller.send(f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{here.port}\r\n\r\n".encode())
+        return await caller.answer(head_only=method == "HEAD")
+
+
+async def broken_request(here: Venue, path: str, method: str) -> bytes:
+    """All bytes of a response that breaks off."""
+    data = b""
+    async with await trio.open_tcp_stream("127.0.0.1", here.port) as stream:
+        await stream.send_all(f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{here.port}\r\n\r\n".encode())
+        with trio.fail_after(10):
+            async for part in stream:
+                data += part
+    return data
+
+
+@pytest.mark.trio
+async def test_bug_in_any_endpoint(tmp_path: Path, routes: list[Route | Mount]) -> None:
+    async with venue(tmp_path) as here:
+        assert len(routes) > 15
+        for route in routes:
+            methods = sorted(route.methods or ()) if isinstance(route, Route) else ["GET"]
+            path = path_of(route)
+            if path == "/v1/events":
+                methods = ["HEAD"]  # GET is a stream, see below
+
+            async def ask(_: Player, path: str = path, methods: list[str] = methods) -> None:
+                for method in methods:
+                    answer = await request(here, path, method)
+                    assert answer.status == 500
+                    assert answer.headers["content-type"] == "application/problem+json"
+                    if method != "HEAD":
+                        assert answer.problem["detail"] == f"internal error {answer.problem['errorId']}"
+                        assert re.fullmatch(r"[0-9a-f]{8}", answer.problem["errorId"])
+
+            async def ask_late(_: Player, path: str = path, methods: list[str] = methods) -> None:
+                data = await broken_request(here, path, methods[0])
+                assert data.count(b"HTTP/1.1") == 1
+                assert data.startswith(b"HTTP/1.1 200")
+
+            before = partial(bug_in_route, route, after_head=False)
+            after = partial(bug_in_route, route, after_head=True)
+            await here.play(f"{route.path}", "request", lambda _, before=before: before(), ask)  # type: ignore[misc]
+            await here.play(f"{route.path}, after the head", "request", lambda _, after=after: after(), ask_late)  # type: ignore[misc]
+        assert (await request(here, "/healthz")).status == 200
+
+
+@pytest.mark.trio
+async def test_bug_in_a_stream(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+
+        async def follow_events(victim: Player) -> None:
+            data = await broken_request(here, f"/v1/events?station={victim.station}", "GET")
+            assert data.startswith(b"HTTP/1.1 200")
+            assert b'"code":1011,"message":"internal error ' in data
+
+        run_once = partial(bug_in, Subscriber, "run", times=1)
+        await here.play("/v1/events, following", "stream", lambda _: run_once(), follow_events)
+
+        async def ask_events(_: Player) -> None:
+            answer = await request(here, "/v1/events?station=s00")
+            assert answer.problem["errorId"]
+
+        find_once = partial(bug_in, server_module, "find_channels", times=1)
+        await here.play("/v1/events, before the head", "request", lambda _: find_once(), ask_events)
+
+        for method in ("_subscribe", "_read"):
+            await here.play(
+                f"/v1/stream, WebsocketSession.{method}",
+                "stream",
+                lambda _, method=method: bug_in(WebsocketSession, method, times=1),  # type: ignore[misc]
+                partial(closes_with_1011, here),
+            )
+
+        async def reconnect(victim: Player) -> None:
+            await here.until(lambda: 1011 in victim.closed, "closed with 1011")
+
+        for owner, name in ((View, "entry"), (Outbox, "send")):
+            victim = await here.play(
+                f"{owner.__name__}.{name}",
+                "subscriber",
+                lambda station, owner=owner, name=name: bug_in(owner, name, station=station, times=1),  # type: ignore[misc]
+            )
+            await reconnect(victim)
+            await here.until(lambda victim=victim: victim.lines == victim.expected, "resumed")  # type: ignore[misc]
+
+
+async def closes_with_1011(here: Venue, victim: Player) -> None:
+    """A new websocket of a station is closed with 1011."""
+    from websockets.exceptions import ConnectionClosed
+    from websockets.trio.client import connect
+
+    with pytest.raises(ConnectionClosed) as closed:
+        async with connect(f"ws://127.0.0.1:{here.port}/v1/stream?station={victim.station}", proxy=None) as websocket:
+            while True:
+                await websocket.recv()
+    assert closed.value.rcvd is not None
+    assert closed.value.rcvd.code == 1011
+    assert re.fullmatch(r"internal error [0-9a-f]{8}", closed.value.rcvd.reason)
+
+
+def told(victim: Player) -> list[bytes]:
+    """The diagnostics about bugs that the station's subscriber has received."""
+    return [line for line in victim.statuses if b'"internal_error"' in line]
+
+
+@pytest.mark.trio
+async def test_bug_in_any_tail_event(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+
+        async def add_station(_: Player) -> None:
+            for config in (StationConfig(id="late", folder=str(tmp_path / "late")),):
+                Path(config.folder).mkdir(exist_ok=True)
+                await here.daemon.running.remove("late")
+                assert await here.daemon.running.add(config)
+
+        async def lose(victim: Player) -> None:
+            old = victim.folder / "Game_lost.slp"
+            old.write_bytes(b"{U\x03raw[$U#l")
+            running = here.daemon.running[victim.station].station
+            await here.until(lambda: old in running.followed, "followed")
+            old.unlink()
+
+        async def refuse(victim: Player) -> None:
+            (victim.folder / "Game_link.slp").symlink_to("/etc/hostname")
+
+        for kind in get_args(TailEvent):
+            act = {Scanned: add_station, Settled: add_station, Lost: lose, Refused: refuse}.get(kind)
+            part = "station" if kind in (Scanned, Settled) else "file"
+
+            def bug(station: str, kind: Any = kind, act: Any = act) -> AbstractContextManager[list[int]]:
+                table: Any = Station._TAKES
+                return bug_in(table, kind, station="late" if act is add_station else station)
+
+            early = kind in (Opened, CaughtUp)
+            victim = await here.play(f"tail event {kind.__name__}", part, bug, act, early=early)
+            if part == "file" and kind is not Refused:
+                await here.until(lambda victim=victim: bool(told(victim)), f"told of {kind.__name__}")  # type: ignore[misc]
+                assert b"Game_" in told(victim)[-1]
+            if act is add_station:
+                late = here.daemon.running["late"].station
+                await here.until(lambda late=late: late.ready, "the station works again")  # type: ignore[misc]
+        await here.until(lambda: here.daemon.errors.restarting() != [], "named by /readyz")
+
+
+STAGES: list[tuple[Any, str]] = [
+    (type(of_name("x.slp").new_reader("x.slp")), "feed"),
+    (type(of_name("x.slp").new_reader("x.slp")), "take_command_counts"),
+    (pipeline.Pipeline, "feed"),
+    (pipeline.Pipeline, "rewrite"),
+    (pipeline.Pipeline, "_batch"),
+    (pipeline.Deriver, "derive"),
+    (pipeline.LogWriter, "write"),
+    (pipeline.FinalizedLogWriter, "write"),
+    (FollowedFile, "describe"),
+    (FollowedFile, "keep_checkpoint"),
+    (FollowedFile, "release"),
+    (GrowingLogReader, "keep"),
+    (station_module, "record_of"),
+    (station_module, "Game"),
+    (GameIndex, "played"),
+    (Channel, "publish"),
+    (StationCounters, "count"),
+    (ReplayCheck, "published"),
+    (ReplayCheck, "released"),
+    (FolderTail, "release"),
+    (FolderTail, "_advance"),
+    (Station, "_check_growth"),
+]
+
+
+EARLY = {"Game", "keep"}
+"""Stages that only the beginning of a game reaches."""
+
+
+TASKS = {"_advance", "_check_growth"}
+"""Stages that are not about one file."""
+
+
+@pytest.mark.trio
+async def test_bug_in_any_pipeline_stage(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        for owner, name in STAGES:
+            where = f"{owner.__name__.rpartition('.')[2]}.{name}"
+
+            def bug(station: str, owner: Any = owner, name: str = name) -> AbstractContextManager[list[int]]:
+                return bug_in(owner, name, station=station, times=1)
+
+            part = "station" if name in TASKS else "file"
+            victim = await here.play(where, part, bug, early=name in EARLY)
+            if (owner, name) == (pipeline.Pipeline, "feed"):
+                reason = here.daemon.running[victim.station].station.describe()["reason"]
+                assert reason.startswith("internal error ")
+
+
+@pytest.mark.trio
+async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
+    async with venue(tmp_path) as here:
+        of_station: list[tuple[str, Any, str]] = [
+            ("jsonl", JsonLinesSink, "_write"),
+            ("obs", ObsFiles, "_write"),
+            ("webhook", WebhookSink, "_deliveries"),
+        ]
+        for part, owner, name in of_station:
+            await here.play(
+                f"{owner.__name__}.{name}",
+                part,
+                lambda station, owner=owner, name=name: bug_in(owner, name, station=station),  # type: ignore[misc]
+            )
+            assert any(part in reason for reason in here.daemon.not_ready())
+        shared: list[tuple[str, Any, str]] = [
+            ("webhook", WebhookSink, "_store_set"),
+            ("webhook", WebhookSink, "set_changed"),
+            ("webhook", outputs, "bracket_set"),
+            ("obs", ObsFiles, "set_changed"),
+            ("sets", StationSets, "_make"),
+            ("sets", StationSets, "_publish"),
+            ("index", index_module, "_store"),
+            ("index", GameIndex, "_flush"),
+            ("replay_check", ReplayCheck, "_check"),
+            ("upkeep", trio.lowlevel, "current_statistics"),
+        ]
+        for part, owner, name in shared:
+            where = f"{owner.__name__.rpartition('.')[2]}.{name}"
+            await here.play(where, part, lambda _, owner=owner, name=name: bug_in(owner, name, times=1))  # type: ignore[misc]
+
+        async def add_old_file(_: Player) -> None:
+            old = tmp_path / "old" / "Game_old.slp"
+            old.parent.mkdir()
+            old.write_bytes(synthetic_match(seed=5, frames=10))
+            os.utime(old, (1e9, 1e9))
+            assert await here.daemon.running.add(StationConfig(id="old", folder=str(old.parent)))
+
+        read_entry_once = partial(bug_in, index_module, "read_entry", times=1)
+        await here.play("index.read_entry", "index", lambda _: read_entry_once(), add_old_file)
+        for player in here.players:
+            jsonl = tmp_path / "jsonl" / player.station / f"{player.game_id}.jsonl"
+            await here.until(jsonl.exists, "outputs go on")
+
+
+def test_every_part_has_a_row() -> None:
+    assert sorted(row.part for row in ROWS) == list(PARTS)

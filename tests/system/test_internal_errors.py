@@ -1,0 +1,179 @@
+"""Containment of bugs: what is contained, what is raised, and how parts are started again."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from itertools import pairwise
+
+import pytest
+import structlog
+import trio
+import trio.testing
+
+from slpstream.system import logs
+from slpstream.system.internal_errors import PARTS, InternalErrors
+
+
+class Contained:
+    """Errors that are contained, with the parts that were counted."""
+
+    def __init__(self) -> None:
+        self.counted: list[str] = []
+        self.errors = InternalErrors(self.counted.append, strict=False)
+
+
+@pytest.fixture
+def contained() -> Contained:
+    return Contained()
+
+
+def test_bug_is_counted_and_logged_with_traceback_and_id(contained: Contained) -> None:
+    stream = StringIO()
+    logs.configure("json", "info", stream)
+    try:
+        with contained.errors.contain("request", path="/v1/games") as containment:
+            raise KeyError("oops")
+    finally:
+        structlog.reset_defaults()
+    line = json.loads(stream.getvalue())
+    assert contained.counted == ["request"]
+    assert containment.error_id is not None
+    assert len(containment.error_id) == 8
+    assert line["error_id"] == containment.error_id
+    assert (line["level"], line["part"], line["path"]) == ("error", "request", "/v1/games")
+    assert "test_internal_errors.py" in line["exception"]
+    assert "KeyError: 'oops'" in line["exception"]
+
+
+def test_block_without_error_has_no_id(contained: Contained) -> None:
+    containment = contained.errors.contain("file")
+    with containment:
+        raise ValueError
+    assert containment.error_id is not None
+    with containment:
+        pass
+    assert containment.error_id is None
+
+
+@pytest.mark.parametrize("error", [ValueError(), MemoryError(), RecursionError(), AssertionError()])
+def test_exceptions_are_contained(contained: Contained, error: Exception) -> None:
+    with contained.errors.contain("file"):
+        raise error
+    assert contained.counted == ["file"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
+def test_other_base_exceptions_are_raised(contained: Contained, error: BaseException) -> None:
+    with pytest.raises(type(error)), contained.errors.contain("file"):
+        raise error
+    assert contained.counted == []
+
+
+def test_expected_exceptions_are_raised(contained: Contained) -> None:
+    with pytest.raises(FileNotFoundError), contained.errors.contain("file", expected=(OSError,)):
+        raise FileNotFoundError
+    assert contained.counted == []
+
+
+def test_strict_raises() -> None:
+    counted: list[str] = []
+    with pytest.raises(ValueError, match="oops"), InternalErrors(counted.append, strict=True).contain("file"):
+        raise ValueError("oops")
+    assert counted == []
+
+
+def test_group_is_split(contained: Contained) -> None:
+    group = BaseExceptionGroup("", [ValueError("bug"), ExceptionGroup("", [OSError(), KeyError()]), SystemExit()])
+    with pytest.raises(BaseExceptionGroup) as raised, contained.errors.contain("file", expected=(OSError,)):
+        raise group
+    assert contained.counted == ["file"]
+    first, second = raised.value.exceptions
+    assert isinstance(first, ExceptionGroup)
+    assert [type(error) for error in first.exceptions] == [OSError]
+    assert isinstance(second, SystemExit)
+
+
+def test_group_of_bugs_is_contained_once(contained: Contained) -> None:
+    with contained.errors.contain("file"):
+        raise ExceptionGroup("", [ValueError(), ExceptionGroup("", [KeyError()])])
+    assert contained.counted == ["file"]
+
+
+@pytest.mark.trio
+async def test_bug_in_a_nursery_that_is_cancelled_meanwhile(contained: Contained) -> None:
+    """The group has `Cancelled` too, which must reach its scope."""
+
+    async def fail_when_cancelled() -> None:
+        try:
+            await trio.sleep_forever()
+        finally:
+            raise ValueError("bug")
+
+    with trio.CancelScope() as scope:
+        with contained.errors.contain("station"):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(fail_when_cancelled)
+                nursery.start_soon(trio.sleep_forever)
+                await trio.testing.wait_all_tasks_blocked()
+                scope.cancel()
+        await trio.lowlevel.checkpoint()
+        raise AssertionError("not reached")
+    assert scope.cancelled_caught
+    assert contained.counted == ["station"]
+
+
+@pytest.mark.trio
+async def test_part_is_started_again_with_backoff(contained: Contained, autojump_clock: trio.testing.MockClock) -> None:
+    began: list[float] = []
+    failures: list[int] = []
+
+    async def run() -> None:
+        began.append(trio.current_time())
+        if len(began) == 10:
+            await trio.sleep(90)
+        if len(began) < 12:
+            raise ValueError("bug")
+
+    start = trio.current_time()
+    await contained.errors.keep_running("jsonl", run, on_failure=lambda _, count: failures.append(count))
+    pauses = [later - earlier for earlier, later in pairwise(began)]
+    assert pauses == pytest.approx([1, 2, 4, 8, 16, 32, 60, 60, 60, 91, 2])
+    assert failures == [1, 2, 3, 4, 5, 6, 7, 8, 9, 1, 2]
+    assert contained.counted == ["jsonl"] * 11
+    assert began[0] == start
+
+
+@pytest.mark.trio
+async def test_part_that_failed_is_reported_until_it_has_run_for_a_while(
+    contained: Contained, autojump_clock: trio.testing.MockClock
+) -> None:
+    async def run() -> None:
+        if not contained.counted:
+            raise ValueError("bug")
+        await trio.sleep(30)
+
+    async with trio.open_nursery() as nursery:
+
+        async def keep_running() -> None:
+            await contained.errors.keep_running("obs", run, station="a")
+
+        nursery.start_soon(keep_running)
+        await trio.sleep(5)
+        [reason] = contained.errors.restarting()
+        assert reason.startswith("obs, station a: internal error ")
+        await trio.sleep(15)
+        assert contained.errors.restarting() == []
+
+
+@pytest.mark.trio
+async def test_strict_part_is_not_started_again() -> None:
+    async def run() -> None:
+        raise ValueError("oops")
+
+    with pytest.raises(ValueError, match="oops"):
+        await InternalErrors().keep_running("obs", run)
+
+
+def test_parts_are_sorted() -> None:
+    assert list(PARTS) == sorted(PARTS)
