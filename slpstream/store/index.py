@@ -128,6 +128,10 @@ class GameIndex:
         """One game; `None` if it is not known."""
         return await self._call(partial(self._database.game, game_id))
 
+    async def game_ids(self, station: str) -> Mapping[bytes, tuple[int, int, str]]:
+        """The games in the files of a station, see `Database.game_ids`; none if the database fails."""
+        return await self._call(partial(self._database.game_ids, station)) or {}
+
     async def keep_stats(self, game_id: str, stats: bytes) -> None:
         """Store the summary of a game's stats."""
         await self._call(partial(self._database.keep_stats, game_id, stats))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,8 @@ class SharedServices:
     index: GameIndex | None = None
     replay_check: ReplayCheck | None = None
     wall_clock: Callable[[], float] = time.time
+    searching: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
+    """Bounds the threads that search old files for a game."""
 
 
 class Station:
@@ -104,7 +107,13 @@ class Station:
         self._metrics = metrics
         self._shared = shared
         self._counters = StationCounters(metrics, folder, shared.wall_clock)
-        self._archive = Archive(folder, shared.limiter, self._archived_files)
+        self._archive = Archive(
+            folder,
+            shared.limiter,
+            self._archived_files,
+            searching=shared.searching,
+            stored_ids=None if shared.index is None else partial(shared.index.game_ids, station),
+        )
         self._state = StateMachine(self.channel, shared.wall_clock)
         self._log = get_logger()
         self._nursery: trio.Nursery | None = None

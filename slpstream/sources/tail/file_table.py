@@ -51,6 +51,14 @@ class FileTable:
         self._refused: dict[str, set[str]] = {}
         self._open_by_key: dict[Key, FileTail] = {}
         self._listed_by_key: dict[Key, str] = {}
+        self._listed_files: tuple[TailedFile, ...] | None = ()
+
+    @property
+    def listed_files(self) -> tuple[TailedFile, ...]:
+        """The listed files. The same tuple as before, unless one of them has changed."""
+        if self._listed_files is None:
+            self._listed_files = tuple([entry.file for entry in self.listed.values()])
+        return self._listed_files
 
     def next_version(self) -> int:
         """Begin a scan: changes made from now on are newer than its findings. Returns the scan's number."""
@@ -85,6 +93,7 @@ class FileTable:
     def list_file(self, file: TailedFile, header: bytes | None) -> None:
         """Add a file to the listed ones."""
         path = str(file.path)
+        self._listed_files = None
         self.listed[path] = ListedFile(file, header, self.version)
         self._listed_by_key[key_of(file.identity, path)] = path
 
@@ -92,6 +101,7 @@ class FileTable:
         """Remove a file from the listed ones, and return it."""
         entry = self.listed.pop(path, None)
         if entry is not None:
+            self._listed_files = None
             key = key_of(entry.file.identity, path)
             if self._listed_by_key.get(key) == path:
                 del self._listed_by_key[key]
@@ -224,6 +234,7 @@ class FileTable:
             # header to compare with.
             entry.stat = stat
             entry.file.mtime_ns = stat.mtime_ns
+            self._listed_files = None
             if entry.header is not None:
                 self._add_arrival(Arrival(path, stat, existed=True, header=entry.header))
 

@@ -128,8 +128,11 @@ class FolderTail:
 
     @property
     def listed(self) -> Sequence[TailedFile]:
-        """The files that are known and not open, in no particular order."""
-        return [entry.file for entry in list(self._table.listed.values())]  # called from other threads too
+        """The files that are known and not open, in no particular order.
+
+        The same tuple as before, unless one of them has changed.
+        """
+        return self._table.listed_files
 
     def knows(self, file: TailedFile) -> bool:
         """Whether a file exists as far as is known, open or not, under this path or another."""
