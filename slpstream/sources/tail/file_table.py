@@ -12,7 +12,7 @@ stamped with the number of the newest scan, and a finding never overrides an ent
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from slpstream.sources.tail.arrival import Arrival
@@ -134,19 +134,20 @@ class FileTable:
         if entry is not None and entry.file is file:
             self._add_arrival(Arrival(path, entry.stat, existed=True, header=entry.header))
 
-    def list_arrivals_before(self, mtime_ns: float) -> tuple[TailedFile, ...]:
-        """List the arrivals that were last written before a time. The others stay, ordered from oldest to newest."""
-        arrivals = sorted(self.arrivals.values(), key=lambda arrival: (arrival.stat.mtime_ns, arrival.path))
-        self.arrivals.clear()
-        listed: list[TailedFile] = []
-        for arrival in arrivals:
+    def list_arrivals_before(self, mtime_ns: float, listed: list[TailedFile]) -> Iterator[None]:
+        """List the arrivals that were last written before a time. The others stay, ordered from oldest to newest.
+
+        Adds the listed files to `listed`. Each step of the iterator is one file.
+        """
+        for arrival in sorted(self.arrivals.values(), key=lambda arrival: (arrival.stat.mtime_ns, arrival.path)):
+            del self.arrivals[arrival.path]
             if arrival.stat.mtime_ns < mtime_ns:
                 file = TailedFile(Path(arrival.path), *arrival.stat)
                 self.list_file(file, None)
                 listed.append(file)
             else:
                 self.arrivals[arrival.path] = arrival
-        return tuple(listed)
+            yield
 
     def has_unread_start(self) -> bool:
         """Whether a file that was in progress at the start has not been read to its end yet."""
@@ -183,9 +184,18 @@ class FileTable:
 
         Returns the paths that cannot be read.
         """
-        current = {path: finding for path, finding in findings.items() if self._version_of(path) < as_of}
+        refusals: dict[str, Refusal] = {}
+        for _ in self.reconciling(findings, as_of, refusals):
+            pass
+        return refusals
+
+    def reconciling(self, findings: Mapping[str, Finding], as_of: int, refusals: dict[str, Refusal]) -> Iterator[None]:
+        """Do the same in many small steps, and add the paths that cannot be read to `refusals`."""
         unlisted: dict[Key, ListedFile] = {}
-        for path, finding in current.items():
+        for path, finding in findings.items():
+            yield
+            if self._version_of(path) >= as_of:
+                continue
             tail = self.active.get(path)
             if tail is not None and not _holds(finding, tail.file, path):
                 del self.active[path]
@@ -195,8 +205,10 @@ class FileTable:
             if entry is not None and not _holds(finding, entry.file, path):
                 self.unlist(path)
                 unlisted[key_of(entry.file.identity, path)] = entry
-        refusals: dict[str, Refusal] = {}
-        for path, finding in current.items():
+        for path, finding in findings.items():
+            yield
+            if self._version_of(path) >= as_of:
+                continue
             if isinstance(finding, FileStat):
                 self._reconcile_file(path, finding, unlisted)
             elif finding is None:
@@ -205,7 +217,6 @@ class FileTable:
             else:
                 self.arrivals.pop(path, None)
                 refusals[path] = finding
-        return refusals
 
     def _reconcile_file(self, path: str, stat: FileStat, unlisted: dict[Key, ListedFile]) -> None:
         key = key_of(stat.identity, path)

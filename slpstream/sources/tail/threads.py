@@ -31,6 +31,10 @@ class Threads(Protocol):
         """Start `work` and return at once. `deliver` is called in the event loop with the outcome."""
         ...
 
+    async def give_way(self) -> None:
+        """Let other tasks run in the middle of long work in the event loop. Not a point of cancellation."""
+        ...
+
 
 class TrioThreads:
     """Trio's worker threads."""
@@ -50,3 +54,7 @@ class TrioThreads:
                 return  # the event loop has ended, and with it the receiver
 
         trio.lowlevel.start_thread_soon(work, deliver_soon)
+
+    async def give_way(self) -> None:
+        """See `Threads.give_way`."""
+        await trio.lowlevel.cancel_shielded_checkpoint()
