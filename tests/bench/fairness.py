@@ -88,8 +88,8 @@ def interfere(
 ) -> Interference:
     """Measure once, with a daemon of its own.
 
-    `indexed` puts the old games into the index beforehand; otherwise they are indexed meanwhile. With `hole`, the sparse
-    file appears when the daemon is ready.
+    `indexed` puts the old games into the index beforehand; otherwise they are indexed meanwhile. With `hole`, a sparse
+    file appears once the daemon is ready.
     """
     with (
         tempfile.TemporaryDirectory(prefix="slpstream-bench-") as name,

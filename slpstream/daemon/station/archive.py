@@ -1,8 +1,8 @@
 """The games of a station that are over: which files hold them, and how an old cursor finds its game.
 
 Games from before this daemon started are known, but not streamed. A file's game id is read when a game is
-asked for, newest file first, and only until the wanted game is found. Anyone can ask for a game that does not exist, so
-one search at a time is made for all who ask, in short slices, and its result is kept until the files change.
+asked for, newest file first, and only until the wanted game is found. Clients can ask for games that do not exist, so
+one search serves all of them, in short slices, and its result is kept until the files change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from slpstream.system.files import printable
 _RECENT_FILES = 50
 _SLICE_SECONDS = 0.02
 _FEW_FILES = 100
-"""So many files are opened sooner than the index is asked about a whole station."""
+"""Up to this number, files are opened without asking the index, which would return all files of the station."""
 _GAMES_AT_ONCE = 100
 
 StoredIds = Callable[[], Awaitable[Mapping[bytes, tuple[int, int, str]]]]

@@ -51,9 +51,9 @@ _MISSING_SECONDS: Final = 1.0
 # Without notifications, the modification times of the folders reveal new names long before the next scan.
 _FOLDERS_SECONDS: Final = 1.0
 _CLOSE_SECONDS: Final = 5.0
-# A consumer that has used so much time for events that were read together lets other tasks run.
+# After this time, a consumer of events that were read together lets other tasks run.
 _TURN_SECONDS: Final = 0.004
-# So many findings of a scan are taken at once. Twenty thousand would stop the event loop for a fifth of a second.
+# Findings of a scan that are taken at once. Twenty thousand would stop the event loop for a fifth of a second.
 _FINDINGS_AT_ONCE: Final = 200
 
 
