@@ -36,6 +36,8 @@ _CACHED_SLICES = 8
 _PIPELINES_AHEAD = 4
 _BATCH_FRAMES = 512
 _PEEK_BYTES = 16 * 1024
+_FIRST_PEEK_BYTES = 1536
+"""Enough for the Game Start of a Slippi replay. Decoding the frames after it would take most of the time."""
 MODES: tuple[FramesMode, ...] = ("live", "finalized")
 
 
@@ -359,8 +361,11 @@ def peek_game_id(path: Path) -> str | None:
     format_ = of_name(path.name)
     reader = format_.new_reader(path.name)
     with open_regular(path) as file:
-        events = reader.feed(file.read(WHOLE_FILE_BYTES if format_.written_whole else _PEEK_BYTES))
-    if format_.written_whole:
-        events += reader.finish()
-    start = first_of(GameStart, events)
+        if format_.written_whole:
+            start = first_of(GameStart, [*reader.feed(file.read(WHOLE_FILE_BYTES)), *reader.finish()])
+        else:
+            data = file.read(_PEEK_BYTES)
+            start = first_of(GameStart, reader.feed(data[:_FIRST_PEEK_BYTES]))
+            if start is None:
+                start = first_of(GameStart, reader.feed(data[_FIRST_PEEK_BYTES:]))
     return None if start is None else start.game_id

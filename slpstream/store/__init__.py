@@ -4,6 +4,7 @@ The replay files are the source of truth, and `slpstream reindex` rebuilds the i
 to sets are only in the database; `reindex` keeps them.
 """
 
+from slpstream.store.backfill import path_key
 from slpstream.store.database import Database, FileRow, GameRow, Page, StoredGame
 from slpstream.store.game_record import WHOLE, Entry, GameRecord
 from slpstream.store.games_query import GameKey, GamesQuery, StartTime
@@ -26,4 +27,5 @@ __all__ = [
     "StartTime",
     "StoredGame",
     "open_database",
+    "path_key",
 ]

@@ -264,6 +264,15 @@ class Database:
             )
             return {path: (mtime_ns, size_bytes) for path, mtime_ns, size_bytes in rows}
 
+    def game_ids(self, station: str) -> dict[bytes, tuple[int, int, str]]:
+        """The games in the files of a station: modification time in nanoseconds, size in bytes and game id, by path."""
+        with self._reader() as reader:
+            rows = reader.execute(
+                "SELECT path, mtime_ns, size_bytes, game_id FROM files WHERE station = ? AND game_id IS NOT NULL",
+                (station,),
+            )
+            return {path: (mtime_ns, size_bytes, game_id) for path, mtime_ns, size_bytes, game_id in rows}
+
     def played(self, station: str, limit: int) -> list[IndexedGame]:
         """The newest games of a station, newest first."""
         with self._reader() as reader:

@@ -78,7 +78,7 @@ class GameIndex:
         self._work = trio.Event()
         self._idle = trio.Event()
         self._idle.set()
-        self._listed: dict[str, list[OldFile]] = {}
+        self._listed: dict[str, list[tuple[Path, int, int]]] = {}
         self._to_read = trio.Event()
         self._waiting = 0
         self._reported: set[bytes] = set()
@@ -138,7 +138,7 @@ class GameIndex:
         """
         if self._read is None:
             return
-        self._listed[station] = [*self._listed.get(station, ()), *(OldFile(*file) for file in files)]
+        self._listed[station] = [*self._listed.get(station, ()), *files]
         self._to_read.set()
 
     def gone(self, path: Path) -> None:
@@ -165,6 +165,10 @@ class GameIndex:
     async def game(self, game_id: str) -> StoredGame | None:
         """One game; `None` if it is not known."""
         return await self._call(partial(self._database.game, game_id))
+
+    async def game_ids(self, station: str) -> Mapping[bytes, tuple[int, int, str]]:
+        """The games in the files of a station, see `Database.game_ids`; none if the database fails."""
+        return await self._call(partial(self._database.game_ids, station)) or {}
 
     async def keep_stats(self, game_id: str, stats: bytes) -> None:
         """Store the summary of a game's stats."""
@@ -316,15 +320,15 @@ class GameIndex:
             if not self._listed:
                 self._reported.clear()
 
-    async def _unknown(self, station: str, files: Sequence[OldFile]) -> list[OldFile]:
+    async def _unknown(self, station: str, files: Sequence[tuple[Path, int, int]]) -> list[OldFile]:
         """The files that are new or have changed, newest first. Removes files that no longer exist from the index."""
         known: Mapping[bytes, tuple[int, int]] = await self._call(partial(self._database.known_files, station)) or {}
-        listed = {path_key(file.path) for file in files}
-        missing = await trio.to_thread.run_sync(_missing, [path for path in known if path not in listed])
-        for path in missing:
+        missing, unknown = await trio.to_thread.run_sync(_compare, known, files)
+        for count, path in enumerate(missing):
             self.gone(Path(os.fsdecode(path)))
-        unknown = [f for f in files if known.get(path_key(f.path)) != (f.mtime_ns, f.size_bytes)]
-        return sorted(unknown, key=lambda file: file.mtime_ns, reverse=True)
+            if count % _FILES_PER_BATCH == 0:
+                await trio.lowlevel.checkpoint()
+        return unknown
 
 
 def _store(database: Database, pending: Mapping[bytes, Entry | None]) -> None:
@@ -332,5 +336,11 @@ def _store(database: Database, pending: Mapping[bytes, Entry | None]) -> None:
     database.remove([path for path, entry in pending.items() if entry is None])
 
 
-def _missing(paths: Iterable[bytes]) -> list[bytes]:
-    return [path for path in paths if not os.path.lexists(path)]
+def _compare(
+    known: Mapping[bytes, tuple[int, int]], files: Iterable[tuple[Path, int, int]]
+) -> tuple[list[bytes], list[OldFile]]:
+    """The known files that no longer exist, and the listed ones that are new or have changed. Blocks."""
+    listed = {path_key(file[0]): OldFile(*file) for file in files}
+    missing = [path for path in known if path not in listed and not os.path.lexists(path)]
+    unknown = [file for path, file in listed.items() if known.get(path) != (file.mtime_ns, file.size_bytes)]
+    return missing, sorted(unknown, key=lambda file: file.mtime_ns, reverse=True)

@@ -15,6 +15,9 @@ from slpstream.web.connection import Connection
 MAX_BODY_BYTES = 1 << 20
 REQUEST_SECONDS = 30.0
 _ALLOW_ORIGIN = b"access-control-allow-origin"
+_BOTH_LENGTHS = frozenset((b"content-length", b"transfer-encoding"))
+"""A request with both may be an attempt to smuggle a second one past a proxy, so nothing more is read after it (RFC
+9112, section 6.1)."""
 
 Application = Callable[
     [
@@ -106,6 +109,8 @@ class RequestResponseCycle:
             headers = [*message.get("headers", ()), (b"server", b"slpstream")]
             if self._origin is not None:
                 headers = for_origin(headers, self._origin)
+            if {name for name, _ in self._request.headers} >= _BOTH_LENGTHS:
+                headers = [*headers, (b"connection", b"close")]
             await self._write(h11.Response(status_code=self.status, headers=headers))
         elif message["type"] == "http.response.body":
             body = message.get("body", b"")

@@ -81,6 +81,9 @@ class WebsocketSession:
         """Whether the client has shown a sign of life since the last ping."""
         self._budget_at = -math.inf
         """Time at which the frames read so far are within the rate."""
+        self._opcode = Opcode.TEXT
+        self._fragments = bytearray()
+        """The message that is arriving, with its opcode. The protocol limits its size."""
         self._encoding: WebsocketEncoding = JSON
         self._subscriber: Subscriber | None = None
         self._subscription_scope = trio.CancelScope()
@@ -175,7 +178,7 @@ class WebsocketSession:
                 self._flush_protocol()
                 for event in events:
                     if isinstance(event, Frame) and event.opcode in (Opcode.TEXT, Opcode.BINARY, Opcode.CONT):
-                        self._message(event, nursery)
+                        self._data_frame(event, nursery)
                     await self._limit_rate()
             if not self._over:
                 data = await self._connection.read(_READ_BYTES)
@@ -240,25 +243,29 @@ class WebsocketSession:
             if error is not None and self._subscriber is subscriber:
                 self._refuse(error)
 
-    def _message(self, frame: Frame, nursery: trio.Nursery) -> None:
-        """Handles a data frame, which must be a complete message."""
-        if self._protocol.state is not State.OPEN:
-            return  # a close frame arrived together with it
+    def _data_frame(self, frame: Frame, nursery: trio.Nursery) -> None:
+        """Joins the fragments of a message (RFC 6455, section 5.4), whose order the protocol has checked."""
+        if frame.opcode is not Opcode.CONT:
+            self._opcode = frame.opcode
+            self._fragments.clear()
+        self._fragments += frame.data
+        if frame.fin and self._protocol.state is State.OPEN:  # otherwise a close frame arrived together with it
+            data = bytes(self._fragments)
+            self._fragments.clear()
+            self._message(self._opcode, data, nursery)
+
+    def _message(self, opcode: Opcode, data: bytes, nursery: trio.Nursery) -> None:
+        """Handles a whole message."""
         try:
-            if not frame.fin or frame.opcode is Opcode.CONT:
-                raise ProtocolViolation("expected a message in one frame")
-            self._subscribe(parse_subscription(self._decode(frame)), nursery)
+            self._subscribe(parse_subscription(self._decode(opcode, data)), nursery)
         except SubscriberError as error:
             self._refuse(error)
         except UnicodeDecodeError:
             self._close(NOT_UTF8, "expected UTF-8 in a text message", None)
 
-    def _decode(self, frame: Frame) -> dict[str, Any]:
+    def _decode(self, opcode: Opcode, data: bytes) -> dict[str, Any]:
         try:
-            if frame.opcode is Opcode.BINARY:
-                value = msgspec.msgpack.decode(bytes(frame.data))
-            else:
-                value = msgspec.json.decode(bytes(frame.data).decode())
+            value = msgspec.msgpack.decode(data) if opcode is Opcode.BINARY else msgspec.json.decode(data.decode())
         except (msgspec.DecodeError, RecursionError) as error:
             raise ProtocolViolation(f"cannot decode the message: {error}") from None
         if not isinstance(value, dict):

@@ -8,6 +8,7 @@ from tests.bench import (
     columns,
     decode,
     delta,
+    fairness,
     fanout,
     jump,
     memory,
@@ -41,4 +42,5 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "tournament": tournament.run,
     "replay_log": replay_log.run,
     "fanout": fanout.run,
+    "fairness": fairness.run,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import time
 from functools import partial
 from pathlib import Path
 
@@ -98,7 +99,7 @@ async def test_archive_forgets_removed_files(tmp_path: Path, monkeypatch: pytest
     ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(3)]
     files = [tailed(tmp_path / f"Game_{number}.slp", number) for number in range(3)]
     listing = list(files)
-    archive = Archive(tmp_path, trio.CapacityLimiter(1), lambda: listing)
+    archive = Archive(tmp_path, trio.CapacityLimiter(1), lambda: tuple(listing))
     peeked: list[str] = []
 
     def peek(path: Path) -> str | None:
@@ -115,6 +116,98 @@ async def test_archive_forgets_removed_files(tmp_path: Path, monkeypatch: pytest
     listing.append(files[1])
     assert len(await archive.games_from(ids[0])) == 3
     assert peeked[3:] == ["Game_1.slp"], "nothing about the removed file was cached"
+
+
+@pytest.fixture
+def peeked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the files that were opened to look for a game."""
+    names: list[str] = []
+
+    def peek(path: Path) -> str | None:
+        names.append(path.name)
+        return peek_game_id(path)
+
+    monkeypatch.setattr("slpstream.daemon.station.archive.peek_game_id", peek)
+    return names
+
+
+@pytest.mark.trio
+async def test_many_unknown_cursors_share_one_search(tmp_path: Path, peeked: list[str]) -> None:
+    count = 30
+    ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(count)]
+    files = tuple(tailed(tmp_path / f"Game_{number}.slp", number) for number in range(count))
+    archive = Archive(tmp_path, trio.CapacityLimiter(4), lambda: files)
+    missing: list[str] = []
+
+    async def ask(game_id: str) -> None:
+        with pytest.raises(NoSuchGame):
+            await archive.games_from(game_id)
+        missing.append(game_id)
+
+    async with trio.open_nursery() as nursery:
+        for number in range(20):
+            nursery.start_soon(ask, f"{number:032x}")
+    assert len(missing) == 20
+    assert len(peeked) == count, "each file is opened once for all of them"
+    assert len(await archive.games_from(ids[-1])) == 1
+
+
+@pytest.mark.trio
+async def test_search_asks_the_index_before_it_opens_files(
+    tmp_path: Path, peeked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slpstream.daemon.station.archive._FEW_FILES", 2)
+    ids = [write_game(tmp_path / f"Game_{number}.slp", number) for number in range(4)]
+    listing = [tailed(tmp_path / f"Game_{number}.slp", number) for number in range(4)]
+
+    async def stored_ids() -> dict[bytes, tuple[int, int, str]]:
+        known = zip(listing[:3], ids, strict=False)
+        rows = {os.fsencode(file.path): (file.mtime_ns, file.size_bytes, game_id) for file, game_id in known}
+        path = os.fsencode(listing[1].path)
+        return {**rows, path: (0, *rows[path][1:])}  # the file has changed since it was indexed
+
+    archive = Archive(tmp_path, trio.CapacityLimiter(1), lambda: tuple(listing), stored_ids=stored_ids)
+    with pytest.raises(NoSuchGame):
+        await archive.games_from("0" * 32)
+    assert sorted(peeked) == ["Game_1.slp", "Game_3.slp"]
+    assert [game.game_id for game in await archive.games_from(ids[0])] == ids[::-1]
+
+
+@pytest.mark.trio
+async def test_game_is_found_as_soon_as_its_file_is_listed(tmp_path: Path) -> None:
+    write_game(tmp_path / "Game_0.slp", 0)
+    async with quick_station(tmp_path) as station:
+        await until(lambda: len(names(station)) == 1)
+        game_id = write_game(tmp_path / "elsewhere", 1)
+        with pytest.raises(NoSuchGame):
+            await station.channel.locate(game_id)
+        (tmp_path / "elsewhere").rename(tmp_path / "Game_1.slp")
+        await until(lambda: len(names(station)) == 2)
+        assert (await station.channel.locate(game_id)).game_id == game_id
+
+
+@pytest.mark.trio
+async def test_search_occupies_a_thread_only_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = tuple(tailed(tmp_path / f"Game_{number}.slp", number) for number in range(100))
+    limiter = trio.CapacityLimiter(1)
+    opened: list[Path] = []
+
+    def peek(path: Path) -> None:
+        time.sleep(0.01)  # a slow disk
+        opened.append(path)
+
+    monkeypatch.setattr("slpstream.daemon.station.archive.peek_game_id", peek)
+    archive = Archive(tmp_path, limiter, lambda: files)
+
+    async def ask() -> None:
+        with pytest.raises(NoSuchGame):
+            await archive.games_from("0" * 32)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(ask)
+        await until(lambda: len(opened) > 0)
+        await trio.to_thread.run_sync(bool, limiter=limiter)
+        assert len(opened) < len(files), "another task had its turn in between"
 
 
 @pytest.mark.trio

@@ -2,6 +2,8 @@
 
 - `deploy/requirements.lock` is for an installation. Made by `uv pip compile pyproject.toml --universal
   --python-version 3.11 --generate-hashes --no-header --no-annotate --quiet --output-file deploy/requirements.lock`.
+- `deploy/requirements-extras.lock` adds all extras, at the versions that are tested. Made by the same command with
+  `--all-extras --constraints requirements-dev.lock --output-file deploy/requirements-extras.lock`.
 - `requirements-dev.lock` adds all extras and the dependency groups `dev` and `peers`. Made by the same command with
   `--all-extras --group dev --group peers --output-file requirements-dev.lock`.
 """
@@ -19,6 +21,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, requires
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +34,7 @@ from tests.project import ROOT
 from tests.shared_data import IN_CI
 
 DEPLOY = ROOT / "deploy/requirements.lock"
+EXTRAS = ROOT / "deploy/requirements-extras.lock"
 DEVELOPMENT = ROOT / "requirements-dev.lock"
 UV = os.environ.get("UV") or shutil.which("uv")
 _PIN = re.compile(r"([\w.-]+)==(\S+?)(?: ; ([^\\]+?))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)")
@@ -56,9 +60,10 @@ def requirements_of(lock: Path) -> list[Requirement]:
     """The requirements in pyproject.toml that a lock file covers."""
     table = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     lines = list(table["project"]["dependencies"])
+    if lock in (EXTRAS, DEVELOPMENT):
+        lines += chain.from_iterable(table["project"]["optional-dependencies"].values())
     if lock == DEVELOPMENT:
-        for further in (*table["project"]["optional-dependencies"].values(), *table["dependency-groups"].values()):
-            lines += further
+        lines += chain.from_iterable(table["dependency-groups"].values())
     return [Requirement(line) for line in lines]
 
 
@@ -85,12 +90,12 @@ def closure(requirements: Sequence[Requirement], locked: Mapping[str, str]) -> s
     return {name for name, _ in seen}
 
 
-@pytest.mark.parametrize("lock", [DEPLOY, DEVELOPMENT], ids=lambda lock: lock.name)
+@pytest.mark.parametrize("lock", [DEPLOY, EXTRAS, DEVELOPMENT], ids=lambda lock: lock.name)
 def test_lock_names_no_registry(lock: Path) -> None:
     assert not re.search(r"://|--index|--extra-index|--find-links|@", lock.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("lock", [DEPLOY, DEVELOPMENT], ids=lambda lock: lock.name)
+@pytest.mark.parametrize("lock", [DEPLOY, EXTRAS, DEVELOPMENT], ids=lambda lock: lock.name)
 def test_lock_matches_the_project(lock: Path) -> None:
     """The lock has all direct and indirect dependencies, at versions that satisfy the requirements, and no others."""
     versions: dict[str, list[str]] = defaultdict(list)
@@ -108,12 +113,18 @@ def test_lock_matches_the_project(lock: Path) -> None:
     assert needed == set(locked)
 
 
+def test_extras_are_locked_at_the_versions_of_the_development_lock() -> None:
+    development = set(pins(DEVELOPMENT))
+    assert {(pin.name, pin.version) for pin in pins(EXTRAS)} <= {(pin.name, pin.version) for pin in development}
+
+
 @pytest.mark.skipif(UV is None, reason="no uv")
-def test_hashes_match_the_registry(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lock", [DEPLOY, EXTRAS], ids=lambda lock: lock.name)
+def test_hashes_match_the_registry(lock: Path, tmp_path: Path) -> None:
     assert UV is not None
     command = [UV, "pip", "install", "--dry-run", "--require-hashes", "--quiet", "--target", str(tmp_path)]
     done = subprocess.run(
-        [*command, "--python", sys.executable, "-r", str(DEPLOY)],
+        [*command, "--python", sys.executable, "-r", str(lock)],
         capture_output=True,
         text=True,
         timeout=120,
@@ -125,8 +136,9 @@ def test_hashes_match_the_registry(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(find_spec("pip_audit") is None, reason="pip-audit is not installed (dependency group `peers`)")
-def test_no_known_vulnerabilities() -> None:
-    command = [sys.executable, "-m", "pip_audit", "-r", str(DEPLOY), "--require-hashes", "--disable-pip", "-f", "json"]
+@pytest.mark.parametrize("lock", [DEPLOY, EXTRAS], ids=lambda lock: lock.name)
+def test_no_known_vulnerabilities(lock: Path) -> None:
+    command = [sys.executable, "-m", "pip_audit", "-r", str(lock), "--require-hashes", "--disable-pip", "-f", "json"]
     done = subprocess.run(
         [*command, "--progress-spinner", "off"], capture_output=True, text=True, timeout=120, check=False
     )

@@ -16,6 +16,7 @@ import sys
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
+from typing import Any
 
 import trio
 
@@ -122,6 +123,71 @@ async def _sends_nothing(stream: trio.SocketStream, rng: random.Random) -> None:
     await _drain(stream)
 
 
+async def _forges_cursors(stream: trio.SocketStream, rng: random.Random) -> None:
+    """Resume after a cursor of a game that does not exist, and read until the refusal."""
+    await _upgrade(stream, f"station=*&cursor={rng.randbytes(16).hex()}/l1.0")
+    await _drain(stream)
+
+
+async def _get(stream: trio.SocketStream, path: str) -> bytes:
+    """The body of a response, up to the end of the connection."""
+    await stream.send_all(
+        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\nAccept-Encoding: gzip\r\n\r\n".encode()
+    )
+    response = bytearray()
+    while data := await stream.receive_some(65536):
+        response += data
+    return bytes(response.partition(b"\r\n\r\n")[2])
+
+
+async def _lists_stations(stream: trio.SocketStream, rng: random.Random) -> None:
+    """Ask for all stations, or for one with its newest files."""
+    await _get(stream, rng.choice(("/v1/stations", "/v1/stations/old")))
+
+
+async def _searches(stream: trio.SocketStream, rng: random.Random) -> None:
+    """Search the index, by filters that match few games and by filters that match all."""
+    filters = {
+        "station": ("s00", "old"),
+        "player": ("nobody", "P1", "FOX"),
+        "format": ("slippi", "gci"),
+        "since": ("2000-01-01", "2030-01-01"),
+        "until": ("2000-01-01", "2030-01-01"),
+        "limit": ("1", "200"),
+    }
+    chosen = [f"{name}={rng.choice(values)}" for name, values in filters.items() if rng.random() < 0.5]
+    await _get(stream, f"/v1/games?{'&'.join(chosen)}")
+
+
+async def _longest_game(stream: trio.SocketStream) -> str | None:
+    """The id of the longest of the newest games that have ended."""
+    await stream.send_all(b"GET /v1/games?limit=50 HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+    response = b""
+    while b"\r\n\r\n" not in response:
+        response += await stream.receive_some(65536) or b"\r\n\r\n"
+    head, _, body = response.partition(b"\r\n\r\n")
+    length = next((line for line in head.lower().splitlines() if line.startswith(b"content-length:")), b":0")
+    while len(body) < int(length.partition(b":")[2]):
+        body += await stream.receive_some(65536)
+    games: list[dict[str, Any]] = json.loads(body)["games"]
+    ended = [game for game in games if game.get("durationSeconds")]
+    return max(ended, key=lambda game: game["durationSeconds"])["gameId"] if ended else None
+
+
+async def _reads_games(stream: trio.SocketStream, rng: random.Random) -> None:
+    """Ask for a page of frames, the stats or the file of a long game."""
+    game_id = await _longest_game(stream)
+    what = rng.choice(("", "/frames", "/frames?fields=post.percent", "/frames?from=5000", "/stats", "/replay"))
+    await _get(stream, f"/v1/games/{game_id}{what}")
+
+
+async def _reads_whole_logs(stream: trio.SocketStream, rng: random.Random) -> None:
+    """Read the whole log of a long game without losing a message."""
+    game_id = await _longest_game(stream)
+    await _upgrade(stream, f"station=*&delivery=lossless&cursor={game_id}/l0.0")
+    await _drain(stream)
+
+
 Attack = Callable[[trio.SocketStream, random.Random], Awaitable[None]]
 KINDS: Mapping[str, Attack] = {
     "never_reads": _never_reads,
@@ -133,6 +199,11 @@ KINDS: Mapping[str, Attack] = {
     "half_open": _is_half_open,
     "slow_head": _sends_its_head_slowly,
     "nothing": _sends_nothing,
+    "forged_cursors": _forges_cursors,
+    "lists_stations": _lists_stations,
+    "searches": _searches,
+    "reads_games": _reads_games,
+    "reads_whole_logs": _reads_whole_logs,
 }
 _READS_SLOWLY = {"never_reads", "reads_a_byte_a_second"}
 

@@ -1,7 +1,7 @@
 """The websocket as an echo server, for the Autobahn test suite: `python -m tests.web.autobahn PORT`.
 
-The suite expects every message back, whole, up to 16 MB. So this server raises the message limit, joins fragments and
-has no rate limit. Reading, writing, pongs and closing are the daemon's own code.
+The suite expects every message back, whole, up to 16 MB. So this server raises the message limit and has no rate
+limit. Reading, joining fragments, writing, pongs and closing are the daemon's own code.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 
 import trio
-from websockets.frames import Frame, Opcode
+from websockets.frames import Opcode
 from websockets.protocol import State
 
 from slpstream.stream import Hub
@@ -26,26 +26,15 @@ MAX_BYTES = 32 << 20
 class EchoSession(websocket.WebsocketSession):
     """Echoes every message."""
 
-    _begun: Opcode = Opcode.TEXT
-    _pieces: tuple[bytes, ...] = ()
-
-    def _message(self, frame: Frame, nursery: trio.Nursery) -> None:
-        if self._closing:
-            return
-        if frame.opcode is not Opcode.CONT:
-            self._begun, self._pieces = frame.opcode, ()
-        self._pieces = (*self._pieces, bytes(frame.data))
-        if not frame.fin:
-            return
-        whole = b"".join(self._pieces)
-        if self._begun is Opcode.TEXT:
+    def _message(self, opcode: Opcode, data: bytes, nursery: trio.Nursery) -> None:
+        if opcode is Opcode.TEXT:
             try:
-                whole.decode()
+                data.decode()
             except UnicodeDecodeError:
                 self._close(websocket.NOT_UTF8, "", None)
         if self._protocol.state is State.OPEN:
-            send = self._protocol.send_text if self._begun is Opcode.TEXT else self._protocol.send_binary
-            send(whole)
+            send = self._protocol.send_text if opcode is Opcode.TEXT else self._protocol.send_binary
+            send(data)
             self._flush_protocol()
 
     def _send_status(self, payload: object) -> None:

@@ -252,6 +252,18 @@ async def test_small_unread_body_leaves_the_connection_usable() -> None:
                 assert (await caller.answer()).status == 200
 
 
+async def test_request_with_two_lengths_is_the_last_one_of_its_connection() -> None:
+    async with served() as server:
+        caller = await server.call()
+        async with caller.stream:
+            lengths = b"content-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"
+            await caller.send(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n" + lengths + get("/healthz"))
+            answer = await caller.answer()
+            assert answer.status == 200
+            assert answer.headers["connection"] == "close"
+            assert await caller.ended()
+
+
 @pytest.mark.parametrize(
     ("data", "status"),
     [

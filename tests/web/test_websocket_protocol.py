@@ -1,6 +1,6 @@
 """Websocket frames as bytes: framing, fragments, UTF-8, pings, close codes, reserved bits, opcodes, masks, limits. The
 cases are those of the Autobahn test suite (numbers in brackets), adapted to a server that takes subscriptions: nothing
-is echoed, and a message must be one frame.
+is echoed.
 
 Each case is sent whole, and short ones also byte by byte.
 """
@@ -22,6 +22,7 @@ CONT, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 FIN, RSV1, RSV2, RSV3 = 0x80, 0x40, 0x20, 0x10
 MASK = b"\x37\xfa\x21\x3d"
 SUBSCRIBE = b'{"op":"subscribe","stations":["main"]}'
+UNKNOWN = '{"op":"subscribe","stations":["κόσμε"]}'.encode()
 MAXIMUM = websocket.MAX_MESSAGE_BYTES
 
 
@@ -44,6 +45,16 @@ def frame(
 def close(code: int | None, reason: bytes = b"") -> bytes:
     """A close frame."""
     return frame(CLOSE, b"" if code is None else struct.pack(">H", code) + reason)
+
+
+def fragments(*payloads: bytes, opcode: int = TEXT, between: bytes = b"") -> bytes:
+    """A message in fragments, with other frames between them."""
+    last = len(payloads) - 1
+    frames = [
+        frame(CONT if place else opcode, payload, head=FIN if place == last else 0)
+        for place, payload in enumerate(payloads)
+    ]
+    return between.join(frames)
 
 
 class Case(NamedTuple):
@@ -84,15 +95,25 @@ CASES = {
     # [4] opcodes
     **{f"opcode {opcode}": Case(frame(opcode, b"x"), 1002) for opcode in (3, 4, 5, 6, 7, 11, 12, 13, 14, 15)},
     # [5] fragments
-    "fragments": Case(frame(TEXT, SUBSCRIBE[:9], head=0) + frame(CONT, SUBSCRIBE[9:]), 4400),
-    "fragments with a ping between": Case(frame(TEXT, b"{", head=0) + frame(PING, b"p"), 4400),
+    "fragments": Case(fragments(SUBSCRIBE[:9], SUBSCRIBE[9:]), None),
+    "fragments, some empty": Case(fragments(b"", SUBSCRIBE[:9], b"", SUBSCRIBE[9:], b""), None),
+    "fragments in which no station is known": Case(fragments(UNKNOWN[:30], UNKNOWN[30:]), 4404),
+    "fragments without JSON": Case(fragments(b"{", b"{"), 4400),
+    "fragments with a ping between": Case(fragments(b"{", SUBSCRIBE[1:], between=frame(PING, b"p")), None, (b"p",)),
+    "two messages in fragments": Case(fragments(SUBSCRIBE[:9], SUBSCRIBE[9:]) * 2, None),
+    "fragments as large as may be": Case(fragments(SUBSCRIBE, b" " * (MAXIMUM - len(SUBSCRIBE))), None),
+    "fragments too large": Case(fragments(SUBSCRIBE, b" " * (MAXIMUM - len(SUBSCRIBE) + 1)), 1009),
+    "fragments of binary": Case(fragments(b"\x81\xa2", b"op", b"\xa9subscribe", opcode=BINARY), None),
+    "another message between fragments": Case(frame(TEXT, b"{", head=0) + frame(TEXT, SUBSCRIBE), 1002),
     "ping in fragments": Case(frame(PING, b"x", head=0), 1002),
     "pong in fragments": Case(frame(PONG, b"x", head=0), 1002),
     "close in fragments": Case(frame(CLOSE, head=0), 1002),
     "a continuation of nothing": Case(frame(CONT, b"x"), 1002),
     "a continuation of nothing that goes on": Case(frame(CONT, b"x", head=0), 1002),
     # [6] UTF-8
-    "UTF-8": Case(frame(TEXT, '{"op":"subscribe","stations":["κόσμε"]}'.encode()), 4404),
+    "UTF-8": Case(frame(TEXT, UNKNOWN), 4404),
+    "a character in two fragments": Case(fragments(UNKNOWN[:32], UNKNOWN[32:]), 4404),
+    "half a character in fragments": Case(fragments(UNKNOWN[:32], b'"]}'), 1007),
     **{
         f"not UTF-8: {wrong.hex()}": Case(frame(TEXT, b'{"op":"' + wrong + b'"}'), 1007)
         for wrong in (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xce", b"\x80", b"\xf8\x88\x80")

@@ -3,12 +3,17 @@
 Games from before this daemon started are known, but not streamed. A file's game id is read when a game is
 asked for, newest file first, and only until the wanted game is found. If several files hold the same
 game, the one that holds most counts, so older files are searched too where the newer ones are not whole.
+
+Clients can ask for games that do not exist, so one search serves all of them, in short slices, and its result is kept
+until the files change.
 """
 
 from __future__ import annotations
 
+import heapq
 import os
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,37 +22,67 @@ import trio
 
 from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import archived_game, peek_game_id
-from slpstream.model.errors import CursorGone, FormatError, NoSuchGame
+from slpstream.model.errors import CursorGone, FormatError, NoSuchGame, SubscriberError
 from slpstream.model.messages import timestamp
 from slpstream.sources.tail import TailedFile
+from slpstream.store import path_key
 from slpstream.stream import Game
 from slpstream.system.files import open_regular, printable
 
 _RECENT_FILES = 50
 _END_BYTES = 16 * 1024
 """How much is read of both ends of a file to see whether it is whole."""
+_SLICE_SECONDS = 0.02
+_FEW_FILES = 100
+"""Up to this number, files are opened without asking the index, which would return all files of the station."""
+_GAMES_AT_ONCE = 100
+
+StoredIds = Callable[[], Awaitable[Mapping[bytes, tuple[int, int, str]]]]
+"""The games that the index has found in files: modification time in nanoseconds, size in bytes and game id, by path."""
 
 
 class Archive:
     """The files below a folder that are known and not followed."""
 
-    def __init__(self, folder: Path, limiter: trio.CapacityLimiter, files: Callable[[], Sequence[TailedFile]]) -> None:
-        """`limiter` bounds the threads that read files; `files` returns the archived files as of now."""
+    def __init__(
+        self,
+        folder: Path,
+        limiter: trio.CapacityLimiter,
+        files: Callable[[], Sequence[TailedFile]],
+        *,
+        searching: trio.CapacityLimiter | None = None,
+        stored_ids: StoredIds | None = None,
+    ) -> None:
+        """`limiter` bounds the threads that read files, and `searching` those that search for a game.
+
+        `files` returns the archived files as of now: the same object as before, unless one of them has changed.
+        """
         self._folder = folder
         self._limiter = limiter
         self._files = files
+        self._searching = searching or limiter
+        self._stored_ids = stored_ids
         self._game_ids: dict[tuple[Path, int], str | None] = {}
         """By path and modification time in nanoseconds; `None` for a file without a game."""
+        self._newest: tuple[Sequence[TailedFile], list[dict[str, Any]]] = ((), [])
+        self._search = _Search((), {})
+        self._one_search = trio.Lock()
 
     def newest(self) -> list[dict[str, Any]]:
         """The newest files, as `/v1/stations/{id}` lists them: names relative to the folder, never full paths."""
+        files = self._files()
+        if files is not self._newest[0]:
+            self._newest = files, self._describe_newest(files)
+        return self._newest[1]
+
+    def _describe_newest(self, files: Sequence[TailedFile]) -> list[dict[str, Any]]:
         return [
             {
                 "file": printable(file.path, self._folder),
                 "modifiedAt": timestamp(file.mtime_ns / 1e9),
                 "sizeBytes": file.size_bytes,
             }
-            for file in sorted(self._files(), key=_age, reverse=True)[:_RECENT_FILES]
+            for file in heapq.nlargest(_RECENT_FILES, files, key=_age)
         ]
 
     async def games_from(self, game_id: str) -> list[Game]:
@@ -55,12 +90,32 @@ class Archive:
 
         Raises `NoSuchGame`, or `CursorGone` when the game may be in a file that cannot be read now.
         """
-        files = sorted(self._files(), key=_age, reverse=True)
-        found = await trio.to_thread.run_sync(self._find, files, game_id, limiter=self._limiter)
-        # The path is looked up anew each time, because files are renamed.
-        return [
-            archived_game(partial(_path, file), mtime_ns, its_id, self._limiter) for file, mtime_ns, its_id in found
-        ]
+        async with self._one_search:
+            search = await self._search_for(game_id)
+            if game_id not in search.found:
+                raise _not_found(game_id, search.unreadable)
+            found = await trio.to_thread.run_sync(self._find, search.files, game_id, limiter=self._searching)
+        games: list[Game] = []
+        for file, mtime_ns, its_id in found:
+            if len(games) % _GAMES_AT_ONCE == 0:
+                await trio.lowlevel.checkpoint()
+            # The path is looked up anew each time, because files are renamed.
+            games.append(archived_game(partial(_path, file), mtime_ns, its_id, self._limiter))
+        return games
+
+    async def _search_for(self, game_id: str) -> _Search:
+        """The search among the present files, continued until it has found this game or looked at all of them."""
+        files = self._files()
+        search = self._search
+        if search.listing is not files or search.unreadable is not None:
+            search = await trio.to_thread.run_sync(_Search, files, self._game_ids, limiter=self._searching)
+            if self._stored_ids is not None and search.unknown > _FEW_FILES:
+                stored = await self._stored_ids()
+                await trio.to_thread.run_sync(search.take, stored, limiter=self._searching)
+            self._search, self._game_ids = search, search.game_ids
+        while game_id not in search.found and not search.over:
+            await trio.to_thread.run_sync(search.go_on, limiter=self._searching)
+        return search
 
     def _find(self, files: Sequence[TailedFile], game_id: str) -> list[tuple[TailedFile, int, str]]:
         """In a worker thread: the wanted game's file and all newer ones. Raises the same errors as `games_from`."""
@@ -74,10 +129,8 @@ class Archive:
             if known.get(key) == game_id:
                 count = place + 1
                 break
-        if not count and unreadable is not None:
-            raise CursorGone(f"a replay cannot be read, perhaps that of this game: {unreadable}")
         if not count:
-            raise NoSuchGame(f"no such game: {game_id}")
+            raise _not_found(game_id, unreadable)
         while True:
             fullest = _fullest(files, keys, count, known)
             if fullest[game_id] < count:
@@ -85,6 +138,59 @@ class Archive:
             count = fullest[game_id] + 1  # an older file has more of the wanted game, so more files are newer than it
         found = sorted((place, its_id) for its_id, place in fullest.items() if place < count)
         return [(files[place], keys[place][1], its_id) for place, its_id in found]
+
+
+class _Search:
+    """A search of files for games, newest file first. It goes on where it has stopped, so no file is read twice.
+
+    The methods block, and may be called in any thread, one at a time.
+    """
+
+    def __init__(self, listing: Sequence[TailedFile], known: Mapping[tuple[Path, int], str | None]) -> None:
+        """`known` are game ids by path and modification time, as far as earlier searches have found them."""
+        self.listing = listing
+        self.files = sorted(listing, key=_age, reverse=True)
+        self.found: set[str] = set()
+        self.unreadable: str | None = None
+        """Why one of the files could not be read."""
+        self._keys = [(file.path, file.mtime_ns) for file in self.files]
+        self.game_ids = {key: known[key] for key in self._keys if key in known}
+        self._next = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether it has looked at all files."""
+        return self._next == len(self.files)
+
+    @property
+    def unknown(self) -> int:
+        """Number of files that have to be read."""
+        return len(self.files) - len(self.game_ids)
+
+    def take(self, stored: Mapping[bytes, tuple[int, int, str]]) -> None:
+        """Take over what the index knows about files that have not changed since."""
+        for file, key in zip(self.files, self._keys, strict=True):
+            if key not in self.game_ids:
+                mtime_ns, size_bytes, game_id = stored.get(path_key(key[0]), (0, 0, ""))
+                if (mtime_ns, size_bytes) == (key[1], file.size_bytes):
+                    self.game_ids[key] = game_id
+
+    def go_on(self) -> None:
+        """Look at some more files."""
+        deadline = time.monotonic() + _SLICE_SECONDS
+        while not self.over and time.monotonic() < deadline:
+            key = self._keys[self._next]
+            self._next += 1
+            self.unreadable = _peek(self.game_ids, key) or self.unreadable
+            game_id = self.game_ids.get(key)
+            if game_id is not None:
+                self.found.add(game_id)
+
+
+def _not_found(game_id: str, unreadable: str | None) -> SubscriberError:
+    if unreadable is not None:
+        return CursorGone(f"a replay cannot be read, perhaps that of this game: {unreadable}")
+    return NoSuchGame(f"no such game: {game_id}")
 
 
 _Key = tuple[Path, int]

@@ -86,6 +86,8 @@ class SharedServices:
     replay_check: ReplayCheck | None = None
     wall_clock: Callable[[], float] = time.time
     errors: InternalErrors = field(default_factory=InternalErrors)
+    searching: trio.CapacityLimiter = field(default_factory=lambda: trio.CapacityLimiter(1))
+    """Bounds the threads that search old files for a game."""
 
 
 class Station:
@@ -120,7 +122,13 @@ class Station:
         self._metrics = metrics
         self._shared = shared
         self._counters = StationCounters(metrics, folder, shared.wall_clock)
-        self._archive = Archive(folder, shared.limiter, self._archived_files)
+        self._archive = Archive(
+            folder,
+            shared.limiter,
+            self._archived_files,
+            searching=shared.searching,
+            stored_ids=None if shared.index is None else partial(shared.index.game_ids, station),
+        )
         self._state = StateMachine(self.channel, shared.wall_clock)
         self._log = get_logger()
         self._nursery: trio.Nursery | None = None

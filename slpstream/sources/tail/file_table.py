@@ -12,7 +12,7 @@ stamped with the number of the newest scan, and a finding never overrides an ent
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from slpstream.sources.tail.arrival import Arrival
@@ -53,6 +53,14 @@ class FileTable:
         self._refused: dict[str, set[str]] = {}
         self._open_by_key: dict[Key, FileTail] = {}
         self._listed_by_key: dict[Key, str] = {}
+        self._listed_files: tuple[TailedFile, ...] | None = ()
+
+    @property
+    def listed_files(self) -> tuple[TailedFile, ...]:
+        """The listed files. The same tuple as before, unless one of them has changed."""
+        if self._listed_files is None:
+            self._listed_files = tuple([entry.file for entry in self.listed.values()])
+        return self._listed_files
 
     def next_version(self) -> int:
         """Begin a scan: changes made from now on are newer than its findings. Returns the scan's number."""
@@ -87,6 +95,7 @@ class FileTable:
     def list_file(self, file: TailedFile, header: bytes | None, *, set_aside: bool = False) -> None:
         """Add a file to the listed ones."""
         path = str(file.path)
+        self._listed_files = None
         self.listed[path] = ListedFile(file, header, self.version, set_aside=set_aside)
         self._listed_by_key[key_of(file.identity, path)] = path
 
@@ -94,6 +103,7 @@ class FileTable:
         """Remove a file from the listed ones, and return it."""
         entry = self.listed.pop(path, None)
         if entry is not None:
+            self._listed_files = None
             key = key_of(entry.file.identity, path)
             if self._listed_by_key.get(key) == path:
                 del self._listed_by_key[key]
@@ -133,19 +143,20 @@ class FileTable:
         if entry is not None and entry.file is file:
             self._add_arrival(Arrival(path, entry.stat, existed=True))
 
-    def list_arrivals(self, paths: Collection[str]) -> tuple[TailedFile, ...]:
-        """List the arrivals at these paths. The others stay, ordered from oldest to newest."""
-        arrivals = sorted(self.arrivals.values(), key=lambda arrival: (arrival.stat.mtime_ns, arrival.path))
-        self.arrivals.clear()
-        listed: list[TailedFile] = []
-        for arrival in arrivals:
+    def list_arrivals(self, paths: Collection[str], listed: list[TailedFile]) -> Iterator[None]:
+        """List the arrivals at these paths. The others stay, ordered from oldest to newest.
+
+        Adds the listed files to `listed`. Each step of the iterator is one file.
+        """
+        for arrival in sorted(self.arrivals.values(), key=lambda arrival: (arrival.stat.mtime_ns, arrival.path)):
+            del self.arrivals[arrival.path]
             if arrival.path in paths:
                 file = TailedFile(Path(arrival.path), *arrival.stat)
                 self.list_file(file, None)
                 listed.append(file)
             else:
                 self.arrivals[arrival.path] = arrival
-        return tuple(listed)
+            yield
 
     def has_unread_start(self) -> bool:
         """Whether a file that was in progress at the start has not been read to its end yet."""
@@ -182,9 +193,18 @@ class FileTable:
 
         Returns the paths that cannot be read.
         """
-        current = {path: finding for path, finding in findings.items() if self._version_of(path) < as_of}
+        refusals: dict[str, Refusal] = {}
+        for _ in self.reconciling(findings, as_of, refusals):
+            pass
+        return refusals
+
+    def reconciling(self, findings: Mapping[str, Finding], as_of: int, refusals: dict[str, Refusal]) -> Iterator[None]:
+        """Do the same in many small steps, and add the paths that cannot be read to `refusals`."""
         unlisted: dict[Key, ListedFile] = {}
-        for path, finding in current.items():
+        for path, finding in findings.items():
+            yield
+            if self._version_of(path) >= as_of:
+                continue
             tail = self.active.get(path)
             if tail is not None and not _holds(finding, tail.file, path):
                 del self.active[path]
@@ -194,8 +214,10 @@ class FileTable:
             if entry is not None and not _holds(finding, entry.file, path):
                 self.unlist(path)
                 unlisted[key_of(entry.file.identity, path)] = entry
-        refusals: dict[str, Refusal] = {}
-        for path, finding in current.items():
+        for path, finding in findings.items():
+            yield
+            if self._version_of(path) >= as_of:
+                continue
             if isinstance(finding, FileStat):
                 self._reconcile_file(path, finding, unlisted)
             elif finding is None:
@@ -204,7 +226,6 @@ class FileTable:
             else:
                 self.arrivals.pop(path, None)
                 refusals[path] = finding
-        return refusals
 
     def _reconcile_file(self, path: str, stat: FileStat, unlisted: dict[Key, ListedFile]) -> None:
         key = key_of(stat.identity, path)
@@ -234,6 +255,7 @@ class FileTable:
             # header to compare with.
             entry.stat = stat
             entry.file.size_bytes, entry.file.mtime_ns = stat.size_bytes, stat.mtime_ns
+            self._listed_files = None
             if entry.header is not None:
                 self._check_header(entry, path, stat)
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
@@ -67,6 +67,10 @@ _MISSING_SECONDS: Final = 1.0
 # Without notifications, the modification times of the folders reveal new names long before the next scan.
 _FOLDERS_SECONDS: Final = 1.0
 _CLOSE_SECONDS: Final = 5.0
+# After this time, a consumer of events that were read together lets other tasks run.
+_TURN_SECONDS: Final = 0.004
+# Findings of a scan that are taken at once. Twenty thousand would stop the event loop for a fifth of a second.
+_FINDINGS_AT_ONCE: Final = 200
 
 
 class FolderTail:
@@ -135,6 +139,7 @@ class FolderTail:
         self._closed = False
 
         self._now = 0.0
+        self._turn_began = 0.0
         self._next_tick = 0.0
         self._next_scan = 0.0
         self._next_folders = 0.0
@@ -157,8 +162,11 @@ class FolderTail:
 
     @property
     def listed(self) -> Sequence[TailedFile]:
-        """The files that are known and not open, in no particular order."""
-        return [entry.file for entry in list(self._table.listed.values())]  # called from other threads too
+        """The files that are known and not open, in no particular order.
+
+        The same tuple as before, unless one of them has changed.
+        """
+        return self._table.listed_files
 
     def knows(self, file: TailedFile) -> bool:
         """Whether a file exists as far as is known, open or not, under this path or another."""
@@ -196,11 +204,15 @@ class FolderTail:
         return self
 
     async def __anext__(self) -> TailEvent:
+        if self._events and trio.current_time() - self._turn_began > _TURN_SECONDS:
+            await trio.lowlevel.checkpoint()
+            self._turn_began = trio.current_time()
         while not self._events:
             if self._closed:
                 raise StopAsyncIteration
             await self._wait()
-            await self._advance(trio.current_time())
+            self._turn_began = trio.current_time()
+            await self._advance(self._turn_began)
         return self._events.popleft()
 
     async def step(self, now: float | None = None) -> list[TailEvent]:
@@ -290,7 +302,7 @@ class FolderTail:
         if self._scan_outcome is not None:
             scan, old_files = self._scan_outcome.unwrap()
             self._scan_outcome = None
-            self._take_scan(scan, old_files)
+            await self._take_scan(scan, old_files)
         if self._to_examine and not self._first_scan:
             await self._examine_paths()
         if self._notifications.degraded is not None and now >= self._next_folders and self._scanning is None:
@@ -367,7 +379,7 @@ class FolderTail:
             self._scanning = None
         self._notifications.wake()
 
-    def _take_scan(self, scan: ScanResult, old_files: Collection[str]) -> None:
+    async def _take_scan(self, scan: ScanResult, old_files: Collection[str]) -> None:
         self._scan_allowed = self._now + _SCAN_GAP * (self._now - self._scan_began)
         moved = self._root_identity is not None and scan.root != self._root_identity and scan.root_error is None
         if moved:
@@ -380,11 +392,12 @@ class FolderTail:
             self._next_scan = min(self._next_scan, self._now + _MISSING_SECONDS)
         elif moved:
             self._scan_soon()  # this scan was compared with files that are forgotten now
-        refusals = self._table.reconcile({} if moved else scan.findings, self._scan_version)
+        refusals: dict[str, Refusal] = {}
+        await self._in_slices(self._table.reconciling({} if moved else scan.findings, self._scan_version, refusals))
         listed: tuple[TailedFile, ...] = ()
         if scan.root is not None and not moved and self._judge_by_age:
             self._judge_by_age = False
-            listed = self._list_old_files(old_files)
+            listed = await self._list_old_files(old_files)
         if self._first_scan or listed:
             self._events.append(Scanned(listed))
         self._first_scan = False
@@ -407,12 +420,13 @@ class FolderTail:
             tail.missed_scans = _MAX_MISSED_SCANS
         self._judge_by_age = True
 
-    def _list_old_files(self, old_files: Collection[str]) -> tuple[TailedFile, ...]:
+    async def _list_old_files(self, old_files: Collection[str]) -> tuple[TailedFile, ...]:
         """List the files that are no longer being written. The others are left to be opened, oldest first."""
-        listed = self._table.list_arrivals(old_files)
+        listed: list[TailedFile] = []
+        await self._in_slices(self._table.list_arrivals(old_files, listed))
         for arrival in self._table.arrivals.values():
             arrival.existed = arrival.at_start = self._first_scan
-        return listed
+        return tuple(listed)
 
     async def _examine_paths(self) -> None:
         paths = frozenset(self._to_examine)
@@ -439,6 +453,12 @@ class FolderTail:
         self._next_folders = self._now + _FOLDERS_SECONDS
         if changed:
             self._scan_soon()
+
+    async def _in_slices(self, steps: Iterator[None]) -> None:
+        """Do all steps, and let other tasks run from time to time."""
+        for count, _ in enumerate(steps):
+            if count % _FINDINGS_AT_ONCE == _FINDINGS_AT_ONCE - 1:
+                await self._threads.give_way()
 
     def _refuse(self, refusals: dict[str, Refusal]) -> None:
         for path, refusal in refusals.items():

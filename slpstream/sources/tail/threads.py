@@ -37,6 +37,10 @@ class Threads(Protocol):
         """
         ...
 
+    async def give_way(self) -> None:
+        """Let other tasks run in the middle of long work in the event loop. Not a point of cancellation."""
+        ...
+
 
 class TrioThreads:
     """Trio's worker threads."""
@@ -73,3 +77,7 @@ class TrioThreads:
         except RuntimeError:
             return False
         return True
+
+    async def give_way(self) -> None:
+        """See `Threads.give_way`."""
+        await trio.lowlevel.cancel_shielded_checkpoint()

@@ -44,10 +44,11 @@ def run(coroutine: Coroutine[Any, Any, T]) -> T:
 
 
 class InlineThreads:
-    """Runs blocking work inline. `calls` counts it."""
+    """Runs blocking work inline. `calls` counts it, and `turns` counts how often other tasks could have run."""
 
     def __init__(self) -> None:
         self.calls = 0
+        self.turns = 0
 
     async def run(self, work: Callable[[], T]) -> T:
         self.calls += 1
@@ -57,6 +58,9 @@ class InlineThreads:
         self.calls += 1
         deliver(outcome.capture(work))
         return True
+
+    async def give_way(self) -> None:
+        self.turns += 1
 
 
 class Record:

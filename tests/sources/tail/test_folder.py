@@ -1181,6 +1181,39 @@ def test_scan_reports_only_differences(root: Path, start: Start) -> None:
     assert list(scan.folders) == [str(root)]
 
 
+def test_large_scans_let_other_tasks_run(root: Path, start: Start) -> None:
+    count = 2000
+    (root / "sub").mkdir()
+    for number in range(count):
+        write(root / "sub" / f"{number}.slp", b"x", age=1000)
+    driver = start()
+    driver.settle()
+    assert len(driver.tail.listed) == count
+    assert driver.threads.turns > 20
+    (root / "sub").rename(root / "renamed")
+    driver.settle(10.0)
+    assert {file.path.parent.name for file in driver.tail.listed} == {"renamed"}
+    assert len(driver.tail.listed) == count
+
+
+def test_listing_is_made_again_only_after_changes(root: Path, start: Start) -> None:
+    write(root / "a.slp", b"x", age=1000)
+    driver = start()
+    driver.settle(10.0)
+    listing = driver.tail.listed
+    driver.settle(10.0)
+    assert driver.tail.listed is listing
+    os.utime(root / "a.slp", (5, 5))
+    driver.settle(10.0)
+    assert driver.tail.listed is not listing
+    assert [file.mtime_ns for file in driver.tail.listed] == [5 * 10**9]
+    listing = driver.tail.listed
+    (root / "a.slp").rename(root / "b.slp")
+    driver.settle(10.0)
+    assert driver.tail.listed is not listing
+    assert [file.path.name for file in driver.tail.listed] == ["b.slp"]
+
+
 def test_all_descriptors_are_closed(root: Path) -> None:
     for number in range(30):
         write(root / f"{number}.slp", b"x")
