@@ -200,7 +200,7 @@ class Daemon:
             *(f"folder {folder}: cannot be read" for folder in sorted(self._subfolders.unreadable)),
             *(f"station {s.id}: {s.describe()['reason']}" for s in self.running.stations if not s.ready),
             *self.outputs.not_ready(),
-            *([self._broker_sink.problem] if self._broker_sink is not None and self._broker_sink.problem else []),
+            *([] if self._broker_sink is None else self._broker_sink.problems()),
         ]
 
     def render_metrics(self) -> bytes:

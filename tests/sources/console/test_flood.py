@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import threading
 import time
 from collections import Counter
@@ -112,5 +113,7 @@ def test_flood(tmp_path: Path, kinds: list[str], copies: int) -> None:
     assert [json.loads(line) for line in reader.lines] == [
         json.loads(m.json()) for m in messages(canary / "Game_1.slp")
     ]
-    assert probe.percentile(0.99) < _MAX_HEALTHZ_SECONDS
+    # Processes of a machine that is busy with something else wait for a processor, in proportion.
+    waiting = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    assert probe.percentile(0.99) < _MAX_HEALTHZ_SECONDS * waiting
     assert len(daemon.lines) < _MAX_LINES_PER_STATION * (len(kinds) * copies + 1), events
