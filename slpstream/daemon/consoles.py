@@ -26,8 +26,9 @@ from slpstream.sources.console.feed import RelayFeed, read_file
 from slpstream.sources.console.io_batching import IoBatcher
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.server import RelayServer
+from slpstream.sources.console.turns import Turns
 from slpstream.system.internal_errors import InternalErrors
-from slpstream.system.logs import get_logger
+from slpstream.system.logs import LogLimit, get_logger
 from slpstream.system.metrics import Metrics, StationMetrics
 
 _READER_THREADS = 4
@@ -38,6 +39,8 @@ _MAX_CALLERS = 1024
 _MAX_DISCOVERED = 64
 """Calls are not authenticated: any machine on the network can send them, under any name."""
 _PLAYED_ON = "nintendont"
+_MAX_LINES, _LINES_SECONDS = 20, 60.0
+"""A source can break its connection, or lose bytes, thousands of times a second. This many are logged, per kind."""
 
 
 def check_sources(stations: Sequence[StationConfig]) -> None:
@@ -59,6 +62,7 @@ class SourceReporter:
         self._kind = kind
         self._was_connected = False
         self._log = get_logger()
+        self._limit = LogLimit(_MAX_LINES, _LINES_SECONDS, trio.current_time)
         station.set_reachable(f"connecting to the {kind}")
 
     def connected(self, nick: str, version: str) -> None:
@@ -66,12 +70,16 @@ class SourceReporter:
         if self._was_connected:
             self._metrics.reconnects.inc()
         self._was_connected = True
-        self._log.info("source connected", source=self._kind, nick=nick, version=version)
+        suppressed = self._limit.admit("source connected")
+        if suppressed is not None:
+            self._log.info("source connected", source=self._kind, nick=nick, version=version, **suppressed)
         self._station.set_reachable(None)
 
     def disconnected(self, what: str) -> None:
         """The connection broke. The station reports it only if reconnecting fails, see `unreachable`."""
-        self._log.info("source disconnected", source=self._kind, what=what)
+        suppressed = self._limit.admit("source disconnected")
+        if suppressed is not None:
+            self._log.info("source disconnected", source=self._kind, what=what, **suppressed)
 
     def unreachable(self, what: str) -> None:
         """The source did not answer; it is tried again."""
@@ -95,9 +103,12 @@ class SourceReporter:
         self._station.set_remark(None if what is None else f"not recorded: {what}")
 
     def gap(self, path: Path | None, offset: int, what: str) -> None:
-        """Bytes of a game are missing or unusable."""
+        """Bytes of a game are missing or unusable. Beyond a limit, gaps are only counted."""
         self._metrics.gaps.inc()
-        self._log.warning("gap", file=None if path is None else path.name, offset=offset, what=what)
+        suppressed = self._limit.admit("gap")
+        if suppressed is None:
+            return
+        self._log.warning("gap", file=None if path is None else path.name, offset=offset, what=what, **suppressed)
         if path is not None:
             self._station.publish_diagnostic("gap", path, offset, what)
 
@@ -122,6 +133,7 @@ class Consoles:
         self._recorders: dict[str, Recorder] = {}
         self._servers: dict[str, RelayServer] = {}
         self._disk = IoBatcher()
+        self._turns = Turns()
         self._readers = trio.CapacityLimiter(_READER_THREADS)
         self._log = get_logger()
 
@@ -173,10 +185,10 @@ class Consoles:
         source: ConsoleSource | dolphin.DolphinSource
         if config.console:
             host, port = address(config.console, wire.PORT)
-            source = ConsoleSource(partial(trio.open_tcp_stream, host, port), recorder, reporter)
+            source = ConsoleSource(partial(trio.open_tcp_stream, host, port), recorder, reporter, turns=self._turns)
         else:
             host, port = address(config.dolphin, dolphin.PORT)
-            source = dolphin.DolphinSource(host, port, recorder, reporter)
+            source = dolphin.DolphinSource(host, port, recorder, reporter, turns=self._turns)
         self._recorders[config.id] = recorder
         station.read_unwritten = recorder.read_unwritten
         try:

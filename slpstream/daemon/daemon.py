@@ -226,7 +226,7 @@ class Daemon:
                 if not (s.ready or s.starting)
             ),
             *self.outputs.not_ready(),
-            *([self._broker_sink.problem] if self._broker_sink is not None and self._broker_sink.problem else []),
+            *([] if self._broker_sink is None else self._broker_sink.problems()),
             *self.errors.restarting(),
         ]
 

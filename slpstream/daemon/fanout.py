@@ -52,5 +52,7 @@ def bind_gauges(metrics: Metrics, sink: RedisSink | None) -> None:
         return {} if sink is None else {station: float(behind[part]) for station, behind in sink.lag().items()}
 
     metrics.bind("slpstream_broker_connected", lambda: float(sink is not None and sink.connected))
+    metrics.bind("slpstream_broker_full", lambda: float(sink is not None and sink.max_kept is not None))
+    metrics.bind("slpstream_broker_evicts", lambda: float(sink is not None and sink.evicts))
     metrics.bind_each("slpstream_broker_lag_seconds", lambda: lag(0))
     metrics.bind_each("slpstream_broker_lag_bytes", lambda: lag(1))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, TextIO
 
 import structlog
@@ -89,3 +89,40 @@ def get_logger() -> structlog.typing.FilteringBoundLogger:
     """The logger of the whole package."""
     logger: structlog.typing.FilteringBoundLogger = structlog.get_logger("slpstream")
     return logger
+
+
+class LogLimit:
+    """Limits how often each event is logged, for events that others can cause at any rate."""
+
+    def __init__(self, max_lines: int, seconds: float, clock: Callable[[], float]) -> None:
+        """At most `max_lines` lines for each event in each period of `seconds`."""
+        self._max_lines = max_lines
+        self._seconds = seconds
+        self._clock = clock
+        self._periods: dict[str, _Period] = {}
+
+    def admit(self, event: str) -> dict[str, int] | None:
+        """Values to add to the next line of an event: the number of `suppressed` lines since the last one, if any.
+
+        `None` if the line must not be logged.
+        """
+        now = self._clock()
+        period = self._periods.get(event)
+        if period is None:
+            period = self._periods[event] = _Period(now)
+        elif now - period.began_at >= self._seconds:
+            period.began_at, period.lines = now, 0
+        if period.lines >= self._max_lines:
+            period.suppressed += 1
+            return None
+        period.lines += 1
+        suppressed, period.suppressed = period.suppressed, 0
+        return {"suppressed": suppressed} if suppressed else {}
+
+
+class _Period:
+    __slots__ = ("began_at", "lines", "suppressed")
+
+    def __init__(self, began_at: float) -> None:
+        self.began_at = began_at
+        self.lines = self.suppressed = 0

@@ -153,6 +153,8 @@ TABLE = (
         ("webhook",),
     ),
     Row("slpstream_broker_connected", "gauge", "1 while the broker answers."),
+    Row("slpstream_broker_full", "gauge", "1 while the broker's memory is too small for fanout.max_messages."),
+    Row("slpstream_broker_evicts", "gauge", "1 if the broker deletes logs when its memory is full."),
     Row("slpstream_broker_lag_seconds", "gauge", "Time since the broker last had the newest message.", ("station",)),
     Row("slpstream_broker_lag_bytes", "gauge", "Bytes of the current replay not yet in the broker.", ("station",)),
 )  # fmt: skip

@@ -10,6 +10,7 @@ import pytest
 import structlog
 
 from slpstream.system import logs
+from slpstream.system.logs import LogLimit
 
 
 def journal_of(path: Path) -> str:
@@ -76,3 +77,14 @@ def test_names_cannot_steer_the_terminal(log_format: logs.LogFormat) -> None:
     [line] = stream.getvalue().splitlines()
     assert line.isprintable()
     assert "gpj.slp" in line
+
+
+def test_limited_lines_carry_the_number_of_suppressed_ones() -> None:
+    now = 0.0
+    limit = LogLimit(2, 60.0, lambda: now)
+    assert [limit.admit("gap") for _ in range(4)] == [{}, {}, None, None]
+    assert limit.admit("source connected") == {}, "each event has its own limit"
+    now = 60.0
+    assert [limit.admit("gap") for _ in range(3)] == [{"suppressed": 2}, {}, None]
+    now = 500.0
+    assert [limit.admit("gap") for _ in range(2)] == [{"suppressed": 1}, {}]

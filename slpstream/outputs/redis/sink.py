@@ -9,6 +9,8 @@
 - The messages of a log are sent in order over one connection, and each call to the broker is executed whole or not at
   all. So the broker's messages of a game have no gaps, and the last one shows how far it has come.
 - A broker that has lost whole games is sent them again, as far as this process has sent them.
+- A broker that is full refuses messages. The logs are then trimmed, and kept shorter until there is room again. The
+  same happens when a broker deletes a log to make room.
 
 While the broker is down, no consumer runs and nothing is queued: the daemon continues to read, and the missing messages
 are read from the files later. While the broker is slow, at most `_MAX_QUEUED_BYTES` are queued, then consumers wait.
@@ -29,11 +31,20 @@ from typing import Any, NamedTuple
 import msgspec
 import structlog
 import trio
+from coredis.exceptions import AuthorizationError, ResponseError
 from coredis.tokens import PureToken
 
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import START, Cursor, FramesMode, LogMessage, Position, parse_line
-from slpstream.outputs.redis.connection import BROKER_ERRORS, Address, Client, connected, entries_of, keep_connected
+from slpstream.outputs.redis.connection import (
+    BROKER_ERRORS,
+    Address,
+    Client,
+    connected,
+    entries_of,
+    keep_connected,
+    reason_of,
+)
 from slpstream.outputs.redis.streams import (
     APPEND,
     FIELD,
@@ -73,6 +84,13 @@ _MIN_TURN_SECONDS = 0.25
 """Minimum duration of a turn while games alternate."""
 _TURNS_PER_PRUNING = 256
 _KEPT_STATUSES = 1000
+_MIN_KEPT_MESSAGES = 1024
+"""Logs are not trimmed below this for a full broker. A gateway that reads fewer entries than it asked for concludes
+that it has missed none, so each log must keep more than a gateway reads at once."""
+_SHRINK, _GROW = 0.75, 1.1
+_GROW_SECONDS = 30.0
+_REFUSED = "OOM command not allowed"
+_GONE = "the stream is gone"
 _LATE_JOINER_TYPES = ("game_start", "stats")
 
 _encode = msgspec.json.Encoder().encode
@@ -85,6 +103,12 @@ class OutgoingLog:
         self.keys = keys
         self.mode = mode
         self.max_messages = max_messages
+        self.kept_messages = max_messages
+        """What the stream is trimmed to: less than `max_messages` when the broker is too small."""
+        self.newest_id = b"0-0"
+        """The newest id of the stream once everything queued is sent."""
+        self.exists = self.has_turns = False
+        """Whether the stream, and the hash of its turns, were written in this session."""
         self.games: dict[str, None] = {}
         """The newest games that were sent, oldest first."""
         self.confirmed: tuple[str, Position] | None = None
@@ -125,6 +149,12 @@ class QueuedBatch(NamedTuple):
     messages: Sequence[LogMessage]
     lines: Sequence[bytes]
     size_bytes: int
+    after: bytes
+    """The newest id of the stream before these messages."""
+
+
+class DataLost(ResponseError):
+    """The broker does not have all keys that were written in this session."""
 
 
 class RedisSink:
@@ -160,6 +190,28 @@ class RedisSink:
         self._log = get_logger()
         self.problem: str | None = f"broker {address}: not connected yet"
         """Why nothing can be sent; `None` while connected."""
+        self.max_kept: int | None = None
+        """What live logs are trimmed to because the broker is too small for `max_messages`; `None` if it is not."""
+        self._grown_at = 0.0
+        self.policy: str | None = None
+        """The broker's `maxmemory-policy`, `noeviction` if its memory is not limited; `None` if it is unknown."""
+
+    @property
+    def evicts(self) -> bool:
+        """Whether the broker may delete logs to make room."""
+        return self.policy is not None and self.policy.startswith("allkeys-")
+
+    def problems(self) -> list[str]:
+        """What keeps the broker from having all messages that it should have, for `/readyz`."""
+        found = [] if self.problem is None else [self.problem]
+        if self.max_kept is not None:
+            found.append(f"broker {self._address}: its memory is too small, it keeps {self.max_kept} messages per log")
+        if self.evicts:
+            found.append(
+                f"broker {self._address}: it deletes logs when its memory is full (maxmemory-policy {self.policy});"
+                " set noeviction"
+            )
+        return found
 
     @property
     def connected(self) -> bool:
@@ -200,6 +252,98 @@ class RedisSink:
                 await client.delete([self._keys.ingest(self._name)])
 
     async def _session(self, client: Client) -> None:
+        """Send on one connection until it is lost."""
+        await self._read_policy(client)
+        while True:
+            try:
+                await self._send_all(client)
+            except BaseExceptionGroup as group:
+                shortage, others = group.split(lambda error: self._is_shortage(error))  # a method is refused by 3.11
+                if others is not None:
+                    raise
+                await self._make_room(client, reason_of(group if shortage is None else shortage))
+
+    def _is_shortage(self, error: BaseException) -> bool:
+        """Whether the broker had no memory for a message, or has deleted messages to have some."""
+        if not isinstance(error, ResponseError):
+            return False
+        return _REFUSED in str(error) or (self.evicts and (isinstance(error, DataLost) or _GONE in str(error)))
+
+    async def _read_policy(self, client: Client) -> None:
+        """Find out whether the broker may delete logs when its memory is full."""
+        try:
+            info: dict[str, Any] = dict(await client.info("memory"))
+        except AuthorizationError:
+            self.policy = None
+            return
+        policy = str(info.get("maxmemory_policy", "")) if int(info.get("maxmemory", 0)) else "noeviction"
+        if policy != self.policy and policy.startswith("allkeys-"):
+            self._log.warning(
+                "broker deletes logs when its memory is full",
+                broker=str(self._address),
+                policy=policy,
+                set="noeviction",
+            )
+        self.policy = policy
+
+    async def _make_room(self, client: Client, reason: str) -> None:
+        """Trim all logs, to three quarters of the longest one, and keep them that short. Raises the last error if they
+        are as short as possible."""
+        logs = list(self._logs.values())
+        async with client.pipeline(transaction=False) as pipeline:
+            asked = [pipeline.xlen(log.keys.stream(log.mode)) for log in logs]
+        lengths = [await answer for answer in asked]
+        longest = max(
+            (length if log.mode == "live" else 2 * length for log, length in zip(logs, lengths, strict=True)), default=0
+        )
+        kept = min(longest if self.max_kept is None else max(longest, self.max_kept), self._max_messages)
+        if longest <= _MIN_KEPT_MESSAGES and self.max_kept == _MIN_KEPT_MESSAGES:
+            raise ResponseError(f"the broker has no memory for {_MIN_KEPT_MESSAGES} messages per log")
+        if self.max_kept is None:
+            self._log.warning("broker is too small, keeping fewer messages", broker=str(self._address), what=reason)
+        self._keep(max(_MIN_KEPT_MESSAGES, int(kept * _SHRINK)))
+        async with client.pipeline(transaction=False) as pipeline:
+            for log in logs:
+                pipeline.xtrim(log.keys.stream(log.mode), PureToken.MAXLEN, log.kept_messages)
+
+    def _keep(self, messages: int) -> None:
+        """Trim live logs to a number of messages from now on, and finalized logs to half of it."""
+        self.max_kept = messages if messages < self._max_messages else None
+        self._grown_at = trio.current_time()
+        for log in self._logs.values():
+            self._limit(log)
+
+    def _limit(self, log: OutgoingLog) -> None:
+        kept = self._max_messages if self.max_kept is None else self.max_kept
+        log.kept_messages = min(log.max_messages, kept if log.mode == "live" else kept // 2)
+
+    def _grow(self, now: float) -> None:
+        """Keep more again when the broker has had room for a while. One that deletes logs is not put to the test."""
+        if self.max_kept is None or self.evicts or now - self._grown_at < _GROW_SECONDS:
+            return
+        kept = int(self.max_kept * _GROW) + 1
+        self._keep(kept)
+        if kept >= self._max_messages:
+            self._log.info("broker has room again", broker=str(self._address))
+
+    async def _check_keys(
+        self, client: Client, stations: Iterable[str], sent: Mapping[tuple[str, str], Mapping[str, Any]]
+    ) -> None:
+        """Raises `DataLost` if the broker has deleted keys that this session has written."""
+        keys = [log.keys.stream(log.mode) for log in self._logs.values() if log.exists]
+        keys += [log.keys.turns(log.mode) for log in self._logs.values() if log.has_turns]
+        keys += [StationKeys(self._keys.event, name).state for name in stations if (name, "station") in sent]
+        keys += [self._keys.stations] if sent else []
+        async with client.pipeline(transaction=False) as pipeline:
+            asked = [pipeline.exists([key]) for key in keys]
+        for key, answer in zip(keys, asked, strict=True):
+            if not await answer:
+                raise DataLost(f"the broker has deleted {key}")
+
+    async def _send_all(self, client: Client) -> None:
+        """Send until the connection is lost, or the broker has no room or has lost messages. Errors come in a group."""
+        for log in self._logs.values():
+            log.exists = log.has_turns = False
         writer = _Writer(client, self._max_age_seconds, self._confirmed)
         running: dict[str, tuple[Channel, trio.CancelScope]] = {}
         async with trio.open_nursery() as nursery:
@@ -225,6 +369,9 @@ class RedisSink:
                 if now >= heartbeat_at:
                     heartbeat_at = now + _HEARTBEAT_SECONDS
                     await self._send_heartbeat(client)
+                    self._grow(now)
+                    if self.policy is None or self.evicts:
+                        await self._check_keys(client, running, sent)
                 if now >= trim_at and self._max_age_seconds:
                     trim_at = now + _TRIM_SECONDS
                     await self._trim(client)
@@ -241,6 +388,7 @@ class RedisSink:
                 for mode in MODES:
                     max_messages = self._max_messages if mode == "live" else self._max_messages // 2
                     log = self._logs.setdefault((station, mode), OutgoingLog(keys, mode, max_messages))
+                    self._limit(log)
                     run = partial(_send_log, client, writer, channel, log)
                     nursery.start_soon(
                         partial(
@@ -322,7 +470,7 @@ class RedisSink:
             for log in self._logs.values():
                 min_ordinal = log.min_ordinal(self._max_age_seconds)
                 if min_ordinal:
-                    pipeline.eval(APPEND, [log.keys.stream(log.mode)], [log.max_messages, min_ordinal])
+                    pipeline.eval(APPEND, [log.keys.stream(log.mode)], [log.kept_messages, min_ordinal])
 
 
 async def _send_log(client: Client, writer: _Writer, channel: Channel, log: OutgoingLog) -> None:
@@ -343,7 +491,7 @@ async def _send_log(client: Client, writer: _Writer, channel: Channel, log: Outg
             if turn.game_id:
                 await trio.sleep_until(taken_at + _MIN_TURN_SECONDS)
                 await writer.emptied(log)
-                turn = Turn(await _take_turn(client, log, turn.ordinal), "", START)
+                turn = Turn((await _take_turn(client, log, turn.ordinal))[0], "", START)
             taken_at = trio.current_time()
             position = positions.get(batch.game_id) or _position_before(batch.messages[0])
             turn = Turn(turn.ordinal, batch.game_id, position)
@@ -364,8 +512,14 @@ async def _begin(client: Client, log: OutgoingLog) -> tuple[int, list[ConsumerOf
     Returns the ordinal of the turn and an offset for each game, oldest game first.
     """
     stream, turns_key = log.keys.stream(log.mode), log.keys.turns(log.mode)
-    ordinal = await _take_turn(client, log)
+    ordinal, existed = await _take_turn(client, log)
     turns = parse_turns(await client.hgetall(turns_key))
+    if not existed and turns:  # the broker has deleted the stream, so the records are of messages that it has lost
+        await client.delete([turns_key])
+        for game_id in by_game(turns):
+            log.games.setdefault(game_id, None)
+        turns = []
+    log.exists, log.has_turns = True, bool(turns)
     turns = await _with_unrecorded(client, log, turns)
     turns = await _prune_turns(client, log, turns)
     games = list(by_game(turns).items())[-_KNOWN_GAMES:]
@@ -387,17 +541,23 @@ async def _begin(client: Client, log: OutgoingLog) -> tuple[int, list[ConsumerOf
     return ordinal, offsets
 
 
-async def _take_turn(client: Client, log: OutgoingLog, newest: int = 0) -> int:
-    """Take a turn and return its ordinal. Fails if the newest turn is not `newest`; 0 allows any."""
-    ordinal: Any = await client.eval(TAKE_TURN, [log.keys.stream(log.mode)], [newest])
-    log.ordinals = [*log.ordinals[-63:], int(ordinal)]
-    return int(ordinal)
+async def _take_turn(client: Client, log: OutgoingLog, newest: int = 0) -> tuple[int, bool]:
+    """Take a turn. Returns its ordinal and whether the stream existed.
+
+    Fails if the newest turn is not `newest`; 0 allows any.
+    """
+    answer: Any = await client.eval(TAKE_TURN, [log.keys.stream(log.mode)], [newest])
+    ordinal = int(answer[0])
+    log.ordinals = [*log.ordinals[-63:], ordinal]
+    log.newest_id = b"%d-0" % ordinal
+    return ordinal, bool(answer[1])
 
 
 async def _record_turn(client: Client, log: OutgoingLog, turn: Turn) -> None:
     """Record a turn. This comes before its first message, so that each message has a recorded turn."""
     record = turn_record(turn.game_id, log.mode, turn.after)
     await client.hset(log.keys.turns(log.mode), {str(turn.ordinal): record})
+    log.has_turns = True
 
 
 async def _prune_turns(client: Client, log: OutgoingLog, turns: list[Turn]) -> list[Turn]:
@@ -462,7 +622,8 @@ class _Writer:
             while self._unconfirmed_bytes >= _MAX_QUEUED_BYTES:
                 await self._room.wait()
             lines = [message.json(station) for message in part]
-            batch = QueuedBatch(log, ordinal, part, lines, sum(map(len, lines)))
+            batch = QueuedBatch(log, ordinal, part, lines, sum(map(len, lines)), log.newest_id)
+            log.newest_id = entry_id(ordinal, part[-1].position)
             self._queue.append(batch)
             self._unconfirmed_bytes += batch.size_bytes
             self._unconfirmed_batches[log] = self._unconfirmed_batches.get(log, 0) + 1
@@ -502,7 +663,7 @@ class _Writer:
         async with self._client.pipeline(transaction=False) as pipeline:
             for batch in batches:
                 log, ordinal = batch.log, batch.ordinal
-                arguments: list[bytes | int] = [log.max_messages, log.min_ordinal(self._max_age_seconds)]
+                arguments: list[bytes | int] = [log.kept_messages, log.min_ordinal(self._max_age_seconds), batch.after]
                 newest: dict[str, bytes] = {}
                 for message, line in zip(batch.messages, batch.lines, strict=True):
                     arguments.append(entry_id(ordinal, message.position))

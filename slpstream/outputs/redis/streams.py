@@ -45,7 +45,8 @@ TAKE_TURN = """
 local time = redis.call('TIME')
 local turn = time[1] * 1000 + math.floor(time[2] / 1000)
 local last = 0
-if redis.call('EXISTS', KEYS[1]) == 1 then
+local existed = redis.call('EXISTS', KEYS[1])
+if existed == 1 then
   local info = redis.call('XINFO', 'STREAM', KEYS[1])
   for i = 1, #info, 2 do
     if info[i] == 'last-generated-id' then last = tonumber(string.match(info[i + 1], '^%d+')) end
@@ -55,23 +56,37 @@ if ARGV[1] ~= '0' and tonumber(ARGV[1]) ~= last then return redis.error_reply('E
 turn = string.format('%.0f', math.max(turn, last + 1))
 redis.call('XADD', KEYS[1], turn .. '-0', 'json', '')
 redis.call('XDEL', KEYS[1], turn .. '-0')
-return turn
+return {turn, existed}
 """
-"""KEYS: a stream. ARGV: the turn that must still be its newest (0: any). Returns the new ordinal."""
+"""KEYS: a stream. ARGV: the turn that must still be its newest (0: any).
+
+Returns the new ordinal, and 1 if the stream existed. One that did not was never sent, or the broker has lost it:
+trimming leaves an empty stream.
+"""
 
 APPEND = """
-for i = 3, #ARGV, 2 do
-  if not redis.call('XADD', KEYS[1], 'NOMKSTREAM', ARGV[i], 'json', ARGV[i + 1]) then
-    return redis.error_reply('ERR the stream is gone')
+if ARGV[3] then
+  if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('ERR the stream is gone') end
+  local info = redis.call('XINFO', 'STREAM', KEYS[1])
+  for i = 1, #info, 2 do
+    if info[i] == 'last-generated-id' and info[i + 1] ~= ARGV[3] then
+      return redis.error_reply('ERR messages are missing before these')
+    end
   end
+end
+for i = 4, #ARGV, 2 do
+  redis.call('XADD', KEYS[1], 'NOMKSTREAM', ARGV[i], 'json', ARGV[i + 1])
 end
 redis.call('XTRIM', KEYS[1], 'MAXLEN', '~', ARGV[1])
 if ARGV[2] ~= '0' then redis.call('XTRIM', KEYS[1], 'MINID', '~', ARGV[2]) end
 return #ARGV
 """
-"""KEYS: a stream. ARGV: maximum number of entries, oldest turn to keep (0: any), then id and line of each message.
+"""KEYS: a stream. ARGV: maximum number of entries, oldest turn to keep (0: any), then, unless it is only trimmed, the
+newest id that the stream must have, and id and line of each message.
 
-A refused id is an error. Then no message of the call was added: ids grow, so either the first one is refused or none.
+After an error, no message of the call was added: ids grow, so either the first one is refused or none. A broker that is
+full refuses the first one too. It must not be trimmed before, because a script that has written is not refused any
+more, and would exceed the broker's limit. The calls that follow in the same pipeline then miss the newest id.
 """
 
 

@@ -11,8 +11,8 @@ from slpstream.sources.console import wire
 from slpstream.sources.console.reconnect import ConnectionObserver, Reconnector
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.session import ConsoleSession
+from slpstream.sources.console.turns import SLICE_BYTES, Turns
 
-_READ_BYTES = 65536
 _CONNECT_SECONDS = 5.0
 _SILENCE_SECONDS = 5.0
 """A console sends something twice a second. After this long without data, the connection counts as broken."""
@@ -40,13 +40,14 @@ class ConsoleSource:
         observer: ConnectionObserver,
         *,
         rng: random.Random | None = None,
+        turns: Turns | None = None,
     ) -> None:
         """`connect` opens a connection, or raises `OSError`."""
         self._connect = connect
         self._recorder = recorder
         self._observer = observer
         self._session = ConsoleSession()
-        self._reconnector = Reconnector(recorder, observer, rng)
+        self._reconnector = Reconnector(recorder, observer, rng, turns)
 
     async def run(self) -> None:
         """Receive until cancelled."""
@@ -60,34 +61,38 @@ class ConsoleSource:
             stream = await self._connect()
         session = self._session
         async with stream:
-            with trio.move_on_after(wire.HANDSHAKE_SECONDS):
+            # No timeout cancels `Reconnector.receive`, which must finish once the session has counted the bytes.
+            deadline = trio.current_time() + wire.HANDSHAKE_SECONDS
+            with trio.move_on_at(deadline):
                 await stream.send_all(session.connect())
-                await self._receive_handshake(stream)
+            await self._receive_handshake(stream, deadline)
             if not session.handshake_done:
                 self._observer.unreachable("it accepts the connection but does not answer; it may have another client")
-                with trio.fail_after(_BUSY_SECONDS):
-                    await self._receive_handshake(stream)
+                await self._receive_handshake(stream, trio.current_time() + _BUSY_SECONDS)
+            if not session.handshake_done:
+                raise trio.TooSlowError
             silent_seconds = 0.0
             max_silent_seconds = _RAW_SILENCE_SECONDS if session.token == wire.NO_TOKEN else _SILENCE_SECONDS
             while silent_seconds < max_silent_seconds:
                 with trio.move_on_after(_IDLE_SECONDS) as idle:
-                    data = await stream.receive_some(_READ_BYTES)
-                    if not data:
-                        return "the other end closed the connection"
-                    silent_seconds = 0.0
-                    self._process(data)
+                    data = await stream.receive_some(SLICE_BYTES)
                 if idle.cancelled_caught:
                     silent_seconds += _IDLE_SECONDS
                     self._recorder.close_ended_game()
+                elif data:
+                    silent_seconds = 0.0
+                    await self._reconnector.receive(session, bytes(data))
+                else:
+                    return "the other end closed the connection"
             raise trio.TooSlowError
 
-    async def _receive_handshake(self, stream: trio.abc.Stream) -> None:
+    async def _receive_handshake(self, stream: trio.abc.Stream, deadline: float) -> None:
+        """Receive until the handshake is done or the deadline has passed."""
         while not self._session.handshake_done:
-            data = await stream.receive_some(_READ_BYTES)
+            with trio.move_on_at(deadline) as timeout:
+                data = await stream.receive_some(SLICE_BYTES)
+            if timeout.cancelled_caught:
+                return
             if not data:
                 raise trio.BrokenResourceError("the other end closed the connection")
-            self._process(data)
-
-    def _process(self, data: bytes | bytearray) -> None:
-        events = self._session.receive(bytes(data))
-        self._reconnector.process(events, token=self._session.token)
+            await self._reconnector.receive(self._session, bytes(data))

@@ -6,7 +6,8 @@ not bytes, and start over when Dolphin is restarted, so they only show whether a
 The recorder compares the bytes themselves to recognise a game that it has recorded. Menu events are ignored.
 
 ENet is a C library and needs the extra `dolphin`. Its socket never blocks: trio waits for it, and the library is
-polled in between.
+polled in between. Packets that wait in the library are not acknowledged, so Dolphin stops sending when they are not
+processed.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from slpstream.model.errors import FieldError
 from slpstream.sources.console.reconnect import ConnectionObserver, Reconnector
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.session import BytesLost, EventBytes, HandshakeDone, Idle, SessionEvent
+from slpstream.sources.console.turns import Turns
+from slpstream.sources.console.wire import NO_TOKEN
 
 PORT = 51441
 PLAYED_ON = "dolphin"
@@ -39,7 +42,8 @@ _IDLE_SECONDS = 0.3
 """After this long without data, a game that has ended is closed."""
 _POLL_SECONDS = 0.02
 """ENet must be polled this often, to send acknowledgements and pings in time."""
-_MAX_PACKET_BYTES = 16 << 20
+_MAX_PACKET_BYTES = 1 << 20
+"""Far above what Dolphin sends. A packet is decoded at once, while everything else waits."""
 
 
 def is_available() -> bool:
@@ -52,6 +56,7 @@ class DolphinSession:
 
     def __init__(self) -> None:
         self.cursor = 0
+        self.token = NO_TOKEN
         self.handshake_done = False
         """Whether Dolphin has answered on this connection."""
         self._ever_connected = False
@@ -75,6 +80,8 @@ class DolphinSession:
         return [] if receive is None else receive(self, message)
 
     def _connect_reply(self, message: Mapping[str, Any]) -> list[SessionEvent]:
+        if self.handshake_done:
+            raise FieldError("a second reply to our request", offset=0)
         cursor = _cursor(message, "cursor")
         restarted = not self._ever_connected or cursor is None or cursor != self.cursor
         self.handshake_done = self._ever_connected = True
@@ -134,6 +141,7 @@ class Connection:
         Raises `BrokenResourceError` when the other end has closed the connection.
         """
         while True:
+            await trio.lowlevel.checkpoint_if_cancelled()  # packets that wait must not hold up a deadline
             event = self._host.service(0)
             if event.type == self._enet.EVENT_TYPE_RECEIVE:
                 return bytes(event.packet.data)
@@ -176,11 +184,12 @@ class DolphinSource:
         observer: ConnectionObserver,
         *,
         rng: random.Random | None = None,
+        turns: Turns | None = None,
     ) -> None:
         self._host, self._port = host, port
         self._recorder = recorder
         self._session = DolphinSession()
-        self._reconnector = Reconnector(recorder, observer, rng)
+        self._reconnector = Reconnector(recorder, observer, rng, turns)
 
     async def run(self) -> None:
         """Receive until cancelled."""
@@ -190,14 +199,21 @@ class DolphinSource:
     async def _run_connection(self) -> Never:
         session = self._session
         async with open_connection(self._host, self._port) as connection:
-            with trio.fail_after(_CONNECT_SECONDS):
+            # No timeout cancels `Reconnector.receive`, which must finish once the session has counted a packet.
+            deadline = trio.current_time() + _CONNECT_SECONDS
+            with trio.fail_at(deadline):
                 while await connection.next() is not None:
                     pass
                 connection.send(session.connect())
-                while not session.handshake_done:
-                    self._reconnector.process(session.receive(await connection.next() or b"{}"))
+            while not session.handshake_done:
+                with trio.fail_at(deadline):
+                    packet = await connection.next()
+                if packet is not None:
+                    await self._reconnector.receive(session, packet)
             while True:  # ENet itself notices when the other end is gone
                 with trio.move_on_after(_IDLE_SECONDS) as idle:
-                    self._reconnector.process(session.receive(await connection.next() or b"{}"))
+                    packet = await connection.next()
                 if idle.cancelled_caught:
                     self._recorder.close_ended_game()
+                elif packet is not None:
+                    await self._reconnector.receive(session, packet)

@@ -12,6 +12,7 @@ frame numbers are close to each other and continue the game.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -43,6 +44,8 @@ _RUN_FRAMES = 60
 _BACKWARD_FRAMES = 10
 """Longer than any rollback: a frame number further back belongs to another game."""
 _MAX_SEARCH_BYTES = 256 * 1024
+_MAX_CANDIDATES = 4096
+"""The most candidates that are tried at once. In as many bytes as are searched, half of these occur by chance."""
 _MAX_MAJOR_VERSION = 9
 
 
@@ -226,7 +229,7 @@ class GameFramer:
         buffer = self._buffer
         full = len(buffer) >= _MAX_SEARCH_BYTES
         end = len(buffer)
-        for candidate in self._candidates().finditer(buffer, self._searched):
+        for candidate in islice(self._candidates().finditer(buffer, self._searched), _MAX_CANDIDATES if full else None):
             verdict = self._is_boundary(buffer, candidate.start())
             if verdict is True:
                 return self._resume_at(candidate.start(), reason, output)
@@ -262,6 +265,10 @@ class GameFramer:
     def _is_boundary(self, buffer: bytes, position: int) -> bool | None:
         """Whether an event begins at `position`; `None` when more bytes are needed to decide."""
         if buffer[position] == EVENT_PAYLOADS:
+            if position + 1 < len(buffer):
+                game_start = position + 1 + buffer[position + 1]
+                if game_start < len(buffer) and buffer[game_start] != GAME_START:
+                    return False  # decided without the table, for bytes that are full of candidates
             head = _head_of(buffer[position : position + 4096])
             return None if head is None else bool(head)
         return self._widths is not None and _is_run(buffer, position, self._widths)

@@ -7,7 +7,8 @@ at the same moment when the network is back.
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable
+from time import thread_time
 from typing import Never, Protocol
 
 import trio
@@ -15,6 +16,7 @@ import trio
 from slpstream.model.errors import FormatError
 from slpstream.sources.console.recorder import Recorder
 from slpstream.sources.console.session import BytesLost, EventBytes, HandshakeDone, SessionEvent
+from slpstream.sources.console.turns import SLICE_BYTES, Pace, Turns
 
 _FIRST_DELAY_SECONDS, _MAX_DELAY_SECONDS = 0.25, 10.0
 
@@ -40,14 +42,27 @@ class Session(Protocol):
 
     handshake_done: bool
     """Whether the source has answered on this connection."""
+    token: int
+    """The client token, `NO_TOKEN` for a source without tokens."""
+
+    def receive(self, data: bytes) -> list[SessionEvent]:
+        """Take the next bytes or the next packet. Raises `FormatError`."""
 
 
 class Reconnector:
     """Keeps one source connected, and passes its session events on."""
 
-    def __init__(self, recorder: Recorder, observer: ConnectionObserver, rng: random.Random | None = None) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        observer: ConnectionObserver,
+        rng: random.Random | None = None,
+        turns: Turns | None = None,
+    ) -> None:
+        """`turns` are those of all sources of the daemon; by default the source is alone."""
         self._recorder = recorder
         self._observer = observer
+        self._pace = Pace(turns or Turns())
         self._backoff = Backoff(rng or random.Random())  # noqa: S311 -- delays, not secrets
 
     async def run(self, session: Session, connect: Callable[[], Awaitable[str]]) -> Never:
@@ -77,23 +92,45 @@ class Reconnector:
                 self._observer.unreachable(reason)
             await trio.sleep(self._backoff.next_delay_seconds())
 
-    def process(self, events: Iterable[SessionEvent], *, token: int = 0) -> None:
-        """Pass session events to the recorder and the observer. `token` is the client token, if the source has one."""
-        recorder = self._recorder
-        for event in events:
+    async def receive(self, session: Session, data: bytes) -> None:
+        """Pass what a session makes of `data` to the recorder and the observer. Raises `FormatError`.
+
+        Other tasks run in between. If the call is cancelled, a part of the events is lost although the session has
+        counted them, so only the end of the source may cancel it, and no timeout.
+        """
+        began = thread_time()
+        for event in session.receive(data):
             if isinstance(event, EventBytes):
-                self._observer.received(len(event.data))
-                recorder.receive(event.data, token=token, end_cursor=event.end_cursor)
-            elif isinstance(event, BytesLost):
-                recorder.gap(event.size_bytes)
-            elif isinstance(event, HandshakeDone):
-                if event.restarted:
-                    recorder.restart()
-                if event.nick:
-                    recorder.nick = event.nick
-                self._observer.connected(event.nick, event.version)
+                began = await self._receive_events(event, session.token, began)
             else:
-                recorder.close_ended_game()
+                self._take(event)
+        await self._pace.spend(thread_time() - began, 0)
+
+    async def _receive_events(self, event: EventBytes, token: int, began: float) -> float:
+        """Pass on event bytes, which may be many. Returns the thread time up to which the source has been charged."""
+        size_bytes = len(event.data)
+        self._observer.received(size_bytes)
+        for start in range(0, max(1, size_bytes), SLICE_BYTES):
+            part = event.data[start : start + SLICE_BYTES]
+            end_cursor = None if event.end_cursor is None else event.end_cursor - size_bytes + start + len(part)
+            self._recorder.receive(part, token=token, end_cursor=end_cursor)
+            now = thread_time()
+            await self._pace.spend(now - began, len(part))
+            began = thread_time()
+        return began
+
+    def _take(self, event: SessionEvent) -> None:
+        recorder = self._recorder
+        if isinstance(event, BytesLost):
+            recorder.gap(event.size_bytes)
+        elif isinstance(event, HandshakeDone):
+            if event.restarted:
+                recorder.restart()
+            if event.nick:
+                recorder.nick = event.nick
+            self._observer.connected(event.nick, event.version)
+        else:
+            recorder.close_ended_game()
 
 
 class Backoff:

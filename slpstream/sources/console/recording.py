@@ -31,7 +31,7 @@ RESUME_FILE = ".resume.json"
 _FLAGS = os.O_RDWR | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _MAX_NAMES = 1000
 _MAX_GAPS = 200
-"""Further gaps are left out, because the size of metadata is limited."""
+"""Further gaps are left out, because the size of metadata is limited. Only the last of them is kept in memory."""
 _MAX_ADOPTED_BYTES = 256 << 20
 
 
@@ -176,6 +176,7 @@ class Recording:
 
     def add_gap(self, lost_bytes: int | None) -> None:
         """Note that bytes are missing before the next ones; `None` if it is unknown how many."""
+        del self.gaps[_MAX_GAPS:]
         self.gaps.append({"offset": self.size_bytes} | ({} if lost_bytes is None else {"lostBytes": lost_bytes}))
 
     def extend_gap(self, size_bytes: int) -> bool:

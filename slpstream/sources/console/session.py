@@ -23,6 +23,10 @@ from slpstream.sources.console import wire
 _RAW_FIRST_BYTES = frozenset({0x35, wire.HELO[0]})
 """First byte of a connection without messages: Event Payloads, or `HELO`. The length of a message begins with 0."""
 
+_MAX_KEEP_ALIVES = 100
+"""The most keep-alives that may arrive at once with nothing else. A console sends two a second."""
+_REPEATED = "the source repeats its keep-alive without a pause"
+
 
 class HandshakeDone(Struct, frozen=True):
     """The console has accepted us.
@@ -76,7 +80,7 @@ class ConsoleSession:
         return wire.encode_client_handshake(self.cursor, self.token)
 
     def receive(self, data: bytes) -> list[SessionEvent]:
-        """Take the next bytes of the connection. Raises `FormatError`; the connection must then be closed."""
+        """Take the bytes that have arrived. Raises `FormatError`; the connection must then be closed."""
         if self._is_raw is None and data:
             self._is_raw = data[0] in _RAW_FIRST_BYTES
         if self._is_raw:
@@ -90,9 +94,15 @@ class ConsoleSession:
                 self._receive_handshake(message, offset, events)
             else:
                 events.append(Idle())
+        if len(events) > _MAX_KEEP_ALIVES and all(isinstance(event, Idle) for event in events):
+            raise FieldError(_REPEATED, offset=0)
         return events
 
     def _receive_raw(self, data: bytes) -> list[SessionEvent]:
+        keep_alives = data.count(wire.HELO)
+        # There is nothing else, except for a keep-alive that is cut at each end.
+        if keep_alives > _MAX_KEEP_ALIVES and len(data) < (keep_alives + 2) * len(wire.HELO):
+            raise FieldError(_REPEATED, offset=0)
         events: list[SessionEvent] = []
         if not self.handshake_done:
             self.handshake_done = True

@@ -73,6 +73,7 @@ def test_session() -> None:
         b'{"type":"game_event","cursor":0,"next_cursor":1,"payload":"\xc3\xa4"}',
         b'{"type":"connect_reply","nick":"\xff\xfe"}',
         b"[" * 100_000,
+        packet(type="menu_event", payload="A" * (1 << 20)),
     ],
 )
 def test_hostile_packets(data: bytes) -> None:
@@ -80,6 +81,15 @@ def test_hostile_packets(data: bytes) -> None:
     session.receive(packet(type="connect_reply", nick="", version="", cursor=0))
     with pytest.raises(FormatError):
         session.receive(data)
+
+
+def test_second_reply_is_an_error() -> None:
+    """A source that repeats its handshake must not count as connected again and again."""
+    session = DolphinSession()
+    reply = packet(type="connect_reply", nick="", version="", cursor=0)
+    session.receive(reply)
+    with pytest.raises(FormatError, match="a second reply"):
+        session.receive(reply)
 
 
 def test_unknown_packets_are_ignored() -> None:

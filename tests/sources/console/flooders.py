@@ -1,0 +1,187 @@
+"""Sources that send as fast as they can, each in a process of its own so that it competes for no interpreter lock.
+
+`python -m tests.sources.console.flooders KIND` prints the port that it listens on. The kinds are those of `TCP` and
+`ENET`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from itertools import count
+from typing import Any
+
+from tests.sources.console.wii import KEEP_ALIVE, handshake, raw_of, replay
+from tests.synthetic.match import synthetic_match
+
+_ORIGIN = 4096
+_HISTORY = 5
+"""Seed of the game whose beginning a client of `dolphin-history` has missed."""
+_CHUNK_BYTES = 65536
+
+
+@cache
+def _game(seed: int = 1) -> bytes:
+    return raw_of(synthetic_match(seed=seed, frames=3000))
+
+
+def _games() -> Iterator[bytes]:
+    """Games without an end, one after the other."""
+    games = [_game(1), _game(2)]
+    for number in count():
+        yield games[number % 2]
+
+
+def _in_messages(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
+    """Replay messages of `size` bytes of events, after a handshake."""
+    yield handshake("Flood", 7, _ORIGIN)
+    cursor = _ORIGIN
+    for piece in pieces:
+        for start in range(0, len(piece), size):
+            data = piece[start : start + size]
+            yield replay(cursor, cursor + len(data), data)
+            cursor += len(data)
+
+
+def _repeated(data: bytes) -> Iterator[bytes]:
+    while True:
+        yield data * (_CHUNK_BYTES // len(data))
+
+
+def _one_game_then(data: bytes) -> Iterator[bytes]:
+    yield _game()[:100_000]
+    yield from _repeated(data)
+
+
+def _after_handshake(data: bytes) -> Iterator[bytes]:
+    yield handshake("Flood", 7, _ORIGIN)
+    yield from _repeated(data)
+
+
+TCP: dict[str, Callable[[], Iterator[bytes]]] = {
+    "raw": _games,
+    "messages": lambda: _in_messages(_games(), 20_000),
+    "small-messages": lambda: _in_messages(_games(), 9),
+    "helo": lambda: _repeated(b"HELO\0"),
+    "helo-in-game": lambda: _one_game_then(b"HELO\0"),
+    "helo-without-end": lambda: _repeated(b"HELO"),
+    "keep-alives": lambda: _after_handshake(KEEP_ALIVE),
+    "handshakes": lambda: _repeated(handshake("Flood", 7, _ORIGIN)),
+    "rubbish": lambda: _in_messages(_repeated(b"HELO"), 5),
+    "heads": lambda: _in_messages(_repeated(b"\x35\x04\x36\x00\x04\x36\x03\x00\x00\x01"), 2000),
+    "searches": lambda: _in_messages(_repeated(b"\x35\x34" * 32), 20_000),
+}
+"""What each kind sends after a client has connected."""
+
+
+def _packet(**message: Any) -> bytes:
+    return json.dumps(message).encode()
+
+
+def _reply(cursor: int = 0) -> bytes:
+    return _packet(type="connect_reply", nick="Flood", version="3.4.0", cursor=cursor)
+
+
+def _game_events(pieces: Iterator[bytes], size: int) -> Iterator[bytes]:
+    yield _reply()
+    cursor = 0
+    for piece in pieces:
+        for start in range(0, len(piece), size):
+            payload = base64.b64encode(piece[start : start + size]).decode()
+            yield _packet(type="game_event", cursor=cursor, next_cursor=cursor + 1, payload=payload)
+            cursor += 1
+
+
+def _endless(first: bytes, data: bytes) -> Iterator[bytes]:
+    yield first
+    while True:
+        yield data
+
+
+ENET: dict[str, Callable[[], Iterator[bytes]]] = {
+    "dolphin": lambda: _game_events(_games(), 400),
+    "dolphin-history": lambda: _game_events(iter([_game(_HISTORY)[:-40]]), 150),
+    "dolphin-large": lambda: _game_events(_games(), 600_000),
+    "dolphin-replies": lambda: _endless(_reply(), _reply()),
+    "dolphin-menus": lambda: _endless(_reply(), _packet(type="menu_event", payload="AAAA")),
+}
+"""What each kind of Dolphin sends after a client has asked for a game."""
+
+
+def _serve_tcp(kind: str) -> None:
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(listener.getsockname()[1], flush=True)
+    while True:
+        client, _ = listener.accept()
+        threading.Thread(target=_flood, args=(client, TCP[kind]()), daemon=True).start()
+
+
+def _flood(client: socket.socket, chunks: Iterator[bytes]) -> None:
+    with client:
+        try:
+            for chunk in chunks:
+                client.sendall(chunk)
+        except OSError:
+            return
+
+
+def _serve_enet(kind: str) -> None:
+    import enet
+
+    host = enet.Host(enet.Address(b"127.0.0.1", 0), 64, 3, 0, 0)
+    print(host.address.port, flush=True)
+    packets: dict[Any, Iterator[bytes]] = {}
+    while True:
+        event = host.service(1)
+        key = str(event.peer.address) if event.type else ""
+        if event.type == enet.EVENT_TYPE_RECEIVE:
+            packets[key] = _to(event.peer, ENET[kind]())
+        elif event.type == enet.EVENT_TYPE_DISCONNECT:
+            packets.pop(key, None)
+        for sends in packets.values():
+            next(sends, None)
+
+
+def _to(peer: Any, packets: Iterator[bytes]) -> Iterator[bytes]:
+    """Send packets, as many at once as the peer has acknowledged."""
+    import enet
+
+    for number, data in enumerate(packets):
+        peer.send(0, enet.Packet(data, enet.PACKET_FLAG_RELIABLE))
+        while (number % 64 == 63 or len(data) > 1000) and peer.reliableDataInTransit > 32_000:
+            yield data
+        if number % 64 == 63:
+            yield data
+
+
+@contextmanager
+def flooding(kinds: Sequence[str]) -> Iterator[dict[str, int]]:
+    """Run one process for each kind. Yields the ports by kind."""
+    processes = {
+        kind: subprocess.Popen([sys.executable, "-m", __name__, kind], stdout=subprocess.PIPE, text=True)
+        for kind in kinds
+    }
+    try:
+        yield {kind: int(process.stdout.readline()) for kind, process in processes.items() if process.stdout}
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.wait()
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+if __name__ == "__main__":
+    os.nice(19)  # real sources are other machines
+    chosen = sys.argv[1]
+    for made in (1, 2, _HISTORY):
+        _game(made)
+    (_serve_tcp if chosen in TCP else _serve_enet)(chosen)
