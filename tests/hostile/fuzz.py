@@ -1,0 +1,232 @@
+"""`python -m tests.hostile.fuzz [--inputs N]`: mutated files in a folder of a running daemon, and a canary station.
+
+The files are written whole or in parts, some are renamed into the folder, written over or removed while they are read.
+At the same time, everything that the daemon lists about them is requested. A game is played at the canary station
+throughout: its subscriber must receive every message. Prints what came of it; exit code 1 if the daemon ended, failed a
+request, grew, or the canary missed anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import tempfile
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import median
+from typing import NamedTuple
+from urllib.parse import quote
+
+from slpstream.formats.slippi.reader import SlippiReader
+from slpstream.game.pipeline import Pipeline
+from tests.bench.games import EndlessGame
+from tests.bench.machine import resident_megabytes
+from tests.daemon_process import DaemonProcess, LogReader, running
+from tests.hostile.mutations import Input, mutated, seeds
+
+_PERIOD_SECONDS = 1 / 60
+_BATCH = 50
+_KEPT_FILES = 500
+_PLACES = ("", "", "sub", "sub/deeper")
+_CONFIG = """
+[[stations]]
+id = "canary"
+folder = "{folder}/canary"
+[[stations]]
+id = "fuzz"
+folder = "{folder}/fuzz"
+[watch]
+idle_seconds = 5.0
+"""
+
+
+class Outcome(NamedTuple):
+    """What came of a run."""
+
+    inputs: int
+    seconds: float
+    alive: bool
+    statuses: Mapping[int, int]
+    """Number of responses by status."""
+    failures: list[str]
+    """Lines of the log at level error or critical, and requests that failed."""
+    expected: int
+    exact: bool
+    """Whether the canary's subscriber received exactly the expected messages."""
+    megabytes: list[float]
+    """Resident memory after each batch."""
+
+    def growth(self) -> float:
+        """Memory in the last third in relation to the second third. The first third fills the caches."""
+        third = len(self.megabytes) // 3
+        return median(self.megabytes[-third:]) / median(self.megabytes[third : 2 * third])
+
+    def held(self) -> bool:
+        """Whether nothing went wrong."""
+        return self.alive and self.exact and not self.failures and self.growth() < 1.1
+
+    def text(self) -> str:
+        """The outcome for people."""
+        statuses = ", ".join(f"{status}: {count:,}" for status, count in sorted(self.statuses.items()))
+        return "\n".join(
+            [
+                f"{self.inputs:,} inputs in {self.seconds:.0f} s; the daemon {'lives' if self.alive else 'HAS ENDED'}",
+                f"responses by status: {statuses}",
+                f"canary: {self.expected:,} messages, {'exact' if self.exact else 'NOT EXACT'}",
+                f"memory: {self.megabytes[0]:.0f} MB at first, {self.megabytes[-1]:.0f} MB at the end",
+                f"memory of the last third in relation to the second: {self.growth():.2f}",
+                *self.failures[:20],
+            ]
+        )
+
+
+class _Canary:
+    """A game in real time, from another thread, and the subscriber that must receive all of it."""
+
+    def __init__(self, path: Path, daemon: DaemonProcess) -> None:
+        self._path = path
+        self._daemon = daemon
+        self._stop = threading.Event()
+        self._frames = 0
+        self._reader = LogReader("canary")
+        self._writer = threading.Thread(target=self._write)
+
+    def start(self) -> None:
+        self._writer.start()
+
+    def _write(self) -> None:
+        game = EndlessGame()
+        began = time.monotonic()
+        with self._path.open("ab", buffering=0) as file:
+            file.write(game.head(7))
+            while not self._stop.is_set():
+                time.sleep(max(0.0, began + self._frames * _PERIOD_SECONDS - time.monotonic()))
+                file.write(game.frame(self._frames))
+                self._frames += 1
+
+    def finish(self) -> tuple[int, bool]:
+        """The number of expected messages, and whether exactly these arrived."""
+        self._stop.set()
+        self._writer.join()
+        pipeline = Pipeline(SlippiReader(), ["live"])
+        log = pipeline.feed(self._path.read_bytes()).messages("live")
+        expected = [message.json() for message in log]
+        self._reader.read(self._daemon, lambda reader: len(reader.lines) >= len(expected), seconds=60)
+        return len(expected), self._reader.lines == expected
+
+
+class _Requests:
+    """Requests for everything that the daemon lists."""
+
+    def __init__(self, daemon: DaemonProcess) -> None:
+        self._daemon = daemon
+        self.statuses: Counter[int] = Counter()
+        self.failures: list[str] = []
+
+    def _get(self, path: str) -> None:
+        try:
+            with urllib.request.urlopen(self._daemon.url + path, timeout=20) as response:
+                response.read()
+                self.statuses[response.status] += 1
+        except urllib.error.HTTPError as error:
+            self.statuses[error.code] += 1
+            if error.code >= 500:
+                self.failures.append(f"{error.code} for {path}: {error.read(300)!r}")
+        except OSError as error:
+            self.failures.append(f"no response for {path}: {error}")
+
+    def round(self, rng: random.Random) -> None:
+        """Request the lists, and everything about some games."""
+        for path in ("/v1/stations", "/v1/stations/fuzz", "/v1/stations/fuzz/set", "/metrics", "/readyz"):
+            self._get(path)
+        games = self._daemon.get("/v1/games?limit=200")["games"]
+        self.statuses[200] += 1
+        for game in rng.sample(games, min(3, len(games))):
+            path = f"/v1/games/{quote(game['gameId'])}"
+            for rest in ("", "/stats", "/frames?from=-123&to=60", "/replay"):
+                self._get(path + rest)
+
+
+def fuzz(folder: Path, inputs: int) -> Outcome:
+    """Run a daemon over mutated files in `folder`."""
+    files = seeds()
+    rng = random.Random("places")
+    for name in ("canary", "fuzz/sub/deeper"):
+        (folder / name).mkdir(parents=True)
+    config = folder / "slpstream.toml"
+    config.write_text(_CONFIG.format(folder=folder))
+    written: list[Path] = []
+    megabytes: list[float] = []
+    began = time.monotonic()
+    with running(arguments=("--config", str(config))) as daemon:
+        daemon.wait_ready()
+        canary = _Canary(folder / "canary" / "Game_1.slp", daemon)
+        canary.start()
+        requests = _Requests(daemon)
+        try:
+            for number in range(inputs):
+                _write(mutated(number, files), folder / "fuzz" / rng.choice(_PLACES), written, rng)
+                if number % _BATCH == _BATCH - 1:
+                    if daemon.process.poll() is not None:
+                        break
+                    requests.round(rng)
+                    megabytes.append(resident_megabytes(daemon.process.pid)[0])
+                    for old in written[:-_KEPT_FILES]:
+                        old.unlink(missing_ok=True)
+                    del written[:-_KEPT_FILES]
+            alive = daemon.process.poll() is None
+        finally:
+            expected, exact = canary.finish()
+        errors = [str(line)[:500] for line in daemon.lines if line.get("level") in ("error", "critical")]
+        return Outcome(
+            inputs,
+            time.monotonic() - began,
+            alive,
+            requests.statuses,
+            requests.failures + errors,
+            expected,
+            exact,
+            megabytes,
+        )
+
+
+def _write(one: Input, folder: Path, written: list[Path], rng: random.Random) -> None:
+    path = folder / one.name
+    at = 0
+    if rng.random() < 0.1 and len(written) > 1:  # another file takes the place of one that was read, or is being read
+        other = rng.choice(written)
+        if other.suffix == path.suffix:
+            path = other
+    hidden = path.with_name(f".{path.name}.part") if rng.random() < 0.2 else path
+    with hidden.open("wb", buffering=0) as file:
+        for length in one.parts:
+            file.write(one.data[at : at + length])
+            at += length
+            if len(one.parts) > 1:
+                time.sleep(0.005)
+    if hidden != path:
+        hidden.replace(path)
+    written.append(path)
+    if rng.random() < 0.05:
+        path.unlink()
+
+
+def main() -> int:
+    """Run as a program. Returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.hostile.fuzz", description=__doc__)
+    parser.add_argument("--inputs", type=int, default=10_000)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="slpstream-fuzz-") as folder:
+        outcome = fuzz(Path(folder), arguments.inputs)
+    print(outcome.text())
+    return 0 if outcome.held() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
