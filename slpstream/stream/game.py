@@ -107,6 +107,7 @@ class Game:
     __slots__ = (
         "arrived_whole",
         "aside",
+        "beside",
         "catching_up",
         "ended",
         "frames_per_second",
@@ -141,6 +142,8 @@ class Game:
         """The file was finished when it was first seen, so nothing shows that the game is being played."""
         self.aside = False
         """Another game is the one that is played: lossless subscribers get this one too, all others do not."""
+        self.beside: Game | None = None
+        """For a game aside: the one that was played when it began."""
         self.read_again = False
         """The file is being read from its beginning once more; messages that the log already has are not new."""
         self.ended = False

@@ -77,7 +77,9 @@ class StationGames:
         """
         self._games = [known for known in self._games if known.game_id != game.game_id or not known.archived]
         self._games.append(game)
-        if not game.aside:
+        if game.aside:
+            game.beside = self.current
+        else:
             self.current = game
         for older in self._games[: -self._kept_games]:
             if not older.in_progress:
@@ -196,6 +198,21 @@ class StationReader:
     def from_game(self, game: Game) -> None:
         """Begin with this game; set its position first if it is not its beginning."""
         self._first = game
+
+    def resume_in(self, game: Game) -> None:
+        """Do the same for an owner that knows only this place, and not how far it has come in other games.
+
+        From a game aside, the game that was played meanwhile is read again from its beginning, so that nothing of it is
+        missed.
+        """
+        self._first = game
+        played = game.beside
+        if not self._reads_aside or played is None or played not in self._station.games:
+            return
+        self._first = played
+        for other in self._station.games:
+            if other.aside and other.order < game.order:  # games aside are read one after the other
+                self.positions[other] = other.logs[self._mode].head
 
     async def position_of(self, game: Game, cursor: Cursor) -> Position:
         """The position in `game` that a cursor names. Raises `CursorGone`."""

@@ -297,7 +297,7 @@ class StationDelivery:
     async def _begin_after(self, cursor: Cursor) -> None:
         """Raises `NoSuchGame` and `CursorGone`."""
         game = await self.channel.locate(cursor.game_id)
-        self._reader.from_game(game)
+        self._reader.resume_in(game)
         position = await self._reader.position_of(game, cursor)
         await self._reader.check_end(game, position)
         self._reader.positions[game] = position

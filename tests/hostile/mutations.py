@@ -92,7 +92,7 @@ def _repeats(data: bytes, files: Mapping[str, bytes], rng: random.Random) -> byt
 
 def _splices(data: bytes, files: Mapping[str, bytes], rng: random.Random) -> bytes:
     other = files[rng.choice(sorted(files))]
-    return data[: rng.randrange(len(data) + 1)] + other[rng.randrange(len(other)) :]
+    return data[: rng.randrange(len(data) + 1)] + other[rng.randrange(len(other) + 1) :]
 
 
 def _adds_zeros(data: bytes, files: Mapping[str, bytes], rng: random.Random) -> bytes:

@@ -51,6 +51,26 @@ async def test_conflating_subscriber_that_resumes_passes_over_games_aside() -> N
         assert {message["gameId"] for message in client.messages} == {old.game_id}, "unless its cursor names one"
 
 
+async def test_lossless_subscriber_that_resumes_in_a_game_aside_misses_nothing() -> None:
+    """It was sent the first game aside, and half of the second. What it has of the game that is played is not known."""
+    station, played = FakeStation(), FakeLog(1, batches=20)
+    olds = [FakeLog(number, batches=9) for number in (2, 3, 4)]
+    game = station.begin(played)
+    station.write(game, 8)
+    for old in olds[:2]:
+        station.write_all(begin_aside(station, old))
+    cursor = olds[1].whole()[3].cursor
+    request = subscription(stations=["main"], delivery="lossless", cursor=cursor)
+    async with Client().subscribed(hub_of(station), request) as client:
+        await settle()
+        station.write_all(begin_aside(station, olds[2]))
+        station.write_all(game)
+        await settle()
+        rest = lines(olds[1])[4:] + lines(olds[2])
+        assert [line for line in client.log if line in lines(played)] == lines(played)
+        assert [line for line in client.log if line not in lines(played)] == rest
+
+
 async def test_game_that_turns_out_to_be_played_comes_from_its_beginning() -> None:
     station, crashed, played = FakeStation(), FakeLog(1, batches=9, ended=False), FakeLog(2, batches=20)
     request = subscription(stations=["main"], delivery="conflate")
