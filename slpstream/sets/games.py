@@ -117,12 +117,18 @@ def played_games(indexed: Iterable[IndexedGame], running: Collection[str]) -> li
 
 
 def break_seconds(before: PlayedGame, after: PlayedGame) -> float:
-    """The time between two games: by their arrival where both have it, else likewise by the console's clock."""
+    """The time between two games: by their arrival or by the console's clock where both have it, else by their files.
+
+    A file that was written after the later game arrived is a copy of an older one: when it was written means nothing.
+    """
     length_ms = 1000 * (before.duration_seconds or 0.0)
-    if before.arrived_at_ms is not None and after.arrived_at_ms is not None:
-        return (after.arrived_at_ms - before.arrived_at_ms - length_ms) / 1000
+    arrived_before_ms, arrived_ms = before.arrived_at_ms, after.arrived_at_ms
+    if arrived_before_ms is not None and arrived_ms is not None:
+        return (arrived_ms - arrived_before_ms - length_ms) / 1000
     if before.said_at_ms is not None and after.said_at_ms is not None:
         return (after.said_at_ms - before.said_at_ms - length_ms) / 1000
+    if before.said_at_ms is not None and arrived_ms is not None and before.written_at_ms > arrived_ms:
+        return (arrived_ms - before.said_at_ms - length_ms) / 1000
     after_ms = 1000 * (after.duration_seconds or 0.0)
     return (after.written_at_ms - after_ms - before.written_at_ms) / 1000
 

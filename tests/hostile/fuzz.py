@@ -67,6 +67,10 @@ class Outcome(NamedTuple):
         third = len(self.megabytes) // 3
         return median(self.megabytes[-third:]) / median(self.megabytes[third : 2 * third])
 
+    def _tenths(self) -> list[float]:
+        last = len(self.megabytes) - 1
+        return [self.megabytes[last * tenth // 10] for tenth in range(11)]
+
     def held(self) -> bool:
         """Whether nothing went wrong."""
         return self.alive and self.exact and not self.failures and self.growth() < 1.1
@@ -79,7 +83,7 @@ class Outcome(NamedTuple):
                 f"{self.inputs:,} inputs in {self.seconds:.0f} s; the daemon {'lives' if self.alive else 'HAS ENDED'}",
                 f"responses by status: {statuses}",
                 f"canary: {self.expected:,} messages, {'exact' if self.exact else 'NOT EXACT'}",
-                f"memory: {self.megabytes[0]:.0f} MB at first, {self.megabytes[-1]:.0f} MB at the end",
+                f"memory in MB, at each tenth of the run: {' '.join(f'{each:.0f}' for each in self._tenths())}",
                 f"memory of the last third in relation to the second: {self.growth():.2f}",
                 *self.failures[:20],
             ]

@@ -61,6 +61,16 @@ def test_break_is_measured_by_arrival_where_it_is_known() -> None:
     assert len(station_with(first, game(1, said_at_ms=hours + 5 * MINUTE_MS)).sets()) == 1
 
 
+def test_replay_copied_in_during_a_game_counts_with_its_own_time() -> None:
+    """Its file was written just now, after the game that is played began to arrive."""
+    day = 24 * 60 * MINUTE_MS
+    played = game(1, arrived_at_ms=day, written_at_ms=day, reason=None, in_progress=True)
+    copied = game(0, said_at_ms=0, written_at_ms=day + MINUTE_MS)
+    assert len(station_with(copied, played).sets()) == 2
+    before = game(0, said_at_ms=0, written_at_ms=day - MINUTE_MS)
+    assert len(station_with(before, played).sets()) == 1, "before this daemon, with a console's clock that is slow"
+
+
 @pytest.mark.parametrize(
     ("values", "correction", "verdict"),
     [
