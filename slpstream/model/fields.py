@@ -24,6 +24,10 @@ Decode = Callable[[bytes, int], Any]
 """(buffer, offset of the command byte) to an event."""
 
 
+_KEPT_LAYOUTS = 64
+"""Layouts that a table keeps: more than there are versions. A damaged file can declare any of 65,536 sizes."""
+
+
 class Kind(NamedTuple):
     """The type of a field: its name in the reference, `struct` code, width in bytes, and numpy code."""
 
@@ -179,6 +183,8 @@ class Table:
         """The layout for a declared payload size (0 to 65,535)."""
         layout = self._layouts.get(payload_size_bytes)
         if layout is None:
+            if len(self._layouts) >= _KEPT_LAYOUTS:
+                del self._layouts[next(iter(self._layouts))]
             layout = self._layouts[payload_size_bytes] = Layout(self, payload_size_bytes)
         return layout
 

@@ -13,7 +13,7 @@ each belongs to frame `number[i]`. Where a character has no event in a frame (ou
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -39,6 +39,8 @@ _KEYS = frozenset({"frame", "player_index", "is_follower"})
 _BLOCK_NAMES = [str(index) for index in range(256)]
 _LARGE_BLOCK_BYTES = 31 << 20
 """Just below 32 MiB, the largest block that glibc adapts its limit to."""
+
+_KEPT_TYPES = 512
 
 _AS_BYTE = {BOOL.numpy: U8.numpy}
 """Flags are read as bytes, because they can have any value and a numpy bool only 0 or 1."""
@@ -360,14 +362,14 @@ class FrameColumns:
         return ThingColumns(self._data, self._layout(table), *chosen)
 
 
-@cache
+@lru_cache(maxsize=_KEPT_TYPES)
 def _dtype(layout: Layout | None) -> np.dtype[Any]:
     rows: Any = [] if layout is None else layout.dtype()
     dtype: np.dtype[Any] = np.dtype(rows)
     return dtype
 
 
-@cache
+@lru_cache(maxsize=_KEPT_TYPES)
 def _block_dtype(layout: Layout) -> np.dtype[Any]:
     """The rows with adjacent fields of one type merged into blocks, which are named by their index."""
     dtype: np.dtype[Any] = np.dtype(

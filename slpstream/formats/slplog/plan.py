@@ -213,7 +213,7 @@ _COLUMNS: dict[int, tuple[tuple[int, int, Method], ...]] = {
 }
 
 
-@functools.cache
+@functools.lru_cache(maxsize=512)
 def columns(command: int, width: int) -> Sequence[Column]:
     """Return the columns of a command's events in coding order, for events of `width` bytes with the command byte.
 

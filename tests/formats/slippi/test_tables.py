@@ -185,3 +185,12 @@ def test_declared_sizes_of_real_replays(path: Path) -> None:
         assert declared.keys() - expected.keys() == {0xFF}
         del declared[0xFF]
     assert declared == expected
+
+
+def test_damaged_files_that_declare_any_size_fill_no_memory() -> None:
+    table = commands.POST_FRAME
+    real = table.layout(84)
+    for size_bytes in range(1, 3000):
+        assert table.layout(size_bytes).payload_size_bytes == size_bytes
+    assert len(table._layouts) < 100
+    assert table.layout(84).fields == real.fields
