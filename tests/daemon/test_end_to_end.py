@@ -172,7 +172,8 @@ def test_files_finished_before_the_start_are_listed_but_not_streamed(match: Path
         # a finished file that appears later is streamed at once
         (folder / "2026-11" / "Game_new.slp").write_bytes(synthetic_match(seed=5, frames=300))
         daemon.until(lambda: "game" in daemon.get("/v1/stations/station"))
-        assert 'slpstream_games_total{outcome="game_end",station="station"} 1.0' in daemon.text("/metrics")
+        counted = 'slpstream_games_total{outcome="game_end",station="station"} 1.0'
+        daemon.until(lambda: counted in daemon.text("/metrics"))
 
 
 def test_sigterm_closes_all_connections_with_1001(match: Path, folder: Path) -> None:

@@ -14,6 +14,7 @@ from slpstream.daemon.daemon import Daemon
 from slpstream.model.messages import START
 from slpstream.system.metrics import ROWS, TABLE, Metrics
 from tests.running_station import running_station, until
+from tests.stats.games import with_raw_length
 from tests.synthetic.match import synthetic_match
 
 NAME = "slpstream_append_to_publish_seconds"
@@ -89,7 +90,7 @@ async def test_counts_are_flushed_when_a_station_ends(tmp_path: Path) -> None:
     """Counts are buffered, and flushed when a daemon stops in the middle of a game."""
     metrics = Metrics()
     data = synthetic_match(seed=11, frames=300)
-    half = data[: len(data) // 2]
+    half = with_raw_length(data[: len(data) // 2], 0)
     async with running_station(tmp_path, metrics=metrics) as station:
         (tmp_path / "Game_1.slp").write_bytes(half)
         await until(lambda: station.active_files == 1 and station.lag_seconds == 0.0)
