@@ -212,7 +212,10 @@ class StationReader:
         self._first = played
         for other in self._station.games:
             if other.aside and other.order < game.order:  # games aside are read one after the other
-                self.positions[other] = other.logs[self._mode].head
+                if other.archived:
+                    self._exhausted.add(other)
+                else:
+                    self.positions[other] = other.logs[self._mode].head
 
     async def position_of(self, game: Game, cursor: Cursor) -> Position:
         """The position in `game` that a cursor names. Raises `CursorGone`."""

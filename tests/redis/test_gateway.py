@@ -22,6 +22,7 @@ from slpstream.outputs.redis.connection import address_of
 from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
 from slpstream.store import GameKey, GamesQuery
 from slpstream.stream import Hub
+from slpstream.system.internal_errors import InternalErrors
 from slpstream.web.games import FramesQuery
 from slpstream.web.schemas import GameList
 from tests.redis.ingest import Ingest, broker_client, expected, of_game, until, until_stored
@@ -35,7 +36,9 @@ SCHEDULES = 4
 class Gateway:
     """A feed and its hub, without a web server."""
 
-    def __init__(self, url: str, event: str, ring_bytes: int = 1 << 20) -> None:
+    def __init__(
+        self, url: str, event: str, ring_bytes: int = 1 << 20, *, errors: InternalErrors | None = None
+    ) -> None:
         self.hub = Hub()
         self.reconnects = 0
         self.received = 0
@@ -46,6 +49,7 @@ class Gateway:
             ring_bytes=ring_bytes,
             on_received=self._count,
             on_reconnect=self._count_reconnect,
+            errors=errors,
         )
 
     def _count(self, messages: int) -> None:

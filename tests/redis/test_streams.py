@@ -14,6 +14,7 @@ from slpstream.outputs.redis.streams import (
     EventKeys,
     StationKeys,
     Turn,
+    aside_field,
     by_game,
     entry_id,
     ids_of_turn,
@@ -68,6 +69,16 @@ def test_turns_are_read_back_from_their_records() -> None:
     assert parse_turns(records) == turns
     assert by_game(turns) == {game_id(2): [turns[1]], game_id(1): [turns[0], turns[2]]}
     assert list(by_game(turns)) == [game_id(2), game_id(1)]
+
+
+def test_turn_of_a_game_aside_is_marked_by_a_field_of_its_own() -> None:
+    """Programs that do not know the mark read the same record as for any other turn, and take its field for rubbish."""
+    turns = [Turn(5, game_id(1), START), Turn(9, game_id(2), START, aside=True), Turn(12, game_id(2), Position(9, 0))]
+    records = {str(turn.ordinal).encode(): turn_record(turn.game_id, "live", turn.after).encode() for turn in turns}
+    records[aside_field(9).encode()] = b"1"
+    assert parse_turns(records) == turns
+    with pytest.raises(ValueError, match="invalid literal"):
+        int(aside_field(9))
 
 
 def test_trimmed_games_keep_their_newest_turn() -> None:

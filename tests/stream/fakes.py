@@ -150,12 +150,13 @@ class FakeStation:
         """Games from before the daemon started, oldest first. The channel learns of them when one is looked up."""
         self._ring_bytes = ring_bytes
 
-    def begin(self, log: FakeLog, *, catching_up: bool = False) -> Game:
-        """Begin a game, as if its file had appeared."""
+    def begin(self, log: FakeLog, *, catching_up: bool = False, aside: bool = False) -> Game:
+        """Begin a game, as if its file had appeared. With `aside`, the file has arrived whole."""
         self.files[log.game_id] = file = FakeFile(log)
         order: Order = self.channel.next_order()
         game = Game(log.game_id, file, ring_bytes=self._ring_bytes, order=order)
         game.catching_up = catching_up
+        game.arrived_whole = game.aside = aside
         self.channel.begin(game)
         return game
 

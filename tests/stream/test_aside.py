@@ -5,18 +5,14 @@ from __future__ import annotations
 import pytest
 
 from slpstream.stream import Game, LogConsumer
-from tests.stream.fakes import Client, FakeFile, FakeLog, FakeStation, hub_of, lines, settle, subscription
+from tests.stream.fakes import Client, FakeLog, FakeStation, hub_of, lines, settle, subscription
 
 pytestmark = pytest.mark.trio
 
 
 def begin_aside(station: FakeStation, log: FakeLog) -> Game:
     """Begin a game whose file arrived whole."""
-    station.files[log.game_id] = file = FakeFile(log)
-    game = Game(log.game_id, file, ring_bytes=4000, order=station.channel.next_order())
-    game.arrived_whole = game.aside = True
-    station.channel.begin(game)
-    return game
+    return station.begin(log, aside=True)
 
 
 async def test_conflating_subscriber_stays_with_the_game_that_is_played() -> None:

@@ -8,6 +8,7 @@ per frame.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import trio
 
@@ -18,7 +19,7 @@ from slpstream.model.messages import FramesMode
 from slpstream.outputs.redis.connection import BROKER_ERRORS, Address, Client, entries_of, keep_connected
 from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
 from slpstream.stream import Hub
-from slpstream.system.internal_errors import InternalErrors
+from slpstream.system.internal_errors import Containment, InternalErrors
 from slpstream.system.logs import get_logger
 
 _STREAMS_PER_CALL = 128
@@ -29,8 +30,18 @@ _MAX_PER_STREAM = 256
 _WAIT_MILLISECONDS = 1000
 _PAUSE_SECONDS = 0.004
 _LOOK_SECONDS = 2.0
+_FIRST_PAUSE_SECONDS = 1.0
+_MAX_PAUSE_SECONDS = 60.0
 
 Log = tuple[GatewayStation, FramesMode]
+
+
+class _Failure(NamedTuple):
+    """A station that a bug keeps from being opened, and when to try again."""
+
+    error_id: str
+    failures: int
+    retry_at: float
 
 
 class Feed:
@@ -58,6 +69,7 @@ class Feed:
         self._looking = trio.Lock()
         self._log = get_logger()
         self.stations: dict[str, GatewayStation] = {}
+        self._failed: dict[str, _Failure] = {}
         self.problem: str | None = f"broker {address}: not connected yet"
         """Why nothing arrives; `None` while everything works."""
 
@@ -65,6 +77,12 @@ class Feed:
     def connected(self) -> bool:
         """Whether the broker answers and its stations are known."""
         return self.problem is None
+
+    def failed(self) -> list[str]:
+        """The stations that could not be opened, with the reason."""
+        return [
+            f"station {name}: internal error {failure.error_id}, opened again" for name, failure in self._failed.items()
+        ]
 
     async def run(self) -> None:
         """Reads until cancelled, and reconnects as often as needed."""
@@ -83,9 +101,10 @@ class Feed:
             newest = entries_of(await client.xrevrange(self._keys.status, count=1))
             status_at = newest[0].id if newest else b"0-0"
             for station in list(self.stations.values()):
-                for mode in MODES:
-                    await station.check_trimmed(mode)
-                await self._read_state(client, station)
+                with self._contain(station.id):
+                    for mode in MODES:
+                        await station.check_trimmed(mode)
+                    await self._read_state(client, station)
             readers = _Readers(nursery, client, self._address.cluster, self._on_received, self._errors)
             for station in self.stations.values():
                 readers.add(station)
@@ -101,27 +120,48 @@ class Feed:
         """Finds new stations, and checks whose ingest is alive."""
         async with self._looking:  # two looks at once could add a station twice
             found = await client.hgetall(self._keys.stations)
-            for name, text in found.items():
-                known = await self._station(name.decode(errors="replace"), readers)
-                known.ingest = str(object_in(text).get("ingest", ""))
+            announced = {name.decode(errors="replace"): object_in(text) for name, text in found.items()}
+            self._failed = {name: failure for name, failure in self._failed.items() if name in announced}
+            for name, about in announced.items():
+                known = await self._station(name, readers)
+                if known is not None:
+                    known.ingest = str(about.get("ingest", ""))
             ingests = sorted({station.ingest for station in self.stations.values()})
             async with client.pipeline(transaction=False) as pipeline:
                 asked = [pipeline.exists([self._keys.ingest(ingest)]) for ingest in ingests]
             alive = {ingest: bool(await answer) for ingest, answer in zip(ingests, asked, strict=True)}
             for station in self.stations.values():
-                station.set_alive(alive[station.ingest])
+                with self._contain(station.id):
+                    station.set_alive(alive[station.ingest])
 
-    async def _station(self, name: str, readers: _Readers) -> GatewayStation:
-        """The station of this name, added if it is new."""
+    def _contain(self, station: str) -> Containment:
+        return self._errors.contain("station", expected=BROKER_ERRORS, station=station)
+
+    async def _station(self, name: str, readers: _Readers) -> GatewayStation | None:
+        """The station of this name, added if it is new; `None` if a bug keeps it from being opened.
+
+        It is then opened again by the first look after a pause of 1, 2, 4 seconds and so on up to a minute.
+        """
         station = self.stations.get(name)
-        if station is None:
+        if station is not None:
+            return station
+        failure = self._failed.get(name)
+        if failure is not None and trio.current_time() < failure.retry_at:
+            return None
+        with self._contain(name) as contained:
             keys = StationKeys(self._keys.event, name)
             station = GatewayStation(self._broker, keys, ring_bytes=self._ring_bytes, errors=self._errors)
             await station.open()
-            self.stations[name] = station
-            self._hub.add(station.channel)
-            readers.add(station)
-            self._log.info("station found", station=name)
+        if contained.error_id is not None or station is None:
+            failures = 1 if failure is None else failure.failures + 1
+            pause_seconds = min(_FIRST_PAUSE_SECONDS * 2 ** (failures - 1), _MAX_PAUSE_SECONDS)
+            self._failed[name] = _Failure(contained.error_id or "", failures, trio.current_time() + pause_seconds)
+            return None
+        self._failed.pop(name, None)
+        self.stations[name] = station
+        self._hub.add(station.channel)
+        readers.add(station)
+        self._log.info("station found", station=name)
         return station
 
     async def _read_state(self, client: Client, station: GatewayStation) -> None:
@@ -144,7 +184,7 @@ class Feed:
                         await self._look(client, readers)
                     station = self.stations.get(name)
                     if station is not None:
-                        with self._errors.contain("station", station=name):
+                        with self._contain(name):
                             station.apply(message)
 
 
@@ -184,10 +224,10 @@ class _Readers:
             max_found = 0
             for stream, found in (answer or {}).items():
                 station, mode = logs[stream]
-                if len(found) >= count:
-                    await station.check_trimmed(mode)
                 entries = entries_of(found)
                 with self._errors.contain("station", expected=BROKER_ERRORS, station=station.id) as contained:
+                    if len(found) >= count:
+                        await station.check_trimmed(mode)
                     self._on_received(await station.take(mode, entries))
                 if contained.error_id is not None:
                     station.skip(mode, entries)

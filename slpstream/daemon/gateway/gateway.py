@@ -78,7 +78,8 @@ class Gateway:
 
     def not_ready(self) -> list[str]:
         """Why nothing arrives from the broker. A station whose daemon is silent does not make the gateway unready."""
-        return [*([] if self.feed.problem is None else [self.feed.problem]), *self.errors.restarting()]
+        problem = self.feed.problem
+        return [*([] if problem is None else [problem]), *self.feed.failed(), *self.errors.restarting()]
 
     def starting(self) -> list[str]:
         """Always empty: the daemons of the stations know whether these are starting."""

@@ -38,6 +38,22 @@ class History:
         """The turns of a game, oldest first."""
         return [turn for turn in self.turns.values() if turn.game_id == game_id]
 
+    def aside(self, through: float) -> dict[str, str]:
+        """The games that were aside in all their turns up to the ordinal `through`.
+
+        Each has the game that was played when it began, or an empty string.
+        """
+        played, found, turned_to = "", dict[str, str](), set[str]()
+        for turn in self.turns.values():
+            if turn.ordinal > through:
+                break
+            if turn.aside:
+                found.setdefault(turn.game_id, played)
+            else:
+                played = turn.game_id
+                turned_to.add(played)
+        return {game_id: beside for game_id, beside in found.items() if game_id not in turned_to}
+
     async def refresh(self) -> None:
         """Reads the turns from the broker."""
         turns = await self._broker.ask(lambda client: client.hgetall(self._keys.turns(self.mode)))

@@ -23,7 +23,7 @@ from slpstream.daemon.gateway.history import History, messages_of
 from slpstream.daemon.gateway.lines import message_in, object_in, payload_of
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import NoSuchGame
-from slpstream.model.messages import FramesMode, LogMessage, Position
+from slpstream.model.messages import START, FramesMode, LogMessage, Position
 from slpstream.outputs.redis.connection import Client, StreamEntry, entries_of
 from slpstream.outputs.redis.streams import MODES, StationKeys, Turn, by_game, just_before
 from slpstream.stream import Channel, Game
@@ -56,6 +56,13 @@ class GatewayChannel(Channel):
         self.begin(game)
         if current is not None:
             self.current = current
+
+    def read_from_start(self, game: Game, mode: FramesMode) -> None:
+        """Makes live subscribers read a game from its beginning, except lossless ones, which got it while it was
+        aside."""
+        for subscriber in self._live_subscribers():
+            if subscriber.view.mode == mode and subscriber.delivery != "lossless":
+                subscriber.fall_behind(game, START)
 
     def interrupt(self, game: Game, mode: FramesMode, before: Position) -> None:
         """Makes live subscribers read from the broker, because messages are missing between the end of the log and
@@ -139,8 +146,9 @@ class GatewayStation:
             if tail:
                 self._at[mode] = (tail[0].ordinal, tail[0].position)
         start = message_in(state.get(b"game_start", b""))
+        aside = self.histories["live"].aside(math.inf)
         for message in messages_of(tails["live"][::-1]):
-            start = message if message.type == "game_start" else start
+            start = message if message.type == "game_start" and message.game_id not in aside else start
         current_id = None if start is None else start.game_id
         await self._insert_archived(but=current_id)
         if start is not None and current_id is not None:
@@ -164,8 +172,7 @@ class GatewayStation:
         for mode, tail in tails.items():
             messages = [m for m in reversed(messages_of(tail)) if m.game_id == game.game_id]
             if not messages:
-                last = await self.histories[mode].last(game.game_id)
-                messages = [] if last is None else [last]
+                messages = await self.histories[mode].last_few(game.game_id)
             if messages:
                 log = game.logs[mode]
                 log.head = log.dropped_through = just_before(messages[0].position)
@@ -185,6 +192,7 @@ class GatewayStation:
         archived: list[Game] = []
         history = self.histories["live"]
         reached = self._at["live"][0] or math.inf
+        aside = history.aside(reached)
         for game_id, turns in by_game(history.turns.values()).items():
             if game_id == but or any(game.game_id == game_id for game in self.channel.games):
                 continue
@@ -192,7 +200,11 @@ class GatewayStation:
                 continue
             game = self._game(game_id)
             game.order = (0, turns[0].ordinal, game_id)
+            game.aside = game_id in aside
             archived.append(game)
+        games = {game.game_id: game for game in [*archived, *self.channel.games]}
+        for game in archived:
+            game.beside = games.get(aside.get(game.game_id, ""))
         self.channel.insert_archived(archived)
 
     def _game(self, game_id: str) -> Game:
@@ -217,13 +229,27 @@ class GatewayStation:
             turn = await history.turn_of(entries[at])
             if turn is not None:
                 messages = messages_of(entries[at:end])
+                current = self.channel.current
                 self._publish(mode, turn, messages)
+                if self.channel.current is not current and turn.after > START:
+                    await self._read_start()
                 taken += len(messages)
             self._at[mode] = (entries[end - 1].ordinal, entries[end - 1].position)
             at = end
         progress, self._progress = self._progress, trio.Event()
         progress.set()
         return taken
+
+    async def _read_start(self) -> None:
+        """Reads the first message of the current game, if the station has turned to it later than that."""
+        game = self.channel.current
+        if game is None or game.start is not None:
+            return
+        start = await self.histories["live"].first_of(game.game_id)
+        if start is not None and start.type == "game_start" and game.start is None:
+            game.start = start
+            _begin_game(game, start)
+            self.channel.notify()
 
     def skip(self, mode: FramesMode, entries: Sequence[StreamEntry]) -> None:
         """Passes over entries that a bug prevents from being published. Live subscribers read them from the broker."""
@@ -239,12 +265,13 @@ class GatewayStation:
         channel = self.channel
         game = next((g for g in reversed(channel.games) if g.game_id == turn.game_id and not g.archived), None)
         if game is None:
-            known_before = any(known.game_id == turn.game_id for known in channel.games)
+            known_before = next((known for known in channel.games if known.game_id == turn.game_id), None)
             game = self._game(turn.game_id)
-            if known_before:
+            if known_before is not None:
+                game.aside = known_before.aside
                 channel.continue_with(game)
             else:
-                self._begin(game)
+                self._begin(game, aside=turn.aside)
         if mode == "live":
             game.left = False  # only here: the finalized log may arrive after the next game's beginning
         log = game.logs[mode]
@@ -252,11 +279,15 @@ class GatewayStation:
             self._known = {(g, m) for g, m in self._known if g in channel.games}
             self._known.add((game, mode))
             log.head = log.dropped_through = turn.after
+            if not turn.aside and any(earlier.aside for earlier in self.histories[mode].of_game(turn.game_id)):
+                channel.read_from_start(game, mode)
         elif turn.after > log.head or mode in self._doubted:
             messages = [message for message in messages if message.position > log.head]
             if not messages:
                 return
             channel.interrupt(game, mode, just_before(messages[0].position))
+        if game.aside and not turn.aside:
+            channel.turn_to(game)
         self._doubted.discard(mode)
         if messages[0].type == "game_start":
             _begin_game(game, messages[0])
@@ -281,11 +312,13 @@ class GatewayStation:
                 log = game.logs[mode]
                 log.head = log.dropped_through = _BEFORE_ALL
                 self._known.add((game, mode))
-                self._begin(game)
+                self._begin(game, aside=turn.aside)
 
-    def _begin(self, game: Game) -> None:
-        """Begins a game. Earlier games without an end are no longer waited for, until messages of them arrive."""
-        for older in self.channel.games:
+    def _begin(self, game: Game, *, aside: bool) -> None:
+        """Begins a game. Unless it is aside, earlier games without an end are no longer waited for, until messages of
+        them arrive."""
+        game.aside = aside
+        for older in () if aside else self.channel.games:
             older.left = not older.ended
         self.channel.drop_oldest(())
         self.channel.begin(game)

@@ -53,6 +53,7 @@ from slpstream.outputs.redis.streams import (
     EventKeys,
     StationKeys,
     Turn,
+    aside_field,
     by_game,
     entry_id,
     ids_of_turn,
@@ -62,7 +63,7 @@ from slpstream.outputs.redis.streams import (
     turns_to_forget,
     unpack,
 )
-from slpstream.stream import Channel, ConsumerOffset, LogConsumer
+from slpstream.stream import Channel, ConsumerOffset, Game, LogConsumer
 from slpstream.system.internal_errors import InternalErrors
 from slpstream.system.logs import get_logger
 
@@ -111,6 +112,8 @@ class OutgoingLog:
         """Whether the stream, and the hash of its turns, were written in this session."""
         self.games: dict[str, None] = {}
         """The newest games that were sent, oldest first."""
+        self.aside: set[str] = set()
+        """The games whose newest turn is marked as aside."""
         self.confirmed: tuple[str, Position] | None = None
         """Game and position of the last message that the broker has accepted."""
         self.complete_at = time.monotonic()
@@ -151,6 +154,8 @@ class QueuedBatch(NamedTuple):
     size_bytes: int
     after: bytes
     """The newest id of the stream before these messages."""
+    for_late_joiners: bool
+    """Whether late joiners begin with this game: not if it is aside."""
 
 
 class DataLost(ResponseError):
@@ -487,23 +492,55 @@ async def _send_log(client: Client, writer: _Writer, channel: Channel, log: Outg
             )
         if not batch.messages:
             continue
-        if turn.game_id != batch.game_id:
+        aside = turn.aside
+        if turn.game_id != batch.game_id or aside:
+            aside = _is_aside(channel, log, batch.game_id)
+        if turn.game_id != batch.game_id or turn.aside != aside:
             if turn.game_id:
                 await trio.sleep_until(taken_at + _MIN_TURN_SECONDS)
                 await writer.emptied(log)
                 turn = Turn((await _take_turn(client, log, turn.ordinal))[0], "", START)
             taken_at = trio.current_time()
             position = positions.get(batch.game_id) or _position_before(batch.messages[0])
-            turn = Turn(turn.ordinal, batch.game_id, position)
+            if batch.game_id in log.aside and not aside:
+                await _send_late_joiner_messages(client, channel, log, batch.game_id)
+            turn = Turn(turn.ordinal, batch.game_id, position, aside)
             await _record_turn(client, log, turn)
             taken += 1
             if taken % _TURNS_PER_PRUNING == 0:
                 await _prune_turns(client, log, parse_turns(await client.hgetall(log.keys.turns(log.mode))))
-        await writer.put(log, turn.ordinal, batch.messages)
+        await writer.put(log, turn, batch.messages)
         positions.pop(batch.game_id, None)
         positions[batch.game_id] = batch.messages[-1].position
         while len(positions) > _KNOWN_GAMES:
             del positions[next(iter(positions))]
+
+
+def _game_of(channel: Channel, game_id: str) -> Game | None:
+    return next((game for game in reversed(channel.games) if game.game_id == game_id), None)
+
+
+def _is_aside(channel: Channel, log: OutgoingLog, game_id: str) -> bool:
+    """Whether gateways must not turn to a game, because another one is played.
+
+    A game that was over before this process started cannot be played either, as long as there is a current one. If its
+    beginning was sent as aside, so is its rest.
+    """
+    game = _game_of(channel, game_id)
+    if game is None:
+        return game_id in log.aside
+    return game.aside or (game.archived and (channel.current is not None or game_id in log.aside))
+
+
+async def _send_late_joiner_messages(client: Client, channel: Channel, log: OutgoingLog, game_id: str) -> None:
+    """Send what late joiners need of a game that the station has turned to.
+
+    It was not sent while the game was aside.
+    """
+    game = _game_of(channel, game_id)
+    if log.mode == "live" and game is not None and game.start is not None:
+        messages = [message for message in (game.start, game.newest_stats) if message is not None]
+        await client.hset(log.keys.state, {message.type: message.json(log.keys.station) for message in messages})
 
 
 async def _begin(client: Client, log: OutgoingLog) -> tuple[int, list[ConsumerOffset]]:
@@ -522,7 +559,9 @@ async def _begin(client: Client, log: OutgoingLog) -> tuple[int, list[ConsumerOf
     log.exists, log.has_turns = True, bool(turns)
     turns = await _with_unrecorded(client, log, turns)
     turns = await _prune_turns(client, log, turns)
-    games = list(by_game(turns).items())[-_KNOWN_GAMES:]
+    turns_by_game = by_game(turns)
+    log.aside = {game_id for game_id, turns_of_game in turns_by_game.items() if turns_of_game[-1].aside}
+    games = list(turns_by_game.items())[-_KNOWN_GAMES:]
     requests: list[Any] = []
     async with client.pipeline(transaction=False) as pipeline:
         for _, turns_of_game in games:
@@ -555,8 +594,12 @@ async def _take_turn(client: Client, log: OutgoingLog, newest: int = 0) -> tuple
 
 async def _record_turn(client: Client, log: OutgoingLog, turn: Turn) -> None:
     """Record a turn. This comes before its first message, so that each message has a recorded turn."""
-    record = turn_record(turn.game_id, log.mode, turn.after)
-    await client.hset(log.keys.turns(log.mode), {str(turn.ordinal): record})
+    fields = {str(turn.ordinal): turn_record(turn.game_id, log.mode, turn.after)}
+    log.aside.discard(turn.game_id)
+    if turn.aside:
+        fields[aside_field(turn.ordinal)] = "1"
+        log.aside.add(turn.game_id)
+    await client.hset(log.keys.turns(log.mode), fields)
     log.has_turns = True
 
 
@@ -565,7 +608,8 @@ async def _prune_turns(client: Client, log: OutgoingLog, turns: list[Turn]) -> l
     oldest = entries_of(await client.xrange(log.keys.stream(log.mode), count=1))
     forgotten = turns_to_forget(turns, oldest[0].ordinal if oldest else turns[-1].ordinal) if turns else []
     if forgotten:
-        await client.hdel(log.keys.turns(log.mode), [str(ordinal) for ordinal in forgotten])
+        fields = [field for ordinal in forgotten for field in (str(ordinal), aside_field(ordinal))]
+        await client.hdel(log.keys.turns(log.mode), fields)
     return [turn for turn in turns if turn.ordinal not in forgotten]
 
 
@@ -615,15 +659,16 @@ class _Writer:
         self._work = trio.Event()
         self._room = trio.Event()
 
-    async def put(self, log: OutgoingLog, ordinal: int, messages: Sequence[LogMessage]) -> None:
+    async def put(self, log: OutgoingLog, turn: Turn, messages: Sequence[LogMessage]) -> None:
         """Queue messages of one turn, once there is room for them."""
         station = log.keys.station
         for part in _parts(messages):
             while self._unconfirmed_bytes >= _MAX_QUEUED_BYTES:
                 await self._room.wait()
             lines = [message.json(station) for message in part]
-            batch = QueuedBatch(log, ordinal, part, lines, sum(map(len, lines)), log.newest_id)
-            log.newest_id = entry_id(ordinal, part[-1].position)
+            late = log.mode == "live" and not turn.aside
+            batch = QueuedBatch(log, turn.ordinal, part, lines, sum(map(len, lines)), log.newest_id, late)
+            log.newest_id = entry_id(turn.ordinal, part[-1].position)
             self._queue.append(batch)
             self._unconfirmed_bytes += batch.size_bytes
             self._unconfirmed_batches[log] = self._unconfirmed_batches.get(log, 0) + 1
@@ -668,7 +713,7 @@ class _Writer:
                 for message, line in zip(batch.messages, batch.lines, strict=True):
                     arguments.append(entry_id(ordinal, message.position))
                     arguments.append(line)
-                    if message.type in _LATE_JOINER_TYPES and log.mode == "live":
+                    if message.type in _LATE_JOINER_TYPES and batch.for_late_joiners:
                         newest[message.type] = line
                 if newest:  # before the messages, so that a late joiner who finds a game there reads all that follow
                     pipeline.hset(log.keys.state, newest)

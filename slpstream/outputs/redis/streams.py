@@ -21,6 +21,10 @@ a gateway that has read the lost messages is at an older id than all that follow
 **Records of turns** are in `<stream>:turns`, a hash. Before the first message of a turn, the ingest records its game
 and the position after which it continues. With the records a gateway knows which ids belong to which game, and an
 ingest knows the position of a game whose messages were all trimmed.
+
+A turn of a game *aside*, which was copied in while another one is played, has a second field, `<ordinal>:aside`.
+Gateways then stay with the game that is played. A later turn without this field says that the station has turned to the
+game. Programs that do not know the field ignore it, since it is no ordinal.
 """
 
 from __future__ import annotations
@@ -140,6 +144,8 @@ class Turn(NamedTuple):
     ordinal: int
     game_id: str
     after: Position
+    aside: bool = False
+    """Another game of the station is the one that is played."""
 
 
 def entry_id(ordinal: int, position: Position) -> bytes:
@@ -181,6 +187,11 @@ def turn_record(game_id: str, mode: FramesMode, after: Position) -> str:
     return game_id if after == START else str(Cursor(game_id, mode, after))
 
 
+def aside_field(ordinal: int) -> str:
+    """The field that marks a turn of a game aside."""
+    return f"{ordinal}:aside"
+
+
 def parse_turns(records: Mapping[bytes, bytes]) -> list[Turn]:
     """The turns of a hash of records, oldest first, without invalid records."""
     turns: list[Turn] = []
@@ -191,7 +202,8 @@ def parse_turns(records: Mapping[bytes, bytes]) -> list[Turn]:
         except (ProtocolViolation, ValueError):
             continue
         if cursor.position is not None:
-            turns.append(Turn(ordinal, cursor.game_id, cursor.position))
+            aside = aside_field(ordinal).encode() in records
+            turns.append(Turn(ordinal, cursor.game_id, cursor.position, aside))
     turns.sort()
     return turns
 

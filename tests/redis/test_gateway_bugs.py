@@ -1,0 +1,89 @@
+"""A bug in one station of a gateway: the subscribers of the other stations miss nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import trio
+
+from slpstream.daemon.gateway.feed import Feed
+from slpstream.daemon.gateway.station import GatewayStation
+from slpstream.system.internal_errors import InternalErrors
+from tests.faults.blast_radius import bug_in
+from tests.redis.ingest import Ingest, broker_client, expected, until
+from tests.redis.redis_process import RedisProcess
+from tests.redis.test_gateway import Follower, Gateway
+from tests.stream.fakes import FakeLog, FakeStation
+
+pytestmark = pytest.mark.trio
+
+
+@pytest.fixture(autouse=True)
+def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slpstream.daemon.gateway.feed._LOOK_SECONDS", 0.02)
+    monkeypatch.setattr("slpstream.daemon.gateway.feed._FIRST_PAUSE_SECONDS", 0.05)
+
+
+def is_bad(*arguments: Any) -> bool:
+    return any(getattr(argument, "id", "") == "bad" for argument in arguments)
+
+
+async def test_station_that_cannot_be_opened_is_opened_later(broker: RedisProcess) -> None:
+    main, bad = FakeStation("main"), FakeStation("bad")
+    log, counted = FakeLog(1, batches=60), list[str]()
+    ingest = Ingest(broker.url, "opening", bad, main)
+    gateway = Gateway(broker.url, "opening", errors=InternalErrors(counted.append, strict=False))
+    async with trio.open_nursery() as nursery:
+        ingest.start(nursery)
+        await ingest.started()
+        with bug_in(GatewayStation, "open", when=is_bad) as raised:
+            async with gateway.running("main"):
+                follower = Follower()
+                async with follower.at(gateway) as connection:
+                    game = main.begin(log)
+                    while main.write(game, 4):
+                        await trio.sleep(0.01)
+                    await until(lambda: raised[0] == 3)
+                    await until(lambda: len(connection.log) >= len(log.whole()))
+                    assert list(gateway.hub.channels) == ["main"]
+                    [reason] = gateway.feed.failed()
+                    assert reason.startswith("station bad: internal error ")
+                    assert (gateway.feed.connected, gateway.reconnects) == (True, 0)
+                    bad.channel.publish_state({"state": "idle", "reason": "watching"})  # makes the gateway look again
+                    await trio.sleep(0.05)
+                    assert counted == ["station"] * raised[0]
+                    assert raised[0] <= 4, "the pauses grow"
+                assert follower.lines == expected(log)
+        async with gateway.running("main", "bad"):
+            assert gateway.feed.failed() == []
+        nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [(GatewayStation, "set_alive"), (GatewayStation, "check_trimmed"), (Feed, "_read_state")],
+)
+async def test_bug_in_the_upkeep_of_a_station(broker: RedisProcess, owner: Any, name: str) -> None:
+    main, bad = FakeStation("main"), FakeStation("bad")
+    log, counted, event = FakeLog(1, batches=60), list[str](), f"upkeep-{name}"
+    ingest = Ingest(broker.url, event, bad, main)
+    gateway = Gateway(broker.url, event, errors=InternalErrors(counted.append, strict=False))
+    async with trio.open_nursery() as nursery, broker_client(broker.url) as client:
+        ingest.start(nursery)
+        await ingest.started()
+        async with gateway.running("main", "bad"):
+            follower = Follower()
+            async with follower.at(gateway) as connection:
+                game = main.begin(log)
+                main.write(game, 20)
+                with bug_in(owner, name, when=is_bad, times=2) as raised:
+                    await client.client_kill(skipme=True)
+                    await until(lambda: raised[0] > 0)
+                    main.write_all(game)
+                    await until(lambda: len(connection.log) >= len(log.whole()))
+                assert set(counted) == {"station"}
+                await until(lambda: gateway.feed.connected)
+                assert gateway.reconnects == 1
+            assert follower.lines == expected(log)
+        nursery.cancel_scope.cancel()
