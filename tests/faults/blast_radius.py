@@ -87,7 +87,7 @@ ROWS = (
     Row("reload", "reading the configuration again", "the reload", "nothing"),
     Row("upkeep", "figures and memory of the process", "a round, which is done again", "nothing"),
 )
-"""What is said about each part in deploy/docs/faults.md."""
+"""The rows about parts in deploy/docs/faults.md."""
 
 
 def section() -> str:

@@ -1,4 +1,4 @@
-"""Games that are set aside: lossless subscribers receive them, conflating ones stay with the game that is played."""
+"""Games aside: lossless subscribers receive them, conflating ones stay with the game that is played."""
 
 from __future__ import annotations
 
