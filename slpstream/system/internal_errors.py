@@ -1,7 +1,7 @@
 """Containment of bugs: an unexpected exception ends the part of the process that raised it, and nothing else.
 
 Expected failures have their own types (`slpstream.model.errors`, `OSError`) and are handled where they happen. Any
-other exception is a bug in slpstream. What it hits is often one file or one request, and without containment one such
+other exception is a bug in slpstream. It often concerns one file or one request. Without containment, one such
 file would end the streams of all stations, again after each restart. So the owner of a part (a request, a file, an
 output, a station) runs it in `InternalErrors.contain`. This is the only place in the package that catches any
 `Exception`: the types of bugs are not known in advance, and the owner keeps nothing of the part that failed. Bugs stay

@@ -119,7 +119,7 @@ does.
 
 
 class Result(NamedTuple):
-    """What one bug did."""
+    """The effects of one bug."""
 
     where: str
     part: str
@@ -146,7 +146,7 @@ class Player:
 
     @property
     def lines(self) -> list[bytes]:
-        """What was received of the present game."""
+        """The messages received of the present game."""
         return self._received.get(self.game_id, [])
 
     def begin(self, data: bytes, number: int) -> None:
