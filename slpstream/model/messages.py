@@ -41,7 +41,7 @@ TOPIC_OF_TYPE: Mapping[str, Topic] = {
 PAYLOADS: Mapping[str, str] = {
     "game_start": "`format`, `rate` (frames per second as a fraction), `settings` (slippi-js `GameStartType`)",
     "game_end": "`reason`, `gameEnd` (slippi-js `GameEndType`), `winners`, `lastFrame`, `durationSeconds`; in "
-    "games without stocks `scores`, and `tied` for a tie",
+    "games without stocks `scores`, and `tied` for a tie; `basis` `inferred` if the last frame shows the winners",
     "metadata": "`metadata`, when the game has closed the file",
     "frame": "`frame` (slippi-js `FrameEntryType`, `players` and `followers` by player index) with its `revision`",
     "finalized": "`through`: the last frame number that will not change any more; in `live` subscriptions only",

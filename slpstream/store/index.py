@@ -21,7 +21,7 @@ import trio
 
 from slpstream.model.errors import ConfigError
 from slpstream.model.summary import IndexedGame
-from slpstream.store.arrivals import Arrivals
+from slpstream.store.arrival_times import ArrivalTimes
 from slpstream.store.backfill import OldFile, Read, path_key, read_entry
 from slpstream.store.database import Database, Page, StoredGame, is_damage
 from slpstream.store.game_record import Entry, GameRecord
@@ -52,7 +52,7 @@ class GameIndex:
         on_error: Callable[[], None] = lambda: None,
         on_change: Callable[[str | None], None] = lambda station: None,
         temporary: str | None = None,
-        arrivals: Arrivals | None = None,
+        arrivals: ArrivalTimes | None = None,
         errors: InternalErrors | None = None,
     ) -> None:
         """`read` reads old files; with `None` they are not indexed. `temporary` is why the database is lost at the end
@@ -71,7 +71,7 @@ class GameIndex:
         self._errors = errors or InternalErrors()
         self._corrections: dict[str, bytes] | None = None
         """The corrections of all stations, once they were read. Unlike games, no file can restore them."""
-        self._arrivals = arrivals or Arrivals()
+        self._arrivals = arrivals or ArrivalTimes()
         self._limiter = trio.CapacityLimiter(_THREADS)
         self._recovery = trio.Lock()
         self._pending: dict[bytes, Entry | None] = {}

@@ -115,7 +115,7 @@ class Channel(StationGames):
     def turn_to(self, game: Game) -> None:
         """Make a game that goes on the current one, and tell the live subscribers where it stands.
 
-        Conflating subscribers of which the game was kept so far receive it from its beginning.
+        Conflating subscribers, who have got nothing of a game aside, receive it from its beginning.
         """
         was_aside, game.aside = game.aside, False
         self.current = game

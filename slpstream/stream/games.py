@@ -200,7 +200,7 @@ class StationReader:
         self._first = game
 
     def resume_in(self, game: Game) -> None:
-        """Do the same for an owner that knows only this place, and not how far it has come in other games.
+        """Begin with this game, for an owner that does not know how far it has come in other games.
 
         From a game aside, the game that was played meanwhile is read again from its beginning, so that nothing of it is
         missed.

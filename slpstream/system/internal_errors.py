@@ -1,7 +1,7 @@
 """Containment of bugs: an unexpected exception ends the part of the process that raised it, and nothing else.
 
 Expected failures have their own types (`slpstream.model.errors`, `OSError`) and are handled where they happen. Any
-other exception is a bug in slpstream. What it hits is often one file or one request, and without containment one such
+other exception is a bug in slpstream. It often concerns one file or one request. Without containment, one such
 file would end the streams of all stations, again after each restart. So the owner of a part (a request, a file, an
 output, a station) runs it in `InternalErrors.contain`. This is the only place in the package that catches any
 `Exception`: the types of bugs are not known in advance, and the owner keeps nothing of the part that failed. Bugs stay
@@ -10,8 +10,8 @@ process.
 
 `MemoryError` is contained too. A system without memory kills the process instead (overcommit, `MemoryMax=`), so what
 raises is one allocation of an absurd size, for one part; its memory is free again once the part has ended.
-`BaseException`s that are no `Exception` are never contained: `trio.Cancelled`, `KeyboardInterrupt`, `SystemExit`. If an
-exception group has both, the bugs in it are reported and the rest is raised.
+Exceptions that are not derived from `Exception` are never contained: `trio.Cancelled`, `KeyboardInterrupt`,
+`SystemExit`. If an exception group has both, the bugs in it are reported and the rest is raised.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class Containment:
     def _split(self, error: BaseException) -> tuple[BaseException | None, BaseException | None]:
         """The bugs in an exception or group, and the rest of it."""
         if isinstance(error, BaseExceptionGroup):
-            return error.split(lambda member: self._is_unexpected(member))  # it takes no bound methods
+            return error.split(lambda member: self._is_unexpected(member))  # Python 3.11 takes no bound methods
         return (error, None) if self._is_unexpected(error) else (None, error)
 
     def _is_unexpected(self, error: BaseException) -> bool:

@@ -122,7 +122,7 @@ async def test_finished_files_leave_the_live_game_its_place(folder: Path) -> Non
 
 
 async def test_finished_files_are_shown_until_a_game_is_played(folder: Path) -> None:
-    """Where replays are only synchronised after each game, they are all that there is."""
+    """Where replays are only synchronised after each game, there is nothing else to show."""
     async with quick_station(folder) as station:
         for seed in range(2):
             data = synthetic_match(seed=seed + 10, frames=100)

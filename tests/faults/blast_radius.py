@@ -87,7 +87,7 @@ ROWS = (
     Row("reload", "reading the configuration again", "the reload", "nothing"),
     Row("upkeep", "figures and memory of the process", "a round, which is done again", "nothing"),
 )
-"""What is said about each part in deploy/docs/faults.md."""
+"""The rows about parts in deploy/docs/faults.md."""
 
 
 def section() -> str:
@@ -119,7 +119,7 @@ does.
 
 
 class Result(NamedTuple):
-    """What one bug did."""
+    """The effects of one bug."""
 
     where: str
     part: str
@@ -146,7 +146,7 @@ class Player:
 
     @property
     def lines(self) -> list[bytes]:
-        """What was received of the present game."""
+        """The messages received of the present game."""
         return self._received.get(self.game_id, [])
 
     def begin(self, data: bytes, number: int) -> None:

@@ -146,8 +146,8 @@ FAULTS: Sequence[Fault] = (
         machine.disk_full,
         20,
         1,
-        "the index lacks games; streaming is not affected",
-        "`game index failed` with the error, `slpstream_index_errors_total`",
+        "the index lacks games, and corrections of sets are refused; streaming is not affected",
+        "`game index failed` with the error, `/readyz`, `slpstream_index_errors_total`",
         "the index works again once there is room; `slpstream reindex` adds the missing games",
         "root",
     ),
@@ -233,7 +233,17 @@ TAIL = """
 Kills, full disks (a small one is mounted) and permissions (the daemon runs without root's capability to read all files)
 are real. Read errors, clock jumps and inotify faults are injected at the system call by a library that the daemon
 loads. For unmounting, a file system is mounted over the folder and unmounted again; without root, the folder is
-renamed instead. For a full disk while a console is recorded, see `consoles.md`.
+renamed instead. For a full disk while a console is recorded, see `consoles.md`; for a broker that is unreachable, full
+or deletes messages, see `fanout.md`.
+"""
+
+MUTATED_FILES = """
+## Damaged files
+
+`uv run python -m tests.hostile.fuzz` puts 10,000 mutated files of every format into the folder of a running daemon,
+whole and in parts. It renames, replaces and removes some of them, and requests everything that the daemon lists about
+them. The run fails if the daemon ends, logs an error, fails a request or keeps growing, or if the subscriber of a game
+on another station misses a message. A short form runs as a test.
 """
 
 
@@ -247,4 +257,4 @@ def page(outcomes: Sequence[Outcome]) -> str:
     for fault, outcome in zip(FAULTS, outcomes, strict=True):
         counts = " | ".join(f"{count:,}" for count in outcome)
         lines.append(f"| {fault.name} | {counts} | {fault.effect} | {fault.report} | {fault.recovery} |")
-    return "\n".join(lines) + "\n" + TAIL + "\n" + section()
+    return "\n".join(lines) + "\n" + TAIL + "\n" + section() + MUTATED_FILES

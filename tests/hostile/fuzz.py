@@ -2,7 +2,7 @@
 
 The files are written whole or in parts, some are renamed into the folder, written over or removed while they are read.
 At the same time, everything that the daemon lists about them is requested. A game is played at the canary station
-throughout: its subscriber must receive every message. Prints what came of it; exit code 1 if the daemon ended, failed a
+throughout: its subscriber must receive every message. Prints the outcome; exit code 1 if the daemon ended, failed a
 request, grew, or the canary missed anything.
 """
 
@@ -47,7 +47,7 @@ idle_seconds = 5.0
 
 
 class Outcome(NamedTuple):
-    """What came of a run."""
+    """The outcome of a run."""
 
     inputs: int
     seconds: float

@@ -1,5 +1,5 @@
-"""A broker with little memory, which refuses messages or deletes logs: every message arrives once, or the subscriber is
-told that some are gone."""
+"""A broker with little memory, which refuses messages or deletes logs: every message arrives once, or the
+subscriber receives an error."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ import trio
 from slpstream.model.errors import FormatError, Unreadable
 from slpstream.model.events import Event
 from slpstream.store import FILE_NAME, Database, GameIndex, GameRecord, GamesQuery, open_database
-from slpstream.store.arrivals import Arrivals
+from slpstream.store.arrival_times import ArrivalTimes
 from tests.store import samples
 
 pytestmark = pytest.mark.trio
@@ -145,7 +145,7 @@ async def test_full_disk_does_not_stop_the_index(tmp_path: Path, monkeypatch: py
 async def test_arrivals_follow_a_clock_that_is_set(tmp_path: Path, step_seconds: int) -> None:
     clock = SettableClock(1_700_000_000.0)
     changed: list[str | None] = []
-    arrivals = Arrivals(wall_clock=lambda: clock.wall, steady_clock=lambda: clock.steady)
+    arrivals = ArrivalTimes(wall_clock=lambda: clock.wall, steady_clock=lambda: clock.steady)
     index = GameIndex(open_database(tmp_path / FILE_NAME), None, on_change=changed.append, arrivals=arrivals)
     with trio.fail_after(10):
         async with trio.open_nursery() as nursery:

@@ -120,8 +120,7 @@ class Archive:
     def _find(self, files: Sequence[TailedFile], game_id: str) -> list[tuple[TailedFile, int, str]]:
         """In a worker thread: the wanted game's file and all newer ones. Raises the same errors as `games_from`."""
         keys = [(file.path, file.mtime_ns) for file in files]
-        before = self._game_ids  # another thread may be here too
-        known = self._game_ids = {key: before[key] for key in keys if key in before}
+        known = self._game_ids = {key: self._game_ids[key] for key in keys if key in self._game_ids}
         unreadable: str | None = None
         count = 0
         for place, key in enumerate(keys):

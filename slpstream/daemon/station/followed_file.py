@@ -50,7 +50,7 @@ class FollowedFile:
         """For a file written in one go: its size when it was considered complete."""
         self.playing = False
         """For a file written in one go: whether it is being read and published."""
-        self.set_aside_bytes: int | None = None
+        self.exhausted_size_bytes: int | None = None
         """The last known size of a file that is no longer read, whatever it grows to."""
         self._keep_checkpoint: Callable[[Pipeline], None] | None = None
 
@@ -82,7 +82,7 @@ class FollowedFile:
             return False
         if self.written_whole:
             return self.played_size_bytes != self.file.size_bytes
-        return self.set_aside_bytes is None and self.pipeline.bytes_read < self.file.size_bytes
+        return self.exhausted_size_bytes is None and self.pipeline.bytes_read < self.file.size_bytes
 
     @property
     def is_exhausted(self) -> bool:

@@ -5,7 +5,7 @@ A game that never ended is left after a while, and goes on if its file does. Gam
 known, but not streamed: see `archive`.
 
 The current game is the one that is played: of the games whose files grow, the one with the newest Game Start. A file
-that arrives whole, such as a copy of an old replay, is indexed and delivered to lossless subscribers, but set aside: it
+that arrives whole, such as a copy of an old replay, is indexed and delivered to lossless subscribers, but aside: it
 does not become the current game of a station on which one has been played. Until then, the newest file is shown.
 """
 
@@ -360,7 +360,7 @@ class Station:
         followed.note_growth()
         if followed.written_whole or followed.is_copy():  # read when it has come to rest, or not at all
             self._counters.count_bytes(len(data))
-            self._set_aside_if_exhausted(followed)
+            self._stop_reading_if_exhausted(followed)
             return
         pipeline = followed.pipeline
         if offset == 0 and pipeline.bytes_read:  # read before it reached the disk, except for later rewrites
@@ -377,7 +377,7 @@ class Station:
                 self.on_bytes(followed, offset, data)
             self._turn_if_played(followed)
             if pipeline.closed:
-                self._set_aside_if_exhausted(followed)
+                self._stop_reading_if_exhausted(followed)
                 self._release_if_done(followed)
 
     def _rewritten(self, event: Rewritten) -> None:
@@ -567,9 +567,9 @@ class Station:
         game, current = followed.game, self.channel.current
         if game is None or game is current or followed.file.arrived_whole or game.catching_up:
             return
-        if not self._is_played(followed, self._quiet):
+        if not self._is_played(followed, self._max_quiet_seconds):
             return
-        if current is not None and self._is_played(self._file_of(current), self._quiet):
+        if current is not None and self._is_played(self._file_of(current), self._max_quiet_seconds):
             is_newer = game.order > current.order
             if not is_newer or trio.current_time() - followed.opened_at < _PLAYED_SECONDS:
                 return
@@ -584,7 +584,7 @@ class Station:
             if followed.game is not None
             and followed.game is not current
             and not followed.file.arrived_whole
-            and self._is_played(followed, self._quiet)
+            and self._is_played(followed, self._max_quiet_seconds)
         ]
         if not playing:
             return False
@@ -599,7 +599,7 @@ class Station:
         self._state.change("playing", "game in progress", game.game_id)
 
     @property
-    def _quiet(self) -> float:
+    def _max_quiet_seconds(self) -> float:
         """A game whose file has not grown for this many seconds gives way to one whose file grows."""
         return self._watch.stalled_seconds
 
@@ -651,9 +651,9 @@ class Station:
         for copy in [followed for followed in self._followed.values() if followed.is_copy()]:
             game = copy.copy_of
             followed = self._file_of(game)
-            if game is None or followed is None or not copy.grows or now - copy.grown_at > self._quiet:
+            if game is None or followed is None or not copy.grows or now - copy.grown_at > self._max_quiet_seconds:
                 continue
-            if not game.ended and now - followed.grown_at > self._quiet:
+            if not game.ended and now - followed.grown_at > self._max_quiet_seconds:
                 self._leave(followed, game)
 
     def _release_copy(self, followed: FollowedFile) -> None:
@@ -722,11 +722,11 @@ class Station:
         if self._followed.get(file) is followed:
             self._release_if_done(followed)
 
-    def _set_aside_if_exhausted(self, followed: FollowedFile) -> None:
+    def _stop_reading_if_exhausted(self, followed: FollowedFile) -> None:
         """Stop reading a file once nothing more can come of it: a hole can make it a terabyte long."""
         if self._tail is not None and followed.is_exhausted:
-            followed.set_aside_bytes = followed.file.size_bytes
-            self._tail.set_aside(followed.file)
+            followed.exhausted_size_bytes = followed.file.size_bytes
+            self._tail.stop_reading(followed.file)
 
     def _release_if_done(self, followed: FollowedFile) -> None:
         """Release a file that is closed and whose game is complete: thousands can be copied in at once."""
@@ -744,8 +744,8 @@ class Station:
         now = trio.current_time()
         for followed in self._followed.values():
             size_bytes = followed.file.size_bytes
-            if followed.set_aside_bytes is not None and followed.set_aside_bytes != size_bytes:
-                followed.set_aside_bytes, followed.grown_at = size_bytes, now
+            if followed.exhausted_size_bytes is not None and followed.exhausted_size_bytes != size_bytes:
+                followed.exhausted_size_bytes, followed.grown_at = size_bytes, now
         quiet = [f for f in self._followed.values() if not (f.has_unread_bytes or f.existed)]
         quiet.sort(key=lambda followed: followed.grown_at)
         for followed in [f for f in quiet if f.is_copy()]:
@@ -817,7 +817,7 @@ class Station:
         if self._unreachable is not None:
             return
         quiet_seconds = trio.current_time() - followed.grown_at
-        if quiet_seconds > self._quiet and self._turn_to_another():
+        if quiet_seconds > self._max_quiet_seconds and self._turn_to_another():
             return
         if quiet_seconds > self._watch.idle_seconds:
             self._state.change("idle", "the file has not grown for long", current.game_id)

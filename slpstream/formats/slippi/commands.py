@@ -18,12 +18,12 @@ MESSAGE_SPLITTER = 0x10
 GECKO_LIST = 0x3D
 
 FIRST_FRAME = -123
-LEDGE_CATCH = 0xFC
-"""The action state in which a character grabs a ledge."""
 FIRST_PLAYABLE_FRAME = -39
 FRAMES_PER_SECOND = 60
 LAST_DYING = 0x0A
-"""The last of the action states in which a fighter dies; the first is 0."""
+"""The last of the action states in which a character dies; the first is 0."""
+LEDGE_CATCH = 0xFC
+"""The action state in which a character grabs a ledge."""
 MAX_THINGS = 1024
 """Limit for the items and for the stage events of one sending; the game sends at most 15 and 3."""
 

@@ -25,8 +25,9 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from slpstream.formats.slippi.commands import LAST_DYING
+from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.game_start import TIME_MODE, Settings
-from slpstream.model.events import Event, Frame, FrameFinalized
+from slpstream.model.events import Event
 
 
 class PlayerScore(msgspec.Struct, rename="camel", gc=False):
@@ -117,24 +118,15 @@ class FinalFalls:
 
     def __init__(self, settings: Settings) -> None:
         self.counter = FallCounter(settings)
-        self._waiting: dict[int, Mapping[int, Any]] = {}
-        self._through: int | None = None
+        self._frames = FinalFrames()
 
     def copy(self) -> Self:
-        """An independent count in the same state; frames are values and shared."""
+        """An independent count in the same state."""
         twin = copy.copy(self)
-        twin.counter = self.counter.copy()
-        twin._waiting = dict(self._waiting)
+        twin.counter, twin._frames = self.counter.copy(), self._frames.copy()
         return twin
 
     def take(self, events: Iterable[Event]) -> None:
         """Take the next events of the reader."""
-        waiting = self._waiting
-        for event in events:
-            if isinstance(event, Frame):
-                if self._through is None or event.number > self._through:  # a final frame stays as it was
-                    waiting[event.number] = event.entry.players
-            elif isinstance(event, FrameFinalized):
-                self._through = event.through
-                for number in sorted(number for number in waiting if number <= event.through):
-                    self.counter.take(waiting.pop(number))
+        for players in self._frames.take(events):
+            self.counter.take(players)

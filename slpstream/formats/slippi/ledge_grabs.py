@@ -1,6 +1,6 @@
 """How often each player grabs a ledge: what decides a timeout of an online game of two players.
 
-Slippi Online lets a player lose who has grabbed ledges more than 45 times when the time runs out, unless both players
+When the time runs out in Slippi Online, a player who has grabbed ledges more than 45 times loses, unless both players
 have (documented: release notes of Slippi Dolphin 3.4.1, for ranked, unranked and direct games, not for teams). Replays
 do not show the version of Dolphin, so the rule is applied to games from before 3.4.1, too (guessed). A grab is the
 beginning of the action state 0xFC, as in `ledgegrabCount` of the stats (observed); the game has a counter of its own.
@@ -14,8 +14,9 @@ from typing import Any
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import LEDGE_CATCH
+from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, Settings
-from slpstream.model.events import Event, Frame, FrameFinalized
+from slpstream.model.events import Event
 
 MAX_LEDGE_GRABS = 45
 _PAIR = 2
@@ -34,29 +35,18 @@ class LedgeGrabs:
         self.counts = dict.fromkeys(players, 0)
         """By player index."""
         self._last: dict[int, tuple[int, Any]] = {}
-        self._waiting: dict[int, Mapping[int, Any]] = {}
-        self._through: int | None = None
+        self._frames = FinalFrames()
 
     def copy(self) -> LedgeGrabs:
         """An independent counter in the same state."""
         twin = LedgeGrabs(())
-        twin.counts, twin._last, twin._waiting = dict(self.counts), dict(self._last), dict(self._waiting)
-        twin._through = self._through
+        twin.counts, twin._last, twin._frames = dict(self.counts), dict(self._last), self._frames.copy()
         return twin
 
     def take(self, events: Iterable[Event]) -> None:
         """Take the next events of the game; a frame counts when it is final."""
-        waiting = self._waiting
-        for event in events:
-            if type(event) is Frame:
-                if self._through is None or event.number > self._through:
-                    waiting[event.number] = event.entry.players
-            elif type(event) is FrameFinalized:
-                self._through = through = event.through
-                for number in sorted(waiting) if len(waiting) > 1 else tuple(waiting):
-                    if number > through:
-                        break
-                    self._take_frame(waiting.pop(number))
+        for players in self._frames.take(events):
+            self._take_frame(players)
 
     def _take_frame(self, players: Mapping[int, Any]) -> None:
         for index in self.counts:

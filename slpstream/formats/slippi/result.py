@@ -30,7 +30,6 @@ INFERRED: Literal["inferred"] = "inferred"
 
 UNRESOLVED, TIME, GAME, RESOLVED, NO_CONTEST = 0, 1, 2, 3, 7
 _QUIT = (UNRESOLVED, NO_CONTEST)
-_STOCK_MODE = 0x20
 _OPPONENTS = 2
 """Number of sides in a game in which one loses when the other wins."""
 
@@ -125,14 +124,15 @@ def score_values(scores: Sequence[PlayerScore], *, tied: bool) -> dict[str, Any]
 
 
 def inferred_winners(settings: Settings, last_players: Mapping[int, Any]) -> list[Placement]:
-    """The winners of a stock game whose Game End was lost: the only side with stocks in the last frame. Empty when that
-    does not decide.
+    """The winners of a stock game whose Game End was lost: the only side with stocks in the last frame.
+
+    Empty if several sides have stocks, or none.
 
     `last_players` has the players of the last frame. Players that are not in it are out; a player without a Post-Frame
     Update in it may have any number of stocks.
     """
     sides = _sides(settings)
-    if settings.in_game_mode != _STOCK_MODE or len(sides) < _OPPONENTS:
+    if not settings.takes_stocks or len(sides) < _OPPONENTS:
         return []
     if any(player.post is UNSET for player in last_players.values()):
         return []

@@ -48,6 +48,7 @@ from slpstream.outputs.redis.connection import (
 from slpstream.outputs.redis.streams import (
     APPEND,
     FIELD,
+    GONE,
     MODES,
     TAKE_TURN,
     EventKeys,
@@ -91,7 +92,6 @@ that it has missed none, so each log must keep more than a gateway reads at once
 _SHRINK, _GROW = 0.75, 1.1
 _GROW_SECONDS = 30.0
 _REFUSED = "OOM command not allowed"
-_GONE = "the stream is gone"
 _LATE_JOINER_TYPES = ("game_start", "stats")
 
 _encode = msgspec.json.Encoder().encode
@@ -263,7 +263,9 @@ class RedisSink:
             try:
                 await self._send_all(client)
             except BaseExceptionGroup as group:
-                shortage, others = group.split(lambda error: self._is_shortage(error))  # a method is refused by 3.11
+                shortage, others = group.split(
+                    lambda error: self._is_shortage(error)
+                )  # Python 3.11 takes no bound methods
                 if others is not None:
                     raise
                 await self._make_room(client, reason_of(group if shortage is None else shortage))
@@ -272,7 +274,7 @@ class RedisSink:
         """Whether the broker had no memory for a message, or has deleted messages to have some."""
         if not isinstance(error, ResponseError):
             return False
-        return _REFUSED in str(error) or (self.evicts and (isinstance(error, DataLost) or _GONE in str(error)))
+        return _REFUSED in str(error) or (self.evicts and (isinstance(error, DataLost) or GONE in str(error)))
 
     async def _read_policy(self, client: Client) -> None:
         """Find out whether the broker may delete logs when its memory is full."""
@@ -423,7 +425,7 @@ class RedisSink:
         head = game.logs[log.mode].head
         game_id, position = log.confirmed or ("", START)
         if game_id != game.game_id:
-            # A game that is set aside can be sent after all messages of the current one.
+            # A game aside can be sent after all messages of the current one.
             aside = any(known.aside and known.game_id == game_id for known in channel.games)
             return 0 if aside else head.offset + 1
         return 0 if position >= head else max(1, head.offset - position.offset)

@@ -68,9 +68,12 @@ Returns the new ordinal, and 1 if the stream existed. One that did not was never
 trimming leaves an empty stream.
 """
 
-APPEND = """
+GONE = "the stream is gone"
+"""The error of `APPEND` if there is no stream."""
+
+APPEND = f"""
 if ARGV[3] then
-  if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('ERR the stream is gone') end
+  if redis.call('EXISTS', KEYS[1]) == 0 then return redis.error_reply('ERR {GONE}') end
   local info = redis.call('XINFO', 'STREAM', KEYS[1])
   for i = 1, #info, 2 do
     if info[i] == 'last-generated-id' and info[i + 1] ~= ARGV[3] then

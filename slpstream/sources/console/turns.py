@@ -19,7 +19,7 @@ _SECONDS_PER_BYTE = 0.25e-6
 _SHARE = 0.02
 """The part of the loop that one source may use without waiting for its turn."""
 _BURST_SECONDS = 0.02
-_PAUSE = 3.0
+_PAUSE_FACTOR = 3.0
 """Length of a pause, as a multiple of the slice before it."""
 
 
@@ -61,4 +61,4 @@ class Pace:
             await trio.lowlevel.checkpoint()
         else:
             self._allowance_seconds = 0.0  # the pause makes up for it
-            await self._turns.pause(spent * _PAUSE)
+            await self._turns.pause(spent * _PAUSE_FACTOR)

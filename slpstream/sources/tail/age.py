@@ -1,6 +1,6 @@
 """Tell which files, of those that are there when a tail starts, are no longer being written.
 
-A file's modification time tells it, except when it lies in the future. Then either the daemon's clock is slow (a board
+A file's modification time shows this, unless it lies in the future. Then either the daemon's clock is slow (a board
 without a battery starts in the past), or the file comes from a machine whose clock is fast. Such a file is at rest if
 its first bytes show that it is finished, or if it is older than another file from the future by the idle time.
 """

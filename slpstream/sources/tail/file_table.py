@@ -28,12 +28,12 @@ class ListedFile:
     `header` holds its first bytes at the time of its release, or `None` if they were never read.
     """
 
-    __slots__ = ("file", "header", "set_aside", "stat", "version")
+    __slots__ = ("exhausted", "file", "header", "stat", "version")
 
-    def __init__(self, file: TailedFile, header: bytes | None, version: int, *, set_aside: bool) -> None:
+    def __init__(self, file: TailedFile, header: bytes | None, version: int, *, exhausted: bool) -> None:
         self.file = file
         self.header = header
-        self.set_aside = set_aside
+        self.exhausted = exhausted
         """Growth alone is no reason to open it again."""
         self.stat = FileStat(file.identity, file.size_bytes, file.mtime_ns)
         self.version = version
@@ -92,11 +92,11 @@ class FileTable:
         key = key_of(file.identity, str(file.path))
         return key in self._open_by_key or key in self._listed_by_key
 
-    def list_file(self, file: TailedFile, header: bytes | None, *, set_aside: bool = False) -> None:
+    def list_file(self, file: TailedFile, header: bytes | None, *, exhausted: bool = False) -> None:
         """Add a file to the listed ones."""
         path = str(file.path)
         self._listed_files = None
-        self.listed[path] = ListedFile(file, header, self.version, set_aside=set_aside)
+        self.listed[path] = ListedFile(file, header, self.version, exhausted=exhausted)
         self._listed_by_key[key_of(file.identity, path)] = path
 
     def unlist(self, path: str) -> ListedFile | None:
@@ -199,7 +199,7 @@ class FileTable:
         return refusals
 
     def reconciling(self, findings: Mapping[str, Finding], as_of: int, refusals: dict[str, Refusal]) -> Iterator[None]:
-        """Do the same in many small steps, and add the paths that cannot be read to `refusals`."""
+        """`reconcile` in many small steps. Adds the paths that cannot be read to `refusals`."""
         unlisted: dict[Key, ListedFile] = {}
         for path, finding in findings.items():
             yield
@@ -242,13 +242,13 @@ class FileTable:
         elif key in unlisted and unlisted[key].stat == stat:
             moved = unlisted[key]
             moved.file.path = Path(path)
-            self.list_file(moved.file, moved.header, set_aside=moved.set_aside)
+            self.list_file(moved.file, moved.header, exhausted=moved.exhausted)
         elif self._listed_by_key.get(key, path) == path:
             self._add_arrival(Arrival(path, stat, existed=False))
 
     def _reconcile_listed(self, entry: ListedFile, path: str, stat: FileStat) -> None:
         size_bytes = entry.file.size_bytes
-        if stat.size_bytes < size_bytes or (stat.size_bytes > size_bytes and not entry.set_aside):
+        if stat.size_bytes < size_bytes or (stat.size_bytes > size_bytes and not entry.exhausted):
             self._add_arrival(Arrival(path, stat, existed=True))
         elif (stat.size_bytes, stat.mtime_ns) != (size_bytes, entry.file.mtime_ns):
             # The file was touched. Only its header can show whether it changed, and a file that was never read has no
@@ -261,7 +261,7 @@ class FileTable:
 
     def _check_header(self, entry: ListedFile, path: str, stat: FileStat) -> None:
         """Have a listed file opened again if its first bytes have changed."""
-        self._add_arrival(Arrival(path, stat, existed=True, header=entry.header, set_aside=entry.set_aside))
+        self._add_arrival(Arrival(path, stat, existed=True, header=entry.header, exhausted=entry.exhausted))
 
     def _forget_key(self, tail: FileTail) -> None:
         key = key_of(tail.file.identity, tail.path)

@@ -236,20 +236,20 @@ class FolderTail:
         self._drop(tail)
         self._events = deque(event for event in self._events if getattr(event, "file", None) is not file)
         if not self._table.is_taken(tail.path):  # otherwise another file has its path now
-            # The growth of a file that was set aside is ignored, so more than its header tells whether it is the same.
-            head = tail.head.delivered if tail.set_aside else tail.head.header
-            self._table.list_file(file, head, set_aside=tail.set_aside)
+            # The growth of an exhausted file is ignored, so its header alone does not show whether it is the same file.
+            head = tail.head.delivered if tail.exhausted else tail.head.header
+            self._table.list_file(file, head, exhausted=tail.exhausted)
             self._released.append((self._now + COARSE_SECONDS, file))
 
-    def set_aside(self, file: TailedFile) -> None:
+    def stop_reading(self, file: TailedFile) -> None:
         """Stop reading a file whose further bytes do not matter, however many they are. It counts as caught up.
 
         It stays open until it is released. From now on, and after its release, only a truncation, a replacement or
         other first bytes make it a file to read again, not its growth. Does nothing if the file is not open.
         """
         tail = self._open_tail(file)
-        if tail is not None and not tail.set_aside:
-            tail.set_aside = True
+        if tail is not None and not tail.exhausted:
+            tail.exhausted = True
             self._due[tail] = True
 
     def read_again(self, file: TailedFile) -> None:
@@ -572,7 +572,7 @@ class FolderTail:
         return budget
 
     async def _read_in_thread(self, tails: list[FileTail], budget: int, limit: int) -> int:
-        """Do the same in a thread. Returns the number of bytes read."""
+        """Read files as `_read_in_turn` does, in a thread. Returns the number of bytes read."""
         now, due = self._now, self._due
 
         def read_all() -> list[ReadResult | OSError | None]:

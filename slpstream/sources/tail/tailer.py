@@ -62,6 +62,7 @@ class FileTail:
         "_last_status",
         "_links",
         "at_start",
+        "exhausted",
         "file",
         "given_up",
         "has_unread_bytes",
@@ -71,7 +72,6 @@ class FileTail:
         "offset",
         "path",
         "read_at",
-        "set_aside",
         "version",
     )
 
@@ -93,8 +93,8 @@ class FileTail:
         self.read_at = -math.inf
         """The time of the last read."""
         self.at_start = False
-        self.set_aside = False
-        """Whether reads only check that this is still the same file, and take no further bytes."""
+        self.exhausted = False
+        """Nothing more can come of the file: reads take no further bytes, and only check that it is the same one."""
         self.missed_scans = 0
         """The number of full scans in a row that have not found the file since it left its path."""
         self.given_up = False
@@ -129,7 +129,7 @@ class FileTail:
             self._is_finished = None
 
     def judge_early(self) -> None:
-        """Do the same before the first regular read. Blocks."""
+        """Call `judge` before the first regular read, if the file has enough bytes. Blocks."""
         if self.file.size_bytes >= self.head.rewritable_bytes:
             with suppress(OSError):  # the first regular read will fail too, and report it
                 self.judge(self._pread(0, self.head.limit))
@@ -152,7 +152,7 @@ class FileTail:
         """Read in the event loop. `None` if that would block; the read must then run in a thread."""
         descriptor = self._descriptor
         try:
-            count = 0 if self.set_aside else os.preadv(descriptor, (chunk,), self.offset, _NOWAIT)
+            count = 0 if self.exhausted else os.preadv(descriptor, (chunk,), self.offset, _NOWAIT)
             data = bytes(chunk[:count])
             head_bytes = min(self.head.limit, self.offset + count)
             count = os.preadv(descriptor, (scratch,), 0, _NOWAIT)
@@ -170,7 +170,7 @@ class FileTail:
 
     def read(self, limit: int) -> ReadResult:
         """Read at most `limit` bytes after the delivered ones. Blocks. Raises `OSError`."""
-        data = b"" if self.set_aside else self._pread(self.offset, limit)
+        data = b"" if self.exhausted else self._pread(self.offset, limit)
         head = self._pread(0, min(self.head.limit, self.offset + len(data)))
         return ReadResult(data, head, os.fstat(self._descriptor))
 
@@ -211,7 +211,7 @@ class FileTail:
             self._last_status = current_status
             self._changed_at = now
             file.size_bytes, file.mtime_ns = current_status
-        self.has_unread_bytes = end < size and not self.set_aside
+        self.has_unread_bytes = end < size and not self.exhausted
         if self.has_unread_bytes:
             self._caught_up = False
         elif not self._caught_up:
@@ -242,7 +242,7 @@ def open_arrival(
     if not isinstance(tail, FileTail):
         return tail
     tail.judge_early()
-    if arrival.header is None or arrival.is_changed_by_size(tail.file.size_bytes):
+    if arrival.header is None or arrival.is_size_changed(tail.file.size_bytes):
         return tail
     try:
         header = tail.read(len(arrival.header)).data

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 _STOP_SECONDS: Final = 5.0
 _SPARE_THREADS: Final = 64
-"""When no more threads can be started, so many of the watched roots are polled instead."""
+"""When no more threads can be started, this many of the watched roots are polled instead."""
 _TOO_MANY: Final = "no notifications: no threads left for more folders"
 _NAME_EVENTS: Final[list[type[FileSystemEvent]]] = [
     FileCreatedEvent,

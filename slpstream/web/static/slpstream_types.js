@@ -166,6 +166,7 @@ export {};
  * @property {number} [durationSeconds]
  * @property {PlayerScore[]} [scores]  Only of games without stocks.
  * @property {boolean} [tied]          Several sides came first; sudden death follows.
+ * @property {"inferred"} [basis]      The replay has no Game End, and its last frame shows the winners.
  *
  * @typedef {object} PlayerScore
  * @property {number} playerIndex
@@ -173,7 +174,6 @@ export {};
  * @property {number} falls
  * @property {number} selfDestructs
  * @property {number} [score]          Only in time mode.
- * @property {"inferred"} [basis]  The replay has no Game End, and its last frame shows the winners.
  *
  * @typedef {Envelope & GameEndPayload} GameEndMessage
  *
@@ -221,7 +221,7 @@ export {};
  * @property {number} [team]           Meaningless without `isTeams`.
  * @property {string} [teamName]
  * @property {boolean} [human]         False for computer players.
- * @property {number} [startStocks]     Only in games with stocks.
+ * @property {number} [startStocks]    Only in games with stocks.
  * @property {number} [score]          Score at the end of a game that is played for a score.
  * @property {Record<string, any>} [setup]  As in the settings.
  *
@@ -266,7 +266,7 @@ export {};
  * @property {string} station
  * @property {StationState} state
  * @property {string} [reason]
- * @property {boolean} [starting]     The station is `offline` only because its folder has not been searched yet.
+ * @property {boolean} [starting]      The station is `offline` only because its folder has not been searched yet.
  * @property {string} [gameId]
  * @property {GameSummary} [summary]  Summary of the game so far.
  * @property {string} [at]            Wall-clock time.

@@ -79,7 +79,7 @@ TCP: dict[str, Callable[[], Iterator[bytes]]] = {
     "heads": lambda: _in_messages(_repeated(b"\x35\x04\x36\x00\x04\x36\x03\x00\x00\x01"), 2000),
     "searches": lambda: _in_messages(_repeated(b"\x35\x34" * 32), 20_000),
 }
-"""What each kind sends after a client has connected."""
+"""The chunks that each kind sends after a client has connected."""
 
 
 def _packet(**message: Any) -> bytes:

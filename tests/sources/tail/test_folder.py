@@ -730,24 +730,24 @@ def test_no_event_follows_a_release(root: Path, start: Start) -> None:
     assert [type(event) for event in delivered] == [Scanned, Opened, Settled]
 
 
-# Set aside.
+# Exhausted.
 
 
-def set_aside(root: Path, start: Start) -> tuple[Driver, Path]:
-    """A tail that has read the first 64 bytes of a file of a terabyte and set it aside."""
+def exhausted(root: Path, start: Start) -> tuple[Driver, Path]:
+    """A tail that has read the first 64 bytes of a file of a terabyte, in which nothing more matters."""
     path = root / "a.slp"
     write(path, HEADER + b"begin")
     os.truncate(path, 1 << 40)
     driver = start(read_bytes=64)
     driver.step()
-    driver.tail.set_aside(driver.only().file)
-    driver.tail.set_aside(driver.only().file)
+    driver.tail.stop_reading(driver.only().file)
+    driver.tail.stop_reading(driver.only().file)
     driver.settle()
     return driver, path
 
 
-def test_file_that_is_set_aside_is_caught_up_and_not_read_on(root: Path, start: Start) -> None:
-    driver, path = set_aside(root, start)
+def test_exhausted_file_is_caught_up_and_not_read_on(root: Path, start: Start) -> None:
+    driver, path = exhausted(root, start)
     assert len(driver.only().data) == 64
     assert driver.only().caught_up == 1
     assert driver.settled
@@ -757,7 +757,7 @@ def test_file_that_is_set_aside_is_caught_up_and_not_read_on(root: Path, start: 
     assert driver.only().file.size_bytes == (1 << 40) + 4
 
 
-def test_new_file_does_not_wait_for_one_that_is_set_aside(root: Path, start: Start) -> None:
+def test_new_file_does_not_wait_for_an_exhausted_one(root: Path, start: Start) -> None:
     write(root / "long.slp", b"x" * 10_000)
     driver = start(read_bytes=64)
     driver.step()
@@ -766,17 +766,15 @@ def test_new_file_does_not_wait_for_one_that_is_set_aside(root: Path, start: Sta
     driver.step(6.0)
     driver.step()
     assert not driver.live()[root / "new.slp"].data, "it waits for the older file"
-    driver.tail.set_aside(long.file)
+    driver.tail.stop_reading(long.file)
     driver.settle()
     assert bytes(driver.live()[root / "new.slp"].data) == b"new"
 
 
 @pytest.mark.parametrize("release", [False, True])
 @pytest.mark.parametrize("change", ["other head", "truncated", "replaced"])
-def test_file_that_was_set_aside_is_read_again_when_it_is_another(
-    root: Path, start: Start, change: str, release: bool
-) -> None:
-    driver, path = set_aside(root, start)
+def test_exhausted_file_is_read_again_when_it_is_another(root: Path, start: Start, change: str, release: bool) -> None:
+    driver, path = exhausted(root, start)
     record = driver.only()
     if release:
         driver.tail.release(record.file)
@@ -786,7 +784,7 @@ def test_file_that_was_set_aside_is_read_again_when_it_is_another(
         os.truncate(path, 17)
     else:
         write(root / "new.tmp", b"new").replace(path)
-    for _ in range(4):  # a file that was not set aside would be read on for ever
+    for _ in range(4):  # a file that is not exhausted would be read on for ever
         driver.step(6)
     again = driver.only()
     assert again is not record
@@ -794,8 +792,8 @@ def test_file_that_was_set_aside_is_read_again_when_it_is_another(
         assert bytes(again.data[:17]) == file.read(17)
 
 
-def test_released_file_that_was_set_aside_is_not_read_again_for_its_growth(root: Path, start: Start) -> None:
-    driver, path = set_aside(root, start)
+def test_released_exhausted_file_is_not_read_again_for_its_growth(root: Path, start: Start) -> None:
+    driver, path = exhausted(root, start)
     driver.tail.release(driver.only().file)
     for _ in range(3):
         append(path, b"more")
@@ -813,12 +811,12 @@ def test_released_file_that_was_set_aside_is_not_read_again_for_its_growth(root:
     assert bytes(driver.only().data) == HEADER[:3]
 
 
-def test_released_file_that_was_set_aside_is_known_by_more_than_its_header(root: Path, start: Start) -> None:
+def test_released_exhausted_file_is_known_by_more_than_its_header(root: Path, start: Start) -> None:
     """A game that is written over a damaged file has the same header while it runs."""
     path = write(root / "a.slp", HEADER + b"damaged")
     driver = start()
     driver.step()
-    driver.tail.set_aside(driver.only().file)
+    driver.tail.stop_reading(driver.only().file)
     driver.settle()
     driver.tail.release(driver.only().file)
     path.write_bytes(HEADER + b"another game")

@@ -2,7 +2,7 @@
 
 A computer without a battery-backed clock starts with a wrong time, which is corrected once the network is there. Games
 that arrived before that have a wrong arrival, and the step looks like a break between them and the next game. A steady
-clock, which is never set, shows by how much the wall clock was set since.
+clock, which is never set, shows by how much the wall clock was set.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def _since_boot() -> float:
     return time.monotonic()
 
 
-class Arrivals:
-    """The newest arrivals of this run, by game."""
+class ArrivalTimes:
+    """When the newest games of this run arrived."""
 
     def __init__(
         self, *, wall_clock: Callable[[], float] = time.time, steady_clock: Callable[[], float] = _since_boot

@@ -1,0 +1,35 @@
+"""Frames that have become final, from the events of a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from slpstream.model.events import Event, Frame, FrameFinalized
+
+
+class FinalFrames:
+    """Keeps the frames of a game until they are final. Each number is returned once, in order."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[int, Mapping[int, Any]] = {}
+        self._through: int | None = None
+
+    def copy(self) -> FinalFrames:
+        """An independent copy in the same state; frames are values and shared."""
+        twin = FinalFrames()
+        twin._waiting, twin._through = dict(self._waiting), self._through
+        return twin
+
+    def take(self, events: Iterable[Event]) -> list[Mapping[int, Any]]:
+        """Take the next events of the reader. Returns the players of each frame that they make final."""
+        waiting = self._waiting
+        final: list[Mapping[int, Any]] = []
+        for event in events:
+            if type(event) is Frame:
+                if self._through is None or event.number > self._through:  # a final frame stays as it was
+                    waiting[event.number] = event.entry.players
+            elif type(event) is FrameFinalized:
+                self._through = through = event.through
+                final += [waiting.pop(number) for number in sorted(waiting) if number <= through]
+        return final
