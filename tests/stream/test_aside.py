@@ -48,7 +48,7 @@ async def test_conflating_subscriber_that_resumes_passes_over_games_aside() -> N
 
 
 async def test_lossless_subscriber_that_resumes_in_a_game_aside_misses_nothing() -> None:
-    """It was sent the first game aside and half of the second. How much it has of the game that is played is unknown."""
+    """It has the first game aside and half of the second. How much it has of the game that is played is unknown."""
     station, played = FakeStation(), FakeLog(1, batches=20)
     olds = [FakeLog(number, batches=9) for number in (2, 3, 4)]
     game = station.begin(played)
