@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +13,7 @@ import pytest
 import trio
 from starlette.routing import Mount, Route
 
-from slpstream.config import StationConfig
+from slpstream.config import Fanout, StationConfig
 from slpstream.daemon import outputs
 from slpstream.daemon.sets import StationSets
 from slpstream.daemon.station import station as station_module
@@ -25,6 +25,7 @@ from slpstream.game import pipeline
 from slpstream.game.log_reader import GrowingLogReader
 from slpstream.game.replay_check import ReplayCheck
 from slpstream.outputs import JsonLinesSink, ObsFiles, WebhookSink
+from slpstream.outputs.redis import sink as broker_sink
 from slpstream.sources.tail import CaughtUp, FolderTail, Lost, Opened, Refused, Scanned, Settled, TailEvent
 from slpstream.store import GameIndex
 from slpstream.store import index as index_module
@@ -34,7 +35,9 @@ from slpstream.system.internal_errors import PARTS
 from slpstream.web import app as app_module
 from slpstream.web import server as server_module
 from slpstream.web.websocket import WebsocketSession
-from tests.faults.blast_radius import ROWS, Bug, Player, Venue, bug_in, venue
+from tests.faults.blast_radius import ROWS, TIMEOUT_SECONDS, Bug, Player, Venue, bug_in, venue
+from tests.redis.ingest import broker_client, stored
+from tests.redis.redis_process import redis
 from tests.synthetic.match import synthetic_match
 from tests.web.served import Answer, Caller
 
@@ -325,6 +328,53 @@ async def test_bug_in_any_output_and_shared_task(tmp_path: Path) -> None:
         for player in here.players:
             jsonl = tmp_path / "jsonl" / player.station / f"{player.game_id}.jsonl"
             await here.until(jsonl.exists, "outputs go on")
+
+
+@pytest.mark.trio
+async def test_bug_in_the_broker_sink(tmp_path: Path) -> None:
+    """Also of the station with the bug, each message is in the broker once in the end."""
+    of_station: list[tuple[Any, str]] = [
+        (broker_sink, "_begin"),
+        (broker_sink, "_record_turn"),
+        (broker_sink._Writer, "put"),
+    ]
+    shared: list[tuple[Any, str]] = [
+        (broker_sink._Writer, "_send"),
+        (broker_sink.OutgoingLog, "note"),
+        (broker_sink.RedisSink, "_send_statuses"),
+    ]
+    with redis() as server:
+        async with (
+            broker_client(server.url) as client,
+            venue(tmp_path, fanout=Fanout(url=server.url, event="bugs")) as here,
+        ):
+
+            async def in_broker(player: Player) -> list[bytes]:
+                mark = b'"station":"%b",' % player.station.encode()
+                lines = await stored(client, "bugs", player.station)
+                return [line.replace(mark, b"", 1) for line in lines if player.game_id.encode() in line]
+
+            async def until_in_broker(players: list[Player], where: str) -> None:
+                for player in players:
+                    with trio.move_on_after(TIMEOUT_SECONDS):
+                        while len(await in_broker(player)) < len(player.expected):
+                            await trio.sleep(0.02)
+                    assert await in_broker(player) == player.expected, f"{where}: {player.station}"
+
+            for owner, name in [*of_station, *shared]:
+                where = f"{owner.__name__.rpartition('.')[2]}.{name}"
+                victim = here.players[len(here.results) % len(here.players)]
+                once = (owner, name) in shared
+                station, times = (None, 1) if once else (victim.station, 10**9)
+                with bug_in(owner, name, station=station, times=times) as raised:
+                    if name == "_begin":
+                        await client.client_kill(skipme=True)
+                    await here.play(where, "broker", lambda _, raised=raised: nullcontext(raised), early=True)  # type: ignore[misc]
+                    await until_in_broker([player for player in here.players if player is not victim], where)
+                    if not once:
+                        assert await in_broker(victim) == []
+                        assert any("broker" in reason for reason in here.daemon.not_ready())
+                await until_in_broker(here.players, where)
 
 
 def test_every_part_has_a_row() -> None:

@@ -411,11 +411,12 @@ class RedisSink:
     def _confirmed(self, batch: QueuedBatch) -> None:
         last = batch.messages[-1]
         log, station = batch.log, batch.log.keys.station
-        log.note(last.game_id or "", last.position)
-        self._on_sent(station, len(batch.messages))
-        channel = self._stations().get(station)
-        if channel is not None and not self._missing_bytes(channel, log):
-            log.complete_at = time.monotonic()
+        with self._errors.contain("broker", station=station, frames=log.mode):  # the writer serves all stations
+            log.note(last.game_id or "", last.position)
+            self._on_sent(station, len(batch.messages))
+            channel = self._stations().get(station)
+            if channel is not None and not self._missing_bytes(channel, log):
+                log.complete_at = time.monotonic()
 
     def _missing_bytes(self, channel: Channel, log: OutgoingLog) -> int:
         """How many bytes of the current game's replay the broker lacks; 0 if it has all messages."""
