@@ -24,6 +24,7 @@ import trio
 from slpstream.model.errors import SinkError
 from slpstream.outputs.post import Headers, PostResponse, Target, post, target_of
 from slpstream.store.deliveries import DeliveryStore, StoredDelivery
+from slpstream.system.backoff import backoff_seconds
 from slpstream.system.logs import get_logger
 
 Outcome = Literal["delivered", "retried", "rejected", "given_up"]
@@ -33,7 +34,6 @@ Post = Callable[[Target, Headers, bytes, ssl.SSLContext | None, float], Awaitabl
 MAX_WAITING = 10_000
 MAX_REFUSALS = 5
 FIRST_PAUSE_SECONDS = 1.0
-MAX_PAUSE_SECONDS = 60.0
 _MAX_RETRY_AFTER_SECONDS = 3600.0
 _STORE_PAUSE_SECONDS = 5.0
 _EXPIRY_SECONDS = 60.0
@@ -247,8 +247,7 @@ class Deliverer:
         The maximum doubles each time, up to a minute. Half of the wait is random, so that a receiver that comes back is
         not met by all its senders at once.
         """
-        max_seconds: float = min(MAX_PAUSE_SECONDS, FIRST_PAUSE_SECONDS * 2 ** min(failures - 1, 10))
-        return max_seconds * self._rng.uniform(0.5, 1.0)
+        return backoff_seconds(failures, FIRST_PAUSE_SECONDS) * self._rng.uniform(0.5, 1.0)
 
     def _retry_after_seconds(self, text: str) -> float:
         """The wait that a `Retry-After` header asks for, in seconds or as a date; 0 if it is empty or invalid."""

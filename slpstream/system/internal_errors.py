@@ -23,6 +23,7 @@ from typing import Literal, Self, get_args
 
 import trio
 
+from slpstream.system.backoff import MAX_PAUSE_SECONDS, backoff_seconds
 from slpstream.system.logs import get_logger
 
 Part = Literal[
@@ -51,7 +52,6 @@ PARTS: tuple[str, ...] = get_args(Part)
 """The parts that end on their own, as `slpstream_internal_errors_total` names them."""
 
 _FIRST_PAUSE_SECONDS = 1.0
-_MAX_PAUSE_SECONDS = 60.0
 _STABLE_SECONDS = 10.0
 """A part that has run this long since its last failure works again."""
 _ID_BYTES = 4
@@ -100,8 +100,8 @@ class InternalErrors:
                     await run()
                     return
                 now = trio.current_time()
-                failures = 1 if now - began > _MAX_PAUSE_SECONDS else failures + 1
-                pause_seconds = min(_FIRST_PAUSE_SECONDS * 2 ** (failures - 1), _MAX_PAUSE_SECONDS)
+                failures = 1 if now - began > MAX_PAUSE_SECONDS else failures + 1
+                pause_seconds = backoff_seconds(failures, _FIRST_PAUSE_SECONDS)
                 where = "".join(f", {name} {value}" for name, value in about.items())
                 self._restarting[key] = (
                     f"{part}{where}: internal error {contained.error_id}, started again",

@@ -19,6 +19,7 @@ from slpstream.model.messages import FramesMode
 from slpstream.outputs.redis.connection import BROKER_ERRORS, Address, Client, entries_of, keep_connected
 from slpstream.outputs.redis.streams import MODES, EventKeys, StationKeys
 from slpstream.stream import Hub
+from slpstream.system.backoff import backoff_seconds
 from slpstream.system.internal_errors import Containment, InternalErrors
 from slpstream.system.logs import get_logger
 
@@ -31,7 +32,6 @@ _WAIT_MILLISECONDS = 1000
 _PAUSE_SECONDS = 0.004
 _LOOK_SECONDS = 2.0
 _FIRST_PAUSE_SECONDS = 1.0
-_MAX_PAUSE_SECONDS = 60.0
 
 Log = tuple[GatewayStation, FramesMode]
 
@@ -154,7 +154,7 @@ class Feed:
             await station.open()
         if contained.error_id is not None or station is None:
             failures = 1 if failure is None else failure.failures + 1
-            pause_seconds = min(_FIRST_PAUSE_SECONDS * 2 ** (failures - 1), _MAX_PAUSE_SECONDS)
+            pause_seconds = backoff_seconds(failures, _FIRST_PAUSE_SECONDS)
             self._failed[name] = _Failure(contained.error_id or "", failures, trio.current_time() + pause_seconds)
             return None
         self._failed.pop(name, None)

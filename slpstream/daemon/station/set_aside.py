@@ -9,9 +9,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from slpstream.sources.tail import FileIdentity, TailedFile
+from slpstream.system.backoff import backoff_seconds
 
 _FIRST_PAUSE_SECONDS = 1.0
-_MAX_PAUSE_SECONDS = 60.0
 _MAX_FILES = 256
 
 
@@ -35,7 +35,7 @@ class SetAsideFiles:
         """Set a file aside, at the time `now` on trio's clock."""
         failed = self._files.pop((file.identity, file.path), None) or _Failed()
         failed.failures += 1
-        failed.retry_at = now + min(_FIRST_PAUSE_SECONDS * 2 ** (failed.failures - 1), _MAX_PAUSE_SECONDS)
+        failed.retry_at = now + backoff_seconds(failed.failures, _FIRST_PAUSE_SECONDS)
         failed.changed = None
         self._files[file.identity, file.path] = failed
         while len(self._files) > _MAX_FILES:
