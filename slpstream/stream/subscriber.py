@@ -16,7 +16,7 @@ from typing import Any
 
 import trio
 
-from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFailed, TooSlow
+from slpstream.model.errors import NoSuchGame, SubscriberError, SubscriptionFailed, TooSlow, first_refusal
 from slpstream.model.messages import DROPPABLE_TYPES, Cursor, LogMessage, Position
 from slpstream.stream.channel import Channel, WantedChannels
 from slpstream.stream.delta_bases import Chunk, DeltaBases, Entry
@@ -25,6 +25,7 @@ from slpstream.stream.games import StationReader
 from slpstream.stream.outbox import Outbox
 from slpstream.stream.subscription import Delivery, Start, Subscription
 from slpstream.stream.view import Encoding, View
+from slpstream.system.internal_errors import InternalErrors
 
 _MESSAGES_AT_ONCE = 8  # a crowd that catches up must not delay the live subscribers
 
@@ -64,6 +65,19 @@ class Subscriber:
                 raise self._failure or TooSlow("the connection is too slow for what may not be dropped")
         finally:
             self._stations = []  # they refer back to this object, and reference cycles are freed late
+
+    async def run_until_refused(self, channels: WantedChannels, errors: InternalErrors) -> SubscriberError | None:
+        """Do the same as `run`, and return the error that has ended the subscription.
+
+        A bug ends it with `SubscriptionFailed`; with `strict` errors, it is raised.
+        """
+        refused: SubscriberError | None = None
+        with errors.contain("stream") as contained:
+            try:
+                await self.run(channels)
+            except* SubscriberError as group:
+                refused = first_refusal(group)
+        return refused if contained.error_id is None else SubscriptionFailed(contained.error_id)
 
     async def _follow(self, channels: WantedChannels, nursery: trio.Nursery) -> None:
         """Run a `StationDelivery` for each channel, as they come and go."""

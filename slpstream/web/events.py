@@ -22,8 +22,6 @@ from slpstream.model.errors import (
     NoSuchGame,
     ProtocolViolation,
     SubscriberError,
-    SubscriptionFailed,
-    first_refusal,
 )
 from slpstream.model.messages import Cursor, LogMessage, cut_frame
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels
@@ -164,14 +162,7 @@ class EventsSession:
             self._outbox.discard()
 
     async def _follow(self, subscriber: Subscriber, channels: WantedChannels) -> None:
-        error: SubscriberError | None = None
-        with self._errors.contain("stream") as contained:
-            try:
-                await subscriber.run(channels)
-            except* SubscriberError as group:
-                error = first_refusal(group)
-        if contained.error_id is not None:
-            error = SubscriptionFailed(contained.error_id)
+        error = await subscriber.run_until_refused(channels, self._errors)
         if error is not None:
             self._stop()
             self._outbox.clear()

@@ -27,7 +27,6 @@ from slpstream.model.errors import (
     ProtocolViolation,
     SubscriberError,
     SubscriptionFailed,
-    first_refusal,
 )
 from slpstream.model.version import __version__
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
@@ -231,15 +230,8 @@ class WebsocketSession:
             self._flush_protocol()
 
     async def _follow(self, subscriber: Subscriber, channels: WantedChannels, scope: trio.CancelScope) -> None:
-        error: SubscriberError | None = None
         with scope:
-            with self._errors.contain("stream") as contained:
-                try:
-                    await subscriber.run(channels)
-                except* SubscriberError as group:
-                    error = first_refusal(group)
-            if contained.error_id is not None:
-                error = SubscriptionFailed(contained.error_id)
+            error = await subscriber.run_until_refused(channels, self._errors)
             if error is not None and self._subscriber is subscriber:
                 self._refuse(error)
 

@@ -69,6 +69,21 @@ def game_id_of(data: bytes, path: Path) -> str:
 
 
 @asynccontextmanager
+async def log_of(station: Station) -> AsyncIterator[list[bytes]]:
+    """The messages that an output of the station has received."""
+    received: list[bytes] = []
+
+    async def consume() -> None:
+        async for batch in LogConsumer(station.channel):
+            received.extend(message.json() for message in batch.messages)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(consume)
+        yield received
+        nursery.cancel_scope.cancel()
+
+
+@asynccontextmanager
 async def written_on(*played: PlayedGame) -> AsyncIterator[None]:
     """Write a few hundred bytes of each game now and then."""
 
@@ -187,14 +202,7 @@ async def test_written_whole_formats_leave_a_growing_game_its_place(folder: Path
 
 async def test_messages_of_a_copied_game_are_sent_once(folder: Path) -> None:
     live = PlayedGame(folder / "live.slp", 1)
-    received: list[bytes] = []
-    async with quick_station(folder) as station, trio.open_nursery() as nursery:
-
-        async def consume() -> None:
-            async for batch in LogConsumer(station.channel):
-                received.extend(message.json() for message in batch.messages)
-
-        nursery.start_soon(consume)
+    async with quick_station(folder) as station, log_of(station) as received:
         live.write()
         await until(lambda: shown(station) == ("playing", live.game_id))
         part = folder / "part.tmp"
@@ -215,20 +223,12 @@ async def test_messages_of_a_copied_game_are_sent_once(folder: Path) -> None:
         await trio.sleep(0.1)
         assert received == [message.json() for message in messages(live.path)]
         assert len(station.recordings()) == 7
-        nursery.cancel_scope.cancel()
 
 
 @pytest.mark.parametrize("way", ["lost", "stalled"])
 async def test_log_goes_on_in_a_copy_that_grows(way: str, folder: Path) -> None:
     first, second = PlayedGame(folder / "first.slp", 1), PlayedGame(folder / "second.slp", 1)
-    received: list[bytes] = []
-    async with quick_station(folder) as station, trio.open_nursery() as nursery:
-
-        async def consume() -> None:
-            async for batch in LogConsumer(station.channel):
-                received.extend(message.json() for message in batch.messages)
-
-        nursery.start_soon(consume)
+    async with quick_station(folder) as station, log_of(station) as received:
         first.write(20_000)
         await until(lambda: shown(station) == ("playing", first.game_id))
         second.write(20_000)
@@ -244,7 +244,6 @@ async def test_log_goes_on_in_a_copy_that_grows(way: str, folder: Path) -> None:
         await until(lambda: len(received) >= len(expected))
         assert received == expected
         await until(lambda: shown(station) == ("idle", first.game_id))
-        nursery.cancel_scope.cancel()
 
 
 async def test_game_that_is_written_again_is_played_again(folder: Path) -> None:
@@ -261,18 +260,10 @@ async def test_game_that_is_written_again_is_played_again(folder: Path) -> None:
 
 async def test_finished_file_completes_a_copy_that_was_cut_off(folder: Path) -> None:
     cut = PlayedGame(folder / "cut.slp", 1)
-    received: list[bytes] = []
-    async with quick_station(folder) as station, trio.open_nursery() as nursery:
-
-        async def consume() -> None:
-            async for batch in LogConsumer(station.channel):
-                received.extend(message.json() for message in batch.messages)
-
-        nursery.start_soon(consume)
+    async with quick_station(folder) as station, log_of(station) as received:
         cut.write(20_000)
         await until(lambda: bool(received))
         (folder / "whole.slp").write_bytes(cut.whole)
         expected = [message.json() for message in messages(folder / "whole.slp")]
         await until(lambda: len(received) >= len(expected))
         assert received == expected
-        nursery.cancel_scope.cancel()

@@ -22,7 +22,7 @@ import trio
 
 from slpstream.formats.registry import of_name
 from slpstream.game.log_reader import archived_game, peek_game_id
-from slpstream.model.errors import CursorGone, FormatError, NoSuchGame, SubscriberError
+from slpstream.model.errors import CursorGone, FormatError, NoSuchGame
 from slpstream.model.messages import timestamp
 from slpstream.sources.tail import TailedFile
 from slpstream.store import path_key
@@ -36,6 +36,9 @@ _SLICE_SECONDS = 0.02
 _FEW_FILES = 100
 """Up to this number, files are opened without asking the index, which would return all files of the station."""
 _GAMES_AT_ONCE = 100
+
+_Key = tuple[Path, int]
+"""Path and modification time in nanoseconds: a game id is known for a file as long as these stay the same."""
 
 StoredIds = Callable[[], Awaitable[Mapping[bytes, tuple[int, int, str]]]]
 """The games that the index has found in files: modification time in nanoseconds, size in bytes and game id, by path."""
@@ -62,8 +65,6 @@ class Archive:
         self._files = files
         self._searching = searching or limiter
         self._stored_ids = stored_ids
-        self._game_ids: dict[tuple[Path, int], str | None] = {}
-        """By path and modification time in nanoseconds; `None` for a file without a game."""
         self._newest: tuple[Sequence[TailedFile], list[dict[str, Any]]] = ((), [])
         self._search = _Search((), {})
         self._one_search = trio.Lock()
@@ -92,9 +93,11 @@ class Archive:
         """
         async with self._one_search:
             search = await self._search_for(game_id)
+            if game_id not in search.found and search.unreadable is not None:
+                raise CursorGone(f"a replay cannot be read, perhaps that of this game: {search.unreadable}")
             if game_id not in search.found:
-                raise _not_found(game_id, search.unreadable)
-            found = await trio.to_thread.run_sync(self._find, search.files, game_id, limiter=self._searching)
+                raise NoSuchGame(f"no such game: {game_id}")
+            found = await trio.to_thread.run_sync(search.games_from, game_id, limiter=self._searching)
         games: list[Game] = []
         for file, mtime_ns, its_id in found:
             if len(games) % _GAMES_AT_ONCE == 0:
@@ -108,35 +111,14 @@ class Archive:
         files = self._files()
         search = self._search
         if search.listing is not files or search.unreadable is not None:
-            search = await trio.to_thread.run_sync(_Search, files, self._game_ids, limiter=self._searching)
+            search = await trio.to_thread.run_sync(_Search, files, search.game_ids, limiter=self._searching)
             if self._stored_ids is not None and search.unknown > _FEW_FILES:
                 stored = await self._stored_ids()
                 await trio.to_thread.run_sync(search.take, stored, limiter=self._searching)
-            self._search, self._game_ids = search, search.game_ids
+            self._search = search
         while game_id not in search.found and not search.over:
             await trio.to_thread.run_sync(search.go_on, limiter=self._searching)
         return search
-
-    def _find(self, files: Sequence[TailedFile], game_id: str) -> list[tuple[TailedFile, int, str]]:
-        """In a worker thread: the wanted game's file and all newer ones. Raises the same errors as `games_from`."""
-        keys = [(file.path, file.mtime_ns) for file in files]
-        known = self._game_ids = {key: self._game_ids[key] for key in keys if key in self._game_ids}
-        unreadable: str | None = None
-        count = 0
-        for place, key in enumerate(keys):
-            unreadable = _peek(known, key) or unreadable
-            if known.get(key) == game_id:
-                count = place + 1
-                break
-        if not count:
-            raise _not_found(game_id, unreadable)
-        while True:
-            fullest = _fullest(files, keys, count, known)
-            if fullest[game_id] < count:
-                break
-            count = fullest[game_id] + 1  # an older file has more of the wanted game, so more files are newer than it
-        found = sorted((place, its_id) for its_id, place in fullest.items() if place < count)
-        return [(files[place], keys[place][1], its_id) for place, its_id in found]
 
 
 class _Search:
@@ -145,8 +127,8 @@ class _Search:
     The methods block, and may be called in any thread, one at a time.
     """
 
-    def __init__(self, listing: Sequence[TailedFile], known: Mapping[tuple[Path, int], str | None]) -> None:
-        """`known` are game ids by path and modification time, as far as earlier searches have found them."""
+    def __init__(self, listing: Sequence[TailedFile], known: Mapping[_Key, str | None]) -> None:
+        """`known` are game ids as far as earlier searches have found them; `None` for a file without a game."""
         self.listing = listing
         self.files = sorted(listing, key=_age, reverse=True)
         self.found: set[str] = set()
@@ -185,14 +167,17 @@ class _Search:
             if game_id is not None:
                 self.found.add(game_id)
 
-
-def _not_found(game_id: str, unreadable: str | None) -> SubscriberError:
-    if unreadable is not None:
-        return CursorGone(f"a replay cannot be read, perhaps that of this game: {unreadable}")
-    return NoSuchGame(f"no such game: {game_id}")
-
-
-_Key = tuple[Path, int]
+    def games_from(self, game_id: str) -> list[tuple[TailedFile, int, str]]:
+        """The file of a game that was found and those of all newer games, with modification time and game id."""
+        keys = self._keys
+        count = 1 + next(place for place, key in enumerate(keys) if self.game_ids.get(key) == game_id)
+        while True:
+            fullest = _fullest(self.files, keys, count, self.game_ids)
+            if fullest[game_id] < count:
+                break
+            count = fullest[game_id] + 1  # an older file has more of the wanted game, so more files are newer than it
+        found = sorted((place, its_id) for its_id, place in fullest.items() if place < count)
+        return [(self.files[place], keys[place][1], its_id) for place, its_id in found]
 
 
 def _fullest(
