@@ -6,6 +6,8 @@ the nickname in 32 bytes, zero-terminated.
 
 from __future__ import annotations
 
+from socket import SO_BROADCAST, SO_REUSEADDR, SOL_SOCKET  # trio's namespace lacks SO_REUSEADDR on Windows
+
 import trio
 from msgspec import Struct
 
@@ -41,8 +43,8 @@ async def hear(host: str, port: int) -> trio.socket.SocketType:
     """
     socket = trio.socket.socket(trio.socket.AF_INET, trio.socket.SOCK_DGRAM)
     try:
-        socket.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_REUSEADDR, 1)
-        socket.setsockopt(trio.socket.SOL_SOCKET, trio.socket.SO_BROADCAST, 1)
+        socket.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
+        socket.setsockopt(SOL_SOCKET, SO_BROADCAST, 1)
         await socket.bind((host, port))
     except OSError:
         socket.close()

@@ -32,3 +32,13 @@ async def test_errors_of_the_socket_are_waited_out(autojump_clock: trio.testing.
     call = await discovery.next_call(socket)
     assert (call.nick, call.mac, call.host) == ("Wii", "00:01:02:03:04:05", "192.0.2.7")
     assert trio.current_time() - began >= 1, "an error that stays must not take all of the processor"
+
+
+async def test_port_is_shared_where_trio_leaves_out_the_constant_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`trio.socket` has no SO_REUSEADDR on Windows, because it means something else for servers there."""
+    monkeypatch.delattr(trio.socket, "SO_REUSEADDR")
+    first = await discovery.hear("127.0.0.1", 0)
+    with first:
+        port = first.getsockname()[1]
+        with await discovery.hear("127.0.0.1", port) as second:
+            assert second.getsockname()[1] == port
