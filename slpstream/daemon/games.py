@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from slpstream.web.games import EncodedFrames, EncodedStats, FramesQuery, Replay
 
 _OPEN_LOGS = 4
 _KEPT_STATS = 16
+_KEPT_DESCRIPTIONS = 512
 
 
 class DaemonGames:
@@ -202,8 +203,15 @@ def _item(row: GameRow, running: set[str]) -> dict[str, Any]:
         "reason": row.reason,
         "last_frame": row.last_frame,
         "duration_seconds": row.duration_seconds,
-        **schemas.described(msgspec.json.decode(row.summary, type=GameSummary)),
+        **_described(row.summary),
     }
+
+
+@lru_cache(maxsize=_KEPT_DESCRIPTIONS)
+def _described(summary: str) -> dict[str, msgspec.Raw]:
+    """The fields of an item that come from the summary, encoded. Dashboards ask for the same games again and again."""
+    fields = schemas.described(msgspec.json.decode(summary, type=GameSummary))
+    return {name: msgspec.Raw(msgspec.json.encode(value)) for name, value in fields.items()}
 
 
 def _raw(text: str | None) -> Any:
