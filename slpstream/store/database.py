@@ -357,16 +357,25 @@ def _put_game(writer: sqlite3.Connection, entry: Entry, record: GameRecord) -> N
         (record.game_id,),
     ).fetchone()
     values: dict[str, Any] = dict.fromkeys(columns) if known is None else dict(zip(columns, known, strict=True))
-    if known is None or _files(writer, record.game_id)[0][0] == entry.path:
+    files = _files(writer, record.game_id)
+    listed_at_ms: int | None = values["listed_at_ms"]
+    if known is None or files[0][0] == entry.path:
         keep_summary = knows_less(record, values["reason"], values["metadata"])
         for name in _RECORD_COLUMNS:
-            value = _column(getattr(record, name))
-            if value is not None and not (name == "summary" and keep_summary):
-                values[name] = value
-        _write_game(writer, record.game_id, values, entry)
+            value = getattr(record, name)
+            if value is None or (keep_summary and name == "summary"):
+                continue
+            kind = type(value)
+            values[name] = (
+                value.decode() if kind is bytes else _encode_summary(value).decode() if kind is GameSummary else value
+            )
+        listed_at_ms = _write_game(writer, record.game_id, values, entry)
     if entry.arrived_at_ms is not None and values["arrived_at_ms"] is None:
-        _place(writer, record.game_id, entry.arrived_at_ms)
-    _refresh(writer, record.game_id)
+        listed_at_ms = _place(writer, record.game_id, entry.arrived_at_ms)
+    if known is None and len(files) == 1:  # nearly always; there is nothing to bring up to date
+        _insert_tags(writer, record.game_id, listed_at_ms, record.format, files, record.summary)
+    else:
+        _refresh(writer, record.game_id)
 
 
 def _files(writer: sqlite3.Connection, game_id: str) -> list[tuple[bytes, str]]:
@@ -375,14 +384,8 @@ def _files(writer: sqlite3.Connection, game_id: str) -> list[tuple[bytes, str]]:
     return found.fetchall()
 
 
-def _column(value: Any) -> Any:
-    """A value of a record in the form of its column."""
-    if isinstance(value, GameSummary):
-        value = _encode_summary(value)
-    return value.decode() if isinstance(value, bytes) else value
-
-
-def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any], entry: Entry) -> None:
+def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any], entry: Entry) -> int | None:
+    """Write the row of a game. Returns its `listed_at_ms`; `None` if `_place` has to decide it."""
     names = ("game_id", "started_at_ms", "listed_at_ms", "arrived_at_ms", "station", "path", *_RECORD_COLUMNS)
     # A game ends with the last write to its file.
     ended_ms = entry.mtime_ns // 1_000_000
@@ -394,10 +397,12 @@ def _write_game(writer: sqlite3.Connection, game_id: str, values: dict[str, Any]
         f"INSERT OR REPLACE INTO games ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})",  # noqa: S608
         [row[name] for name in names],
     )
+    listed_at_ms: int | None = row["listed_at_ms"]
+    return listed_at_ms
 
 
-def _place(writer: sqlite3.Connection, game_id: str, arrived_at_ms: int) -> None:
-    """Store when a game arrived and list it there, but never before a game that arrived earlier.
+def _place(writer: sqlite3.Connection, game_id: str, arrived_at_ms: int) -> int:
+    """Store when a game arrived and list it there, but never before a game that arrived earlier. Returns where it is.
 
     Games are thus listed in the order in which they arrived, even if the clock is set back in between.
     """
@@ -408,6 +413,7 @@ def _place(writer: sqlite3.Connection, game_id: str, arrived_at_ms: int) -> None
     writer.execute(
         "UPDATE games SET arrived_at_ms = ?, listed_at_ms = ? WHERE game_id = ?", (arrived_at_ms, listed_at_ms, game_id)
     )
+    return listed_at_ms
 
 
 def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
@@ -428,8 +434,20 @@ def _refresh(writer: sqlite3.Connection, game_id: str) -> None:
     listed_at_ms, format_, summary, path = row
     if path != files[0][0]:
         writer.execute("UPDATE games SET path = ?, station = ? WHERE game_id = ?", (*files[0], game_id))
+    _insert_tags(writer, game_id, listed_at_ms, format_, files, _summary(summary))
+
+
+def _insert_tags(
+    writer: sqlite3.Connection,
+    game_id: str,
+    listed_at_ms: int | None,
+    format_: str,
+    files: Sequence[tuple[bytes, str]],
+    summary: GameSummary,
+) -> None:
+    """Write the search terms of a game that has none."""
     tags = {("format", format_), *(("station", station) for _, station in files)}
-    tags |= {("player", term) for term in search_terms(_summary(summary).players)}
+    tags |= {("player", term) for term in search_terms(summary.players)}
     writer.executemany(
         "INSERT INTO tags (kind, value, listed_at_ms, game_id) VALUES (?, ?, ?, ?)",
         [(kind, value, listed_at_ms, game_id) for kind, value in tags],
