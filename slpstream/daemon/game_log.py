@@ -7,12 +7,10 @@ from collections.abc import Sequence
 import msgspec
 from msgspec import UNSET
 
-from slpstream.model.messages import START, LogMessage, cut_frame
+from slpstream.model.messages import START, LogMessage
 from slpstream.stream import Game
 from slpstream.web.games import EncodedFrames, FramesQuery
 from slpstream.web.schemas import GameLinks
-
-_FRAME_HEAD = len(b'{"frame":')
 
 
 async def read_frames(log: Game, query: FramesQuery) -> EncodedFrames:
@@ -36,9 +34,7 @@ async def read_frames(log: Game, query: FramesQuery) -> EncodedFrames:
 
 
 def _frame_of(message: LogMessage, fields: Sequence[str] | None) -> bytes:
-    if fields is None:
-        return bytes(message.entry())
-    return cut_frame(b"{" + message.body, fields)[_FRAME_HEAD:-1]
+    return bytes(message.entry(None if fields is None else tuple(fields)))
 
 
 def stats_of(message: LogMessage) -> bytes:

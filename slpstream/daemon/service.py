@@ -42,7 +42,7 @@ GRACE_SECONDS = 3.0
 _COUNT_SECONDS = 1.0
 _GARBAGE_SECONDS = 600.0
 _GARBAGE_THRESHOLDS = (10_000, 5, 5_000)
-_SWITCH_SECONDS = 0.0005
+_SWITCH_SECONDS = 0.0002
 """How long a worker thread goes on computing while the event loop waits for the interpreter. With Python's default of 5
 ms, a frame on its way through the daemon loses as much at each of several system calls."""
 _M_ARENA_MAX = -8

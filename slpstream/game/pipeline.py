@@ -27,12 +27,13 @@ from slpstream.model.events import (
     GameEnd,
     GameEvent,
     GameStart,
+    PackedEntry,
     StatsUpdate,
 )
-from slpstream.model.messages import START, FramesMode, LogMessage, body_of
+from slpstream.model.messages import START, FramesMode, LogMessage, content_of
 
-Encoded = tuple[str, bytes, int | None]
-"""Message type, payload and frame number, as `body_of` returns them."""
+Encoded = tuple[str, bytes | PackedEntry, int | None]
+"""Message type, payload and frame number, as `content_of` returns them."""
 
 _DERIVED = (GameEvent, StatsUpdate)
 """The events of a stats computer. They name the final frame that causes them."""
@@ -294,7 +295,7 @@ class Pipeline:
                     start, game_id = event, event.game_id
                 elif isinstance(event, GameEnd):
                     end = event
-            encoded = body_of(event)
+            encoded = content_of(event)
             if game_id is None:
                 loose.append(LogMessage(encoded[0], None, self.modes[0], 0, 0, encoded[1], None))
                 continue

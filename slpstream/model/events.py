@@ -15,6 +15,7 @@ from typing import Any, Literal, Protocol, TypeVar
 import msgspec
 
 Severity = Literal["info", "warning", "error"]
+Form = Literal["json", "msgpack"]
 EndReason = Literal["game_end", "raw_length", "file_end", "incomplete", "error"]
 
 
@@ -76,12 +77,50 @@ class GameStart(Event, gc=False):
     rate: tuple[int, int]
 
 
-class Frame(Event, gc=False):
+class PackedEntry(msgspec.Struct, gc=False):
+    """A frame that is kept as the bytes of its file, and decoded or encoded on demand."""
+
+    def entry(self) -> Any:
+        """The frame, decoded."""
+        raise NotImplementedError
+
+    def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
+        """The end of a `frame` message, from its key `frame` on, cut down to `fields`; without them it has everything.
+
+        `None` if it has to be made from `entry`.
+        """
+        raise NotImplementedError
+
+    def size_bytes(self) -> int:
+        """About as many bytes as the message has as JSON."""
+        raise NotImplementedError
+
+
+class Frame(Event, gc=False, eq=False):
     """A complete frame. `revision` is 0 the first time and grows by one each time a rollback sends the number again."""
 
     number: int
     revision: int
-    entry: Any
+    content: Any
+    """The format's `FrameEntry`, or a `PackedEntry`."""
+
+    @property
+    def entry(self) -> Any:
+        """The format's own frame, a `FrameEntry`."""
+        content = self.content
+        return content.entry() if isinstance(content, PackedEntry) else content
+
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same frame, packed or not."""
+        if not isinstance(other, Frame):
+            return NotImplemented
+        mine, others = ((f.end_offset, f.number, f.revision, f.entry) for f in (self, other))
+        return mine == others
+
+    __hash__ = None  # type: ignore[assignment]  # frames can change: a packed one is decoded
+
+    def __repr__(self) -> str:
+        return f"Frame({self.end_offset}, {self.number}, {self.revision}, {self.entry})"
 
     @property
     def players(self) -> Mapping[int, PlayerFrame]:

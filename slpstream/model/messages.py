@@ -22,7 +22,7 @@ import msgspec
 
 from slpstream.model import events
 from slpstream.model.errors import ProtocolViolation
-from slpstream.model.events import Event
+from slpstream.model.events import Event, PackedEntry
 
 FramesMode = Literal["live", "finalized"]
 Topic = Literal["game", "frame", "event", "stats", "diagnostic"]
@@ -63,6 +63,7 @@ DROPPABLE_TYPES = frozenset({"frame", "finalized", "stats"})
 """The types that a conflating subscriber may miss: the newest message replaces the older ones."""
 
 _encode = msgspec.json.Encoder().encode
+_encode_messagepack = msgspec.msgpack.Encoder().encode
 _CURSOR = re.compile(
     r"(?P<game>[0-9a-f]{32})/"
     r"(?:(?P<mode>[lf])(?P<offset>[0-9]{1,18})\.(?P<count>[0-9]{1,9})|frame:(?P<frame>-?[0-9]{1,9}))"
@@ -106,7 +107,7 @@ def parse_cursor(text: str) -> Cursor:
     return Cursor(match["game"], _LETTER_MODES[match["mode"]], Position(int(match["offset"]), int(match["count"])))
 
 
-class LogMessage(msgspec.Struct, gc=False):
+class LogMessage(msgspec.Struct, gc=False, eq=False):
     """One message of a game's log. `json(station)` is the line; other forms are made on demand and cached.
 
     `frame` is the frame number of a `frame` message, otherwise `None`. `game_id` is `None` for a diagnostic from before
@@ -118,9 +119,18 @@ class LogMessage(msgspec.Struct, gc=False):
     mode: FramesMode
     offset: int
     count: int
-    body: bytes
+    content: bytes | PackedEntry
+    """The payload, encoded up to the closing brace, or what it can be made of."""
     frame: int | None
     forms: dict[Any, bytes] | None = None
+
+    @property
+    def body(self) -> bytes:
+        """The payload, encoded up to the closing brace."""
+        content = self.content
+        if isinstance(content, bytes):
+            return content
+        return content.form("json") or _body_of_frame(content.entry())
 
     @property
     def topic(self) -> Topic:
@@ -139,12 +149,45 @@ class LogMessage(msgspec.Struct, gc=False):
             return None
         return str(Cursor(self.game_id, self.mode, self.position))
 
-    def json(self, station: str | None = None) -> bytes:
-        """The whole message as one JSON object, without a line end; `dump` gives no `station`."""
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same message, encoded or not."""
+        if not isinstance(other, LogMessage):
+            return NotImplemented
+        mine, others = ((m.type, m.game_id, m.mode, m.position, m.frame, m.body) for m in (self, other))
+        return mine == others
+
+    __hash__ = None  # type: ignore[assignment]  # messages keep the forms that were made of them
+
+    def json(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
+        """The whole message as one JSON object, without a line end; `dump` gives no `station`.
+
+        With `fields`, a `frame` message is cut down to these. A field is a dotted path. If the frame itself has its
+        first part, the path is looked up in the frame (`items`, `start.seed`), otherwise in each player and follower
+        (`post.percent`). `frame` and `revision` always stay.
+        """
+        body = self.body if fields is None else self._cut_body(fields)
         head = _head(self.type, station, self.game_id, self.mode)
         if self.game_id is None:
-            return head + self.body
-        return b'%b%d.%d",%b' % (head, self.offset, self.count, self.body)
+            return head + body
+        return b'%b%d.%d",%b' % (head, self.offset, self.count, body)
+
+    def messagepack(self, station: str | None = None, fields: tuple[str, ...] | None = None) -> bytes:
+        """The same message as MessagePack."""
+        content = self.content
+        payload = None if isinstance(content, bytes) else content.form("msgpack", fields)
+        if payload is None:
+            return to_messagepack(self.json(station, fields))
+        envelope = {"type": self.type, "station": station, "gameId": self.game_id, "cursor": self.cursor}
+        head = _encode_messagepack({key: value for key, value in envelope.items() if value is not None})
+        return b"%c%b%b" % (head[0] + 1, head[1:], payload)  # the envelope is an object with one more key
+
+    def _cut_body(self, fields: tuple[str, ...]) -> bytes:
+        content = self.content
+        payload = None if isinstance(content, bytes) else content.form("json", fields)
+        if payload is not None:
+            return payload
+        frame = cut_entry(msgspec.json.decode(self.entry()), fields)
+        return _encode({"frame": frame})[1:]
 
     def form(self, key: Any, make: Callable[..., bytes], *given: Any) -> bytes:
         """An encoded form of this message, made by `make(self, *given)` and cached under `key`.
@@ -161,13 +204,15 @@ class LogMessage(msgspec.Struct, gc=False):
                 forms[key] = form
         return form
 
-    def entry(self) -> msgspec.Raw:
-        """The encoded `frame` value of a `frame` message."""
-        return msgspec.Raw(self.body[len(_FRAME_KEY) : -1])
+    def entry(self, fields: tuple[str, ...] | None = None) -> msgspec.Raw:
+        """The encoded `frame` value of a `frame` message, cut down to `fields` if they are given."""
+        body = self.body if fields is None else self._cut_body(fields)
+        return msgspec.Raw(body[len(_FRAME_KEY) : -1])
 
     def size_bytes(self) -> int:
         """The approximate memory that this message takes."""
-        return len(self.body) + _OVERHEAD_BYTES
+        content = self.content
+        return _OVERHEAD_BYTES + (len(content) if isinstance(content, bytes) else content.size_bytes())
 
 
 def parse_line(line: bytes) -> LogMessage:
@@ -226,15 +271,32 @@ _OVERHEAD_BYTES = 400
 _FORMS_KEPT = 16
 
 
-def body_of(event: Event) -> tuple[str, bytes, int | None]:
-    """The message type, the payload encoded up to the closing brace, and the frame number of a `Frame`."""
+def content_of(event: Event) -> tuple[str, bytes | PackedEntry, int | None]:
+    """The message type, the payload up to the closing brace or what it is made of on demand, and the frame number of a
+    `Frame`."""
     kind = type(event)
     if kind is events.Frame:  # sixty times a second
-        return "frame", b'"frame":%b}' % _encode(event.entry), event.number  # type: ignore[attr-defined]
+        content = event.content  # type: ignore[attr-defined]
+        body = content if isinstance(content, PackedEntry) else _body_of_frame(content)
+        return "frame", body, event.number  # type: ignore[attr-defined]
     if kind is events.FrameFinalized:
         return "finalized", b'"through":%d}' % event.through, None  # type: ignore[attr-defined]
     name, payload = _PAYLOADS[kind](event)
     return name, _encode(payload)[1:], None
+
+
+def body_of(event: Event) -> tuple[str, bytes, int | None]:
+    """The message type, the payload encoded up to the closing brace, and the frame number of a `Frame`."""
+    kind, content, frame = content_of(event)
+    return kind, content if isinstance(content, bytes) else _body_of_packed(content), frame
+
+
+def _body_of_frame(entry: Any) -> bytes:
+    return b'"frame":%b}' % _encode(entry)
+
+
+def _body_of_packed(content: PackedEntry) -> bytes:
+    return content.form("json") or _body_of_frame(content.entry())
 
 
 def to_messagepack(json: bytes) -> bytes:
@@ -242,19 +304,8 @@ def to_messagepack(json: bytes) -> bytes:
     return msgspec.msgpack.encode(msgspec.json.decode(json))
 
 
-def cut_frame(json: bytes, fields: Sequence[str]) -> bytes:
-    """A `frame` message cut down to `fields`.
-
-    A field is a dotted path. If the frame itself has its first part, the path is looked up in the frame (`items`,
-    `start.seed`), otherwise in each player and follower (`post.percent`). `frame` and `revision` always stay.
-    """
-    message = msgspec.json.decode(json)
-    message["frame"] = cut_entry(message["frame"], fields)
-    return _encode(message)
-
-
 def cut_entry(frame: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
-    """The decoded `frame` value of a `frame` message, cut down like `cut_frame`."""
+    """The decoded `frame` value of a `frame` message, cut down to some fields; see `LogMessage.json`."""
     cut: dict[str, Any] = {key: frame[key] for key in ("frame", "revision") if key in frame}
     for path in [tuple(field.split(".")) for field in fields]:
         if path[0] in frame:

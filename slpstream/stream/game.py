@@ -71,14 +71,18 @@ class GameLog:
         if ring is None:
             ring = self._messages = deque()
         ring.extend(messages)
-        self._size_bytes += sum([message.size_bytes() for message in messages])
+        size_bytes = self._size_bytes
+        for message in messages:
+            size_bytes += message.size_bytes()
         self.head = messages[-1].position
-        oldest: LogMessage | None = None
-        while self._size_bytes > self._ring_bytes and len(ring) > 1:
-            oldest = ring.popleft()
-            self._size_bytes -= oldest.size_bytes()
-        if oldest is not None:
-            self.dropped_through = oldest.position
+        if size_bytes > self._ring_bytes:
+            oldest: LogMessage | None = None
+            while size_bytes > self._ring_bytes and len(ring) > 1:
+                oldest = ring.popleft()
+                size_bytes -= oldest.size_bytes()
+            if oldest is not None:
+                self.dropped_through = oldest.position
+        self._size_bytes = size_bytes
 
     def since(self, position: Position) -> list[LogMessage] | None:
         """The messages after `position`, or `None` when the ring has dropped some of them."""
@@ -181,7 +185,7 @@ class Game:
             kind = message.type
             if kind == "frame":
                 newest = message
-            elif mode != "live":
+            elif kind == "finalized" or mode != "live":  # the first comes as often as frames
                 continue
             elif kind == "game_start":
                 self.start = message

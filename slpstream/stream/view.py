@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Any, Protocol
 
 from slpstream.model.messages import TOPIC_OF_TYPE, FramesMode, LogMessage
@@ -20,7 +20,7 @@ class Encoding(Protocol):
     def log(self, message: LogMessage, station: str) -> bytes:
         """A log message, ready for the socket."""
 
-    def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
+    def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
         """A `frame` message cut down to `fields`, ready for the socket."""
 
     def status(self, payload: dict[str, Any]) -> bytes:

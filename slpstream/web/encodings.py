@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -11,43 +11,43 @@ from websockets.frames import Opcode
 
 from slpstream.model import delta
 from slpstream.model.delta import delta_message
-from slpstream.model.messages import LogMessage, cut_frame, to_messagepack
+from slpstream.model.events import Form
+from slpstream.model.messages import LogMessage, to_messagepack
 from slpstream.stream.delta_bases import DeltaBase
 
 _FIN = 0x80
 _SIZE_IN_2_BYTES, _SIZE_IN_8_BYTES = 126, 127
 _HEAD_2 = struct.Struct("!BBH").pack
 _HEAD_8 = struct.Struct("!BBQ").pack
-_encode = msgspec.json.Encoder().encode
 
 
 class WebsocketEncoding:
-    """One subprotocol: its name, its opcode, and the conversion from the JSON line to its bytes."""
+    """One subprotocol: its name, its opcode, and its form of a message."""
 
-    def __init__(self, subprotocol: str, opcode: Opcode, convert: Callable[[bytes], bytes] | None = None) -> None:
+    def __init__(self, subprotocol: str, opcode: Opcode, form: Form) -> None:
         self.key = subprotocol
         self._opcode = opcode
-        self._convert = convert
+        self._form: Callable[[LogMessage, str, tuple[str, ...] | None], bytes] = _FORMS[form]
+        self._is_json = form == "json"
 
     def log(self, message: LogMessage, station: str) -> bytes:
         """A log message as a websocket message."""
-        return message.form((self.key, station), self._whole, station)
+        return message.form((self.key, station), self._framed, station)
 
-    def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
+    def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
         """A `frame` message, reduced to some fields, as a websocket message."""
-        return message.form(
-            (self.key, station, tuple(fields)), lambda m: self._message(cut_frame(m.json(station), fields))
-        )
+        return message.form((self.key, station, fields), self._framed, station, fields)
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """A status message as a websocket message."""
-        return self._message(_encode(payload))
+        json = msgspec.json.encode(payload)
+        return _framed(self._opcode, json if self._is_json else to_messagepack(json))
 
-    def _whole(self, message: LogMessage, station: str) -> bytes:
-        return self._message(message.json(station))
+    def _framed(self, message: LogMessage, station: str, fields: tuple[str, ...] | None = None) -> bytes:
+        return _framed(self._opcode, self._form(message, station, fields))
 
-    def _message(self, json: bytes) -> bytes:
-        return _framed(self._opcode, json if self._convert is None else self._convert(json))
+
+_FORMS = {"json": LogMessage.json, "msgpack": LogMessage.messagepack}
 
 
 class DeltaWebsocketEncoding(WebsocketEncoding):
@@ -79,7 +79,7 @@ def _framed(opcode: Opcode, payload: bytes) -> bytes:
     return _HEAD_8(_FIN | opcode, _SIZE_IN_8_BYTES, size) + payload
 
 
-JSON = WebsocketEncoding("slpstream.v1.json", Opcode.TEXT)
-MESSAGEPACK = WebsocketEncoding("slpstream.v1.msgpack", Opcode.BINARY, to_messagepack)
-DELTA = DeltaWebsocketEncoding(delta.SUBPROTOCOL, Opcode.BINARY, to_messagepack)
+JSON = WebsocketEncoding("slpstream.v1.json", Opcode.TEXT, "json")
+MESSAGEPACK = WebsocketEncoding("slpstream.v1.msgpack", Opcode.BINARY, "msgpack")
+DELTA = DeltaWebsocketEncoding(delta.SUBPROTOCOL, Opcode.BINARY, "msgpack")
 ENCODINGS = {encoding.key: encoding for encoding in (JSON, MESSAGEPACK, DELTA)}

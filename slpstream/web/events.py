@@ -23,7 +23,7 @@ from slpstream.model.errors import (
     ProtocolViolation,
     SubscriberError,
 )
-from slpstream.model.messages import Cursor, LogMessage, cut_frame
+from slpstream.model.messages import Cursor, LogMessage
 from slpstream.stream import Hub, Outbox, Subscriber, Subscription, WantedChannels
 from slpstream.stream.subscription import parse_query
 from slpstream.system.internal_errors import InternalErrors
@@ -58,11 +58,9 @@ class ServerSentEventsEncoding:
         """A log message as an event."""
         return message.form((self.key, station), lambda m: _event(m.type, m.cursor, m.json(station)))
 
-    def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
+    def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
         """A `frame` message, reduced to some fields, as an event."""
-        return message.form(
-            (self.key, station, tuple(fields)), lambda m: _event(m.type, m.cursor, cut_frame(m.json(station), fields))
-        )
+        return message.form((self.key, station, fields), lambda m: _event(m.type, m.cursor, m.json(station, fields)))
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """A status message as an event. The cursor of a snapshot becomes the event's id, to resume from."""

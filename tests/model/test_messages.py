@@ -20,7 +20,6 @@ from slpstream.model.messages import (
     LogMessage,
     Position,
     body_of,
-    cut_frame,
     parse_cursor,
     timestamp,
     to_messagepack,
@@ -41,6 +40,10 @@ cursors = st.one_of(
 def message(event: events.Event, *, game_id: str | None = GAME, offset: int = 5, count: int = 0) -> LogMessage:
     kind, body, frame = body_of(event)
     return LogMessage(kind, game_id, "live", offset, count, body, frame)
+
+
+def frame_message() -> LogMessage:
+    return LogMessage("frame", GAME, "live", 9, 0, msgspec.json.encode({"frame": FRAME})[1:], 7)
 
 
 def decoded(line: bytes) -> dict[str, Any]:
@@ -288,22 +291,24 @@ ALWAYS = {"frame": 7, "revision": 1}
     ],
     ids=lambda value: ",".join(value) if isinstance(value, list) else "",
 )
-def test_cut_frame_keeps_the_requested_fields(fields: list[str], expected: dict[str, Any]) -> None:
-    whole = {"type": "frame", "station": "main", "gameId": GAME, "cursor": f"{GAME}/l9.0", "frame": FRAME}
-    assert decoded(cut_frame(msgspec.json.encode(whole), fields)) == {**whole, "frame": ALWAYS | expected}
+def test_frame_is_cut_down_to_the_requested_fields(fields: list[str], expected: dict[str, Any]) -> None:
+    envelope = {"type": "frame", "station": "main", "gameId": GAME, "cursor": f"{GAME}/l9.0"}
+    assert decoded(frame_message().json("main", tuple(fields))) == {**envelope, "frame": ALWAYS | expected}
+    packed = msgspec.msgpack.decode(frame_message().messagepack("main", tuple(fields)))
+    assert packed == {**envelope, "frame": ALWAYS | expected}
 
 
 def test_field_and_its_part_can_both_be_requested() -> None:
-    """The order of the fields does not matter, and the original line stays as it was."""
-    line = msgspec.json.encode({"type": "frame", "frame": FRAME})
-    for fields in (["start", "start.seed"], ["start.seed", "start"]):
-        assert decoded(cut_frame(line, fields))["frame"]["start"] == FRAME["start"]
-    assert decoded(line)["frame"] == FRAME
+    """The order of the fields does not matter, and the message stays as it was."""
+    cut = frame_message()
+    for fields in (("start", "start.seed"), ("start.seed", "start")):
+        assert decoded(cut.json(fields=fields))["frame"]["start"] == FRAME["start"]
+    assert decoded(cut.json())["frame"] == FRAME
 
 
 @given(st.lists(st.text("aprostefm.c", max_size=20), max_size=5))
 def test_any_field_names_can_be_cut(fields: list[str]) -> None:
-    cut = decoded(cut_frame(msgspec.json.encode({"type": "frame", "frame": FRAME}), fields))
+    cut = decoded(frame_message().json(fields=tuple(fields)))
     assert cut["frame"].items() >= ALWAYS.items()
 
 

@@ -18,7 +18,7 @@ import trio
 from trio.testing import wait_all_tasks_blocked
 
 from slpstream.model.errors import CursorGone, NoSuchGame, SubscriberError
-from slpstream.model.messages import FramesMode, LogMessage, Position, cut_frame
+from slpstream.model.messages import FramesMode, LogMessage, Position
 from slpstream.stream import Channel, Game, Hub, Outbox, Subscriber, Subscription, WantedChannels, parse_subscription
 from slpstream.stream.game import Order
 
@@ -211,11 +211,9 @@ class LineEncoding:
         """A log message as a line."""
         return message.form((self.key, station), lambda m: self._line(m.json(station)))
 
-    def cut(self, message: LogMessage, station: str, fields: Sequence[str]) -> bytes:
+    def cut(self, message: LogMessage, station: str, fields: tuple[str, ...]) -> bytes:
         """A `frame` message cut down to `fields`, as a line."""
-        return message.form(
-            (self.key, station, tuple(fields)), lambda m: self._line(cut_frame(m.json(station), fields))
-        )
+        return message.form((self.key, station, fields), lambda m: self._line(m.json(station, fields)))
 
     def status(self, payload: dict[str, Any]) -> bytes:
         """A status message as a line."""

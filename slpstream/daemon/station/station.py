@@ -224,6 +224,7 @@ class Station:
         )
         async with tail, trio.open_nursery() as nursery:
             self._tail, self._nursery = tail, nursery
+            tail.hand_over_growth(self._take)
             nursery.start_soon(self._tick)
             try:
                 async for event in tail:

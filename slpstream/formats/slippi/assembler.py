@@ -26,12 +26,16 @@ from msgspec import UNSET
 from slpstream.formats.slippi.commands import MAX_THINGS, STAGE_EVENT_KINDS
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, StageEvent
+from slpstream.formats.slippi.packed_frame import Decoder, PackedFrame
 from slpstream.model.events import Event, Frame, FrameFinalized
 
 ROLLBACK_FRAMES = 7
 MAX_LAG_FRAMES = 120
 MAX_NUMBERS_APART = 1 << 17
 """Frame numbers that are remembered one by one because they did not come one after the other."""
+
+Finalize = Callable[["Assembler", int, int | None, int], None]
+"""(assembler, number of a frame that is complete, its latest finalized frame, file offset) makes frames final."""
 
 
 class Assembler:
@@ -48,7 +52,7 @@ class Assembler:
         self.out: list[Event] = []
         self._diagnostics = diagnostics
         self._bookends = bookends
-        self._finalize: Callable[[Assembler, Any, int], None] = _rule(bookends, online, finalized_field)
+        self._finalize: Finalize = _rule(bookends, online, finalized_field)
         # The open sending.
         self._number: int | None = None
         self._start: Any = UNSET
@@ -132,13 +136,14 @@ class Assembler:
                 self._diagnose("empty_frame", f"Frame Bookend {event.frame} without a frame", end)
             self._open(event.frame, end)
         self._close(end)
-        self._finalize(self, event, end)
+        latest_finalized = event.latest_finalized_frame
+        self._finalize(self, event.frame, None if latest_finalized is UNSET else latest_finalized, end)
 
-    def whole_frame(self, frame: tuple[int, Any, dict[int, PlayerFrame], Any, Any, Any, Any], end: int) -> None:
-        """All events of a frame, as `frame_decoder` returns them. Only allowed while `between_frames`."""
-        number, start, players, followers, items, stage_events, bookend = frame
-        self._emit(number, end, start, players, followers, items, stage_events)
-        self._finalize(self, bookend, end)
+    def whole_frame(self, number: int, decoder: Decoder, data: bytes, latest_finalized: int | None, end: int) -> None:
+        """All events of a frame: its bytes, as `decoder` has recognized them. Only allowed while `between_frames`."""
+        revision = self._revise(number, end)
+        self._emit(Frame(end, number, revision, PackedFrame(data, decoder, revision)))
+        self._finalize(self, number, latest_finalized, end)
 
     @property
     def between_frames(self) -> bool:
@@ -183,27 +188,30 @@ class Assembler:
         number = self._number
         if number is None:
             return
-        self._emit(
+        revision = self._revise(number, end)
+        followers, items, stage_events = self._followers, self._items, self._stage_events
+        entry = FrameEntry(
             number,
-            end,
+            revision,
             self._start,
             self._players,
-            self._followers or UNSET,
-            self._items or UNSET,
-            self._stage_events or UNSET,
+            followers or UNSET,
+            items or UNSET,
+            stage_events or UNSET,
         )
+        self._emit(Frame(end, number, revision, entry))
         self._drop_open()
 
-    def _emit(
-        self, number: int, end: int, start: Any, players: Any, followers: Any, items: Any, stage_events: Any
-    ) -> None:
+    def _revise(self, number: int, end: int) -> int:
+        """The revision of a sending that is complete."""
         revision = self._revision(number, end)
         if self.through is not None and number <= self.through:
             self._diagnose("final_frame_again", f"frame {number} comes after {self.through} was final", end)
-        entry = FrameEntry(number, revision, start, players, followers, items, stage_events)
-        frame = Frame(end, number, revision, entry)
+        return revision
+
+    def _emit(self, frame: Frame) -> None:
         self.out.append(frame)
-        if self.last is None or number >= self.last.number:
+        if self.last is None or frame.number >= self.last.number:
             self.last = frame
 
     def _drop_open(self) -> None:
@@ -234,14 +242,14 @@ class Assembler:
             self._pending.append(number)
         return revision
 
-    def _when_complete(self, bookend: Any, end: int) -> None:
-        self._final_through(bookend.frame, end)
+    def _when_complete(self, number: int, latest_finalized: int | None, end: int) -> None:
+        self._final_through(number, end)
 
-    def _as_sent(self, bookend: Any, end: int) -> None:
-        self._final_through(min(bookend.latest_finalized_frame, bookend.frame), end)
+    def _as_sent(self, number: int, latest_finalized: int | None, end: int) -> None:
+        self._final_through(number if latest_finalized is None else min(latest_finalized, number), end)
         self._bound_lag(end)
 
-    def _by_age(self, bookend: Any, end: int) -> None:
+    def _by_age(self, number: int, latest_finalized: int | None, end: int) -> None:
         if len(self._pending) > ROLLBACK_FRAMES:
             self._pending.sort()
             self._final_through(self._pending[-ROLLBACK_FRAMES - 1], end)
@@ -271,7 +279,7 @@ class Assembler:
         self._diagnostics.report(self.out, "warning", code, message, end, end)
 
 
-def _rule(bookends: bool, online: bool | None, finalized_field: bool) -> Callable[[Assembler, Any, int], None]:
+def _rule(bookends: bool, online: bool | None, finalized_field: bool) -> Finalize:
     """The rule by which frames become final. It is not bound, because an assembler that refers to itself is freed
     late."""
     if not bookends or online is False:

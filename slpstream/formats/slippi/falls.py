@@ -128,5 +128,5 @@ class FinalFalls:
 
     def take(self, events: Iterable[Event]) -> None:
         """Take the next events of the reader."""
-        for players in self._frames.take(events):
-            self.counter.take(players)
+        for frame in self._frames.take(events):
+            self.counter.take(frame.players)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from slpstream.model.events import Event, Frame, FrameFinalized
 
@@ -12,7 +11,7 @@ class FinalFrames:
     """Keeps the frames of a game until they are final. Each number is returned once, in order."""
 
     def __init__(self) -> None:
-        self._waiting: dict[int, Mapping[int, Any]] = {}
+        self._waiting: dict[int, Frame] = {}
         self._through: int | None = None
 
     def copy(self) -> FinalFrames:
@@ -21,15 +20,18 @@ class FinalFrames:
         twin._waiting, twin._through = dict(self._waiting), self._through
         return twin
 
-    def take(self, events: Iterable[Event]) -> list[Mapping[int, Any]]:
-        """Take the next events of the reader. Returns the players of each frame that they make final."""
+    def take(self, events: Iterable[Event]) -> list[Frame]:
+        """Take the next events of the reader. Returns the frames that they make final."""
         waiting = self._waiting
-        final: list[Mapping[int, Any]] = []
+        final: list[Frame] = []
         for event in events:
             if type(event) is Frame:
                 if self._through is None or event.number > self._through:  # a final frame stays as it was
-                    waiting[event.number] = event.entry.players
+                    waiting[event.number] = event
             elif type(event) is FrameFinalized:
                 self._through = through = event.through
-                final += [waiting.pop(number) for number in sorted(waiting) if number <= through]
+                if len(waiting) == 1 and through in waiting:  # nearly always
+                    final.append(waiting.pop(through))
+                else:
+                    final += [waiting.pop(number) for number in sorted(waiting) if number <= through]
         return final

@@ -1,26 +1,31 @@
-"""Decoding of whole frames on the live path: one `struct` call from Frame Start to Frame Bookend.
+"""Decoding of whole frames on the live path: they are recognized at once, and decoded when somebody reads a field.
 
-A `FrameDecoder` is made from the layout of one frame (`frame_layout`) and decodes all frames of that layout. It
-replaces half a dozen `struct` calls, and nothing has to be looked up. The reader decodes all other frames event by
-event: those without a Frame Start or Frame Bookend, with unknown events, or with only one update of a character. Both
-ways give the same frames; a test compares them.
+A `FrameDecoder` is made from the layout of one frame (`frame_layout`) and takes all frames of that layout. To take one
+is to compare a few bytes; what comes out is a `PackedFrame`, the frame's bytes. One `struct` call decodes it from Frame
+Start to Frame Bookend when a field is read, and the compiled kernel makes messages of the bytes without decoding them.
+The reader decodes all other frames event by event: those without a Frame Start or Frame Bookend, with unknown events,
+or with only one update of a character. Both ways give the same frames; a test compares them.
 """
 
 from __future__ import annotations
 
 import copy
 import struct
-from collections.abc import Callable, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
 from operator import itemgetter
 from typing import Any, Self
 
 from msgspec import UNSET
 
+from slpstream.formats.kernel import kernel
 from slpstream.formats.slippi.commands import STAGE_EVENT_KINDS, TABLES
-from slpstream.formats.slippi.frame_entry import PlayerFrame, StageEvent
+from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, StageEvent
+from slpstream.formats.slippi.frame_forms import FrameForms, Value
 from slpstream.formats.slippi.frame_layout import (
     BOOKEND,
     FOLLOWER_OFFSET,
+    FRAME_NUMBER_OFFSET,
     FRAMED,
     ITEM,
     PLAYER_INDEX_OFFSET,
@@ -33,20 +38,21 @@ from slpstream.formats.slippi.frame_layout import (
     frame_widths,
     read_frame,
 )
+from slpstream.model.events import Form
 from slpstream.model.fields import Layout
 
 _MAX_EVENTS = 24
 """A frame with more events is decoded event by event."""
 _MAX_DECODERS = 64
+_MAX_SHARED = 128
+_CHARACTER = frozenset({PRE, POST})
 _FRAMES_BETWEEN_LESSONS = 4
 
+_Read = Callable[[bytes, int], tuple[Any, ...]]
+"""(data, offset of an event) to a tuple with one field of the event."""
+
 _Pre, _Post, _Item = (TABLES[command].cls for command in (PRE, POST, ITEM))
-_Start, _Bookend = (TABLES[command].cls for command in (START, BOOKEND))
-
-
-DecodedFrame = tuple[int, Any, dict[int, PlayerFrame], Any, Any, Any, Any]
-"""Frame number, Frame Start, players, followers, items, stage events, Frame Bookend. Followers, items and stage events
-are `UNSET` in a frame without them. (A plain tuple, because a named one takes 3 % more time per frame.)"""
+_Start = TABLES[START].cls
 
 
 class FrameDecoder(FrameLayout):
@@ -56,26 +62,21 @@ class FrameDecoder(FrameLayout):
         super().__init__(data, events, end)
         self.commands = [command for command, _ in events]
         layouts = {command: TABLES[command].layout(widths[command] - 1) for command in set(self.commands)}
-        gaps = (offset - before - 1 for before, offset in zip([-1, *self.checked], self.checked, strict=False))
-        self._unpack_checked = struct.Struct("".join(f"{gap}xB" for gap in gaps)).unpack_from
-        self._expected = tuple(self.expected)
         codes = [">"]
         self._slices: list[slice] = []
         parts: dict[int, int] = {}
-        firsts: list[int] = []
-        first = 0
+        self._values: list[Value] = []
         for command, at in events:
             layout = layouts[command]
+            offset = at - self.start
             unknown_bytes = layout.payload_size_bytes - layout.struct.size
             codes += ["x", layout.struct.format[1:], f"{unknown_bytes}x" if unknown_bytes else ""]
-            parts[at - self.start] = self._add_slices(layout, first)
-            firsts.append(first)
-            first += len(layout.fields)
+            parts[offset] = self._add_slices(layout, len(self._values))
+            self._values += [Value(field.kind.code, offset + field.offset) for field in layout.fields]
         self._unpack = struct.Struct("".join(codes)).unpack_from
         self._parts = itemgetter(*self._slices)
-        # The frame number is the first value of every event.
-        self._numbers = itemgetter(*firsts)
-        self._count = len(firsts)
+        self.match = self._matcher([at - self.start + FRAME_NUMBER_OFFSET for _, at in events])
+        """(data, start) to the number of the frame at `start`; `None` if it has another layout, or is not whole."""
         pairs = [
             (index, is_follower, parts[offset], parts[self.slots[POST, index, is_follower]])
             for (command, index, is_follower), offset in self.slots.items()
@@ -89,9 +90,39 @@ class FrameDecoder(FrameLayout):
             for command, at in events
             if command in STAGE_EVENT_KINDS
         ]
-        self._bookend = parts[self.slots[BOOKEND, 0, False]]
+        self.bookend_offset = self.slots[BOOKEND, 0, False]
+        self.latest_finalized = _reads(layouts[BOOKEND], "latest_finalized_frame")
+        """(data, offset of the Frame Bookend) to the latest finalized frame, if the replay has that."""
+        self.action_offsets: Sequence[tuple[int, int, int]] = (
+            self._find_action_states(layouts[POST]) if POST in layouts else []
+        )
+        """Player index, offset of the action state and of its counter (-1 if the replay has none), of each player."""
         group = TABLES[POST].layout(widths[POST] - 1).group if widths[POST] else None
         self._group = None if group is None else group.cls
+        self._forms = FrameForms(self._values)
+        self.json_bytes = self._forms.json_bytes
+        """About as many bytes as a message has as JSON."""
+
+    def _matcher(self, numbers: Sequence[int]) -> Callable[[bytes, int], int | None]:
+        if kernel is not None:
+            match: Callable[[bytes, int], int | None] = kernel.Matcher(
+                self.width_bytes, tuple(self.checked), self.expected, tuple(numbers)
+            ).match
+            return match
+        gaps = (offset - before - 1 for before, offset in zip([-1, *self.checked], self.checked, strict=False))
+        unpack_checked = struct.Struct("".join(f"{gap}xB" for gap in gaps)).unpack_from
+        expected, width_bytes = tuple(self.expected), self.width_bytes
+        gaps = (offset - before - 4 for before, offset in zip([-4, *numbers], numbers, strict=False))
+        unpack_numbers = struct.Struct(">" + "".join(f"{gap}xi" for gap in gaps)).unpack_from
+
+        def match_in_python(data: bytes, start: int) -> int | None:
+            if start + width_bytes > len(data) or unpack_checked(data, start) != expected:
+                return None
+            found = unpack_numbers(data, start)
+            number: int = found[0]
+            return number if found.count(number) == len(found) else None
+
+        return match_in_python
 
     def _add_slices(self, layout: Layout, first: int) -> int:
         """Append the slices of an event whose values begin at index `first`: one, or three around a nested group.
@@ -106,23 +137,34 @@ class FrameDecoder(FrameLayout):
             self._slices += [slice(first, inner), slice(inner, after), slice(after, stop)]
         return index
 
-    def decode(self, data: bytes, start: int) -> DecodedFrame | None:
-        """Decode the frame at `start`, which must be followed by `width_bytes`; `None` when it has another layout."""
-        if self._unpack_checked(data, start) != self._expected:
-            return None
-        values = self._unpack(data, start)
-        number = values[0]
-        if self._numbers(values) != (number,) * self._count:
-            return None
+    def _find_action_states(self, layout: Layout) -> list[tuple[int, int, int]]:
+        offsets = {field.name: field.offset for field in layout.fields}
+        state, counter = offsets["action_state_id"], offsets.get("action_state_counter")
+        return [
+            (index, at + state, -1 if counter is None else at + counter)
+            for (command, index, is_follower), at in self.slots.items()
+            if command == POST and not is_follower
+        ]
+
+    def decode(self, frame: bytes, revision: int) -> FrameEntry:
+        """Decode the bytes of a frame, which must have this layout."""
+        return self._entry(self._unpack(frame, 0), revision)
+
+    def template(self, form: Form, fields: tuple[str, ...] | None) -> Any:
+        """The kernel's template of a message, whole or cut down to some fields; `None` without the kernel."""
+        return self._forms.template(form, fields, self._entry)
+
+    def _entry(self, values: Sequence[Any], revision: Any) -> FrameEntry:
+        """The frame with these values, in the order of `_values`."""
         parts = self._parts(values)
-        return (
-            number,
+        return FrameEntry(
+            values[0],  # the frame number is the first value of every event
+            revision,
             _Start(*parts[0]),
             self._characters(self._players, parts),
             self._characters(self._followers, parts) if self._followers else UNSET,
             [_Item(*parts[item]) for item in self._items] if self._items else UNSET,
             [make(*parts[event]) for make, event in self._stage_events] if self._stage_events else UNSET,
-            _Bookend(*parts[self._bookend]),
         )
 
     def _characters(self, characters: Sequence[tuple[int, int, int]], parts: Sequence[Any]) -> dict[int, PlayerFrame]:
@@ -136,12 +178,17 @@ class FrameDecoder(FrameLayout):
         }
 
 
+WholeFrame = tuple[int, FrameDecoder, int | None]
+"""A frame that a decoder has recognized: its number, the decoder, and its latest finalized frame."""
+
+
 class FrameDecoders:
     """The decoders of one game, made as new layouts come."""
 
     def __init__(self, widths: Sequence[int]) -> None:
         self._widths = frame_widths(widths)
         self._decoders: FrameLayouts[FrameDecoder] = FrameLayouts(widths, _MAX_DECODERS)
+        self._last: FrameDecoder | None = None
         self._misses = 0
         self._uses: dict[FrameDecoder, int] = {}
 
@@ -152,22 +199,27 @@ class FrameDecoders:
         twin._uses = {}
         return twin
 
-    def decode(self, data: bytes, start: int, limit: int) -> tuple[DecodedFrame, int] | None:
-        """The frame at `start` and its width in bytes; `None` when it is incomplete, or has to be decoded event by
-        event."""
-        decoder = self._decoders.find(data, start, limit)
-        if decoder is not None:
-            if start + decoder.width_bytes > limit:
+    def take(self, data: bytes, start: int, limit: int) -> WholeFrame | None:
+        """The frame at `start`; `None` when it is incomplete, or has to be decoded event by event."""
+        decoder = self._last  # nearly always it has the same layout as the frame before
+        number = None if decoder is None or start + decoder.width_bytes > limit else decoder.match(data, start)
+        if decoder is None or number is None:
+            decoder = self._decoders.find(data, start, limit)
+            if decoder is not None:
+                if start + decoder.width_bytes > limit:
+                    return None
+                number = decoder.match(data, start)
+            if decoder is None or number is None:
+                if self._misses % _FRAMES_BETWEEN_LESSONS == 0:
+                    self._learn(data, start, limit)
+                self._misses += 1
                 return None
-            frame = decoder.decode(data, start)
-            if frame is not None:
-                self._misses = 0
-                self._uses[decoder] = self._uses.get(decoder, 0) + 1
-                return frame, decoder.width_bytes
-        if self._misses % _FRAMES_BETWEEN_LESSONS == 0:
-            self._learn(data, start, limit)
-        self._misses += 1
-        return None
+            self._last = decoder
+        self._misses = 0
+        uses = self._uses
+        uses[decoder] = uses.get(decoder, 0) + 1
+        read = decoder.latest_finalized
+        return number, decoder, None if read is None else read(data, start + decoder.bookend_offset)[0]
 
     def take_counts(self) -> dict[int, int]:
         """The number of events that were decoded since the last call, by command byte."""
@@ -181,7 +233,33 @@ class FrameDecoders:
     def _learn(self, data: bytes, start: int, limit: int) -> None:
         events, end, closed = read_frame(data, start, limit, self._widths)
         if closed and _can_decode(data, events):
-            self._decoders.add(FrameDecoder(data, events, end, self._widths), data, start, limit)
+            self._decoders.add(_decoder_of(data, events, end, self._widths), data, start, limit)
+
+
+_shared: OrderedDict[Hashable, FrameDecoder] = OrderedDict()
+"""The decoders that were used last. Most games of a version have the same layouts."""
+
+
+def _decoder_of(data: bytes, events: Sequence[Event], end: int, widths: Sequence[int]) -> FrameDecoder:
+    """The decoder of the layout of this frame, the same for all games."""
+    start = events[0][1]
+    characters = [
+        data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET + 1] for command, at in events if command in _CHARACTER
+    ]
+    key = (
+        tuple((command, at - start, widths[command]) for command, at in events),
+        b"".join(characters),
+        end - start,
+        kernel,
+    )
+    decoder = _shared.get(key)
+    if decoder is None:
+        decoder = _shared[key] = FrameDecoder(data, events, end, widths)
+        if len(_shared) > _MAX_SHARED:
+            _shared.popitem(last=False)
+    else:
+        _shared.move_to_end(key)
+    return decoder
 
 
 def _can_decode(data: bytes, events: Sequence[Event]) -> bool:
@@ -200,6 +278,14 @@ def _can_decode(data: bytes, events: Sequence[Event]) -> bool:
         for wanted in (PRE, POST)
     )
     return pres == posts
+
+
+def _reads(layout: Layout, name: str) -> _Read | None:
+    """Reads one field; `None` if the replay does not have it."""
+    for field in layout.fields:
+        if field.name == name:
+            return struct.Struct(f">{field.offset}x{field.kind.code}").unpack_from
+    return None
 
 
 def _stage_event(layout: Layout) -> Callable[..., StageEvent]:

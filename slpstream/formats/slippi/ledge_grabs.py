@@ -8,6 +8,7 @@ beginning of the action state 0xFC, as in `ledgegrabCount` of the stats (observe
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -16,9 +17,12 @@ from msgspec import UNSET
 from slpstream.formats.slippi.commands import LEDGE_CATCH
 from slpstream.formats.slippi.final_frames import FinalFrames
 from slpstream.formats.slippi.game_start import MAJOR_SCENE_ONLINE, Settings
+from slpstream.formats.slippi.packed_frame import PackedFrame
 from slpstream.model.events import Event
 
 MAX_LEDGE_GRABS = 45
+_LEDGE_CATCH = LEDGE_CATCH.to_bytes(2, "big")
+_float_at = struct.Struct(">f").unpack_from
 _PAIR = 2
 
 
@@ -45,18 +49,30 @@ class LedgeGrabs:
 
     def take(self, events: Iterable[Event]) -> None:
         """Take the next events of the game; a frame counts when it is final."""
-        for players in self._frames.take(events):
-            self._take_frame(players)
+        for frame in self._frames.take(events):
+            content = frame.content
+            if type(content) is PackedFrame:
+                self._take_packed(content)
+            else:
+                self._take_players(content.players)
 
-    def _take_frame(self, players: Mapping[int, Any]) -> None:
-        for index in self.counts:
-            player = players.get(index)
-            if player is not None and player.post is not UNSET:
+    def _take_packed(self, frame: PackedFrame) -> None:
+        # Nearly all frames come here. Decoding them would take longer than everything else that is done with them.
+        data = frame.data
+        for index, at, counter_at in frame.decoder.action_offsets:
+            if data[at : at + 2] == _LEDGE_CATCH:
+                self.add(index, LEDGE_CATCH, UNSET if counter_at < 0 else _float_at(data, counter_at)[0])
+            elif index in self._last:
+                del self._last[index]
+
+    def _take_players(self, players: Mapping[int, Any]) -> None:
+        for index, player in players.items():
+            if player.post is not UNSET:
                 self.add(index, player.post.action_state_id, player.post.action_state_counter)
 
     def add(self, index: int, state: int, counter: Any) -> None:
         """Take a player's action state in a final frame, and how long it has lasted."""
-        if state == LEDGE_CATCH:
+        if state == LEDGE_CATCH and index in self.counts:
             last, last_counter = self._last.get(index, (None, UNSET))
             if last != LEDGE_CATCH or (counter is not UNSET and counter < last_counter):
                 self.counts[index] += 1

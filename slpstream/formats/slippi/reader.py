@@ -303,12 +303,13 @@ class SlippiReader:
         assembler, decoders = self._assembler, self._decoders
         if assembler is None or decoders is None or not assembler.between_frames:
             return 0
-        decoded = decoders.decode(buffer, start, limit)
-        if decoded is None:
+        frame = decoders.take(buffer, start, limit)
+        if frame is None:
             return 0
-        frame, width = decoded
-        assembler.whole_frame(frame, self._base + start + width)
-        return width
+        number, decoder, latest_finalized = frame
+        end = start + decoder.width_bytes
+        assembler.whole_frame(number, decoder, buffer[start:end], latest_finalized, self._base + end)
+        return end - start
 
     def _end_at_raw_length(self, raw_end: int) -> bool:
         """End the game at the raw length, when all bytes up to there are in the buffer."""

@@ -13,6 +13,7 @@ still being written.
 
 from __future__ import annotations
 
+import contextvars
 import os
 import time
 from collections import deque
@@ -27,7 +28,7 @@ import trio
 from slpstream.model.errors import Replaced, SourceError, Unreadable, Vanished
 from slpstream.sources.tail.age import FirstLook, files_at_rest
 from slpstream.sources.tail.arrival import Arrival
-from slpstream.sources.tail.events import Lost, Opened, Refused, Scanned, Settled, TailedFile, TailEvent
+from slpstream.sources.tail.events import Grew, Lost, Opened, Refused, Scanned, Settled, TailedFile, TailEvent
 from slpstream.sources.tail.file_table import FileTable
 from slpstream.sources.tail.identity import PREFIX_BYTES, FileIdentity
 from slpstream.sources.tail.notifications import Notifications
@@ -134,6 +135,9 @@ class FolderTail:
         A setup finishes one game before it begins the next, and the games are delivered in that order. Files that
         arrived whole neither wait nor are waited for.
         """
+        self._take_growth: Callable[[TailEvent], None] | None = None
+        self._waiting = False
+        """Whether the iteration is waiting, so that nothing is half done."""
         self._closing: list[FileTail] = []
         self._in_thread = False
         self._closed = False
@@ -191,6 +195,7 @@ class FolderTail:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._closed = True
+        self._notifications.read_at_once = None
         for tail in list(self._table.open):
             self._drop(tail)
         self._events.clear()
@@ -214,6 +219,38 @@ class FolderTail:
             self._turn_began = trio.current_time()
             await self._advance(self._turn_began)
         return self._events.popleft()
+
+    def hand_over_growth(self, take: Callable[[TailEvent], None]) -> None:
+        """From now on, call `take` with bytes that are appended to a file while the iteration waits.
+
+        It is called as soon as they are reported, without a change of tasks, and instead of yielding the event. All
+        other events are yielded, also those that come with these bytes. `take` may call `release` and `read_again`.
+        """
+        context = contextvars.copy_context()
+
+        def take_in_context(event: TailEvent) -> None:
+            context.run(take, event)  # which has what log lines are to say
+
+        self._take_growth = take_in_context
+        self._notifications.read_at_once = self._read_at_once
+
+    def _read_at_once(self, path: str) -> bool:
+        """Read a file that has grown, if it is an ordinary one and nothing else is to be done before."""
+        tail = self._table.active.get(path)
+        if tail is None or self._take_growth is None or not self._waiting or not tail.nowait:
+            return False
+        if self._events or self._due or self._waiting_for or tail.has_unread_bytes or tail.file.arrived_whole:
+            return False
+        result = tail.read_nowait(self._chunk, self._head)
+        if result is None:
+            return False
+        self._now = trio.current_time()
+        self._apply(tail, result)
+        while self._events and isinstance(self._events[0], Grew):
+            self._take_growth(self._events.popleft())
+        if self._events or self._due or self._to_examine:
+            self._notifications.wake()
+        return True
 
     async def step(self, now: float | None = None) -> list[TailEvent]:
         """Do once everything that is due at `now` (on trio's clock; by default the current time).
@@ -272,8 +309,17 @@ class FolderTail:
         if ready or (not paused and (self._due or self._table.arrivals)):
             await trio.lowlevel.checkpoint()
             return
+        self._waiting = True
+        try:
+            await self._notifications.wait(self._deadline(), self._deadline)
+        finally:
+            self._waiting = False
+
+    def _deadline(self) -> float:
+        """When there is something to do at the latest, if nothing is reported."""
+        now = trio.current_time()
         deadline = self._next_scan if self._scanning is None else now + self._scan_seconds
-        if paused:
+        if self._due:
             deadline = min(deadline, self._next_part)
         if self._table.open:
             # Files that notifications report are read all the time; there is then no need to wake up for a tick.
@@ -281,7 +327,7 @@ class FolderTail:
             deadline = min(deadline, max(read_at + self._poll_seconds, self._next_tick))
         if self._notifications.degraded is not None and self._folders and self._scanning is None:
             deadline = min(deadline, self._next_folders)
-        await self._notifications.wait(deadline)
+        return deadline
 
     def _schedule_next_part(self, now: float) -> None:
         if self._part_read_at is not None:

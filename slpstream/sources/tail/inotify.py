@@ -28,6 +28,8 @@ _READ_BYTES: Final = 65536
 # one frame lasts 16.7 ms. With few files there is nothing to collect, and the extra wakeup would be half of all work.
 _PAUSE_SECONDS: Final = 0.001
 _BUSY_SECONDS: Final = 0.004
+# Listeners may read and publish at once. After this time, other tasks run.
+_TURN_SECONDS: Final = 0.004
 
 
 class InotifyListener(Protocol):
@@ -108,7 +110,7 @@ class InotifyReader:
                 events = os.read(self._descriptor, _READ_BYTES)
             except BlockingIOError:
                 continue
-            self._dispatch(events)
+            await self._dispatch(events)
             previous, read_at = read_at, trio.current_time()
             if read_at - previous < _BUSY_SECONDS:
                 await trio.sleep(_PAUSE_SECONDS)
@@ -119,7 +121,8 @@ class InotifyReader:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _dispatch(self, events: bytes) -> None:
+    async def _dispatch(self, events: bytes) -> None:
+        grown: dict[tuple[InotifyListener, str], None] = {}
         offset, size = 0, _EVENT.size
         while offset < len(events):
             watch, mask, _, length = _EVENT.unpack_from(events, offset)
@@ -133,7 +136,13 @@ class InotifyReader:
             elif length:
                 name = os.fsdecode(events[start:offset].rstrip(b"\0"))
                 for listener, folder in self._listeners.get(watch, {}).items():
-                    listener.grew(f"{folder}/{name}")
+                    grown[listener, f"{folder}/{name}"] = None
+        began = trio.current_time()
+        for listener, path in grown:  # a file that has grown several times is read once
+            listener.grew(path)
+            if trio.current_time() - began > _TURN_SECONDS:
+                await trio.lowlevel.checkpoint()
+                began = trio.current_time()
 
 
 def _last_error() -> OSError:

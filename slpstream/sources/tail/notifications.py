@@ -46,6 +46,10 @@ class Notifications:
         """`timers` keeps the timeouts of many waiters cheaply; without it each wait has a timeout of its own."""
         self.degraded = degraded
         self._timers = timers
+        self.read_at_once: Callable[[str], bool] | None = None
+        """Reads a file that has grown in the very moment in which that is reported, and returns whether it has. It is
+        called in the event loop, and saves a change of tasks for every frame of every game."""
+        self._recompute: Callable[[], float] | None = None
         self.watch_root: Callable[[], None] = _watch_nothing
         self.watch_folders: Callable[[Iterable[str]], None] = _watch_no_folders
         self._lock = threading.Lock()
@@ -56,6 +60,7 @@ class Notifications:
     def detach(self) -> None:
         """Cut the connection to the watcher; only a timer remains."""
         self.watch_root, self.watch_folders, self._timers = _watch_nothing, _watch_no_folders, None
+        self.read_at_once = None
 
     def take(self) -> Touched:
         """Everything reported since the last call."""
@@ -64,20 +69,32 @@ class Notifications:
             self._paths, self._rescan = set(), False
         return touched
 
-    async def wait(self, deadline: float) -> None:
-        """Wait until there is something to take, `wake` is called, or trio's clock reaches `deadline`."""
+    async def wait(self, deadline: float, recompute: Callable[[], float] | None = None) -> None:
+        """Wait until there is something to take, `wake` is called, or trio's clock reaches `deadline`.
+
+        At the deadline `recompute`, if given, is asked for it once more; it may have moved since.
+        """
         timers = self._timers  # `detach` may be called in a thread
         if self._paths or self._rescan:
             # The wakeup may have been consumed by a wait that was cancelled.
             await trio.lowlevel.checkpoint()
         elif timers is not None:
-            timers.set(self.wake, deadline)
+            self._recompute = recompute
+            timers.set(self._on_deadline, deadline)
             await self._wakeup.wait()
         else:
             with trio.CancelScope(deadline=deadline):
                 await self._wakeup.wait()
         if self._wakeup.is_set():
             self._wakeup = trio.Event()
+
+    def _on_deadline(self) -> None:
+        if self._recompute is not None and self._timers is not None:
+            deadline = self._recompute()
+            if deadline > trio.current_time():
+                self._timers.set(self._on_deadline, deadline)
+                return
+        self.wake()
 
     def wake(self) -> None:
         """End the wait. Call it in the event loop."""
@@ -109,6 +126,8 @@ class Notifications:
 
     def grew(self, path: str) -> None:
         """Report that a file was written to. Call it in the event loop."""
+        if self.read_at_once is not None and self.read_at_once(path):
+            return
         if self.add(path):
             self._wakeup.set()
 

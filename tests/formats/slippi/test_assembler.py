@@ -16,6 +16,8 @@ from slpstream.model.events import Diagnostic, Event, Frame, FrameFinalized
 from tests.formats.slippi.built import ONLINE, Built, bookend, event, item, post, pre, start
 from tests.formats.slippi.logs import Logs, logs_of
 
+pytestmark = pytest.mark.usefixtures("with_and_without_kernel")
+
 
 class Harness:
     """An assembler, and a short form of its output.

@@ -13,6 +13,8 @@ from slpstream.model.events import Frame
 from tests.formats.slippi.built import Built, bookend, item, post, pre, start
 from tests.formats.slippi.logs import bytewise, event_boundaries
 
+pytestmark = pytest.mark.usefixtures("with_and_without_kernel")
+
 WIDTHS = [0] * 256
 WIDTHS[1], WIDTHS[2] = 1, 3
 
@@ -114,7 +116,7 @@ def test_most_frames_are_decoded_by_layout() -> None:
     decoders = FrameDecoders(widths)
     decoded = 0
     for _ in range(20):
-        frame = decoders.decode(data, at, len(data))
+        frame = decoders.take(data, at, len(data))
         decoded += frame is not None
         at = read_frame(data, at, len(data), frame_widths(widths)).end
     assert decoded == 18, "all but the first of each layout"
@@ -136,4 +138,4 @@ def test_frames_that_are_not_decoded_by_layout(events: list[object]) -> None:
     data, at, widths = first_frame(Built().add(*events, *events))
     decoders = FrameDecoders(widths)
     for _ in range(2):
-        assert decoders.decode(data, at, len(data)) is None
+        assert decoders.take(data, at, len(data)) is None

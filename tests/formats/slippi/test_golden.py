@@ -35,6 +35,8 @@ from tests.formats.slippi.logs import (
 from tests.marks import slow
 from tests.shared_data import needs_shared, replay
 
+pytestmark = pytest.mark.usefixtures("with_and_without_kernel")
+
 NAMES = (
     "v0.1",
     "v2.0",

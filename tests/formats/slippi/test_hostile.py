@@ -41,6 +41,8 @@ from tests.marks import slow
 from tests.shared_data import SLP, needs_shared, replay
 from tests.synthetic.match import synthetic_match
 
+pytestmark = pytest.mark.usefixtures("with_and_without_kernel")
+
 MAX_PENDING_BYTES = 1 << 17
 """Limit for the bytes kept by the reader: an event of 65,535 bytes, or metadata of 64 KiB and a part of a token."""
 

@@ -17,6 +17,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import trio
@@ -68,23 +69,37 @@ def tail_of(root: Path, notifications: Notifications | None, *, poll: float = NE
 class Consumer:
     """Iterates a tail and keeps all events and bytes."""
 
+    handed_over: ClassVar[bool] = False
+    """Whether it has growth handed over as soon as it is reported."""
+
     def __init__(self, tail: FolderTail) -> None:
         self.tail = tail
         self.events: list[TailEvent] = []
         self.data: dict[TailedFile, bytearray] = {}
+        self.taken_at_once = 0
         self._received = trio.Event()
+        if self.handed_over:
+            tail.hand_over_growth(self._take_at_once)
 
     async def run(self) -> None:
         async for event in self.tail:
-            self.events.append(event)
-            if isinstance(event, Opened):
-                self.data[event.file] = bytearray()
-            elif isinstance(event, Grew):
-                assert event.offset == len(self.data[event.file])
-                self.data[event.file] += event.data
-            elif isinstance(event, Rewritten):
-                self.data[event.file][: len(event.data)] = event.data
-            self._received.set()
+            self._take(event)
+
+    def _take_at_once(self, event: TailEvent) -> None:
+        assert isinstance(event, Grew)
+        self.taken_at_once += 1
+        self._take(event)
+
+    def _take(self, event: TailEvent) -> None:
+        self.events.append(event)
+        if isinstance(event, Opened):
+            self.data[event.file] = bytearray()
+        elif isinstance(event, Grew):
+            assert event.offset == len(self.data[event.file])
+            self.data[event.file] += event.data
+        elif isinstance(event, Rewritten):
+            self.data[event.file][: len(event.data)] = event.data
+        self._received.set()
 
     async def until(self, kind: type, count: int = 1) -> TailEvent:
         """Wait for the nth event of a kind."""
@@ -111,6 +126,12 @@ async def consuming(tail: FolderTail) -> AsyncIterator[Consumer]:
             await consumer.until(Settled)
             yield consumer
             nursery.cancel_scope.cancel()
+
+
+@pytest.fixture(params=[False, True], ids=["yielded", "handed over"], autouse=True)
+def growth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run each test once with all events yielded, and once with growth handed over at once."""
+    monkeypatch.setattr(Consumer, "handed_over", request.param)
 
 
 @pytest.fixture
@@ -141,6 +162,38 @@ async def test_append_is_delivered(root: Path) -> None:
             file.write(b"ONE")
         await consumer.until(Rewritten)
         await consumer.until_data("a.slp", b"ONEtwo")
+
+
+@on_linux
+async def test_growth_is_handed_over_while_the_iteration_waits(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Consumer, "handed_over", True)
+    path = root / "a.slp"
+    append(path, b"0")
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
+        if not next(iter(consumer.tail._table.open)).nowait:
+            pytest.skip(f"files in {root} can only be read in threads")
+        for count in range(1, 10):
+            append(path, b"%d" % count)
+            await consumer.until_data("a.slp", bytes(range(ord("0"), ord("0") + count + 1)))
+        assert consumer.taken_at_once >= 8
+        path.unlink()
+        await consumer.until(Lost)
+        append(root / "b.slp", b"x")
+        await consumer.until_data("b.slp", b"x")
+
+
+@on_linux
+async def test_truncation_is_yielded_though_growth_is_handed_over(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Consumer, "handed_over", True)
+    path = root / "a.slp"
+    append(path, b"long enough")
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
+        with path.open("r+b") as file:
+            file.truncate(3)
+        lost = await consumer.until(Lost)
+        assert isinstance(lost, Lost)
+        assert lost.error.code == "truncated"
+        await consumer.until_data("a.slp", b"lon")
 
 
 async def test_new_file_is_delivered(root: Path) -> None:
@@ -256,18 +309,19 @@ async def test_two_tails_of_one_root_and_one_inside_it(root: Path) -> None:
 async def test_unwatched_notifications_cost_nothing(root: Path) -> None:
     async with Watcher() as watcher:
         idle = len(observers())
-        for _ in range(3):  # a root can be watched again
+        for count in range(3):  # a root can be watched again
+            path = root / f"{count}.slp"
             gone, stays = watcher.watch(root), watcher.watch(root)
             async with consuming(tail_of(root, gone)):
                 pass
             async with consuming(tail_of(root, stays)) as consumer:
                 watcher.unwatch(gone)
-                append(root / "a.slp", b"one")
+                append(path, b"one")
                 await consumer.until(Grew)
-                assert not gone.take().paths
+                assert str(path) not in gone.take().paths
                 gone.watch_root()
                 gone.watch_folders([str(root)])
-            (root / "a.slp").unlink()
+            path.unlink()
             assert len(observers()) > idle
             watcher.unwatch(stays)
             watcher.unwatch(stays)
@@ -533,7 +587,7 @@ async def test_inotify_drops_folders_and_reports_overflow(root: Path) -> None:
             nursery.cancel_scope.cancel()
     assert one.take().paths == {str(root / "sub" / "b.slp")}
     assert two.take().paths == {str(root / "a.slp")}
-    inotify._dispatch(struct.pack("iIII", -1, 0x4000, 0, 0))
+    await inotify._dispatch(struct.pack("iIII", -1, 0x4000, 0, 0))
     assert one.take().rescan
     assert two.take().rescan
     inotify.close()

@@ -1,0 +1,81 @@
+"""Frames as messages have them, made by the compiled kernel from the bytes of the file.
+
+A template of the kernel is a text with values of the frame in between. It is made by encoding one frame in the ordinary
+way, with a mark instead of each value, and splitting the result at the marks. So names, order and nesting come from the
+same classes as without the kernel, also for a message that is cut down to some fields.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from slpstream.formats.kernel import kernel
+from slpstream.model.events import Form
+from slpstream.model.messages import cut_entry
+
+_KINDS = frozenset("BbHhIif?")
+"""The types that the kernel knows, by their letters in `struct`."""
+_NUMBER, _NOTHING = b"n", b"."
+_VALUE_BYTES = 20
+"""About as many as a value takes as JSON, with its name."""
+_MAX_TEMPLATES = 8
+"""Of one layout. A subscriber can ask for any choice of fields."""
+
+_Part = tuple[bytes, bytes, int]
+
+MakeEntry = Callable[[Sequence[Any], Any], Any]
+"""Makes the frame of a layout from its values and its revision."""
+
+
+class Value(NamedTuple):
+    """Where in a frame a value is: its type as `struct` has it, and its offset from the start of the frame."""
+
+    code: str
+    offset: int
+
+
+class FrameForms:
+    """The frames of one layout as messages have them."""
+
+    def __init__(self, values: Sequence[Value]) -> None:
+        self._values = values
+        self._templates: dict[tuple[Form, tuple[str, ...] | None], Any] = {}
+        self.json_bytes = _VALUE_BYTES * len(values)
+        """About as many bytes as a message has."""
+
+    def template(self, form: Form, fields: tuple[str, ...] | None, entry: MakeEntry) -> Any:
+        """The template of a message, whole or cut down to some fields; `None` without the kernel."""
+        key = form, fields
+        template = self._templates.get(key)  # sixty times a second
+        if template is None and kernel is not None and all(value.code in _KINDS for value in self._values):
+            if len(self._templates) >= _MAX_TEMPLATES:
+                del self._templates[next(iter(self._templates))]
+            template = self._templates[key] = kernel.Template(form, self._parts(form, fields, entry))
+        return template
+
+    def _parts(self, form: Form, fields: tuple[str, ...] | None, entry: MakeEntry) -> tuple[_Part, ...]:
+        marks = [_mark(index) for index in range(len(self._values) + 1)]
+        frame = msgspec.json.decode(msgspec.json.encode(entry(marks[:-1], marks[-1])))
+        frame = frame if fields is None else cut_entry(frame, fields)
+        encode, pattern = _FORMS[form]
+        # Without the byte that opens the object: the envelope of the message comes before.
+        pieces = pattern.split(encode({"frame": frame})[1:])
+        sources = [(value.code.encode(), value.offset) for value in self._values]
+        sources.append((_NUMBER, 0))
+        parts = [(literal, *sources[int(index)]) for literal, index in zip(pieces[::2], pieces[1::2], strict=False)]
+        return (*parts, (pieces[-1], _NOTHING, 0))
+
+
+def _mark(index: int) -> str:
+    return f"<{index:04}>"
+
+
+_FORMS: Mapping[Form, tuple[Callable[[Any], bytes], re.Pattern[bytes]]] = {
+    "json": (msgspec.json.encode, re.compile(rb'"<([0-9]{4})>"')),
+    "msgpack": (msgspec.msgpack.encode, re.compile(rb"\xa6<([0-9]{4})>")),
+}
+"""How a form is encoded, and how the marks look in it."""

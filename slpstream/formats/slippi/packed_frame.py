@@ -1,0 +1,49 @@
+"""A frame as the bytes of its file, which are decoded or encoded when somebody wants that."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from slpstream.formats.slippi.frame_entry import FrameEntry
+from slpstream.model.events import Form, PackedEntry
+
+
+class Decoder(Protocol):
+    """What a packed frame asks the decoder that has recognized it."""
+
+    action_offsets: Sequence[tuple[int, int, int]]
+    """Player index, offset of the action state and of its counter (-1 if the replay has none), of each player."""
+    json_bytes: int
+    """About as many bytes as a message has as JSON."""
+    width_bytes: int
+
+    def decode(self, frame: bytes, revision: int) -> FrameEntry:
+        """Decode the bytes of a frame."""
+
+    def template(self, form: Form, fields: tuple[str, ...] | None) -> Any:
+        """The kernel's template of a message, whole or cut down to some fields; `None` without the kernel."""
+
+
+class PackedFrame(PackedEntry, gc=False):
+    """The bytes of a whole frame: decoded when a field is read, and encoded when a message is."""
+
+    data: bytes
+    decoder: Decoder
+    revision: int
+    decoded: FrameEntry | None = None
+
+    def entry(self) -> FrameEntry:
+        """The frame, decoded."""
+        if self.decoded is None:
+            self.decoded = self.decoder.decode(self.data, self.revision)
+        return self.decoded
+
+    def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
+        """The payload of the message, made by the kernel; `None` without one."""
+        template = self.decoder.template(form, fields)
+        return None if template is None else template.render(self.data, 0, self.revision)
+
+    def size_bytes(self) -> int:
+        """About as many bytes as the message has as JSON."""
+        return self.decoder.json_bytes
