@@ -32,6 +32,7 @@ BENCHMARKS: Mapping[str, Callable[[Form], list[Figure]]] = {
     "one_station": scenarios.one_station,
     "latency": scenarios.latency,
     "sixty_four": scenarios.sixty_four,
+    "many_stations": scenarios.many_stations,
     "fan_out": scenarios.fan_out,
     "hostile": scenarios.hostile,
     "memory": memory.run,

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
+from pytest import MonkeyPatch
+
+from slpstream.formats import kernel as room
 from slpstream.formats.registry import new_stats
+from slpstream.formats.slippi import frame_decoder, frame_forms
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.simulate.schedule import Timeline
@@ -20,13 +25,17 @@ from tests.bench import slippi_js
 from tests.bench.games import replays
 from tests.bench.report import Figure, Form
 
-TARGET_MICROSECONDS = 10.0
+KERNEL_TARGET_MICROSECONDS, PYTHON_TARGET_MICROSECONDS = 3.0, 10.0
+FIELDS_TARGET_MICROSECONDS = 2.0
+FIELDS = (
+    "post.percent", "post.stocksRemaining", "post.positionX", "post.positionY", "post.actionStateId", "pre.buttons"
+)  # fmt: skip
 _BLOCK_BYTES = 4096
 _ROUNDS_PER_RUN = 3
 
 
 def run(form: Form) -> list[Figure]:
-    """Two figures for each replay: without and with stats."""
+    """For each replay: with the kernel, without it, with stats, and cut down to six fields."""
     rounds = 1 if form.short else form.runs * _ROUNDS_PER_RUN
     figures = []
     for name, data in list(replays().items())[: 1 if form.short else None]:
@@ -37,10 +46,35 @@ def run(form: Form) -> list[Figure]:
         by_frame = median(_microseconds(_cut_by_frame(data), frames) for _ in range(1 if form.short else form.runs))
         note = f"{size / frames:,.0f} B of JSON per frame; fed frame by frame {by_frame:.1f} µs; "
         note += _peer(data, frames, rounds, median(values))
-        figures.append(Figure(f"decode, {name}", values, "µs CPU a frame", TARGET_MICROSECONDS, note))
+        with _without_kernel():
+            in_python = [_microseconds(blocks, frames) for _ in range(rounds)]
+        if room.kernel is not None:
+            figures.append(Figure(f"decode, {name}", values, "µs CPU a frame", KERNEL_TARGET_MICROSECONDS, note))
+            note = "without the kernel"
+        figures.append(Figure(f"decode, {name}, Python", in_python, "µs CPU a frame", PYTHON_TARGET_MICROSECONDS, note))
         note = "with the messages of topics event and stats, like the daemon"
         figures.append(Figure(f"decode and stats, {name}", with_stats, "µs CPU a frame", None, note))
+        cut = [_microseconds_of_fields(data) for _ in range(rounds)]
+        note = f"of messages that are at hand: {', '.join(FIELDS)}"
+        figures.append(Figure(f"six fields, {name}", cut, "µs CPU a frame", FIELDS_TARGET_MICROSECONDS, note))
     return figures
+
+
+@contextmanager
+def _without_kernel() -> Iterator[None]:
+    with MonkeyPatch.context() as patch:
+        for module in (frame_decoder, frame_forms):
+            patch.setattr(module, "kernel", None)
+        yield
+
+
+def _microseconds_of_fields(data: bytes) -> float:
+    """CPU time of making a message of a frame with `FIELDS` alone."""
+    messages = [m for m in Pipeline(SlippiReader()).feed(data).messages("live") if m.type == "frame"]
+    began = time.process_time()
+    for message in messages:
+        message.json("main", FIELDS)
+    return (time.process_time() - began) / len(messages) * 1e6
 
 
 def _decode(pieces: Sequence[bytes], *, stats: bool = False) -> tuple[int, int]:

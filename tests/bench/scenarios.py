@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
+from slpstream.formats.slippi.commands import FRAMES_PER_SECOND
 from tests.bench import slippi_js
 from tests.bench.live import Load, Measured, measure
 from tests.bench.report import Figure, Form
@@ -26,7 +27,10 @@ def one_station(form: Form) -> list[Figure]:
         peer += f", ratio {theirs / ours:.2f}" if ours else ""
     else:
         peer = f"no peer: {slippi_js.missing()}"
-    return [Figure("one station, CPU", [m.daemon_cpu for m in runs], "% of a core", 5.0, f"{_load(runs)}; {peer}")]
+    return [
+        Figure("one station, CPU", [m.daemon_cpu for m in runs], "% of a core", 5.0, f"{_load(runs)}; {peer}"),
+        Figure("one station, CPU a frame", _microseconds(runs, 1), "µs", 200.0),
+    ]
 
 
 def latency(form: Form) -> list[Figure]:
@@ -45,10 +49,22 @@ def sixty_four(form: Form) -> list[Figure]:
     in_step = _runs(form, Load(stations=64, seconds=seconds, in_step=True))
     return [
         Figure("64 stations, CPU", [m.daemon_cpu for m in runs], "% of a core", 100.0, _load(runs)),
+        Figure("64 stations, CPU a frame", _microseconds(runs, 64), "µs", 60.0),
         Figure("64 stations, latency p50", [m.quantile(0.5) for m in runs], "ms"),
-        Figure("64 stations, latency p99", [m.quantile(0.99) for m in runs], "ms", 16.7, _worst(runs)),
+        Figure("64 stations, latency p99", [m.quantile(0.99) for m in runs], "ms", 8.0, _worst(runs)),
         Figure("64 stations in step, CPU", [m.daemon_cpu for m in in_step], "% of a core", None, _load(in_step)),
         Figure("64 stations in step, latency p99", [m.quantile(0.99) for m in in_step], "ms", None, _worst(in_step)),
+    ]
+
+
+def many_stations(form: Form) -> list[Figure]:
+    """128 stations at 60 frames per second with one subscriber each, more than a large tournament has."""
+    count = 16 if form.short else 128
+    runs = _runs(form, Load(stations=count, seconds=2 if form.short else 15))
+    return [
+        Figure(f"{count} stations, CPU a frame", _microseconds(runs, count), "µs", None, _load(runs)),
+        Figure(f"{count} stations, latency p99", [m.quantile(0.99) for m in runs], "ms", 16.7, _worst(runs)),
+        Figure(f"{count} stations, frames missing", [float(m.missed) for m in runs], "frames", 0.0),
     ]
 
 
@@ -94,6 +110,11 @@ def hostile(form: Form) -> list[Figure]:
             ),
         ]  # fmt: skip
     return figures
+
+
+def _microseconds(runs: Sequence[Measured], stations: int) -> list[float]:
+    """CPU time of the daemon for each frame that is written."""
+    return [m.daemon_cpu / 100 / (FRAMES_PER_SECOND * stations) * 1e6 for m in runs]
 
 
 def _load(runs: Sequence[Measured]) -> str:
