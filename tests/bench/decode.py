@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from pytest import MonkeyPatch
+import pytest
 
 from slpstream.formats import kernel as room
 from slpstream.formats.registry import new_stats
@@ -62,7 +62,7 @@ def run(form: Form) -> list[Figure]:
 
 @contextmanager
 def _without_kernel() -> Iterator[None]:
-    with MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         for module in (frame_decoder, frame_forms):
             patch.setattr(module, "kernel", None)
         yield
