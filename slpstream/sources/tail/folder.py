@@ -24,6 +24,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
 
 import trio
+from outcome import Error, capture
 
 from slpstream.model.errors import Replaced, SourceError, Unreadable, Vanished
 from slpstream.sources.tail.age import FirstLook, files_at_rest
@@ -136,6 +137,8 @@ class FolderTail:
         arrived whole neither wait nor are waited for.
         """
         self._take_growth: Callable[[TailEvent], None] | None = None
+        self._failed: Error | None = None
+        """What went wrong while growth was handed over; the iteration raises it."""
         self._waiting = False
         """Whether the iteration is waiting, so that nothing is half done."""
         self._closing: list[FileTail] = []
@@ -216,6 +219,9 @@ class FolderTail:
             if self._closed:
                 raise StopAsyncIteration
             await self._wait()
+            if self._failed is not None:
+                failed, self._failed = self._failed, None
+                failed.unwrap()
             self._turn_began = trio.current_time()
             await self._advance(self._turn_began)
         return self._events.popleft()
@@ -241,13 +247,22 @@ class FolderTail:
             return False
         if self._events or self._due or self._waiting_for or tail.has_unread_bytes or tail.file.arrived_whole:
             return False
+        # A bug in here is the iteration's, not that of the task that reports the growth of all files.
+        outcome = capture(self._read_now, tail, self._take_growth)
+        if isinstance(outcome, Error):
+            self._failed = outcome
+            self._notifications.wake()
+            return True
+        return outcome.value
+
+    def _read_now(self, tail: FileTail, take: Callable[[TailEvent], None]) -> bool:
         result = tail.read_nowait(self._chunk, self._head)
         if result is None:
             return False
         self._now = trio.current_time()
         self._apply(tail, result)
         while self._events and isinstance(self._events[0], Grew):
-            self._take_growth(self._events.popleft())
+            take(self._events.popleft())
         if self._events or self._due or self._to_examine:
             self._notifications.wake()
         return True

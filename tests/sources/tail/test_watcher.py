@@ -183,6 +183,30 @@ async def test_growth_is_handed_over_while_the_iteration_waits(root: Path, monke
 
 
 @on_linux
+async def test_error_while_growth_is_handed_over_is_raised_by_the_iteration(root: Path) -> None:
+    """Not by the task that reports the growth of all files."""
+    path = root / "a.slp"
+    append(path, b"0")
+    async with Watcher() as watcher, tail_of(root, watcher.watch(root)) as tail:
+
+        def fail(event: TailEvent) -> None:
+            raise ZeroDivisionError
+
+        tail.hand_over_growth(fail)
+        with trio.fail_after(DEADLINE), pytest.raises(ZeroDivisionError):
+            async for event in tail:
+                if isinstance(event, Settled):
+                    if not next(iter(tail._table.open)).nowait:
+                        pytest.skip(f"files in {root} can only be read in threads")
+                    append(path, b"1")
+        (root / "b.slp").write_bytes(b"x")
+        with trio.fail_after(DEADLINE):
+            async for event in tail:
+                if isinstance(event, Grew) and event.file.path.name == "b.slp":
+                    break
+
+
+@on_linux
 async def test_truncation_is_yielded_though_growth_is_handed_over(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Consumer, "handed_over", True)
     path = root / "a.slp"
