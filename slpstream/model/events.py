@@ -102,13 +102,19 @@ class Frame(Event, gc=False, eq=False):
     number: int
     revision: int
     content: Any
-    """The format's `FrameEntry`, or a `PackedEntry`."""
+    """The format's `FrameEntry`, or a `PackedEntry`, which logs keep too."""
+    decoded: Any = None
+    """What a packed entry was decoded to. It goes with the event, because it takes ten times the memory."""
 
     @property
     def entry(self) -> Any:
         """The format's own frame, a `FrameEntry`."""
         content = self.content
-        return content.entry() if isinstance(content, PackedEntry) else content
+        if not isinstance(content, PackedEntry):
+            return content
+        if self.decoded is None:
+            self.decoded = content.entry()
+        return self.decoded
 
     def __eq__(self, other: object) -> bool:
         """Whether it is the same frame, packed or not."""

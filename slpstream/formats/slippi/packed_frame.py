@@ -31,13 +31,10 @@ class PackedFrame(PackedEntry, gc=False):
     data: bytes
     decoder: Decoder
     revision: int
-    decoded: FrameEntry | None = None
 
     def entry(self) -> FrameEntry:
         """The frame, decoded."""
-        if self.decoded is None:
-            self.decoded = self.decoder.decode(self.data, self.revision)
-        return self.decoded
+        return self.decoder.decode(self.data, self.revision)
 
     def form(self, form: Form, fields: tuple[str, ...] | None = None) -> bytes | None:
         """The payload of the message, made by the kernel; `None` without one."""
