@@ -38,6 +38,8 @@ _READ_BYTES = 256 * 1024
 _PREVIEW_BYTES = 4096
 """How much of each end of a file is read when both ends are enough."""
 _WHOLE_FILE = -1
+_MAX_COLUMNS_BYTES = 1 << 30
+"""Size limit of files that are read into memory for columns. No game fills a tenth of it; a hole can be a terabyte."""
 _FRAMES_AT_ONCE = 1024
 _FOLLOW_POLL_SECONDS = 0.05
 
@@ -52,6 +54,10 @@ class _Decoder(Protocol[Output_co]):
 
     def finish(self) -> Output_co:
         """Take note that no more bytes will come."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether no further byte can change the log."""
 
     @property
     def pending(self) -> bool:
@@ -77,6 +83,7 @@ class Replay:
         self._stats: dict[tuple[bool, bool], SlippiStats] = {}
         self._options = {"strict": strict, "personal": personal}
         self._name, self._head, size_bytes = _read_head(path)
+        self._fits = size_bytes <= _MAX_COLUMNS_BYTES
         self._format = of_name(self._name, self._head, size_bytes)
         sniff = self._format.sniff
         if sniff is None or sniff(self._head, size_bytes, self._name) != "yes":
@@ -142,8 +149,11 @@ class Replay:
     def frames(self) -> Frames:
         """The frames as columns.
 
-        Raises `ModuleNotFoundError` without the extra `analysis`, and `Unsupported` for a format without columns.
+        Raises `ModuleNotFoundError` without the extra `analysis`, and `Unsupported` for a format without columns and
+        for a file of more than a gigabyte.
         """
+        if not self._fits:
+            raise Unsupported(f"{self.path}: too large for columns, {_MAX_COLUMNS_BYTES >> 30} GiB at most", offset=0)
         if self._format.whole is None:
             raise Unsupported(f"{self.path}: {self._format.name} replays have no columns", offset=0)
         whole = self._format.whole(self._data) if self._whole is None else self._whole
@@ -210,7 +220,7 @@ class Replay:
     @cached_property
     def _whole(self) -> WholeGame | None:
         """The game read in one batch, where the format supports it and numpy is installed."""
-        if self._format.whole is None or find_spec("numpy") is None:
+        if self._format.whole is None or not self._fits or find_spec("numpy") is None:
             return None
         return self._format.whole(self._data)
 
@@ -370,9 +380,15 @@ async def _come_to_rest(file: Path) -> None:
 
 
 def _read_to_end(path: Path, decoder: _Decoder[Output_co]) -> Iterator[Output_co]:
-    """Feed a whole file to a reader or pipeline and yield what it returns. Raises `SourceError`."""
+    """Feed a whole file to a reader or pipeline and yield what it returns. Raises `SourceError`.
+
+    What comes behind the end of the log is not read; the first bytes of it are, because they cause a diagnostic.
+    """
     for chunk in read_chunks(path):
+        was_closed = decoder.closed
         yield decoder.feed(chunk)
+        if was_closed:
+            break
     yield decoder.finish()
     while decoder.pending:
         yield decoder.more(_FRAMES_AT_ONCE)

@@ -17,7 +17,7 @@ import trio
 
 import slpstream
 from slpstream import api
-from slpstream.model.errors import FormatError, SourceError
+from slpstream.model.errors import FormatError, SourceError, Unsupported
 from slpstream.model.events import Frame
 from slpstream.simulate.play import write_replay
 from tests.project import ROOT
@@ -150,6 +150,22 @@ def test_unreadable_or_invalid_file_raises(tmp_path: Path) -> None:
         slpstream.open_replay(tmp_path / "text.slp").events()
     with pytest.raises(FormatError):
         list(slpstream.messages(tmp_path / "text.slp"))
+
+
+def test_hole_behind_a_game_is_not_read(game: Path) -> None:
+    """A file can be a terabyte long without taking up any room on the disk."""
+    whole = [message.json() for message in slpstream.messages(game)]
+    stats = slpstream.open_replay(game).stats()
+    with game.open("r+b") as file:
+        file.truncate(1 << 40)
+    with_hole = [message.json() for message in slpstream.messages(game)]
+    assert with_hole[: len(whole)] == whole
+    assert [b"trailing_bytes" in line for line in with_hole[len(whole) :]] == [True]
+    replay = slpstream.open_replay(game)
+    assert replay.stats() == stats
+    assert replay.game_end.reason == "game_end"
+    with pytest.raises(Unsupported, match="too large for columns"):
+        replay.frames  # noqa: B018
 
 
 @pytest.mark.trio
