@@ -77,6 +77,7 @@ async def test_bug_in_the_upkeep_of_a_station(broker: RedisProcess, owner: Any, 
             async with follower.at(gateway) as connection:
                 game = main.begin(log)
                 main.write(game, 20)
+                await until(lambda: gateway.feed.connected)  # a connection that is lost before does not count
                 with bug_in(owner, name, when=is_bad, times=2) as raised:
                     await client.client_kill(skipme=True)
                     await until(lambda: raised[0] > 0)
