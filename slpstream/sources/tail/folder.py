@@ -421,8 +421,8 @@ class FolderTail:
 
         def scan() -> tuple[ScanResult, frozenset[str]]:
             notifications.watch_root()  # before the scan, so that no name can come in between unnoticed
-            result = scan_tree(root, suffixes, known)
-            notifications.watch_folders(result.folders)
+            result = scan_tree(root, suffixes, known, notifications.watch_folder)
+            notifications.keep_folders(result.folders.keys())
             if not judge_by_age:
                 return result, frozenset()
             look = None if is_finished is None else FirstLook(root, rewritable_bytes, is_finished)

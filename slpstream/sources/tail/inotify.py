@@ -1,10 +1,10 @@
-"""Writes to files on Linux: inotify, read by the event loop itself.
+"""Changes of files and folders on Linux: inotify, read by the event loop itself.
 
-Watchdog passes an event through three threads before it arrives. That does not matter for files and folders that come
-and go, but it does for appends: 64 files with 60 appends a second took more than one core, nearly all of it for the
-hand-overs. So on Linux watchdog keeps track of the tree, and appends come from here: a second inotify instance, whose
-descriptor trio waits for as it does for a socket. It watches the folders that a scan has found, so it has no tree to
-maintain.
+Watchdog starts a thread or two for every root, and passes an event through three threads before it arrives: 64 files
+with 60 appends a second took more than one core, nearly all of it for the hand-overs. So on Linux there is one inotify
+instance for all roots, whose descriptor trio waits for as it does for a socket. It has no tree to maintain. Every scan
+watches each folder before it lists the names in it, so no name can come in between unnoticed; and when a folder comes
+or goes, the whole tree is scanned again.
 
 The three functions of libc and the constants are watchdog's.
 """
@@ -17,7 +17,7 @@ import os
 import struct
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Final, Protocol
 
 import trio
@@ -39,8 +39,12 @@ class InotifyListener(Protocol):
         """A file was written to, or its permissions have changed."""
         ...
 
-    def overflowed(self) -> None:
-        """Events were lost."""
+    def changed(self, path: str) -> None:
+        """A file was created, deleted, or moved to this path or away from it."""
+        ...
+
+    def tree_changed(self) -> None:
+        """Folders have come or gone, or events were lost."""
         ...
 
 
@@ -54,12 +58,18 @@ class InotifyReader:
 
         self._libc = inotify_c
         constants = inotify_c.InotifyConstants
-        self._mask = inotify_c.Mask(constants.IN_MODIFY | constants.IN_ATTRIB | constants.IN_ONLYDIR)
+        names = constants.IN_CREATE | constants.IN_DELETE | constants.IN_MOVE
+        itself = constants.IN_DELETE_SELF | constants.IN_MOVE_SELF
+        growth = constants.IN_MODIFY | constants.IN_ATTRIB
+        self._mask = inotify_c.Mask(growth | names | itself | constants.IN_ONLYDIR)
+        self._names = int(names)
+        self._itself = int(itself | constants.IN_UNMOUNT)
+        self._is_folder = int(constants.IN_ISDIR)
         self._overflow = int(constants.IN_Q_OVERFLOW)
         self._ignored = int(constants.IN_IGNORED)
         self._lock = threading.Lock()
         self._watches: dict[InotifyListener, dict[str, int]] = {}
-        """For each listener, the watch descriptors of its folders."""
+        """For each listener, its folders with their watch descriptors."""
         # Values are replaced, never changed: the event loop reads them without the lock.
         self._listeners: dict[int, dict[InotifyListener, str]] = {}
         """For each watch descriptor, its listeners and the path by which they know the folder."""
@@ -69,37 +79,45 @@ class InotifyReader:
         os.set_inheritable(self._descriptor, False)
         os.set_blocking(self._descriptor, False)
 
-    def watch(self, listener: InotifyListener, folders: Iterable[str]) -> OSError | None:
-        """Report the files in these folders, and in no others, to `listener`.
+    def watch(self, listener: InotifyListener, folder: str) -> OSError | None:
+        """Report what happens in a folder to `listener`. Returns the error if the folder cannot be watched.
 
-        Returns the error of the first folder that cannot be watched, if there is one.
+        Watch every folder again with each scan: one that was replaced under its old name needs a new watch.
         """
-        failure: OSError | None = None
         with self._lock:
             if self._descriptor < 0:
                 return None
-            before = self._watches.get(listener, {})
-            after: dict[str, int] = {}
-            for folder in folders:
-                # Added every time: a folder that was deleted and recreated under its old name needs a new watch.
-                watch = self._libc.inotify_add_watch(self._descriptor, os.fsencode(folder), self._mask)
-                if watch < 0:
-                    failure = failure or _last_error()
-                    continue
-                after[folder] = watch
-                self._listeners[watch] = {**self._listeners.get(watch, {}), listener: folder}
-            if after:
-                self._watches[listener] = after
+            watch = self._libc.inotify_add_watch(self._descriptor, os.fsencode(folder), self._mask)
+            if watch < 0:
+                return _last_error()
+            self._listeners[watch] = {**self._listeners.get(watch, {}), listener: folder}
+            folders = self._watches.setdefault(listener, {})
+            previous = folders.get(folder, watch)
+            folders[folder] = watch
+            self._release(listener, {previous})
+        return None
+
+    def keep(self, listener: InotifyListener, folders: Collection[str]) -> None:
+        """Report no folders except these to `listener` any more."""
+        with self._lock:
+            if self._descriptor < 0:
+                return
+            watches = self._watches.pop(listener, {})
+            kept = {folder: watch for folder, watch in watches.items() if folder in folders}
+            if kept:
+                self._watches[listener] = kept
+            self._release(listener, watches.values())
+
+    def _release(self, listener: InotifyListener, watches: Iterable[int]) -> None:
+        """Take the listener from those of these watches under which it has no folder any more."""
+        used = set(self._watches.get(listener, {}).values())
+        for watch in set(watches) - used:
+            listeners = self._listeners.pop(watch, {})
+            others = {other: folder for other, folder in listeners.items() if other is not listener}
+            if others:
+                self._listeners[watch] = others
             else:
-                self._watches.pop(listener, None)
-            for gone in set(before.values()) - set(after.values()):
-                others = self._listeners.pop(gone, {})
-                rest = {other: folder for other, folder in others.items() if other is not listener}
-                if rest:
-                    self._listeners[gone] = rest
-                else:
-                    self._libc.inotify_rm_watch(self._descriptor, self._libc.WatchDescriptor(gone))
-        return failure
+                self._libc.inotify_rm_watch(self._descriptor, self._libc.WatchDescriptor(watch))
 
     async def run(self) -> None:
         """Report events to the listeners, until cancelled."""
@@ -130,13 +148,20 @@ class InotifyReader:
             offset = start + length
             if mask & self._overflow:
                 for listener in list(self._watches):
-                    listener.overflowed()
+                    listener.tree_changed()
             elif mask & self._ignored:
                 self._listeners.pop(watch, None)
+            elif mask & self._itself or (mask & self._is_folder and mask & self._names):
+                for listener in self._listeners.get(watch, {}):
+                    listener.tree_changed()
             elif length:
                 name = os.fsdecode(events[start:offset].rstrip(b"\0"))
                 for listener, folder in self._listeners.get(watch, {}).items():
-                    grown[listener, f"{folder}/{name}"] = None
+                    path = f"{folder}/{name}"
+                    if mask & self._names:
+                        listener.changed(path)
+                    else:
+                        grown[listener, path] = None
         began = trio.current_time()
         for listener, path in grown:  # a file that has grown several times is read once
             listener.grew(path)

@@ -7,7 +7,7 @@ they only reduce the delay.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import Final, NamedTuple
 
 import trio
@@ -30,16 +30,21 @@ def _watch_nothing() -> None:
     """Stands for `watch_root` while there is no watcher."""
 
 
-def _watch_no_folders(folders: Iterable[str]) -> None:
-    """Stands for `watch_folders` while there is no watcher."""
+def _watch_no_folder(folder: str) -> None:
+    """Stands for `watch_folder` while there is no watcher."""
+
+
+def _keep_no_folders(folders: Collection[str]) -> None:
+    """Stands for `keep_folders` while there is no watcher."""
 
 
 class Notifications:
     """The notifications about one root. Without a watcher it is only a timer.
 
-    `degraded` is the reason why only polling finds changes, or `None` while notifications work. `watch_root` makes sure
-    that the root is being watched, and `watch_folders` passes on which folders it has. Both block; call them in a
-    thread, before and after each scan.
+    `degraded` is the reason why only polling finds changes, or `None` while notifications work. Every scan calls
+    `watch_root`, which makes sure that the root is being watched, then `watch_folder` for each folder before it lists
+    the names in it, and in the end `keep_folders` with all folders that it has found. All three block; call them in a
+    thread.
     """
 
     def __init__(self, degraded: str | None, timers: Timers | None = None) -> None:
@@ -51,7 +56,8 @@ class Notifications:
         called in the event loop, and saves a change of tasks for every frame of every game."""
         self._recompute: Callable[[], float] | None = None
         self.watch_root: Callable[[], None] = _watch_nothing
-        self.watch_folders: Callable[[Iterable[str]], None] = _watch_no_folders
+        self.watch_folder: Callable[[str], None] = _watch_no_folder
+        self.keep_folders: Callable[[Collection[str]], None] = _keep_no_folders
         self._lock = threading.Lock()
         self._paths: set[str] = set()
         self._rescan = False
@@ -59,7 +65,8 @@ class Notifications:
 
     def detach(self) -> None:
         """Cut the connection to the watcher; only a timer remains."""
-        self.watch_root, self.watch_folders, self._timers = _watch_nothing, _watch_no_folders, None
+        self.watch_root, self.watch_folder, self.keep_folders = _watch_nothing, _watch_no_folder, _keep_no_folders
+        self._timers = None
         self.read_at_once = None
 
     def take(self) -> Touched:
@@ -128,10 +135,14 @@ class Notifications:
         """Report that a file was written to. Call it in the event loop."""
         if self.read_at_once is not None and self.read_at_once(path):
             return
+        self.changed(path)
+
+    def changed(self, path: str) -> None:
+        """Report that a file has come to this path or left it. Call it in the event loop."""
         if self.add(path):
             self._wakeup.set()
 
-    def overflowed(self) -> None:
-        """Report that notifications were lost. Call it in the event loop."""
+    def tree_changed(self) -> None:
+        """Report that folders have come or gone, or that notifications were lost. Call it in the event loop."""
         self.add_rescan()
         self._wakeup.set()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from errno import ELOOP, ENOENT, ENOTDIR
 from typing import NamedTuple, Protocol, TypeAlias
 
@@ -125,8 +125,10 @@ def folders_changed(folders: Mapping[str, int]) -> bool:
     return False
 
 
-def scan_tree(root: str, suffixes: tuple[str, ...], known: KnownFiles) -> ScanResult:
-    """Scan everything below `root`."""
+def scan_tree(
+    root: str, suffixes: tuple[str, ...], known: KnownFiles, watch_folder: Callable[[str], None] | None = None
+) -> ScanResult:
+    """Scan everything below `root`. `watch_folder` is called with each folder before the names in it are listed."""
     findings: dict[str, Finding] = {}
     folders: dict[str, int] = {}
     try:
@@ -154,6 +156,8 @@ def scan_tree(root: str, suffixes: tuple[str, ...], known: KnownFiles) -> ScanRe
                 continue  # a junction or a mount leads back up
             visited.add(identity)
             folders[folder] = status.st_mtime_ns
+            if watch_folder is not None:
+                watch_folder(folder)
             with os.scandir(folder) as entries:
                 for entry in entries:
                     if entry.is_dir(follow_symlinks=False):

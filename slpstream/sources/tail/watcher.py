@@ -1,9 +1,10 @@
 """Notifications from the operating system, for all roots of the process.
 
-One watchdog `Observer` serves all roots, since a user has only 128 inotify instances. It reports names that come and
-go; on Linux, appends take the shorter way through `InotifyReader`. The observer's thread does as little as possible:
-it adds a path to a set, and wakes trio if the set was empty. Whatever fails here (a missing folder, no inotify watches
-or instances left, a root that was deleted and recreated) degrades a root to polling, and every scan tries again.
+On Linux one inotify instance reports everything to the event loop, without a thread (`InotifyReader`). On other
+systems, and while no inotify instance is left, watchdog does: one `Observer` with a thread or two for each root. These
+threads do as little as possible: they add a path to a set, and wake trio if the set was empty. Whatever fails here (a
+missing folder, no inotify watches or instances left, a root that was deleted and recreated) degrades a root to polling,
+and every scan tries again.
 
 Only events that matter to a reader are subscribed to. This narrows the inotify mask, so that opening and closing files
 here causes no events.
@@ -15,7 +16,8 @@ import contextlib
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final, Self
@@ -38,6 +40,7 @@ from watchdog.observers import Observer
 from slpstream.sources.tail.identity import FileIdentity, identity_of
 from slpstream.sources.tail.inotify import InotifyReader
 from slpstream.sources.tail.notifications import Notifications
+from slpstream.sources.tail.scan import GONE
 from slpstream.sources.tail.timers import Timers
 
 if TYPE_CHECKING:
@@ -46,16 +49,18 @@ if TYPE_CHECKING:
 _STOP_SECONDS: Final = 5.0
 _SPARE_THREADS: Final = 64
 """When no more threads can be started, this many of the watched roots are polled instead."""
+_NOT_YET: Final = "not watched yet"
 _TOO_MANY: Final = "no notifications: no threads left for more folders"
-_NAME_EVENTS: Final[list[type[FileSystemEvent]]] = [
+_EVENTS: Final[list[type[FileSystemEvent]]] = [
     FileCreatedEvent,
     FileMovedEvent,
     FileDeletedEvent,
+    FileModifiedEvent,
+    FileAttribEvent,
     DirCreatedEvent,
     DirMovedEvent,
     DirDeletedEvent,
 ]
-_ALL_EVENTS: Final[list[type[FileSystemEvent]]] = [*_NAME_EVENTS, FileModifiedEvent, FileAttribEvent]
 _CANNOT_WATCH: Final = (OSError, RuntimeError)
 """What watchdog raises when it cannot watch.
 
@@ -117,7 +122,7 @@ class Watcher:
             if watched.remove_listener(notifications):
                 del self._roots[name]
         if self._system.inotify is not None:
-            self._system.inotify.watch(notifications, ())
+            self._system.inotify.keep(notifications, ())
 
     def _on_inotify(self) -> None:
         """Have the event loop read the inotify instance. Called in a thread."""
@@ -136,7 +141,7 @@ class Watcher:
 
 
 class _System:
-    """The observer and the inotify instance of the process, started once the system has room for them.
+    """The inotify instance of the process, or in its place the observer, started once the system has room for it.
 
     All methods block; call them in a thread.
     """
@@ -146,7 +151,7 @@ class _System:
         self.observer: BaseObserver | None = None
         self.inotify: InotifyReader | None = None
         self.trouble: str | None = None
-        """The reason why there is no observer."""
+        """The reason why there is neither."""
         self.watched: dict[_WatchedRoot, None] = {}
         """The roots that the observer watches, in the order in which that began."""
         self.max_watched = sys.maxsize
@@ -158,8 +163,14 @@ class _System:
     def start(self) -> None:
         """Start what could not be started before. This costs one system call when it fails."""
         with self._lock:
-            if self._stopped:
+            if self._stopped or self.inotify is not None:
                 return
+            if sys.platform == "linux":
+                with contextlib.suppress(OSError):
+                    self.inotify = InotifyReader()
+                    self.trouble = None
+                    self._on_inotify()
+                    return
             if self.observer is None:
                 try:
                     observer = Observer()
@@ -168,10 +179,6 @@ class _System:
                     self.trouble = _reason_of(error)
                     return
                 self.observer, self.trouble = observer, None
-            if self.inotify is None and sys.platform == "linux":
-                with contextlib.suppress(OSError):  # without it, watchdog reports appends too
-                    self.inotify = InotifyReader()
-                    self._on_inotify()
 
     def spare_threads(self) -> None:
         """No thread can be started any more: stop watching some roots, because everything else needs threads too."""
@@ -195,9 +202,10 @@ class _System:
 
 
 class _WatchedRoot(FileSystemEventHandler):
-    """One root that the observer watches, and its listeners.
+    """One root and its listeners.
 
-    `dispatch` runs in the observer's thread, `watch_root` in any thread.
+    With inotify, each listener has watches of its own, on the folders that its scans have found. Otherwise the observer
+    watches the root once for all of them, and `dispatch` runs in the observer's thread.
     """
 
     def __init__(
@@ -209,12 +217,12 @@ class _WatchedRoot(FileSystemEventHandler):
     ) -> None:
         self._root = root
         self._system = system
-        self._inotify: InotifyReader | None = None
-        """Reports appends, if there is one; otherwise watchdog does."""
         self._timers = timers
         self._token = token
         self._listeners: tuple[Notifications, ...] = ()
         self._lock = threading.Lock()
+        self._failures: dict[Notifications, OSError] = {}
+        """For each listener, why a folder could not be watched in its last scan."""
         self._watch: ObservedWatch | None = None
         self._identity: FileIdentity | None = None
         self._emitter_ended = False
@@ -223,15 +231,10 @@ class _WatchedRoot(FileSystemEventHandler):
 
     def add_listener(self) -> Notifications:
         """Notifications for one more listener."""
-        notifications = Notifications(self._system.trouble or "not watched yet", self._timers)
-        notifications.watch_root = self.watch_root
-
-        def watch_folders(folders: Iterable[str]) -> None:
-            failure = None if self._inotify is None else self._inotify.watch(notifications, folders)
-            if failure is not None:
-                notifications.degraded = f"no notifications: {failure.strerror}"
-
-        notifications.watch_folders = watch_folders
+        notifications = Notifications(self._system.trouble or _NOT_YET, self._timers)
+        notifications.watch_root = partial(self.watch_root, notifications)
+        notifications.watch_folder = partial(self._watch_folder, notifications)
+        notifications.keep_folders = partial(self._keep_folders, notifications)
         self._listeners += (notifications,)
         return notifications
 
@@ -250,7 +253,8 @@ class _WatchedRoot(FileSystemEventHandler):
     def detach_all(self) -> None:
         """The watcher has ended: let the listeners fall back to polling, with their own timers."""
         self._set_degraded("the watcher has stopped")
-        for notifications in self._listeners:
+        listeners, self._listeners = self._listeners, ()
+        for notifications in listeners:
             notifications.detach()
             notifications.wake()
 
@@ -265,8 +269,46 @@ class _WatchedRoot(FileSystemEventHandler):
             if event.dest_path:
                 self._report(event.dest_path)
 
-    def watch_root(self) -> None:
-        """Watch the root if it exists and is not watched, or if it is no longer the folder that was watched."""
+    def watch_root(self, notifications: Notifications) -> None:
+        """Begin a scan for one listener: watch the root if it exists. May be called in any thread."""
+        self._system.start()
+        if self._system.inotify is None:
+            self._observe_root()
+            return
+        if self._watch is not None:  # from a time when no inotify instance was left
+            with self._lock:
+                self._unwatch()
+            self._set_degraded(_NOT_YET)
+        self._failures.pop(notifications, None)
+        self._watch_folder(notifications, self._root)
+        self._degrade(notifications)
+
+    def _watch_folder(self, notifications: Notifications, folder: str) -> None:
+        if self._system.inotify is None:
+            return  # the observer finds the folders by itself
+        error = self._system.inotify.watch(notifications, folder)
+        if error is not None and (folder == self._root or error.errno not in GONE):
+            self._failures.setdefault(notifications, error)
+
+    def _keep_folders(self, notifications: Notifications, folders: Collection[str]) -> None:
+        if self._system.inotify is not None:
+            self._system.inotify.keep(notifications, folders)
+            self._degrade(notifications)
+
+    def _degrade(self, notifications: Notifications) -> None:
+        """Set what polling must make up for, unless the watcher has stopped."""
+        if notifications not in self._listeners:
+            return
+        failure = self._failures.get(notifications)
+        if failure is None:
+            notifications.degraded = None
+        elif failure.errno in GONE:
+            notifications.degraded = f"the folder cannot be watched: {failure.strerror}"
+        else:
+            notifications.degraded = _reason_of(failure)
+
+    def _observe_root(self) -> None:
+        """Have the observer watch the root, unless it does already and the root is still the same folder."""
         with self._lock:
             try:
                 real_root = os.path.realpath(self._root)
@@ -276,20 +318,18 @@ class _WatchedRoot(FileSystemEventHandler):
                 self._set_degraded(f"the folder cannot be watched: {error.strerror}")
                 return
             system = self._system
-            system.start()
             if system.observer is None:
                 self._set_degraded(system.trouble)
                 return
-            is_same = identity == self._identity and real_root == self._real_root and system.inotify is self._inotify
+            is_same = identity == self._identity and real_root == self._real_root
             if not is_same or not self._is_watched():
                 self._unwatch()
-                self._real_root, self._identity, self._inotify = real_root, identity, system.inotify
-                event_types = _ALL_EVENTS if self._inotify is None else _NAME_EVENTS
+                self._real_root, self._identity = real_root, identity
                 if len(system.watched) >= system.max_watched:
                     self._set_degraded(_TOO_MANY)
                     return
                 try:
-                    self._watch = system.observer.schedule(self, real_root, recursive=True, event_filter=event_types)
+                    self._watch = system.observer.schedule(self, real_root, recursive=True, event_filter=_EVENTS)
                 except _CANNOT_WATCH as error:
                     self._set_degraded(_reason_of(error))
                     if isinstance(error, RuntimeError) and not isinstance(error, RecursionError):
@@ -299,7 +339,7 @@ class _WatchedRoot(FileSystemEventHandler):
             self._set_degraded(None)
 
     def give_up(self, reason: str) -> None:
-        """Stop watching the root, without waiting for a thread that is in `watch_root`."""
+        """Stop watching the root, without waiting for a thread that is in `_observe_root`."""
         watch, observer = self._watch, self._system.observer
         self._emitter_ended = True
         if watch is not None and observer is not None:

@@ -1072,7 +1072,7 @@ def test_new_folder_is_scanned_at_once(root: Path, start: Start) -> None:
     driver.settle()
     (root / "2026" / "11").mkdir(parents=True)
     write(root / "2026" / "11" / "a.slp", b"x")
-    notifications.overflowed()
+    notifications.tree_changed()
     driver.step(0.0)
     assert bytes(driver.only().data) == b"x"
 

@@ -255,7 +255,7 @@ class FolderMachine(RuleBasedStateMachine):
 
     def _notify_overflow(self) -> None:
         if self.driver is not None and not self.polled and self.writes % 3:
-            self.notifications.overflowed()
+            self.notifications.tree_changed()
 
     # The checks.
 

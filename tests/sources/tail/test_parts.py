@@ -227,6 +227,19 @@ def test_folder_that_contains_itself_is_scanned_once(tmp_path: Path, monkeypatch
     assert scan_tree(str(tmp_path), (".slp",), nothing).folders.keys() == {str(tmp_path)}
 
 
+def test_folders_are_watched_before_their_names_are_listed(tmp_path: Path) -> None:
+    """A name that comes in between is either listed or reported."""
+
+    def watch_folder(folder: str) -> None:
+        if folder == str(tmp_path):
+            (tmp_path / "sub").mkdir()
+        else:
+            (tmp_path / "sub" / "a.slp").write_bytes(b"x")
+
+    scan = scan_tree(str(tmp_path), (".slp",), KnownFiles({}, {}, frozenset()), watch_folder)
+    assert scan.findings.keys() == {str(tmp_path / "sub" / "a.slp")}
+
+
 def test_refusals_are_forgotten_when_the_file_is_gone() -> None:
     table = FileTable()
     assert table.refuse("a.slp", Refusal("no"))

@@ -128,10 +128,29 @@ async def consuming(tail: FolderTail) -> AsyncIterator[Consumer]:
             nursery.cancel_scope.cancel()
 
 
-@pytest.fixture(params=[False, True], ids=["yielded", "handed over"], autouse=True)
+@pytest.fixture(params=["yielded", "handed over", "watchdog"], autouse=True)
 def growth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run each test once with all events yielded, and once with growth handed over at once."""
-    monkeypatch.setattr(Consumer, "handed_over", request.param)
+    """Run each test with all events yielded, with growth handed over at once, and with watchdog in place of inotify."""
+    monkeypatch.setattr(Consumer, "handed_over", request.param == "handed over")
+    if request.param == "watchdog":
+        monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
+
+
+@pytest.fixture
+def with_inotify(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of inotify: all runs use it."""
+    monkeypatch.setattr(watcher_module, "InotifyReader", InotifyReader)
+
+
+@pytest.fixture
+def with_watchdog(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of watchdog: all runs use it, as on Windows and macOS, and while no inotify instance is left."""
+    monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
+
+
+def none_left() -> InotifyReader:
+    """Stand for a system that has no inotify instances left."""
+    raise OSError(errno.EMFILE, "Too many open files")
 
 
 @pytest.fixture
@@ -165,6 +184,7 @@ async def test_append_is_delivered(root: Path) -> None:
 
 
 @on_linux
+@pytest.mark.usefixtures("with_inotify")
 async def test_growth_is_handed_over_while_the_iteration_waits(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Consumer, "handed_over", True)
     path = root / "a.slp"
@@ -344,17 +364,21 @@ async def test_unwatched_notifications_cost_nothing(root: Path) -> None:
                 await consumer.until(Grew)
                 assert str(path) not in gone.take().paths
                 gone.watch_root()
-                gone.watch_folders([str(root)])
+                gone.watch_folder(str(root))
+                gone.keep_folders([str(root)])
             path.unlink()
-            assert len(observers()) > idle
+            inotify = watcher._system.inotify
+            if inotify is None:
+                assert len(observers()) > idle
+            else:
+                assert list(inotify._watches) == [stays]
             watcher.unwatch(stays)
             watcher.unwatch(stays)
             with trio.fail_after(DEADLINE):
                 while len(observers()) > idle:
                     await trio.sleep(0.001)
             assert not watcher._roots
-            inotify = watcher._system.inotify
-            assert inotify is None or not inotify._watches
+            assert inotify is None or not (inotify._watches or inotify._listeners)
 
 
 async def test_polling_alone_finds_everything(root: Path) -> None:
@@ -371,20 +395,17 @@ async def test_polling_alone_finds_everything(root: Path) -> None:
             await consumer.until(Lost)
 
 
-async def test_watchdog_reports_appends_without_inotify(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As on Windows and macOS, and when no second inotify instance is left."""
-
-    def none_left() -> InotifyReader:
-        raise OSError(errno.EMFILE, "Too many open files")
-
-    monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
+@pytest.mark.usefixtures("with_watchdog")
+async def test_watchdog_reports_appends_without_inotify(root: Path) -> None:
     path = root / "a.slp"
     append(path, b"one")
     async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
+        assert watcher._system.inotify is None
         append(path, b"two")
         await consumer.until_data("a.slp", b"onetwo")
 
 
+@pytest.mark.usefixtures("with_watchdog")
 async def test_notifications_come_back_after_enospc(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full = True
     real = BaseObserver.schedule
@@ -405,6 +426,7 @@ async def test_notifications_come_back_after_enospc(root: Path, monkeypatch: pyt
             await trio.sleep(0.01)
 
 
+@pytest.mark.usefixtures("with_watchdog")
 async def test_polling_when_the_observer_cannot_start_a_thread(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As with hundreds of subfolders as stations and a limit of tasks (systemd, `TasksMax`)."""
 
@@ -418,6 +440,7 @@ async def test_polling_when_the_observer_cannot_start_a_thread(root: Path, monke
         await consumer.until_data("a.slp", b"one")
 
 
+@pytest.mark.usefixtures("with_watchdog")
 async def test_threads_are_left_for_other_work_than_watching(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watcher_module, "_SPARE_THREADS", 3)
     real = BaseObserver.schedule
@@ -500,6 +523,7 @@ async def nested_folders(root: Path, depth: int) -> AsyncIterator[None]:
 
 
 @on_linux
+@pytest.mark.usefixtures("with_watchdog")
 async def test_polling_when_folders_are_nested_too_deeply(root: Path) -> None:
     """Deeper than watchdog's search can recurse."""
     async with (
@@ -512,6 +536,7 @@ async def test_polling_when_folders_are_nested_too_deeply(root: Path) -> None:
         await consumer.until_data("a.slp", b"one")
 
 
+@pytest.mark.usefixtures("with_watchdog")
 @pytest.mark.parametrize(
     ("error", "reason"),
     [
@@ -522,10 +547,10 @@ async def test_polling_when_folders_are_nested_too_deeply(root: Path) -> None:
 async def test_polling_when_no_observer_can_be_started(
     root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
 ) -> None:
-    def none_left() -> BaseObserver:
+    def no_observer() -> BaseObserver:
         raise error
 
-    monkeypatch.setattr(watcher_module, "Observer", none_left)
+    monkeypatch.setattr(watcher_module, "Observer", no_observer)
     async with Watcher() as watcher:
         notifications = watcher.watch(root)
         assert notifications.degraded == reason
@@ -534,18 +559,19 @@ async def test_polling_when_no_observer_can_be_started(
             await consumer.until_data("a.slp", b"one")
 
 
+@pytest.mark.usefixtures("with_watchdog")
 @pytest.mark.parametrize("error", [OSError(errno.EMFILE, "Too many open files"), RuntimeError("no thread")])
 async def test_notifications_begin_when_the_observer_can_be_started(
     root: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     tries = 0
 
-    def none_left() -> BaseObserver:
+    def no_observer() -> BaseObserver:
         nonlocal tries
         tries += 1
         raise error
 
-    monkeypatch.setattr(watcher_module, "Observer", none_left)
+    monkeypatch.setattr(watcher_module, "Observer", no_observer)
     async with Watcher() as watcher:
         tail = tail_of(root, watcher.watch(root), poll=NEVER, scan=0.05)
         async with consuming(tail) as consumer:
@@ -568,23 +594,30 @@ async def test_notifications_begin_when_the_observer_can_be_started(
 
 
 @on_linux
-async def test_appends_come_from_inotify_once_an_instance_is_left(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def none_left() -> InotifyReader:
-        raise OSError(errno.EMFILE, "Too many open files")
-
-    monkeypatch.setattr(watcher_module, "InotifyReader", none_left)
+@pytest.mark.usefixtures("with_watchdog")
+async def test_notifications_come_from_inotify_once_an_instance_is_left(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), scan=0.05)) as consumer:
         append(root / "a.slp", b"one")
         await consumer.until_data("a.slp", b"one")
         monkeypatch.setattr(watcher_module, "InotifyReader", InotifyReader)
         while watcher._system.inotify is None or not watcher._system.inotify._watches:
             await trio.sleep(0.01)
+        while consumer.tail._notifications.degraded is not None:
+            await trio.sleep(0.01)
         append(root / "a.slp", b"two")
         await consumer.until_data("a.slp", b"onetwo")
-        assert consumer.tail._notifications.degraded is None
+        assert watcher._system.observer is not None
+        assert not watcher._system.observer.emitters
+        consumer.tail._scan_seconds = NEVER
+        await trio.sleep(0.2)
+        append(root / "b.slp", b"one")
+        await consumer.until_data("b.slp", b"one")
 
 
 @on_linux
+@pytest.mark.usefixtures("with_inotify")
 async def test_polling_when_no_inotify_watches_are_left(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(InotifyReader, "watch", lambda *_: OSError(errno.ENOSPC, "No space left on device"))
     async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), poll=0.02)) as consumer:
@@ -594,13 +627,103 @@ async def test_polling_when_no_inotify_watches_are_left(root: Path, monkeypatch:
 
 
 @on_linux
+@pytest.mark.usefixtures("with_inotify")
+async def test_notifications_come_back_when_inotify_watches_are_left_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "sub").mkdir()
+    full = True
+    real = InotifyReader.watch
+
+    def watch(reader: InotifyReader, listener: Notifications, folder: str) -> OSError | None:
+        if full and folder != str(root):
+            return OSError(errno.ENOSPC, "No space left on device")
+        return real(reader, listener, folder)
+
+    monkeypatch.setattr(InotifyReader, "watch", watch)
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root), poll=0.02, scan=0.1)) as consumer:
+        notifications = consumer.tail._notifications
+        while "No space left" not in (notifications.degraded or ""):
+            await trio.sleep(0.001)
+        append(root / "sub" / "a.slp", b"one")
+        await consumer.until_data("a.slp", b"one")
+        full = False
+        while consumer.tail._notifications.degraded is not None:
+            await trio.sleep(0.01)
+        consumer.tail._scan_seconds = consumer.tail._poll_seconds = NEVER
+        await trio.sleep(0.2)
+        append(root / "sub" / "b.slp", b"one")
+        await consumer.until_data("b.slp", b"one")
+
+
+@on_linux
+@pytest.mark.usefixtures("with_inotify")
+async def test_deeply_nested_folders_are_watched(root: Path) -> None:
+    async with (
+        nested_folders(root, depth=1200),
+        Watcher() as watcher,
+        consuming(tail_of(root, watcher.watch(root))) as consumer,
+    ):
+        assert consumer.tail._notifications.degraded is None
+        path = root.joinpath(*["d"] * 1200, "a.slp")
+        append(path, b"one")
+        await consumer.until_data("a.slp", b"one")
+        path.unlink()
+        await consumer.until(Lost)
+
+
+@on_linux
+@pytest.mark.usefixtures("with_inotify")
+async def test_inotify_takes_no_thread_however_many_roots_there_are(tmp_path: Path) -> None:
+    before = observers()
+    async with Watcher() as watcher:
+        for number in range(20):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            notifications = watcher.watch(folder)
+            await trio.to_thread.run_sync(notifications.watch_root)
+            assert notifications.degraded is None
+        assert observers() == before
+
+
+@on_linux
+@pytest.mark.usefixtures("with_inotify")
+async def test_deleted_and_replaced_folders_leave_no_watches(root: Path, tmp_path: Path) -> None:
+    (root / "a" / "b").mkdir(parents=True)
+    async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))) as consumer:
+        inotify = watcher._system.inotify
+        assert inotify is not None
+
+        async def until_watched(*folders: Path) -> None:
+            names = {str(root), *map(str, folders)}
+            while set(inotify._watches[consumer.tail._notifications]) != names or len(inotify._listeners) != len(names):
+                await trio.sleep(0.001)
+
+        await until_watched(root / "a", root / "a" / "b")
+        (root / "a").rename(root / "c")
+        await until_watched(root / "c", root / "c" / "b")
+        (root / "c").rename(tmp_path / "moved")
+        (root / "c").mkdir()
+        await until_watched(root / "c")
+        append(tmp_path / "moved" / "b" / "a.slp", b"not ours")
+        append(root / "c" / "b.slp", b"one")
+        await consumer.until_data("b.slp", b"one")
+        (root / "c" / "b.slp").unlink()
+        (root / "c").rmdir()
+        await until_watched()
+        assert len(consumer.data) == 1
+
+
+@on_linux
 async def test_inotify_drops_folders_and_reports_overflow(root: Path) -> None:
     (root / "sub").mkdir()
     inotify = InotifyReader()
     one, two = Notifications(None), Notifications(None)
-    assert inotify.watch(one, [str(root), str(root / "sub")]) is None
-    assert inotify.watch(two, [str(root)]) is None
-    assert inotify.watch(one, [str(root / "sub"), str(root / "missing")]) is not None
+    assert inotify.watch(one, str(root)) is None
+    assert inotify.watch(one, str(root / "sub")) is None
+    assert inotify.watch(two, str(root)) is None
+    assert inotify.watch(one, str(root / "missing")) is not None
+    inotify.keep(one, [str(root / "sub"), str(root / "missing")])
     with trio.fail_after(DEADLINE):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(inotify.run)
@@ -615,9 +738,11 @@ async def test_inotify_drops_folders_and_reports_overflow(root: Path) -> None:
     assert one.take().rescan
     assert two.take().rescan
     inotify.close()
-    assert inotify.watch(one, [str(root)]) is None
+    assert inotify.watch(one, str(root)) is None
+    inotify.keep(one, ())
 
 
+@pytest.mark.usefixtures("with_watchdog")
 async def test_observer_ends_with_the_watcher(root: Path) -> None:
     before = observers()
     async with Watcher() as watcher, consuming(tail_of(root, watcher.watch(root))):
