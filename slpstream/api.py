@@ -13,8 +13,6 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, TypeVar, cast
 
-import trio
-
 from slpstream.formats.interface import REST_SECONDS, SNIFFED_BYTES, Preview, Reader, WholeGame
 from slpstream.formats.registry import of_name
 from slpstream.formats.slplog.open_log import as_replay, is_log, replay_name
@@ -22,8 +20,8 @@ from slpstream.game.described import DescribedGame
 from slpstream.game.pipeline import Deriver, Pipeline
 from slpstream.model.errors import FormatError, Unreadable, Unsupported
 from slpstream.model.events import Diagnostic, Event, GameEnd, GameStart, Metadata, first_of
-from slpstream.model.messages import TOPICS, FramesMode, LogMessage
-from slpstream.sources.tail import CaughtUp, Grew, Rewritten, tail_of_file
+from slpstream.model.messages import FramesMode, LogMessage
+from slpstream.model.topics import TOPICS
 from slpstream.system.files import open_regular, real_path
 
 if TYPE_CHECKING:
@@ -338,6 +336,8 @@ async def follow(
     written in one go counts as complete once it has not changed for a second. Raises `SourceError` when the file does
     something that a log must not do (it shrinks, is replaced, vanishes) and `FormatError` when it is not a replay.
     """
+    from slpstream.sources.tail import CaughtUp, Grew, Rewritten, tail_of_file  # noqa: PLC0415 -- slow, as trio is
+
     wanted = frozenset(topics)
     file = real_path(Path(path))
     if file.is_dir():
@@ -367,6 +367,8 @@ async def follow(
 
 async def _come_to_rest(file: Path) -> None:
     """Wait until a file has not changed for a second."""
+    import trio  # noqa: PLC0415 -- loading it takes longer than reading a game, which needs none
+
     before: os.stat_result | None = None
     while True:
         try:

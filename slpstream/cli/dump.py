@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from slpstream.api import messages
 from slpstream.cli import report_error
 from slpstream.cli.replay_options import ALL_TOPICS, frames_option, personal_option, strict_option, topics_option
 from slpstream.model.errors import FormatError, SourceError
-from slpstream.model.messages import FramesMode
+
+if TYPE_CHECKING:
+    from slpstream.model.messages import FramesMode
 
 
 @click.command()
@@ -22,6 +24,8 @@ from slpstream.model.messages import FramesMode
 @personal_option
 def command(files: tuple[Path, ...], frames: FramesMode, topics: frozenset[str], strict: bool, personal: bool) -> None:
     """Print the log messages of replays, finished or not, as JSON lines."""
+    from slpstream.api import messages
+
     code = 0
     out = sys.stdout.buffer
     for file in files:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from contextlib import aclosing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import trio
 
-from slpstream.api import follow
 from slpstream.cli import error_context
 from slpstream.cli.replay_options import ALL_TOPICS, frames_option, topics_option
-from slpstream.model.messages import FramesMode
-from slpstream.system import logs
+
+if TYPE_CHECKING:
+    from slpstream.model.messages import FramesMode
 
 
 @click.command()
@@ -25,6 +25,11 @@ def command(file: Path, frames: FramesMode, topics: frozenset[str]) -> None:
 
     FILE may not exist yet.
     """
+    import trio
+
+    from slpstream.api import follow
+    from slpstream.system import logs
+
     logs.configure("auto", "warning")
 
     async def run() -> None:

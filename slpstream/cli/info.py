@@ -13,18 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 
-from slpstream.api import open_replay, preview_replay, read_chunks
 from slpstream.cli import report, report_error
-from slpstream.cli.game_text import length_text, mode_text, player_text, summary_of
 from slpstream.cli.progress import progress_bar
 from slpstream.cli.replay_files import fail_without_replays, find_files
 from slpstream.cli.replay_options import personal_option, strict_option
-from slpstream.formats.registry import suffixes
-from slpstream.formats.slplog.container import SUFFIX
 from slpstream.model.errors import FormatError, SourceError
-from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
 from slpstream.system.text import printable
 
 _MIN_FILES_WITH_PROGRESS_BAR = 20
@@ -41,6 +35,11 @@ _MIN_FILES_WITH_PROGRESS_BAR = 20
 )
 def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, personal: bool, full: bool) -> None:
     """Show players, stage, length, how the game ended, and anything odd."""
+    import msgspec
+
+    from slpstream.formats.registry import suffixes
+    from slpstream.formats.slplog.container import SUFFIX
+
     code = 0
     rows: list[dict[str, Any]] = []
     files = list(find_files(paths, (*suffixes(), SUFFIX)))
@@ -78,6 +77,9 @@ def command(paths: tuple[Path, ...], as_json: bool, track: bool, strict: bool, p
 
 def describe(path: Path, *, strict: bool = False, personal: bool = False) -> dict[str, Any]:
     """Read a whole replay and return the JSON object of `info --json`. Raises `SourceError` and `FormatError`."""
+    from slpstream.api import open_replay
+    from slpstream.model.events import Diagnostic, Frame, GameEnd, GameStart, Metadata, first_of
+
     replay = open_replay(path, strict=strict, personal=personal)
     events = replay.events()
     metadata = first_of(Metadata, events)
@@ -97,6 +99,8 @@ def describe_quickly(path: Path, *, strict: bool = False, personal: bool = False
 
     `diagnostics`, and `frames` unless they were counted, are `None` when not all events were decoded.
     """
+    from slpstream.api import open_replay, preview_replay
+
     preview = preview_replay(path)
     if preview is not None:
         start, end, metadata = preview
@@ -132,6 +136,7 @@ def _row(
 
 def _draw_track(path: Path) -> None:
     """Print the track of a Stunts replay as text."""
+    from slpstream.api import open_replay, read_chunks
     from slpstream.formats.stunts.reader import StuntsReader
     from slpstream.formats.stunts.track import draw
 
@@ -146,6 +151,7 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from slpstream.cli.game_text import length_text
     from slpstream.cli.terminal import table_console
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -161,6 +167,9 @@ def _print_table(rows: list[dict[str, Any]]) -> None:
 
 def _game(row: dict[str, Any]) -> tuple[str, str, str]:
     """The columns version, stage and players of the table."""
+    from slpstream.cli.game_text import mode_text, player_text, summary_of
+    from slpstream.model.events import GameEnd
+
     end = GameEnd(0, row["reason"], row["gameEnd"], row["winners"])
     summary = summary_of(row["format"], row["settings"], end)
     stage_and_rules = ", ".join(part for part in (summary.place.text, summary.rules, mode_text(summary)) if part)

@@ -23,7 +23,8 @@ from websockets.sync.client import ClientConnection, connect
 from slpstream.cli import EXIT_INPUT_OUTPUT, EXIT_NO, fail
 from slpstream.cli.log_comparison import Message, compare, log_of
 from slpstream.model.errors import ConfigError
-from slpstream.model.messages import TOPIC_OF_TYPE, FramesMode
+from slpstream.model.messages import FramesMode
+from slpstream.model.topics import TOPIC_OF_TYPE
 
 _RESPONSE_SECONDS = 10.0
 """After this long without a message, the daemon is assumed to have sent all it has."""

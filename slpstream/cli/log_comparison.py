@@ -18,7 +18,8 @@ from slpstream.formats.registry import suffixes
 from slpstream.formats.slplog.compare import CONTEXT_FRAMES
 from slpstream.formats.slplog.open_log import is_log
 from slpstream.model.errors import WrongFormat
-from slpstream.model.messages import TOPIC_OF_TYPE, FramesMode
+from slpstream.model.messages import FramesMode
+from slpstream.model.topics import TOPIC_OF_TYPE
 
 _MISSING = object()
 _POSITION_KEYS = {"gameId", "cursor"}

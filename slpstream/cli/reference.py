@@ -9,7 +9,8 @@ import click
 from slpstream import config
 from slpstream.formats.slippi import commands, game_start
 from slpstream.model.fields import Field
-from slpstream.model.messages import DROPPABLE_TYPES, PAYLOADS, STATUS_PAYLOADS, TOPIC_OF_TYPE
+from slpstream.model.messages import DROPPABLE_TYPES, PAYLOADS, STATUS_PAYLOADS
+from slpstream.model.topics import TOPIC_OF_TYPE
 from slpstream.system import metrics
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from slpstream.cli import EXIT_NO, fail
-from slpstream.formats.registry import suffixes
 
 
 class ReplayFile(NamedTuple):
@@ -24,7 +23,10 @@ def find_files(paths: tuple[Path, ...], endings: tuple[str, ...] | None = None) 
     Replays of one folder come in the order of their paths. `endings` are the lower-case file name endings to look for
     in folders, by default those of all formats.
     """
-    endings = suffixes() if endings is None else endings
+    if endings is None:
+        from slpstream.formats.registry import suffixes
+
+        endings = suffixes()
     for path in paths:
         if path.is_dir():
             found = sorted(p for p in path.rglob("*") if p.suffix.lower() in endings and p.is_file())

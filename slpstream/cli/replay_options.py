@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from slpstream.model.messages import TOPICS
+from slpstream.model.topics import TOPICS
 
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 

@@ -6,12 +6,8 @@ from functools import partial
 from pathlib import Path
 
 import click
-import trio
 
-from slpstream.api import read_chunks
 from slpstream.cli import error_context
-from slpstream.simulate.play import write_replay
-from slpstream.simulate.schedule import cutter, time_scale
 from slpstream.system.text import printable
 
 
@@ -31,6 +27,12 @@ def command(file: Path, into: Path, speed: float, writer: str) -> None:
 
     The finished file equals FILE byte for byte. Existing files are not overwritten.
     """
+    import trio
+
+    from slpstream.api import read_chunks
+    from slpstream.simulate.play import write_replay
+    from slpstream.simulate.schedule import cutter, time_scale
+
     try:
         cutter(writer)
         time_scale(speed)

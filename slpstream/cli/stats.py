@@ -12,22 +12,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
-import msgspec
-from msgspec import UNSET
 
-from slpstream.api import Replay, open_replay
 from slpstream.cli import EXIT_NO, describe_error, report, report_error
-from slpstream.cli.process_pool import interrupts_blocked, process_pool
 from slpstream.cli.replay_files import fail_without_replays, find_files
-from slpstream.cli.stats_rows import GameRow, Grouping, game_row
-from slpstream.formats.registry import formats
-from slpstream.formats.slplog.container import SUFFIX
-from slpstream.formats.slplog.open_log import is_log, replay_name
 from slpstream.model.errors import FormatError, SourceError
-from slpstream.stats import SlippiStats
+
+if TYPE_CHECKING:
+    import msgspec
+
+    from slpstream.api import Replay
+    from slpstream.cli.stats_rows import GameRow, Grouping
 
 MIN_PARALLEL_BYTES = 24_000_000
 """For less data, starting processes takes longer than it saves."""
@@ -46,6 +43,9 @@ class Options(NamedTuple):
 
 def _endings() -> tuple[str, ...]:
     """The file name endings of formats with Slippi stats."""
+    from slpstream.formats.registry import formats
+    from slpstream.stats import SlippiStats
+
     return tuple(suffix for format_ in formats() if format_.make_stats() is SlippiStats for suffix in format_.suffixes)
 
 
@@ -54,6 +54,9 @@ def _has_stats(file: Path) -> bool:
 
     True for a log that cannot be read, so that it is reported.
     """
+    from slpstream.formats.slplog.container import SUFFIX
+    from slpstream.formats.slplog.open_log import is_log, replay_name
+
     if not is_log(file):
         return True
     try:
@@ -96,6 +99,8 @@ def command(
     paths: tuple[Path, ...], as_json: bool, compat: Compat | None, crew: bool, jobs: int | None, by: Grouping
 ) -> None:
     """Show the stats of games. For several files, show one row per game and a summary of each player."""
+    from slpstream.formats.slplog.container import SUFFIX
+
     candidates = find_files(paths, (*_endings(), SUFFIX))
     files = [found.path for found in candidates if not found.in_folder or _has_stats(found.path)]
     if not files:
@@ -126,13 +131,15 @@ def json_object(replay: Replay, *, compat: bool = False, crew: bool = False) -> 
 
 def with_nulls(value: Any) -> Any:
     """Convert stats to plain values, with `None` for absent members."""
+    import msgspec
+
     if isinstance(value, msgspec.Struct):
         shown = {} if value.__struct_config__.tag is None else {value.__struct_config__.tag_field: _tag(value)}
         names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
         return shown | {shown_as: with_nulls(getattr(value, name)) for name, shown_as in names}
     if isinstance(value, list):
         return [with_nulls(one) for one in value]
-    return None if value is UNSET else value
+    return None if value is msgspec.UNSET else value
 
 
 def _tag(value: msgspec.Struct) -> Any:
@@ -141,6 +148,11 @@ def _tag(value: msgspec.Struct) -> Any:
 
 def examine(options: Options, file: Path) -> FileResult:
     """Compute the stats of a file. `FormatError` and `SourceError` become the error message of the result."""
+    import msgspec
+
+    from slpstream.api import open_replay
+    from slpstream.cli.stats_rows import game_row
+
     try:
         replay = open_replay(file)
         error, code = _damage(replay)
@@ -186,6 +198,7 @@ def _print_rows(files: list[Path], options: Options, jobs: int | None, by: Group
 
 
 def _print_game(file: Path, options: Options) -> int:
+    from slpstream.api import open_replay
     from slpstream.cli.stats_tables import print_game
 
     try:
@@ -223,6 +236,8 @@ def _computed(files: list[Path], options: Options, jobs: int | None) -> Iterator
     if count < 2:
         yield map(partial(examine, options), files)
         return
+    from slpstream.cli.process_pool import interrupts_blocked, process_pool
+
     with process_pool(count) as pool:
         with interrupts_blocked():
             results = pool.map(partial(examine, options), files, chunksize=_FILES_PER_CHUNK if len(files) > 64 else 1)

@@ -20,8 +20,8 @@ from slpstream.config import Config
 from slpstream.config.sections import JsonLines, Webhook
 from slpstream.game.described import DescribedGame
 from slpstream.model.errors import ConfigError, SinkError
-from slpstream.model.messages import TOPICS, Topic
 from slpstream.model.summary import GameSummary
+from slpstream.model.topics import TOPICS, Topic
 from slpstream.model.version import __version__
 from slpstream.outputs import Deliverer, JsonLinesSink, ObsFiles, Receiver, WebhookSink, bracket_set
 from slpstream.outputs.post import target_of

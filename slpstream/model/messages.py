@@ -23,21 +23,10 @@ import msgspec
 from slpstream.model import events
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.events import Event, PackedEntry
+from slpstream.model.topics import TOPIC_OF_TYPE, Topic
 
 FramesMode = Literal["live", "finalized"]
-Topic = Literal["game", "frame", "event", "stats", "diagnostic"]
-TOPICS: tuple[Topic, ...] = ("game", "frame", "event", "stats", "diagnostic")
 
-TOPIC_OF_TYPE: Mapping[str, Topic] = {
-    "game_start": "game",
-    "game_end": "game",
-    "metadata": "game",
-    "frame": "frame",
-    "finalized": "frame",
-    "event": "event",
-    "stats": "stats",
-    "diagnostic": "diagnostic",
-}
 PAYLOADS: Mapping[str, str] = {
     "game_start": "`format`, `rate` (frames per second as a fraction), `settings` (slippi-js `GameStartType`)",
     "game_end": "`reason`, `gameEnd` (slippi-js `GameEndType`), `winners`, `lastFrame`, `durationSeconds`; in "

@@ -19,7 +19,8 @@ import msgspec
 import trio
 
 from slpstream.model.errors import ProtocolViolation
-from slpstream.model.messages import START, Cursor, FramesMode, Topic, parse_cursor
+from slpstream.model.messages import START, Cursor, FramesMode, parse_cursor
+from slpstream.model.topics import Topic
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffset, LogConsumer
 from slpstream.system.logs import get_logger
 

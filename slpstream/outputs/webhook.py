@@ -18,8 +18,9 @@ import msgspec
 import trio
 
 from slpstream.model.errors import ProtocolViolation
-from slpstream.model.messages import LogMessage, Topic, timestamp
+from slpstream.model.messages import LogMessage, timestamp
 from slpstream.model.summary import GameSummary, stats_summary
+from slpstream.model.topics import Topic
 from slpstream.outputs.delivery import Deliverer
 from slpstream.store.deliveries import Delivery, DeliveryStore
 from slpstream.stream import Channel, ConsumedBatch, ConsumerOffsets, LogConsumer

@@ -16,15 +16,8 @@ import msgspec
 import trio
 
 from slpstream.model.errors import CursorGone, NoSuchGame
-from slpstream.model.messages import (
-    TOPIC_OF_TYPE,
-    TOPICS,
-    Cursor,
-    FramesMode,
-    LogMessage,
-    Topic,
-    parse_cursor,
-)
+from slpstream.model.messages import Cursor, FramesMode, LogMessage, parse_cursor
+from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS, Topic
 from slpstream.stream.game import Game
 from slpstream.stream.games import StationGames, StationReader, Unread
 from slpstream.stream.subscription import Start

@@ -9,7 +9,8 @@ from typing import Any, Literal
 import msgspec
 
 from slpstream.model.errors import ProtocolViolation
-from slpstream.model.messages import TOPICS, Cursor, FramesMode, Topic, parse_cursor
+from slpstream.model.messages import Cursor, FramesMode, parse_cursor
+from slpstream.model.topics import TOPICS, Topic
 
 MAX_NAMES = 256
 MAX_FIELDS = 64

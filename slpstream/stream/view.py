@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Protocol
 
-from slpstream.model.messages import TOPIC_OF_TYPE, FramesMode, LogMessage
+from slpstream.model.messages import FramesMode, LogMessage
+from slpstream.model.topics import TOPIC_OF_TYPE
 from slpstream.stream.delta_bases import DeltaBase, DeltaBases, DeltaEncoding, Entry, can_be_base, predecessor
 from slpstream.stream.subscription import Subscription
 

@@ -18,7 +18,8 @@ from slpstream.api import messages
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import DELTA_TYPES, delta_message
-from slpstream.model.messages import TOPICS, LogMessage, to_messagepack
+from slpstream.model.messages import LogMessage, to_messagepack
+from slpstream.model.topics import TOPICS
 from slpstream.stream.delta_bases import DeltaBase, DeltaBases, predecessor
 from tests.bench.report import Figure, Form
 from tests.shared_data import SLP

@@ -60,6 +60,45 @@ def test_help_lists_every_command_and_imports_little() -> None:
     assert "trio" not in loaded.stderr
 
 
+def loaded_by(*arguments: str | Path) -> set[str]:
+    """The modules that a command has loaded at its end."""
+    script = """import sys
+from slpstream.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    print(*sys.modules, file=sys.stderr)
+"""
+    command = [sys.executable, "-c", script, *map(str, arguments)]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stderr.split())
+
+
+@pytest.mark.parametrize("name", ["dump", "follow", "info", "simulate", "stats"])
+def test_help_loads_nothing_that_it_does_not_need(name: str) -> None:
+    slow = {
+        "asyncio",
+        "importlib.metadata",
+        "msgspec",
+        "multiprocessing",
+        "numpy",
+        "pyarrow",
+        "rich",
+        "trio",
+        "watchdog",
+    }
+    slow |= {"slpstream.api", "slpstream.formats", "slpstream.game", "slpstream.model.messages", "slpstream.sources"}
+    loaded = loaded_by(name, "--help")
+    assert f"slpstream.cli.{name}" in loaded
+    assert not loaded & slow
+
+
+@pytest.mark.parametrize("name", ["dump", "info", "stats"])
+def test_commands_that_only_read_a_file_load_no_event_loop(name: str, game: Path) -> None:
+    loaded = loaded_by(name, game)
+    assert "slpstream.api" in loaded
+    assert not loaded & {"asyncio", "trio", "watchdog", "slpstream.sources"}
+
+
 def test_dump_prints_all_topics_by_default(game: Path) -> None:
     done = slpstream("dump", game)
     lines = [json.loads(line) for line in done.stdout.splitlines()]

@@ -7,7 +7,8 @@ import pytest
 from slpstream import config
 from slpstream.cli.reference import PAGES
 from slpstream.formats.slippi import commands, game_start
-from slpstream.model.messages import STATUS_PAYLOADS, TOPIC_OF_TYPE
+from slpstream.model.messages import STATUS_PAYLOADS
+from slpstream.model.topics import TOPIC_OF_TYPE
 
 
 def page(name: str) -> str:

@@ -11,7 +11,7 @@ import pytest
 
 from slpstream.api import messages
 from slpstream.formats.registry import choose, formats, of_name
-from slpstream.model.messages import TOPICS
+from slpstream.model.topics import TOPICS
 from tests.cli.test_commands import slpstream as command
 from tests.formats.games import games, names
 from tests.formats.mk8 import built as mk8

@@ -19,7 +19,8 @@ from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import DELTA_TYPES, DeltaDecoder, Image, delta_message
 from slpstream.model.errors import ProtocolViolation
-from slpstream.model.messages import TOPICS, LogMessage, to_messagepack
+from slpstream.model.messages import LogMessage, to_messagepack
+from slpstream.model.topics import TOPICS
 from slpstream.stream.delta_bases import DeltaBase
 from tests.shared_data import needs_shared, replays
 from tests.synthetic.match import synthetic_match

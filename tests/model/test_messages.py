@@ -14,8 +14,6 @@ from slpstream.model import events
 from slpstream.model.errors import ProtocolViolation
 from slpstream.model.messages import (
     DROPPABLE_TYPES,
-    TOPIC_OF_TYPE,
-    TOPICS,
     Cursor,
     LogMessage,
     Position,
@@ -24,6 +22,7 @@ from slpstream.model.messages import (
     timestamp,
     to_messagepack,
 )
+from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS
 from tests.formats.slippi.built import varied_replay
 from tests.formats.slippi.logs import logs_of
 

@@ -13,7 +13,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from slpstream.model.messages import START, TOPICS, FramesMode, Topic
+from slpstream.model.messages import START, FramesMode
+from slpstream.model.topics import TOPICS, Topic
 from slpstream.outputs import jsonl
 from slpstream.outputs.jsonl import JsonLinesSink
 from tests.outputs.hooks import inline

@@ -13,7 +13,8 @@ import pytest
 import trio
 
 from slpstream.model.errors import ProtocolViolation
-from slpstream.model.messages import START, TOPICS, FramesMode, LogMessage, Topic
+from slpstream.model.messages import START, FramesMode, LogMessage
+from slpstream.model.topics import TOPICS, Topic
 from slpstream.stream import ConsumedBatch, ConsumerOffsets, Game, LogConsumer
 from tests.stream.fakes import FakeLog, FakeStation, settle
 from tests.stream.test_delivery import turns

@@ -13,7 +13,8 @@ from websockets.typing import Subprotocol
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game.pipeline import Pipeline
 from slpstream.model.delta import SUBPROTOCOL, DeltaDecoder
-from slpstream.model.messages import TOPICS, LogMessage
+from slpstream.model.messages import LogMessage
+from slpstream.model.topics import TOPICS
 from slpstream.stream.delta_bases import DeltaBase
 from slpstream.web.encodings import DELTA
 from tests.shared_data import SLP
