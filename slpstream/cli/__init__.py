@@ -7,6 +7,7 @@ after click's usage lines.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import io
 import os
@@ -57,7 +58,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _COMMANDS:
             return None
-        module = importlib.import_module(f"slpstream.cli.{cmd_name.replace('-', '_')}")
+        with _without_garbage_collection():
+            module = importlib.import_module(f"slpstream.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 
@@ -75,6 +77,19 @@ class _Commands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
+
+
+@contextmanager
+def _without_garbage_collection() -> Iterator[None]:
+    """Pause the garbage collector, which would visit all of what is being imported again and again."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})

@@ -13,9 +13,11 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Literal, TextIO
 
-import structlog
-
+from slpstream.system.absent import absent
 from slpstream.system.text import printable
+
+with absent("rich"):  # structlog would load it, which takes long, for coloured tracebacks; ours are plain
+    import structlog
 
 LogFormat = Literal["auto", "json", "console"]
 _JOURNAL_LEVELS: Mapping[str, str] = {

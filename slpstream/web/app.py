@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Awaitable, Callable, Mapping
 from http import HTTPStatus
 from importlib.resources import files
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import trio
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware.exceptions import ExceptionMiddleware
@@ -81,7 +83,7 @@ def make_app(
         return await assets.respond("index.html", request)
 
     async def description(request: Request, _: NoParameters) -> Response:
-        return await json_response(request, document, final=True)
+        return await json_response(request, await trio.to_thread.run_sync(document), final=True)
 
     endpoints = [
         *stations_module.endpoints(stations),
@@ -90,7 +92,12 @@ def make_app(
         *games_module.endpoints(games),
         Endpoint("/openapi.json", "getDescription", "This description.", description, dict),
     ]
-    document = openapi.document(endpoints, __version__)
+
+    @functools.cache
+    def document() -> dict[str, Any]:
+        """Made for the first reader only, because the schemas of all types take a tenth of the time of a start."""
+        return openapi.document(endpoints, __version__)
+
     return _App(
         routes=[
             Route("/", index),

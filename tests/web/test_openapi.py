@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from starlette.routing import Mount, Route
 
 from slpstream.model.version import __version__
 from slpstream.sets import SetScore
-from slpstream.web import schemas
+from slpstream.web import openapi, schemas
 from slpstream.web.app import make_app
+from slpstream.web.endpoint import Endpoint
 from tests.daemon_process import DaemonProcess, running
 from tests.shared_data import IN_CI
 from tests.synthetic.match import synthetic_match
@@ -65,7 +66,7 @@ def test_every_route_is_documented() -> None:
 
 
 def make_document() -> Any:
-    from slpstream.web import events, games, openapi, sets, stations
+    from slpstream.web import events, games, sets, stations
 
     endpoints = [
         *stations.endpoints(FakeStations()),
@@ -76,6 +77,23 @@ def make_document() -> Any:
     document = openapi.document(endpoints, "1")
     document["paths"]["/openapi.json"] = {}
     return document
+
+
+@pytest.mark.trio
+async def test_document_is_made_once_and_only_when_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    real = openapi.document
+
+    def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
+        made.append(version)
+        return real(endpoints, version)
+
+    monkeypatch.setattr(openapi, "document", document)
+    async with served() as server:
+        assert made == []
+        for _ in range(2):
+            assert (await server.ask("/openapi.json")).json["info"]["version"] == __version__
+    assert made == [__version__]
 
 
 @pytest.mark.trio
