@@ -50,6 +50,11 @@ def resident_megabytes(process_id: int) -> tuple[float, float]:
     return int(kibibytes["VmRSS"]) * 1024 / _MEGABYTE, int(kibibytes["VmHWM"]) * 1024 / _MEGABYTE
 
 
+def threads(process_id: int) -> int:
+    """The number of threads of a process."""
+    return sum(1 for _ in Path(f"/proc/{process_id}/task").iterdir())
+
+
 def allow_descriptors(count: int) -> int:
     """Raise the limit of open files of this process and its children. Returns the resulting limit, at most `count`."""
     import resource  # not available on every platform
