@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import trio
 
+from slpstream.formats.slippi.container import HEADER_BYTES
+from slpstream.formats.slippi.framing import read_event_payloads, width_of_event_payloads
 from slpstream.formats.slippi.reader import SlippiReader
 from slpstream.game import log_reader as log_reader_module
 from slpstream.game.log_reader import MODES, GrowingLogReader, archived_game
@@ -130,6 +133,20 @@ async def test_find_frame_gives_the_position_before_it(
     growing = match.new_reader(limit_bytes=len(match.data) // 2)
     with pytest.raises(CursorGone, match=r"not in the game yet$"):
         await growing.find_frame(mode, FRAMES)
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_cursor_of_a_frame_that_ended_where_the_next_began(mode: FramesMode, tmp_path: Path) -> None:
+    """Before 3.0, frames once had the offset of the next frame's first event: such cursors miss no later frame."""
+    match = RecordedMatch(tmp_path / "Game.slp", synthetic_match(frames=40, version=(0, 1, 0)))
+    reader, log = match.new_reader(), match.logs[mode]
+    width = width_of_event_payloads(match.data, HEADER_BYTES, HEADER_BYTES) or 0
+    payloads = read_event_payloads(match.data[HEADER_BYTES : HEADER_BYTES + width])
+    frames = [index for index, message in enumerate(log) if message.frame is not None]
+    for index, following in pairwise(frames):
+        offset = log[index].offset
+        once = Position(offset + payloads.widths[match.data[offset]], following - index - 1)
+        assert await read_rest(reader, mode, once) == log[following:]
 
 
 async def test_jump_far_ahead_skips_the_beginning(match: RecordedMatch, decoded_bytes: list[int]) -> None:

@@ -1,8 +1,9 @@
 """The assembler: which events make up a frame, when the frame is complete, and when it is final.
 
-A frame is complete at its Frame Bookend. Before 3.0, which has no bookends, it is complete when the next frame number
-begins or the game ends. On netplay a rollback sends a frame number again. Each *sending* has a `revision` one higher
-than the last and starts empty, so items and stage events are never doubled.
+A frame is complete at its Frame Bookend. Before 3.0, which has no bookends, it is complete when all characters have
+their Post-Frame Update (`completion`), and otherwise when the next frame begins or the game ends. On netplay a rollback
+sends a frame number again. Each *sending* has a `revision` one higher than the last and starts empty, so items and
+stage events are never doubled.
 
 A frame becomes final by one of four rules (spec page, rule 3), chosen by Game Start and the declared sizes:
 
@@ -18,12 +19,13 @@ there would be ever more; beyond `MAX_LAG_FRAMES` the oldest become final anyway
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Self
 
 from msgspec import UNSET
 
 from slpstream.formats.slippi.commands import MAX_THINGS, STAGE_EVENT_KINDS
+from slpstream.formats.slippi.completion import Completion
 from slpstream.formats.slippi.diagnostics import DiagnosticLimiter
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame, StageEvent
 from slpstream.formats.slippi.packed_frame import Decoder, PackedFrame
@@ -45,10 +47,17 @@ class Assembler:
     """
 
     def __init__(
-        self, diagnostics: DiagnosticLimiter, *, bookends: bool, online: bool | None, finalized_field: bool
+        self,
+        diagnostics: DiagnosticLimiter,
+        *,
+        bookends: bool,
+        online: bool | None,
+        finalized_field: bool,
+        players: Iterable[int] = (),
     ) -> None:
         """`bookends` and `finalized_field`: whether the replay declares Frame Bookend and its `latest_finalized_frame`.
-        `online`: whether the major scene is 8, `None` in replays without that field."""
+        `online`: whether the major scene is 8, `None` in replays without that field. `players`: the player indices in
+        Game Start."""
         self.out: list[Event] = []
         self._diagnostics = diagnostics
         self._bookends = bookends
@@ -60,6 +69,9 @@ class Assembler:
         self._followers: dict[int, PlayerFrame] = {}
         self._items: list[Any] = []
         self._stage_events: list[Any] = []
+        self._completion = None if bookends else Completion((index, False) for index in players)
+        self._completed: int | None = None
+        """Without bookends, the frame that was complete last."""
         # Closed sendings. Numbers from `_first` to before `_next` came in order; `_revisions` has the numbers that came
         # again or out of order, `_pending` those that are complete but not final.
         self._revisions: dict[int, int] = {}
@@ -79,6 +91,7 @@ class Assembler:
         twin._followers = {index: copy.copy(player) for index, player in self._followers.items()}
         twin._items = list(self._items)
         twin._stage_events = list(self._stage_events)
+        twin._completion = None if self._completion is None else self._completion.copy()
         twin._revisions = dict(self._revisions)
         twin._pending = list(self._pending)
         return twin
@@ -87,25 +100,39 @@ class Assembler:
         """Frame Start 0x3A, once per frame: opens a sending."""
         if self._number is not None:
             self._close_early(event.frame, end)
-        self._number = event.frame
+        self._begin(event.frame)
         self._start = event
 
     def pre_frame(self, event: Any, end: int) -> None:
-        """Pre-Frame Update 0x37 of a player or a follower."""
+        """Pre-Frame Update 0x37 of a player or a follower.
+
+        If the frame has one of this character already, it is sent again: before 2.2, which has no Frame Start, nothing
+        else shows that.
+        """
+        completion = self._completion
+        character = (event.player_index, event.is_follower)
         if event.frame != self._number:
+            is_again = completion is not None and character in completion.characters
+            if not is_again and self._is_late(event.frame, end):
+                completion.pre_frame(character)  # type: ignore[union-attr]
+                return
             self._open(event.frame, end)
         side = self._followers if event.is_follower else self._players
         if event.player_index in side:
-            # The same character again with the same number: before 2.2, which has no Frame Start, only this shows that
-            # the frame is sent again.
             self._close_early(event.frame, end)
-            self._number = event.frame
+            self._begin(event.frame)
             side = self._followers if event.is_follower else self._players
         side[event.player_index] = PlayerFrame(event)
+        if completion is not None:
+            completion.pre_frame(character)
 
     def post_frame(self, event: Any, end: int) -> None:
-        """Post-Frame Update 0x38 of a player or a follower. A second one replaces the first."""
+        """Post-Frame Update 0x38 of a player or a follower. A second one replaces the first while the frame is open."""
+        completion = self._completion
         if event.frame != self._number:
+            if self._is_late(event.frame, end):
+                completion.post_frame((event.player_index, event.is_follower))  # type: ignore[union-attr]
+                return
             self._open(event.frame, end)
         side = self._followers if event.is_follower else self._players
         player = side.get(event.player_index)
@@ -113,10 +140,18 @@ class Assembler:
             side[event.player_index] = PlayerFrame(UNSET, event)
         else:
             player.post = event
+        if completion is not None:
+            completion.post_frame((event.player_index, event.is_follower))
+            if completion.complete:
+                self._completed = event.frame
+                self._close(end)
+                self._final_through(event.frame, end)
 
     def item(self, event: Any, end: int) -> None:
         """Item Update 0x3B, once per frame and item."""
         if event.frame != self._number:
+            if self._is_late(event.frame, end):
+                return
             self._open(event.frame, end)
         if self._has_room(self._items, end):
             self._items.append(event)
@@ -124,6 +159,8 @@ class Assembler:
     def stage_event(self, event: Any, end: int, command: int) -> None:
         """FOD Platforms 0x3F, Whispy Blow Direction 0x40 or Stadium Transformations 0x41."""
         if event.frame != self._number:
+            if self._is_late(event.frame, end):
+                return
             self._open(event.frame, end)
         if self._has_room(self._stage_events, end):
             values = {name: getattr(event, name) for name in event.__struct_fields__}
@@ -145,6 +182,11 @@ class Assembler:
         self._emit(Frame(end, number, revision, PackedFrame(data, decoder, revision)))
         self._finalize(self, number, latest_finalized, end)
 
+    def forget_characters(self) -> None:
+        """The characters of the frame before are not known: only those of the next frame say when it is complete."""
+        if self._completion is not None:
+            self._completion = Completion(())
+
     @property
     def between_frames(self) -> bool:
         """Whether no frame is open."""
@@ -165,10 +207,22 @@ class Assembler:
     def _open(self, number: int, end: int) -> None:
         if self._number is not None:
             self._close_early(number, end)
+        self._begin(number)
+
+    def _begin(self, number: int) -> None:
         self._number = number
+        if self._completion is not None:
+            self._completion.begin()
+
+    def _is_late(self, number: int, end: int) -> bool:
+        """Whether an event of this frame comes after the frame was complete."""
+        if self._number is not None or self._completed != number:
+            return False
+        self._diagnose("late_event", f"an event of frame {number} comes after the frame was complete", end)
+        return True
 
     def _close_early(self, next_number: int, end: int) -> None:
-        """Close the open sending because another begins. Without bookends that is how every frame ends."""
+        """Close the open sending because another begins."""
         if self._bookends:
             self._diagnose("frame_without_bookend", f"frame {self._number} has no Frame Bookend", end)
         closed = self._number

@@ -12,13 +12,17 @@ The comparison does not cover the frame numbers inside the events. They are comp
 once. If one differs within a sending, the whole game is read again event by event. Both ways must agree with the live
 path; tests and a fuzzer check that.
 
+Before 3.0, when a frame is complete depends on the characters of the frame before (`completion`). That makes no
+difference in layouts whose last event alone can complete the frame, and real games have no others. A game that has
+another layout is read event by event, too.
+
 The index has offsets, not values: `columns` reads the values on demand.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -27,17 +31,21 @@ import numpy.typing as npt
 
 from slpstream.formats.slippi import metadata
 from slpstream.formats.slippi.commands import MESSAGE_SPLITTER, TABLES
+from slpstream.formats.slippi.completion import Completion
 from slpstream.formats.slippi.frame_layout import (
     BOOKEND,
     FOLLOWER_OFFSET,
     FRAME_NUMBER_OFFSET,
+    FRAMED,
     OVERRULED,
     PLAYER_INDEX_OFFSET,
+    POST,
     PRE,
     START,
     Event,
     FrameLayout,
     FrameLayouts,
+    character_at,
     frame_widths,
     read_frame,
 )
@@ -79,6 +87,11 @@ class _Layout(FrameLayout):
         self.first_character = _character_of(data, first) if self.first_pre_offset >= 0 else None
         """Command byte, player index and follower flag of the first Pre-Frame Update."""
 
+    @property
+    def characters(self) -> set[bytes]:
+        """The characters that have updates, by their `character_at`."""
+        return {bytes([player, follower]) for command, player, follower in self.slots if command in (PRE, POST)}
+
     def fits(self, frame: bytes) -> bool:
         """Whether `frame`, which is `width_bytes` long, has this layout."""
         return self._pick(frame) == self._picked  # type: ignore[no-any-return]
@@ -99,13 +112,14 @@ class _Stop(NamedTuple):
     failure: FormatError | None = None
 
 
-def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int]) -> FrameIndex:
+def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int], players: Iterable[int] = ()) -> FrameIndex:
     """Find the events of all frames from `data[start]` on, the first byte after Game Start.
 
-    `limit` is the end of the raw array where it is known, and at most the end of the file. Raises `FieldError` for an
-    index that would be far larger than the file.
+    `limit` is the end of the raw array where it is known, and at most the end of the file. `players` are the player
+    indices in Game Start; they play a part only in replays without bookends. Raises `FieldError` for an index that
+    would be far larger than the file.
     """
-    walk = _Walk(data, limit, widths)
+    walk = _Walk(data, limit, widths, players)
     stop = walk.by_layouts(start)
     index = walk.arrays(stop)
     if not walk.numbers_agree(index):
@@ -117,12 +131,14 @@ def frame_index(data: bytes, start: int, limit: int, widths: Sequence[int]) -> F
 class _Walk:
     """A pass over a game: bytes to runs of sendings with one layout, runs to arrays of offsets."""
 
-    def __init__(self, data: bytes, limit: int, widths: Sequence[int]) -> None:
+    def __init__(self, data: bytes, limit: int, widths: Sequence[int], players: Iterable[int]) -> None:
         self._data = data
         self._limit = limit
         self._widths = widths
         self._frame_widths = frame_widths(widths)
         self._bookends = widths[BOOKEND] > 0
+        self._players = [bytes([index, False]) for index in players]
+        self._completion: Completion[bytes] | None = None
         self._bytes = np.frombuffer(data, np.uint8)
         words = max(0, len(data) - FRAME_NUMBER_OFFSET - 3)
         self._words = np.ndarray((words,), np.uint32, data, FRAME_NUMBER_OFFSET, (1,))
@@ -133,6 +149,8 @@ class _Walk:
     def by_layouts(self, at: int) -> _Stop:
         """Find the runs by comparing layouts. The frame numbers inside the events are not checked."""
         data, limit, runs, bookends = self._data, self._limit, self._runs, self._bookends
+        frames_start = at
+        self._completion = None if bookends else Completion(self._players)
         known: FrameLayouts[_Layout] = FrameLayouts(self._widths, _MAX_LAYOUTS)
         last: _Layout | None = None
         alike = 0
@@ -144,8 +162,12 @@ class _Walk:
                 found = known.find(data, at, limit)
                 end = 0 if found is None else self._end_of(found, at)
             if found is None or not end:
+                if self._completion is not None and runs:
+                    self._completion.characters = self._layouts[runs[-1].layout].characters
                 events, at, stop = self._read_frame(at)
                 last, alike = None, 0
+                if not bookends and not _ends_once(data, events):
+                    return self.by_events(frames_start)
                 if events:
                     learned = self._learn(events, at)
                     if _is_ordinary(events, bookends=bookends) and known.add(learned, data, learned.start, limit):
@@ -177,6 +199,7 @@ class _Walk:
     def by_events(self, at: int) -> _Stop:
         """Find the sendings event by event, each as a run and a layout of its own."""
         self._layouts, self._runs = [], []
+        self._completion = None if self._bookends else Completion(self._players)
         while True:
             events, at, stop = self._read_frame(at)
             if events:
@@ -195,14 +218,16 @@ class _Walk:
 
         A sending that a stop with an error cuts off is dropped, as the assembler does; it has no events then.
         """
-        events, end, closed = read_frame(self._data, at, self._limit, self._frame_widths)
+        completion = self._completion
+        events, end, closed = read_frame(self._data, at, self._limit, self._frame_widths, completion)
         if closed:
             return events, end, None
         stop = self._stop(end)
-        return events if stop.failure is None else [], end, stop
+        is_complete = completion is not None and completion.complete
+        return events if stop.failure is None or is_complete else [], end, stop
 
     def _complete(self, layout: _Layout, end: int) -> bool:
-        """Whether a sending of this layout that ends at `end` is complete there.
+        """Whether a sending of this layout that ends at `end` is known to be whole.
 
         Before 3.0, without bookends, the next event shows it: a Frame Start, or an update of the character that began
         this sending.
@@ -383,6 +408,20 @@ def _is_ordinary(events: Sequence[Event], *, bookends: bool) -> bool:
     if len(events) > _MAX_EVENTS or (bookends and events[-1][0] != BOOKEND):
         return False
     return all(command != OVERRULED for command, _ in events)
+
+
+def _ends_once(data: bytes, events: Sequence[Event]) -> bool:
+    """Whether no event but the last can complete the sending, whichever characters the sending before had."""
+    completion: Completion[bytes] = Completion(())
+    completion.begin()
+    for command, at in events:
+        if command == OVERRULED or (completion.complete and command in FRAMED):
+            return False
+        if command == PRE:
+            completion.pre_frame(character_at(data, at))
+        elif command == POST:
+            completion.post_frame(character_at(data, at))
+    return True
 
 
 def _of_each(of_layouts: Sequence[int], which: npt.NDArray[np.int64]) -> Offsets:

@@ -28,6 +28,7 @@ from slpstream.formats.slippi.commands import (
     STAGE_EVENT_KINDS,
     TABLES,
 )
+from slpstream.formats.slippi.completion import Completion
 from slpstream.formats.slippi.framing import walk_events
 
 START, PRE, POST, ITEM, BOOKEND = (
@@ -38,7 +39,8 @@ REPEATED = frozenset({ITEM, *STAGE_EVENT_KINDS})
 FRAMED = frozenset({START, PRE, POST, BOOKEND}) | REPEATED
 """Commands whose events begin with the frame number."""
 OVERRULED = -1
-"""Stands in for the command of an event without effect: a later event replaces it, or the frame has too many."""
+"""Stands in for the command of an event without effect: a later event replaces it, the frame has too many, or it comes
+after the frame was complete."""
 
 FRAME_NUMBER_OFFSET, PLAYER_INDEX_OFFSET, FOLLOWER_OFFSET = 1, 5, 6
 SPLITTER_BYTES = 0x205
@@ -74,11 +76,14 @@ def frame_widths(widths: Sequence[int]) -> list[int]:
     return usable
 
 
-def read_frame(data: bytes, start: int, limit: int, widths: Sequence[int]) -> FrameEvents:
+def read_frame(
+    data: bytes, start: int, limit: int, widths: Sequence[int], completion: Completion[bytes] | None = None
+) -> FrameEvents:
     """Read one sending of a frame event by event, by the rules of the assembler.
 
-    `widths` come from `frame_widths`. Events without a frame number belong to the sending that follows them. There are
-    no events when the walk ends before the first frame number.
+    `widths` come from `frame_widths`. `completion` is for replays without bookends: it knows the characters of the
+    sending before, and afterwards those of this one, by their `character_at`. Events without a frame number belong to
+    the sending that follows them. There are no events when the walk ends before the first frame number.
     """
     number: int | None = None
     events: list[Event] = []
@@ -86,6 +91,8 @@ def read_frame(data: bytes, start: int, limit: int, widths: Sequence[int]) -> Fr
     posts: dict[bytes, int] = {}
     items = stage_events = 0
     stop = start
+    if completion is not None:
+        completion.begin()
     for command, at, end in walk_events(data, start, limit, widths):
         stop = end
         if command not in FRAMED:
@@ -96,12 +103,15 @@ def read_frame(data: bytes, start: int, limit: int, widths: Sequence[int]) -> Fr
         if number is not None and (frame != number or command == START):
             return FrameEvents(events, at, closed=True)
         kept = command
+        is_late = completion is not None and completion.complete
         if command in (PRE, POST):
-            character = data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET] + bytes([data[at + FOLLOWER_OFFSET] > 0])
+            character = character_at(data, at)
             if command == PRE and character in characters:
                 return FrameEvents(events, at, closed=True)
             characters.add(character)
-            if command == POST:
+            if completion is not None:
+                (completion.pre_frame if command == PRE else completion.post_frame)(character)
+            if command == POST and not is_late:
                 if character in posts:
                     events[posts[character]] = (OVERRULED, events[posts[character]][1])
                 posts[character] = len(events)
@@ -112,10 +122,15 @@ def read_frame(data: bytes, start: int, limit: int, widths: Sequence[int]) -> Fr
             stage_events += 1
             kept = command if stage_events <= MAX_THINGS else OVERRULED
         number = frame
-        events.append((kept, at))
+        events.append((OVERRULED if is_late else kept, at))
         if command == BOOKEND:
             return FrameEvents(events, end, closed=True)
     return FrameEvents(events if number is not None else [], stop, closed=False)
+
+
+def character_at(data: bytes, at: int) -> bytes:
+    """The character of the Pre-Frame or Post-Frame Update at `at`: player index, and 1 for a follower."""
+    return data[at + PLAYER_INDEX_OFFSET : at + FOLLOWER_OFFSET] + bytes([data[at + FOLLOWER_OFFSET] > 0])
 
 
 class FrameLayout:

@@ -15,7 +15,7 @@ from slpstream.formats.slippi.framing import walk_events, width_of_event_payload
 from slpstream.formats.slippi.ledge_grabs import have_limit
 from slpstream.formats.slippi.reader import SlippiReader, Stage
 from slpstream.formats.slippi.result import TIME
-from slpstream.model.events import Event, Frame, GameEnd, GameStart, Metadata, first_of
+from slpstream.model.events import Diagnostic, Event, Frame, GameEnd, GameStart, Metadata, first_of
 
 _MAX_OLD_FRAME_BYTES = 8 * (67 + 85)
 """The largest frame of a version before 2.2, which has no Frame Start: four players with followers."""
@@ -25,9 +25,9 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     """Preview a finished replay from its first and last bytes; `tail_offset` is the file offset of the last bytes.
 
     `None` when the whole file has to be read: a mode without stocks, no Game End, two of them, no metadata, a last
-    frame that is sent again by a rollback, or a timeout that ledge grabs can decide. The last frame is searched from
-    the end; its boundaries are right when its events lead exactly to Game End. Raises `FormatError` when there is no
-    Game Start.
+    frame that is sent again by a rollback or has late events, or a timeout that ledge grabs can decide. The last frame
+    is searched from the end; its boundaries are right when its events lead exactly to Game End. Raises `FormatError`
+    when there is no Game Start.
     """
     reader, at, early = read_head(head)
     start = first_of(GameStart, early)
@@ -50,6 +50,8 @@ def read_preview(head: bytes, tail: bytes, tail_offset: int) -> Preview | None:
     end, metadata = first_of(GameEnd, events), first_of(Metadata, events)
     frames = [event for event in events if isinstance(event, Frame)]
     if end is None or metadata is None or end.reason != "game_end" or len(frames) != 1:
+        return None
+    if any(isinstance(event, Diagnostic) and event.code == "late_event" for event in events):
         return None
     if have_limit(start.settings) and end.game_end.game_end_method == TIME:
         return None

@@ -54,7 +54,7 @@ TakeEvent = Callable[["SlippiReader", bytes, int, int, int], None]
 
 The reader is an argument and not bound, because a reader that refers to itself is freed late."""
 
-_FRAME_START = commands.FRAME_START.command
+_FRAME_START, _FRAME_BOOKEND = commands.FRAME_START.command, commands.FRAME_BOOKEND.command
 _GECKO_LIST_LIMIT_BYTES = 1 << 20
 _SPLITTER_USED, _SPLITTER_COMMAND, _SPLITTER_LAST = 0x201, 0x203, 0x204
 
@@ -145,6 +145,7 @@ class SlippiReader:
         twin._base = offset
         if twin._assembler is not None:
             twin._assembler.last = last
+            twin._assembler.forget_characters()
         return twin
 
     @property
@@ -245,7 +246,8 @@ class SlippiReader:
         if width is None or len(self._buffer) < width:
             return False
         self.event_payloads = read_event_payloads(self._buffer[:width])
-        self._decoders = FrameDecoders(self.event_payloads.widths)
+        if self.event_payloads.widths[_FRAME_BOOKEND]:
+            self._decoders = FrameDecoders(self.event_payloads.widths)
         self._consume(width)
         self._bind()
         self.stage = Stage.EVENTS
@@ -465,7 +467,7 @@ class SlippiReader:
         payload = GameStartPayload(data, offset=end_offset - len(data))
         payloads = self.event_payloads
         scene = payload.major_scene
-        bookend_size = payloads.size(commands.FRAME_BOOKEND.command) if payloads is not None else None
+        bookend_size = payloads.size(_FRAME_BOOKEND) if payloads is not None else None
         self.game_start = payload
         self._settings = settings = payload.settings()
         if have_limit(settings):
@@ -475,6 +477,7 @@ class SlippiReader:
             bookends=bookend_size is not None,
             online=None if scene is None else scene == MAJOR_SCENE_ONLINE,
             finalized_field=(bookend_size or 0) >= commands.FRAME_BOOKEND.fields[1].end - 1,
+            players=[player.player_index for player in settings.players],
         )
         self._assembler.out = self._out
         self._falls = None if settings.takes_stocks else FinalFalls(settings)

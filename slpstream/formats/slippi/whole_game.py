@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import UNSET
 
 from slpstream.formats.slippi import container
-from slpstream.formats.slippi.commands import EVENT_PAYLOADS, GAME_START, POST_FRAME, PRE_FRAME
+from slpstream.formats.slippi.commands import EVENT_PAYLOADS, FRAME_BOOKEND, GAME_START, POST_FRAME, PRE_FRAME
 from slpstream.formats.slippi.frame_entry import FrameEntry, PlayerFrame
 from slpstream.formats.slippi.frame_index import frame_index
 from slpstream.formats.slippi.frames import Frames
@@ -69,7 +69,10 @@ class WholeGame:
         """The offsets of the events of all frames."""
         raw = container.raw_length(self.data)
         limit = min(len(self.data), container.HEADER_BYTES + raw) if raw else len(self.data)
-        return frame_index(self.data, self._frames_start, limit, self._payloads.widths)
+        widths = self._payloads.widths
+        settings = None if widths[FRAME_BOOKEND.command] else self._head.reader.settings
+        players = [] if settings is None else [player.player_index for player in settings.players]
+        return frame_index(self.data, self._frames_start, limit, widths, players)
 
     @cached_property
     def frames(self) -> Frames:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -25,10 +26,17 @@ class Harness:
     `5` is a frame, `5r1` its second sending, and `<=5` means that frames up to 5 are final.
     """
 
-    def __init__(self, *, bookends: bool = True, online: bool | None = None, finalized_field: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        bookends: bool = True,
+        online: bool | None = None,
+        finalized_field: bool = False,
+        players: Iterable[int] = (),
+    ) -> None:
         self._diagnosed: list[str] = []
         self.assembler = Assembler(
-            DiagnosticLimiter(), bookends=bookends, online=online, finalized_field=finalized_field
+            DiagnosticLimiter(), bookends=bookends, online=online, finalized_field=finalized_field, players=players
         )
         self._offset = 0
 
@@ -160,17 +168,110 @@ def test_by_age_rollback_of_seven_frames_is_not_final() -> None:
     assert harness.diagnostics == []
 
 
-def test_before_3_0_frame_is_final_when_the_next_begins() -> None:
-    harness = Harness(bookends=False)
-    harness.pres(-123)
-    harness.posts(-123)
-    assert harness.output() == ""
-    harness.pres(-122, 0)
-    assert harness.output() == "-123 <=-123"
-    harness.posts(-122, 0)
+def test_before_3_0_frame_is_final_at_its_last_post_frame_update() -> None:
+    harness = Harness(bookends=False, players=(0, 1))
+    for number in (-123, -122):
+        harness.pres(number)
+        harness.posts(number, 0)
+        assert harness.output() == ""
+        harness.posts(number, 1)
+        assert harness.output() == f"{number} <={number}"
     harness.assembler.finish(harness.end(), clean=True)
-    assert harness.output() == "-122 <=-122"
+    assert harness.output() == ""
     assert harness.diagnostics == []
+
+
+def test_before_3_0_end_offset_is_that_of_the_last_post_frame_update() -> None:
+    harness = Harness(bookends=False)
+    harness.pres(1)
+    harness.posts(1)
+    assert [emitted.end_offset for emitted in harness.assembler.out] == [40, 40]
+
+
+def test_before_3_0_frame_without_a_known_player_waits_for_the_next() -> None:
+    """Whether a player has gone or comes later is not known; the frame after that knows."""
+    harness = Harness(bookends=False, players=(0, 1))
+    for number, outcome in ((1, ""), (2, "1 <=1 2 <=2")):
+        harness.pres(number, 0)
+        harness.posts(number, 0)
+        assert harness.output() == outcome
+    assert harness.diagnostics == []
+
+
+def test_before_3_0_last_frame_without_a_known_player_is_complete_at_a_clean_end() -> None:
+    harness = Harness(bookends=False, players=(0, 1))
+    harness.pres(1, 0)
+    harness.posts(1, 0)
+    harness.assembler.finish(harness.end(), clean=True)
+    assert harness.output() == "1 <=1"
+
+
+def test_before_3_0_followers_come_and_go() -> None:
+    harness = Harness(bookends=False, players=(0, 1))
+
+    def nana(update: Any, add: Any, number: int) -> None:
+        add(update(number, 1, follower=True), harness.end())
+
+    outcomes = []
+    for number, with_nana in ((1, True), (2, True), (3, False), (4, False), (5, True)):
+        harness.pres(number)
+        if with_nana:
+            nana(pre, harness.assembler.pre_frame, number)
+        harness.posts(number)
+        if with_nana:
+            assert harness.output() == "", "the frame waits for the follower"
+            nana(post, harness.assembler.post_frame, number)
+        outcomes.append(harness.output())
+    assert outcomes == ["1 <=1", "2 <=2", "", "3 <=3 4 <=4", "5 <=5"]
+    assert harness.diagnostics == []
+
+
+def test_before_3_0_character_after_character() -> None:
+    """A writer that sends both updates of a character before the next character."""
+    harness = Harness(bookends=False, players=(0, 1))
+    for number in (1, 2):
+        for player in (0, 1):
+            assert harness.output() == ""
+            harness.pres(number, player)
+            harness.posts(number, player)
+        assert harness.output() == f"{number} <={number}"
+    assert harness.diagnostics == []
+
+
+def test_before_3_0_late_character_is_waited_for_in_the_next_frame() -> None:
+    harness = Harness(bookends=False, players=(0,))
+    for number in (1, 2):
+        for player in (0, 1):
+            harness.pres(number, player)
+            harness.posts(number, player)
+    first, second = harness.entries()
+    assert (list(first["players"]), list(second["players"])) == (["0"], ["0", "1"])
+    assert harness.diagnostics == ["late_event"] * 2
+
+
+def test_before_3_0_late_events_have_no_effect() -> None:
+    harness = Harness(bookends=False)
+    harness.pres(1)
+    harness.posts(1)
+    harness.assembler.post_frame(post(1, 0, percent=99.0), harness.end())
+    harness.assembler.item(item(1), harness.end())
+    harness.assembler.stage_event(event(commands.WHISPY, frame=1), harness.end(), commands.WHISPY.command)
+    harness.pres(2)
+    harness.posts(2)
+    first, second = harness.entries()
+    assert first["players"]["0"]["post"]["percent"] == 0.0
+    assert "items" not in {**first, **second}
+    assert "stageEvents" not in {**first, **second}
+    assert harness.diagnostics == ["late_event"] * 3
+
+
+def test_before_3_0_complete_frame_outlives_an_unclean_end() -> None:
+    harness = Harness(bookends=False)
+    harness.pres(1)
+    harness.posts(1)
+    harness.pres(2)
+    harness.assembler.finish(harness.end(), clean=False)
+    assert harness.output() == "1 <=1"
 
 
 def test_since_2_2_frame_start_begins_the_next_frame() -> None:
@@ -415,6 +516,19 @@ def test_more_numbers_out_of_order_than_the_limit(monkeypatch: pytest.MonkeyPatc
         harness.frame(number)
     assert harness.output() == "1 <=1 10 <=10 20 <=20 30 <=30 30 40 <=40 30r1"
     assert harness.diagnostics == ["numbers_forgotten", "final_frame_again", "final_frame_again"]
+
+
+def test_copy_without_bookends_is_independent() -> None:
+    harness = Harness(bookends=False)
+    harness.pres(1)
+    harness.posts(1, 0)
+    twin = harness.assembler.copy(DiagnosticLimiter())
+    twin.out = []
+    twin.post_frame(post(1, 1), 100)
+    assert [type(emitted) for emitted in twin.out] == [Frame, FrameFinalized]
+    assert harness.output() == ""
+    harness.posts(1, 1)
+    assert harness.output() == "1 <=1"
 
 
 def test_copy_is_independent() -> None:

@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from slpstream.formats.slippi.columns import EventColumns
+from slpstream.formats.slippi.frame_index import _Walk
 from slpstream.formats.slippi.whole_game import WholeGame
 from slpstream.model.errors import FieldError
 from slpstream.stats.whole import whole_stats
 from tests.formats.slippi.agreement import Live, assert_agree, value_of
-from tests.formats.slippi.built import OFFLINE, ONLINE, Built, pre, start, varied_replay
+from tests.formats.slippi.built import OFFLINE, ONLINE, Built, post, pre, start, varied_replay
 from tests.formats.slippi.logs import event_boundaries
 from tests.shared_data import replays
 
@@ -142,6 +143,36 @@ def test_damaged_replays(draw: st.DataObject) -> None:
         if not data:
             break
     assert_agree(bytes(data))
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    version=st.sampled_from([(0, 1, 0), (2, 2, 0)]),
+    updates=st.lists(
+        st.tuples(
+            st.sampled_from([pre, post, start]), st.sampled_from([1, 1, 1, 2, 3]), st.integers(0, 2), st.booleans()
+        ),
+        max_size=24,
+    ),
+    is_cut=st.booleans(),
+)
+def test_updates_in_any_order_before_3_0(
+    version: tuple[int, int, int], updates: list[tuple[Any, int, int, bool]], *, is_cut: bool
+) -> None:
+    """Ordinary frames around updates in an order that no game sends, whole or cut off by an unreadable byte."""
+    game = Built(version).frames(-3, 0)
+    for make, number, player, follower in updates:
+        game.add(make(number) if make is start else make(number, player, follower=follower))
+    data = game.so_far() + b"\xee" if is_cut else game.frames(4, 6).end().closed()
+    assert_agree(data)
+
+
+def test_layouts_find_the_frames_before_3_0(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Players and followers that come and go do not make the batch path read the whole game event by event."""
+    monkeypatch.setattr(_Walk, "by_events", None)
+    for version in ((0, 1, 0), (2, 2, 0)):
+        frames = WholeGame(replay_of_version(version)).frames
+        assert len(frames.sendings.number) == 47
 
 
 @pytest.mark.slow

@@ -148,6 +148,21 @@ def test_ledge_grabs_decide_a_timeout_of_online_singles(data: bytes, winners: li
     assert preview is None or preview.end.winners == end.winners
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_preview_of_a_last_frame_before_3_0(*, is_late: bool) -> None:
+    """One player is out. A late update after the last frame needs the whole file, which shows that it is late."""
+    game = Built((1, 0, 0)).frames(-123, 0).frames(1, 60, players=(0,))
+    late = [post(60, 0, stocks_remaining=0)] if is_late else []
+    data = game.add(*late).end(method=3).closed({"lastFrame": 60})
+    preview = read_preview(data[:4096], data[-4096:], len(data) - 4096)
+    assert (preview is None) == is_late
+    end = first_of(GameEnd, SlippiReader().feed(data))
+    assert end is not None
+    assert end.standings[0]["stocks"] == 4
+    assert preview is None or preview.end == end
+    assert_agree(data)
+
+
 @needs_shared
 @pytest.mark.parametrize("name", ["FodPlatforms", "Whispy", "ics2", "rollbackFrameTest", "duplicate_game_end"])
 def test_ledge_grabs_are_those_of_the_stats(name: str) -> None:

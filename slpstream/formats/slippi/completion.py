@@ -1,0 +1,56 @@
+"""When a frame is complete in replays before 3.0, which have no Frame Bookends.
+
+The game sends the Pre-Frame Updates of all characters, then their Post-Frame Updates (observed in all 22 real replays
+before 3.0). So a frame is complete when each of its characters has its Post-Frame Update, and none of the frame before
+is missing. The first frame is compared with the players of Game Start. In the frame in which a character has gone, this
+is not known until the next frame begins.
+
+A frame is final once it is complete, so what comes later for it has no effect. A character that comes too late is
+waited for in the next frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Generic, Self, TypeVar
+
+C = TypeVar("C", bound=Hashable)
+
+
+class Completion(Generic[C]):
+    """Tells when the open sending is complete. `C` names a character, a player or a follower."""
+
+    __slots__ = ("_awaited", "_updated", "characters", "complete")
+
+    def __init__(self, characters: Iterable[C]) -> None:
+        """`characters` are those that the first frame should have."""
+        self.characters: set[C] = set(characters)
+        """The characters of the open sending, or of the last one, those that came too late included."""
+        self.complete = False
+        """Whether the sending is complete."""
+        self._awaited: set[C] = set()
+        self._updated: set[C] = set()
+
+    def copy(self) -> Self:
+        """An independent copy in the same state."""
+        twin = type(self)(self.characters)
+        twin.complete = self.complete
+        twin._awaited, twin._updated = self._awaited, set(self._updated)
+        return twin
+
+    def begin(self) -> None:
+        """A sending begins. It should have the characters of the one before."""
+        self._awaited, self.characters, self._updated = self.characters, set(), set()
+        self.complete = False
+
+    def pre_frame(self, character: C) -> None:
+        """A Pre-Frame Update has come."""
+        self.characters.add(character)
+
+    def post_frame(self, character: C) -> None:
+        """A Post-Frame Update has come, which can make the sending complete."""
+        self.characters.add(character)
+        self._updated.add(character)
+        self.complete = self.complete or (
+            len(self._updated) == len(self.characters) and self._awaited <= self.characters
+        )
