@@ -227,12 +227,11 @@ class LineEncoding:
 class Client:
     """One connection whose socket takes as many bytes as the test allows. Keeps all received bytes."""
 
-    def __init__(
-        self, *, room: int | None = None, limit_bytes: int = LIMIT_BYTES, encoding: LineEncoding | None = None
-    ) -> None:
+    def __init__(self, *, room: int | None = None, limit_bytes: int = LIMIT_BYTES, encoding: Any = None) -> None:
         self.room = room
         """Number of bytes that the socket still takes; `None` for no limit."""
-        self.encoding = LineEncoding() if encoding is None else encoding
+        self.encoding: Any = LineEncoding() if encoding is None else encoding
+        """An `Encoding`. Only with a `LineEncoding`, the bytes are lines."""
         self.received = bytearray()
         self.error: SubscriberError | None = None
         self.outbox = Outbox(self._write, limit_bytes=limit_bytes, tell_missed=self._lagged)
@@ -248,7 +247,8 @@ class Client:
         return taken
 
     def _lagged(self, missed: int) -> bytes:
-        return self.encoding.status({"type": "lagged", "missed": missed})
+        status: bytes = self.encoding.status({"type": "lagged", "missed": missed})
+        return status
 
     def allow(self, room: int | None) -> None:
         """Let the socket take `room` more bytes; `None` for no limit from now on."""
