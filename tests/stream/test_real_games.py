@@ -28,7 +28,8 @@ from slpstream.game import log_reader
 from slpstream.game.log_reader import MODES, GrowingLogReader
 from slpstream.game.pipeline import Batch, Pipeline
 from slpstream.model.delta import DeltaDecoder
-from slpstream.model.messages import START, TOPIC_OF_TYPE, TOPICS, FramesMode, LogMessage, Position, cut_entry
+from slpstream.model.messages import START, FramesMode, LogMessage, Position, cut_entry
+from slpstream.model.topics import TOPIC_OF_TYPE, TOPICS
 from slpstream.stream import Channel, Game, Hub
 from slpstream.web.encodings import DELTA, JSON, MESSAGEPACK
 from slpstream.web.events import ServerSentEventsEncoding

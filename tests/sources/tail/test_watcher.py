@@ -203,6 +203,7 @@ async def test_growth_is_handed_over_while_the_iteration_waits(root: Path, monke
 
 
 @on_linux
+@pytest.mark.usefixtures("with_inotify")
 async def test_error_while_growth_is_handed_over_is_raised_by_the_iteration(root: Path) -> None:
     """Not by the task that reports the growth of all files."""
     path = root / "a.slp"
